@@ -1,0 +1,59 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// Every Swift target here is held to the same compiler settings.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A room of DESIGN: a target under Sources with the folder of its own name.
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "coffer",
+  products: [
+    .library(name: "Coffer", targets: ["Coffer"]),
+    .library(name: "CofferFormats", targets: ["CofferFormats"]),
+    .library(name: "CofferSQLite", targets: ["CofferSQLite"]),
+    .executable(name: "dbtool", targets: ["dbtool"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CCofferOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    room("CofferDocuments"),
+    room("CofferText"),
+    room("CofferSealing", ["CCofferOpenSSL"]),
+    room("CofferSQLite", ["CCofferSQLite"]),
+    room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
+    room(
+      "Coffer",
+      ["CofferDocuments", "CofferSealing", "CofferSQLite", .product(name: "Logging", package: "swift-log")]),
+    .executableTarget(
+      name: "dbtool",
+      dependencies: [
+        "Coffer", "CofferFormats", "CofferText",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    tests(of: "CofferDocuments", ["CofferDocuments"]),
+    tests(of: "CofferText", ["CofferText"]),
+    tests(of: "CofferSealing", ["CofferSealing"]),
+    tests(of: "CofferSQLite", ["CofferSQLite"]),
+    tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments"]),
+    tests(of: "Coffer", ["Coffer", "CofferSealing", "CofferSQLite", "CofferDocuments"]),
+    tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,69 @@
+/// What a list shows of a document. Reading it opens no text.
+public struct DocumentHeader: Hashable, Sendable, Identifiable {
+  public let id: DocumentID
+  /// The number of the collection (see ``CollectionID``).
+  public let collection: CollectionID
+  /// Where it stands; headers come in the order of (position, id).
+  public let position: Int64
+  public let parent: DocumentID?
+  public let title: String?
+  public let key: ExternalKey?
+  public let attributes: Attributes
+  public let created: Timestamp
+  public let modified: Timestamp
+  /// Length of the text in bytes of UTF-8.
+  public let byteCount: Int
+  /// True where the text is the JSON of a `Codable` value.
+  public let isJSON: Bool
+
+  public init(
+    id: DocumentID, collection: CollectionID, position: Int64, parent: DocumentID?, title: String?,
+    key: ExternalKey?, attributes: Attributes, created: Timestamp, modified: Timestamp, byteCount: Int, isJSON: Bool
+  ) {
+    self.id = id
+    self.collection = collection
+    self.position = position
+    self.parent = parent
+    self.title = title
+    self.key = key
+    self.attributes = attributes
+    self.created = created
+    self.modified = modified
+    self.byteCount = byteCount
+    self.isJSON = isJSON
+  }
+}
+
+/// The number of a collection in its store, 1 or more.
+public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, CustomStringConvertible {
+  public let rawValue: UInt32
+
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  public init(_ rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  public var description: String { "#\(rawValue)" }
+
+  public static func < (lhs: CollectionID, rhs: CollectionID) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
+/// A document on its way out in bulk: its header, and its text as bytes that are valid during one call only.
+public struct OpenedDocument {
+  public let header: DocumentHeader
+  /// The text in UTF-8. The memory is used again for the next document: copy what must outlive the call.
+  public let utf8: UnsafeRawBufferPointer
+
+  public init(header: DocumentHeader, utf8: UnsafeRawBufferPointer) {
+    self.header = header
+    self.utf8 = utf8
+  }
+
+  /// The text as a `String`, copied.
+  public var text: String { String(decoding: utf8, as: UTF8.self) }
+}

@@ -1,0 +1,37 @@
+/// The number of a document: unique in its store, 1 or more, never given twice.
+public struct DocumentID: Hashable, Comparable, Sendable, RawRepresentable {
+  public let rawValue: Int64
+
+  public init(rawValue: Int64) {
+    self.rawValue = rawValue
+  }
+
+  public init(_ rawValue: Int64) {
+    self.rawValue = rawValue
+  }
+
+  public static func < (lhs: DocumentID, rhs: DocumentID) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
+extension DocumentID: ExpressibleByIntegerLiteral {
+  public init(integerLiteral value: Int64) {
+    self.rawValue = value
+  }
+}
+
+extension DocumentID: CustomStringConvertible {
+  public var description: String { String(rawValue) }
+}
+
+extension DocumentID: Codable {
+  public init(from decoder: any Decoder) throws {
+    self.rawValue = try decoder.singleValueContainer().decode(Int64.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}

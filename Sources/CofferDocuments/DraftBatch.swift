@@ -1,0 +1,53 @@
+/// Documents on their way in, many at a time: one buffer of UTF-8, and per document the ranges that are its parts.
+///
+/// A batch is filled by a source, sealed by the store, emptied and filled again; its memory is kept. Ranges may share
+/// bytes (a title that is the text's first line costs nothing).
+public struct DraftBatch: Sendable {
+  /// What every range of ``drafts`` points into. Valid UTF-8 within each range.
+  public var bytes: [UInt8] = []
+  public var drafts: [Draft] = []
+
+  public init() {}
+
+  /// One document of a batch.
+  public struct Draft: Sendable {
+    /// The id that the input gives; used only when ids are to be kept.
+    public var id: DocumentID?
+    /// The name of a collection that the input gives.
+    public var collection: Range<Int>?
+    public var title: Range<Int>?
+    public var text: Range<Int>
+    public var key: Range<Int>?
+    /// A canonical JSON object (RFC 8785), as ``Attributes`` writes it.
+    public var attributes: Range<Int>?
+    public var parent: DocumentID?
+    public var created: Timestamp?
+    public var modified: Timestamp?
+    public var isJSON = false
+    /// True when the input is a full record of our own export, in which an absent title means none.
+    public var isComplete = false
+    /// The record's number in its input, from 1, for messages.
+    public var record: Int
+
+    public init(text: Range<Int>, record: Int) {
+      self.text = text
+      self.record = record
+    }
+  }
+
+  public var isEmpty: Bool { drafts.isEmpty }
+
+  /// Forgets the documents and keeps the memory.
+  public mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    drafts.removeAll(keepingCapacity: true)
+  }
+}
+
+/// Anything that yields documents in bulk: a file being read, another store, an app's own data.
+public protocol DraftSource {
+  /// Appends the next documents to an emptied batch; about 256 KiB of text or 512 documents make a good one.
+  ///
+  /// - Returns: false when there were no more and nothing was appended.
+  mutating func read(into batch: inout DraftBatch) throws -> Bool
+}

@@ -1,0 +1,28 @@
+/// The caller's own name for a document: 1 to 1024 bytes, unique in its collection, sealed on disk.
+///
+/// Most keys are text; a key of bytes that are not UTF-8 is kept exactly.
+public struct ExternalKey: Hashable, Sendable {
+  /// The longest key in bytes (FORMAT, "SQLite level": limits).
+  public static let maximumByteCount = 1024
+
+  public let bytes: [UInt8]
+
+  public init(bytes: some Sequence<UInt8>) {
+    self.bytes = Array(bytes)
+  }
+
+  public init(_ text: some StringProtocol) {
+    self.bytes = Array(text.utf8)
+  }
+
+  /// The key as text, or nil when its bytes are not UTF-8.
+  public var text: String? {
+    String(validating: bytes, as: UTF8.self)
+  }
+}
+
+extension ExternalKey: ExpressibleByStringLiteral {
+  public init(stringLiteral value: String) {
+    self.init(value)
+  }
+}

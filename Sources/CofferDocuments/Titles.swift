@@ -1,0 +1,51 @@
+/// How a store keeps titles; chosen when it is made.
+public enum TitleMode: UInt32, Hashable, Sendable, CaseIterable {
+  /// Sealed like the text; a list opens one small head per document.
+  case sealed = 0
+  /// In clear in the file: whoever has the file reads them.
+  case clear = 1
+  /// Not kept at all.
+  case none = 2
+}
+
+/// What a collection does with a document that comes without a title.
+public enum TitleRule: Int, Hashable, Sendable {
+  /// It stays without one.
+  case asGiven = 0
+  /// The title is the beginning of the text (see ``TitleRule/derivedTitle(from:)``).
+  case derived = 1
+
+  /// The longest derived title, in characters (grapheme clusters).
+  public static let derivedLength = 50
+
+  /// The first 50 characters of the text's first line that is not empty, or nil when there is none.
+  ///
+  /// Lines end at LF, CR or CRLF. Looks at no more of a long line than it needs.
+  public static func derivedTitle(from text: String) -> String? {
+    var text = text
+    return text.withUTF8 { derivedTitle(fromUTF8: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// The same from UTF-8, which must be valid.
+  public static func derivedTitle(fromUTF8 text: UnsafeRawBufferPointer) -> String? {
+    guard let start = text.firstIndex(where: { !isLineEnd($0) }) else { return nil }
+    // A character may be any number of bytes long: look at a window, and widen it until it surely holds enough.
+    var window = 2 * derivedLength
+    while true {
+      let limit = min(text.count, start + window)
+      let lineEnd = text[start..<limit].firstIndex(where: isLineEnd)
+      let end = lineEnd ?? limit
+      let line = String(decoding: text[start..<end], as: UTF8.self)
+      let title = line.prefix(derivedLength)
+      // A window that ends inside a character ends the title only if more of the line was seen behind it.
+      if lineEnd != nil || limit == text.count || line.utf8.count - title.utf8.count > 16 {
+        return String(title)
+      }
+      window *= 4
+    }
+  }
+
+  private static func isLineEnd(_ byte: UInt8) -> Bool {
+    byte == 0x0A || byte == 0x0D
+  }
+}
