@@ -70,6 +70,8 @@ struct Conversion {
 
   private static func read(_ source: Int32, into buffer: inout [UInt8]) throws -> Int {
     while true {
+      Interrupt.waitForInput(source)
+      try Interrupt.check()
       let count = buffer.withUnsafeMutableBytes { Glibc.read(source, $0.baseAddress, $0.count) }
       if count >= 0 { return count }
       guard errno == EINTR else { throw Failure.system(errno, "the input") }

@@ -40,7 +40,6 @@ final class ImportQueue: DraftSource {
   }
 
   func read(into batch: inout DraftBatch) throws -> Bool {
-    try Interrupt.check()
     guard allowance > 0 else { return false }
     if pending.isEmpty {
       guard try readNext(into: &batch) else { return false }
@@ -69,7 +68,10 @@ final class ImportQueue: DraftSource {
         current = (paths[nextPath], try open(paths[nextPath]))
         nextPath += 1
       }
-      if try current!.source.read(into: &batch) { return true }
+      let hasRead = Result { try current!.source.read(into: &batch) }
+      // An interrupt ends the input early: what was read, or what seems wrong with it, means nothing then.
+      try Interrupt.check()
+      if try hasRead.get() { return true }
       if let current { finished.append(InputReport(current.path, current.source)) }
       current = nil
     }

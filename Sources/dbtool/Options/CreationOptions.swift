@@ -75,13 +75,7 @@ struct CreationOptions: ParsableArguments {
   private func newKeys(_ options: StoreOptions) throws -> [NewKey] {
     var given = options.keys.inOrder
     if given.isEmpty, recipients.isEmpty {
-      if let fromEnvironment = Environment.key {
-        given = [fromEnvironment]
-      } else if options.permissions.noInput {
-        throw KeyPolicy.keyNeeded
-      } else {
-        given = [.passphrase]
-      }
+      given = [Environment.key ?? .passphrase]
     }
     let keys = try given.map { try $0.newKey(for: options.store.path, policy: options.policy) }
     return keys + recipients.map { .recipient($0) }

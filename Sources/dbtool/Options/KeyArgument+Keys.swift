@@ -20,8 +20,10 @@ extension KeyArgument {
       try policy.checkPrivacy(of: path)
       return .passphraseFile(URL(filePath: path))
     case .passphrase:
-      try policy.requireTerminal()
-      let answer = KeptSecret { try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ") }
+      let answer = KeptSecret {
+        try policy.requireQuestions()
+        return try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ")
+      }
       return .passphrase { try answer.value() }
     case .descriptor(let number):
       let secret = KeptSecret { try Self.read(descriptor: number) }
@@ -49,8 +51,10 @@ extension KeyArgument {
       try policy.checkPrivacy(of: path)
       return .passphraseFile(URL(filePath: path))
     case .passphrase:
-      try policy.requireTerminal()
-      let answer = KeptSecret { try Terminal.askNewPassphrase("New passphrase for \(escapingControls(store)): ") }
+      let answer = KeptSecret {
+        try policy.requireQuestions()
+        return try Terminal.askNewPassphrase("New passphrase for \(escapingControls(store)): ")
+      }
       return .passphrase { try answer.value() }
     case .descriptor(let number):
       let secret = KeptSecret { try Self.read(descriptor: number) }
@@ -147,7 +151,7 @@ extension Failure {
 }
 
 /// What keys must satisfy before they are used.
-struct KeyPolicy {
+struct KeyPolicy: Sendable {
   let talk: Talk
   let isStrict: Bool
   let forbidsInput: Bool
@@ -165,16 +169,9 @@ struct KeyPolicy {
     talk.warning("\(message) (chmod 600 makes it yours alone)")
   }
 
-  func requireTerminal() throws {
+  func requireQuestions() throws {
     if forbidsInput {
-      throw Failure(.keyNeeded, kind: "key-needed", "a passphrase is needed, and --no-input forbids asking for one")
+      throw Failure.keyNeeded("--no-input forbids asking for a passphrase")
     }
-    guard Terminal.canAsk else { throw Self.keyNeeded }
-  }
-
-  static var keyNeeded: Failure {
-    Failure(
-      .keyNeeded, kind: "key-needed", "a key is needed, and there is no terminal to ask on",
-      hint: "give --key-file, --identity, --passphrase-file, --key-fd, --key-command or DBTOOL_KEY_FILE")
   }
 }

@@ -78,7 +78,6 @@ extension StoreOptions {
       given = [fromEnvironment]
     }
     if given.isEmpty {
-      guard !permissions.noInput else { throw KeyPolicy.keyNeeded }
       given = [.passphrase]
     }
     return try given.map { try $0.openingKey(for: store.path, policy: policy) }

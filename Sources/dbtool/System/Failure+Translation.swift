@@ -42,8 +42,9 @@ extension Failure {
 
   /// - Parameter optionName: the option that chooses an encoding, where the verb has one.
   init(_ error: TextCodingError, in name: String, optionName: String?) {
+    let status: ExitStatus = error.code == .unencodableCharacter ? .failed : .undecodable
     self.init(
-      .undecodable, kind: Self.kind("\(error.code)"), "\(name): \(error)",
+      status, kind: Self.kind("\(error.code)"), "\(name): \(error)",
       hint: optionName.flatMap { Self.hint(for: error.suggestions, optionName: $0) }
         ?? (error.suggestions.isEmpty ? nil : "convert it first: dbtool convert"))
   }

@@ -37,6 +37,12 @@ extension Failure {
     Failure(.noDocument, kind: "no-such-document", "no such document: \(what)")
   }
 
+  static func keyNeeded(_ reason: String) -> Failure {
+    Failure(
+      .keyNeeded, kind: "key-needed", "a key is needed, and \(reason)",
+      hint: "give --key-file, --identity, --passphrase-file, --key-fd, --key-command or DBTOOL_KEY_FILE")
+  }
+
   static func outputExists(_ path: String) -> Failure {
     Failure(.failed, kind: "already-exists", "\(path) exists already", hint: "--force replaces it")
   }

@@ -6,9 +6,13 @@ internal import Synchronization
 /// Ending at once is safe: SQLite undoes what was not committed when the store is opened next.
 enum Interrupt {
   private static let wasRequested = Atomic<Bool>(false)
+  /// The work under way looks at the flag between its steps.
+  private static let mayDefer = Atomic<Bool>(false)
+  /// It has looked, so it is past waiting for keys and for the first lock, and will look again.
   private static let isDeferred = Atomic<Bool>(false)
 
   static func install() {
+    _ = Terminal.standardErrorIsTerminal
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in Interrupt.arrived() }
     for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -21,24 +25,46 @@ enum Interrupt {
 
   /// Runs work that calls ``check()`` between its steps; a second signal no longer waits for the next step.
   static func deferring<R>(_ work: () throws -> R) rethrows -> R {
-    isDeferred.store(true, ordering: .relaxed)
-    defer { isDeferred.store(false, ordering: .relaxed) }
+    mayDefer.store(true, ordering: .relaxed)
+    defer {
+      mayDefer.store(false, ordering: .relaxed)
+      isDeferred.store(false, ordering: .relaxed)
+    }
     return try work()
   }
 
+  static var isRequested: Bool { wasRequested.load(ordering: .relaxed) }
+
   /// Throws where a signal has come; the error rolls back what is open.
   static func check() throws {
-    if wasRequested.load(ordering: .relaxed) {
+    if mayDefer.load(ordering: .relaxed) {
+      isDeferred.store(true, ordering: .relaxed)
+    }
+    if isRequested {
       throw Failure.interrupted
     }
   }
 
-  /// Runs inside the signal handler: atomics, `tcsetattr` and `_exit` are all it may use.
+  /// Waits until a descriptor has something to read, or a signal has come.
+  static func waitForInput(_ descriptor: Int32) {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // The signal may reach another thread, or arrive just before the wait: look again from time to time.
+    while !isRequested {
+      let ready = poll(&wanted, 1, 200)
+      if ready > 0 || ready < 0 && errno != EINTR { return }
+    }
+  }
+
+  /// Runs inside the signal handler: atomics, `write`, `tcsetattr` and `_exit` are all it may use.
   private static func arrived() {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond || !isDeferred.load(ordering: .relaxed) {
       Echo.restoreInSignalHandler()
       _exit(ExitStatus.interrupted.rawValue)
+    }
+    if Terminal.standardErrorIsTerminal {
+      let note: StaticString = "\ndbtool: stopping at the next batch; once more stops at once\n"
+      _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount)
     }
   }
 

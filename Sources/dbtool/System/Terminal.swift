@@ -30,13 +30,6 @@ enum Terminal {
     }
   }
 
-  /// True where a question can reach somebody.
-  static var canAsk: Bool {
-    guard let terminal = try? Device.open() else { return false }
-    terminal.close()
-    return true
-  }
-
   private static func withTerminal<R>(_ body: (Device) throws -> R) throws -> R {
     let terminal = try Device.open()
     defer { terminal.close() }
@@ -44,17 +37,15 @@ enum Terminal {
   }
 
   private static func ask(_ prompt: String, on terminal: Device) throws -> Secret {
-    try terminal.write(prompt)
+    // The echo goes off first: whoever answers a prompt at once must not be shown.
     let echo = try Echo.off(terminal.input)
     defer {
       echo.restore()
       try? terminal.write("\n")
     }
+    try terminal.write(prompt)
     // In canonical mode one read gives one line: straight into locked memory, at most what a terminal line holds.
-    return try Secret(byteCount: 4096) { buffer in
-      let count = try terminal.readLine(into: buffer)
-      return count
-    }
+    return try Secret(byteCount: 4096) { try terminal.readLine(into: $0) }
   }
 }
 
@@ -71,9 +62,7 @@ private struct Device {
     if Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal {
       return Device(input: STDIN_FILENO, output: STDERR_FILENO)
     }
-    throw Failure(
-      .keyNeeded, kind: "key-needed", "a key is needed, and there is no terminal to ask on",
-      hint: "give --key-file, --passphrase-file, --key-command or DBTOOL_KEY_FILE")
+    throw Failure.keyNeeded("there is no terminal to ask on")
   }
 
   func close() {
@@ -132,7 +121,7 @@ struct Echo {
     offDescriptor = descriptor
     settings.c_lflag &= ~tcflag_t(ECHO)
     settings.c_lflag |= tcflag_t(ICANON | ISIG)
-    guard tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
+    guard tcsetattr(descriptor, TCSADRAIN, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
     return Echo(descriptor: descriptor)
   }
 

@@ -71,7 +71,9 @@ struct ConvertVerb: ParsableCommand {
     var conversion = Conversion(
       decoder: TextDecoder(from.choice, onError: onError.mode), encoding: encoding, mark: bom, onError: onError.mode)
     do {
-      try conversion.run(from: source, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
+      try Interrupt.deferring {
+        try conversion.run(from: source, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
+      }
     } catch let error as TextCodingError {
       throw Failure(error, in: name, optionName: "--from")
     }

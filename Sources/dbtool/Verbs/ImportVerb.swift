@@ -14,7 +14,8 @@ struct ImportVerb: ParsableCommand {
       title that the input does not give is the beginning of the text.
 
         dbtool import texts.coffer phrases.txt --create --key-file my.key
-        dbtool import texts.coffer old.csv --encoding windows-1251 --map title=Name,text=Body -c letters
+        dbtool import texts.coffer old.csv --encoding windows-1251 -c letters
+        dbtool import texts.coffer list.tsv --map title=Name,text=Body
         dbtool export a.coffer | dbtool import b.coffer - --keep-ids
       """)
 

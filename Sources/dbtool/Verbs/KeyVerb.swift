@@ -50,8 +50,8 @@ struct KeyAddVerb: ParsableCommand {
     discussion: """
       Prints the number of the new slot.
 
-        dbtool key add texts.coffer --key-file my.key --new-passphrase --label "for the safe"
-        dbtool key add texts.coffer --key-file my.key --recipient coffer-recipient-1-… --label "customer 42"
+        dbtool key add texts.coffer --key-file my.key --new-passphrase
+        dbtool key add texts.coffer --label "customer 42" --recipient coffer-…
       """)
 
   @OptionGroup var options: StoreOptions
@@ -145,7 +145,6 @@ struct NewKeyOptions: ParsableArguments {
       return .recipient(recipient)
     }
     if given.isEmpty {
-      guard !options.permissions.noInput else { throw KeyPolicy.keyNeeded }
       given = [.passphrase]
     }
     return try given[0].newKey(for: options.store.path, policy: options.policy)
