@@ -85,7 +85,11 @@ package struct ScryptCost: Hashable, Sendable {
 
   /// Refuses what no writer makes, by the name of the field and before any work.
   package func check(isTest: Bool, isRaised: Bool = false) throws(SealingError) {
-    guard logN >= (isTest ? 10 : 15), logN <= 20 else { throw refused("logN \(logN) is not in \(isTest ? 10 : 15)…20") }
+    let allowed: ClosedRange<UInt8> = isTest ? 10...14 : 15...20
+    guard allowed.contains(logN) else {
+      throw refused(
+        "logN \(logN) is not in \(allowed.lowerBound)…\(allowed.upperBound)\(isTest ? " of a TEST store" : "")")
+    }
     guard r == 8 else { throw refused("r \(r) is not 8") }
     guard (1...4).contains(p) else { throw refused("p \(p) is not in 1…4") }
     guard isRaised || 128 * UInt64(r) * n <= Self.maximumBlockMemory else {
@@ -97,8 +101,8 @@ package struct ScryptCost: Hashable, Sendable {
     SealingError(.parametersRefused, "scrypt \(what)")
   }
 
-  /// The harder of the two in each part.
+  /// The one that takes more work; of two that take the same, the one that takes more memory.
   package func strengthened(to other: ScryptCost) -> ScryptCost {
-    work >= other.work ? self : other
+    (work, n) >= (other.work, other.n) ? self : other
   }
 }

@@ -97,7 +97,8 @@ extension KeyLine {
     let line = try Self.parse(secret, 0..<secret.count)
     guard line.kind == .recipient else {
       throw SealingError(
-        .invalidKeyLine, "this is \(line.kind == .key ? "a key" : "an identity"), not a recipient: it was shown where "
+        .invalidKeyLine,
+        "this is \(line.kind == .key ? "a key" : "an identity"), not a recipient: it was shown where "
           + "others may have read it")
     }
     self = line
