@@ -84,13 +84,16 @@ func encode(
 
 /// Hands out a text chunk by chunk, a chunk again as long as it is not consumed.
 ///
-/// Input and output are exactly as long as they say, so that a read or write beyond them can be caught.
+/// Behind the output lie bytes that no call may touch; the input is exactly as long as it says, so that a sanitizer
+/// catches a read beyond it.
 private func inChunks(
   _ bytes: [UInt8], of sizes: [Int], room: Int,
   _ body: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer, Bool) throws -> Int
 ) throws {
-  let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 1)
-  defer { buffer.deallocate() }
+  let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: room + 64, alignment: 1)
+  defer { memory.deallocate() }
+  let buffer = UnsafeMutableRawBufferPointer(rebasing: memory[..<room])
+  let behind = UnsafeMutableRawBufferPointer(rebasing: memory[room...])
   var rest = bytes[...]
   var chunk = 0
   repeat {
@@ -102,7 +105,9 @@ private func inChunks(
     input.copyBytes(from: part)
     var done = 0
     repeat {
+      behind.initializeMemory(as: UInt8.self, repeating: 0xA5)
       done += try body(UnsafeRawBufferPointer(rebasing: input[done...]), buffer, rest.isEmpty)
+      precondition(behind.allSatisfy { $0 == 0xA5 }, "something was written behind the output")
     } while done < part.count
   } while !rest.isEmpty
 }
