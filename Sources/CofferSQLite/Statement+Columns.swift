@@ -1,0 +1,103 @@
+internal import CCofferSQLite
+
+// Columns count from 0. Outside of a row, and outside of its columns, everything is NULL.
+extension Statement {
+  /// How the value is stored. Ask before reading it: a read that converts may change the answer.
+  public func storageClass(at column: Int) -> StorageClass {
+    switch sqlite3_column_type(pointer, Int32(truncatingIfNeeded: column)) {
+    case SQLITE_INTEGER: .integer
+    case SQLITE_FLOAT: .real
+    case SQLITE_TEXT: .text
+    case SQLITE_BLOB: .blob
+    default: .null
+    }
+  }
+
+  /// The integer, or what SQLite's CAST makes of another value; 0 for NULL.
+  public func int64(at column: Int) -> Int64 {
+    sqlite3_column_int64(pointer, Int32(truncatingIfNeeded: column))
+  }
+
+  /// The real number, or what SQLite's CAST makes of another value; 0 for NULL.
+  public func double(at column: Int) -> Double {
+    sqlite3_column_double(pointer, Int32(truncatingIfNeeded: column))
+  }
+
+  public func isNull(at column: Int) -> Bool {
+    sqlite3_column_type(pointer, Int32(truncatingIfNeeded: column)) == SQLITE_NULL
+  }
+
+  /// The size of a blob, or of a text in UTF-8.
+  public func byteCount(at column: Int) -> Int {
+    Int(sqlite3_column_bytes(pointer, Int32(truncatingIfNeeded: column)))
+  }
+
+  /// Lends a blob's bytes, or those of anything else as UTF-8 text, not validated; they go with the next step.
+  public func withBytes<R, E: Error>(
+    at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    switch storageClass(at: column) {
+    case .null: try body(UnsafeRawBufferPointer(start: nil, count: 0))
+    case .blob: try withBlob(at: column, body)
+    default: try withText(at: column, body)
+    }
+  }
+
+  /// Lends the bytes of a column known to hold a blob. The address of an empty one is nil.
+  package func withBlob<R, E: Error>(
+    at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    let column = Int32(truncatingIfNeeded: column)
+    let bytes = sqlite3_column_blob(pointer, column)
+    return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
+  }
+
+  /// Lends a column as UTF-8, converted by SQLite if need be; not validated.
+  package func withText<R, E: Error>(
+    at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    let column = Int32(truncatingIfNeeded: column)
+    // This before the count: it converts, and the count is then that of the converted.
+    let bytes = UnsafeRawPointer(sqlite3_column_text(pointer, column))
+    return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
+  }
+
+  /// The value as text; nil for NULL. Throws `invalidText` rather than repair what is not UTF-8.
+  public func text(at column: Int) throws(SQLiteError) -> String? {
+    let index = Int32(truncatingIfNeeded: column)
+    guard !isNull(at: column) else { return nil }
+    guard let start = sqlite3_column_text(pointer, index) else {
+      throw SQLiteError(.noMemory, "no memory to convert a text", extendedCode: SQLITE_NOMEM, sql: sql)
+    }
+    let utf8 = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, index)))
+    guard let text = String(validating: utf8, as: UTF8.self) else {
+      throw SQLiteError(.invalidText, "the text in column \(column) is not valid UTF-8", sql: sql)
+    }
+    return text
+  }
+
+  /// The bytes of a blob or text; nil for NULL.
+  public func bytes(at column: Int) -> [UInt8]? {
+    isNull(at: column) ? nil : withBytes(at: column) { Array($0) }
+  }
+
+  /// The value as it is stored. Throws `invalidText` for a text that is not UTF-8.
+  public func value(at column: Int) throws(SQLiteError) -> Value {
+    switch storageClass(at: column) {
+    case .null: .null
+    case .integer: .integer(int64(at: column))
+    case .real: .real(double(at: column))
+    case .text: .text(try text(at: column) ?? "")
+    case .blob: .blob(withBlob(at: column) { Array($0) })
+    }
+  }
+
+  /// All values of the row, in order.
+  public func values() throws(SQLiteError) -> [Value] {
+    var values: [Value] = []
+    let count = columnCount
+    values.reserveCapacity(count)
+    for column in 0..<count { values.append(try value(at: column)) }
+    return values
+  }
+}
