@@ -98,7 +98,7 @@ extension AttributeValue {
       for (name, value) in members {
         nodes.append(JSONNode.Member(name: Array(name.utf8), value: try value.node(depth: depth + 1)))
       }
-      return .object(nodes.sorted { JSONNode.precedes($0.name, $1.name) })
+      return .object(nodes.sorted { JSONOrder.precedes($0.name, $1.name) })
     }
   }
 }
@@ -107,7 +107,12 @@ extension AttributeValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   public init(stringLiteral value: String) { self = .string(value) }
-  public init(integerLiteral value: Int) { self = .number(Double(value)) }
+  public init(integerLiteral value: Int) {
+    guard let number = Double(exactly: value) else {
+      preconditionFailure("an integer that a double cannot hold exactly; write it as a string")
+    }
+    self = .number(number)
+  }
   public init(floatLiteral value: Double) { self = .number(value) }
   public init(booleanLiteral value: Bool) { self = .bool(value) }
   public init(nilLiteral: ()) { self = .null }

@@ -49,6 +49,18 @@ extension JSONError: CustomStringConvertible {
   public var description: String { "\(reason) (byte \(byteOffset) of the JSON)" }
 }
 
+/// The order of UTF-16 code units, which RFC 8785 sorts names by, told from UTF-8.
+package enum JSONOrder {
+  package static func precedes(_ lhs: some Sequence<UInt8>, _ rhs: some Sequence<UInt8>) -> Bool {
+    lhs.lexicographicallyPrecedes(rhs) { rank($0) < rank($1) }
+  }
+
+  /// It is the order of the bytes, except that what UTF-16 writes with surrogates comes before U+E000…U+FFFF.
+  private static func rank(_ byte: UInt8) -> UInt8 {
+    byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte
+  }
+}
+
 /// The bytes of JSON's grammar.
 package enum JSONByte {
   package static let quote: UInt8 = 0x22

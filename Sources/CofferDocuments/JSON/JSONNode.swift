@@ -39,17 +39,6 @@ indirect enum JSONNode {
       output.append(JSONByte.closeBrace)
     }
   }
-
-  /// The order of UTF-16 code units, which RFC 8785 sorts names by, told from UTF-8.
-  ///
-  /// It is the order of the bytes, except that what UTF-16 writes with surrogates comes before U+E000…U+FFFF.
-  static func precedes(_ lhs: some Sequence<UInt8>, _ rhs: some Sequence<UInt8>) -> Bool {
-    lhs.lexicographicallyPrecedes(rhs) { rank($0) < rank($1) }
-  }
-
-  private static func rank(_ byte: UInt8) -> UInt8 {
-    byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte
-  }
 }
 
 extension JSONScanner {
@@ -86,7 +75,7 @@ extension JSONScanner {
       let name = value(of: name)
       members.append(JSONNode.Member(name: name, value: try scanNode(depth: depth)))
     }
-    members.sort { JSONNode.precedes($0.name, $1.name) }
+    members.sort { JSONOrder.precedes($0.name, $1.name) }
     for (member, following) in zip(members, members.dropFirst()) where member.name == following.name {
       throw JSONError(.duplicateName, at: start, "an object with the same name twice")
     }

@@ -23,7 +23,7 @@ package struct JSONScanner {
     package let isInteger: Bool
   }
 
-  let base: UnsafeRawPointer
+  package let base: UnsafeRawPointer
   let end: Int
   /// The next byte to look at, counted from the start of the buffer.
   package private(set) var position: Int

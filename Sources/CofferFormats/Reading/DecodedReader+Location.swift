@@ -19,7 +19,7 @@ extension DecodedReader {
 
   /// Which byte of the input the byte at `position` was decoded from.
   func inputOffset(of position: Int) -> Int {
-    let anchor = replacements.first { $0.position >= position }
+    let anchor = firstReplacement(from: position)
     let anchorPosition = anchor?.position ?? end
     let anchorOffset = anchor?.inputOffset ?? decoder.bytesDecoded
     return anchorOffset - encodedLength(of: position..<anchorPosition)

@@ -60,6 +60,17 @@ struct DecodedReader: Sendable {
   /// Nothing more will come, and nothing is left.
   var isExhausted: Bool { isAtEnd && start == end }
 
+  /// The first replaced byte at or behind `position`.
+  func firstReplacement(from position: Int) -> Replacement? {
+    var lower = 0
+    var upper = replacements.count
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if replacements[middle].position < position { lower = middle + 1 } else { upper = middle }
+    }
+    return lower < replacements.count ? replacements[lower] : nil
+  }
+
   /// Forgets what is before `position`.
   mutating func discard(to position: Int) {
     guard position > start else { return }
