@@ -105,7 +105,9 @@ extension FileDescriptor {
   func openRegularFile(_ name: [UInt8], path: String) throws(FormatError) -> FileDescriptor? {
     // Without blocking, or a pipe without a writer would wait for ever before it can be seen that it is one.
     let number = (name + [0]).withUnsafeBufferPointer { buffer in
-      buffer.withMemoryRebound(to: CChar.self) { openat(number, $0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+      buffer.withMemoryRebound(to: CChar.self) {
+        openat(self.number, $0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+      }
     }
     guard number >= 0 else {
       if errno == ENOENT || errno == ENXIO { return nil }
