@@ -35,13 +35,14 @@ class Slot:
         if self.kind == PASSPHRASE:
             if len(params) != 19:
                 raise Damaged(f"{name}: params of a wrong size")
-            least, most = (10, 14) if is_test else (15, 20)
-            if not least <= params[0] <= most:
+            if not (10 if is_test else 15) <= params[0] <= 20:
                 raise Refused(f"{name}: scrypt logN out of bounds")
             if params[1] != 8:
                 raise Refused(f"{name}: scrypt r out of bounds")
             if not 1 <= params[2] <= 4:
                 raise Refused(f"{name}: scrypt p out of bounds")
+            if 128 * params[1] << params[0] > KDF_MEMORY_LIMIT:
+                raise Refused(f"{name}: scrypt logN needs too much memory")
         elif self.kind == KEY_FILE and len(params) != 16 or self.kind == RECIPIENT and len(params) != 64:
             raise Damaged(f"{name}: params of a wrong size")
         elif self.kind == EXTERNAL:
@@ -126,11 +127,8 @@ class Header:
         for slot in self.slots:
             slot.check_bounds(self.is_test)
         if any(secret.kind == "passphrase" for secret in secrets):
-            costs = [(1 << slot.params[0], slot.params[2]) for slot in self.slots if slot.kind == PASSPHRASE]
-            if sum(n * p for n, p in costs) > KDF_SUM_LIMIT:
-                raise Refused("scrypt: the slots' costs together are out of bounds")
-            if any(128 * 8 * n > KDF_MEMORY_LIMIT for n, _ in costs):
-                raise Refused("scrypt logN: memory out of bounds")
+            if sum(slot.params[2] << slot.params[0] for slot in self.slots if slot.kind == PASSPHRASE) > KDF_SUM_LIMIT:
+                raise Refused("scrypt p and logN: the slots together are out of bounds")
         if (self.is_test or any(secret.is_test for secret in secrets)) and not allow_test:
             raise TestRefused("a TEST store or test key, and none is allowed here")
         if not self.is_test and any(secret.is_test for secret in secrets):
