@@ -1,6 +1,8 @@
 internal import CCofferSQLite
 
 // Columns count from 0. Outside of a row, and outside of its columns, everything is NULL.
+//
+// What is lent belongs to the statement, which must not be released while it is used: hence the extended lifetimes.
 extension Statement {
   /// How the value is stored. Ask before reading it: a read that converts may change the answer.
   public func storageClass(at column: Int) -> StorageClass {
@@ -49,6 +51,7 @@ extension Statement {
   ) throws(E) -> R {
     let column = Int32(truncatingIfNeeded: column)
     let bytes = sqlite3_column_blob(pointer, column)
+    defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
@@ -60,6 +63,7 @@ extension Statement {
     let column = Int32(truncatingIfNeeded: column)
     // This before the count: it converts, and the count is then that of the converted.
     let bytes = UnsafeRawPointer(sqlite3_column_text(pointer, column))
+    defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
@@ -70,6 +74,7 @@ extension Statement {
     let column = Int32(truncatingIfNeeded: column)
     guard let start = sqlite3_column_text16(pointer, column) else { return true }
     let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes16(pointer, column)))
+    defer { withExtendedLifetime(self) {} }
     return bytes.withMemoryRebound(to: UInt16.self, Self.isWellFormed)
   }
 
@@ -94,6 +99,7 @@ extension Statement {
       throw SQLiteError(.noMemory, "no memory to convert a text", extendedCode: SQLITE_NOMEM, sql: sql)
     }
     let utf8 = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, index)))
+    defer { withExtendedLifetime(self) {} }
     guard let text = String(validating: utf8, as: UTF8.self) else {
       throw SQLiteError(.invalidText, "the text in column \(column) is not valid UTF-8", sql: sql)
     }

@@ -71,8 +71,10 @@ import Testing
     _ = try database.textPragma("journal_mode = WAL")
     let writer = try Database(scratch.file("file.db"))
     let copy = try emptyDatabase()
+    var steps = 0
     try database.backup(to: copy, pagesPerStep: 20) { _, _ in
-      #expect(thrown { try writer.execute("INSERT INTO t VALUES(zeroblob(5000))") } == nil)
+      steps += 1
+      if steps == 1 { #expect(thrown { try writer.execute("INSERT INTO t VALUES(zeroblob(5000))") } == nil) }
       return true
     }
     #expect(try sum(copy) == 505_000)
