@@ -1,0 +1,77 @@
+/// The frame around every sealed text, name and head (FORMAT, "Frame"): codec, length, data, zeros.
+///
+/// Padding hides the exact length: 12 % at most, by the PADMÉ rule.
+package enum Frame {
+  /// Codec and length: `u8 || u56`.
+  package static let headerCount = 8
+  /// The least padded length of a body, a name, and a head in the modes clear and none.
+  package static let standardMinimum = 64
+  /// The least padded length of a head in the mode sealed, titled or not.
+  package static let sealedTitleMinimum = 128
+
+  /// Length of the whole frame around `count` bytes.
+  package static func byteCount(around count: Int, minimum: Int, isPadded: Bool) -> Int {
+    let bare = headerCount + count
+    return isPadded ? max(minimum, padme(bare)) : bare
+  }
+
+  /// PADMÉ: L rounded up so that only the first log2(log2 L) + 1 bits of it can be other than zero.
+  package static func padme(_ length: Int) -> Int {
+    guard length >= 2 else { return length }
+    let exponent = Int.bitWidth - 1 - length.leadingZeroBitCount
+    let kept = Int.bitWidth - 1 - exponent.leadingZeroBitCount + 1
+    let mask = exponent > kept ? (1 << (exponent - kept)) - 1 : 0
+    return (length + mask) & ~mask
+  }
+
+  /// Writes the frame's eight bytes of codec 0 and `count`.
+  package static func writeHeader(_ count: Int, to frame: UnsafeMutableRawBufferPointer) {
+    frame.storeBytes(of: UInt64(count).bigEndian, as: UInt64.self)
+  }
+
+  /// Builds a whole frame.
+  package static func around(_ data: [UInt8], minimum: Int, isPadded: Bool) -> [UInt8] {
+    var builder = ByteBuilder()
+    builder.append(UInt64(data.count))
+    builder.append(bytes: data)
+    let total = byteCount(around: data.count, minimum: minimum, isPadded: isPadded)
+    return builder.bytes + [UInt8](repeating: 0, count: total - builder.bytes.count)
+  }
+
+  /// Where the data stands in an opened frame.
+  ///
+  /// - Throws: `malformed` for any codec, length or padding that a writer doesn't make.
+  package static func dataRange(
+    of frame: UnsafeRawBufferPointer, minimum: Int, orMinimum other: Int? = nil, isPadded: Bool
+  ) throws(SealingError) -> Range<Int> {
+    guard frame.count >= headerCount else { throw malformed("too few bytes") }
+    let word = UInt64(bigEndian: frame.loadUnaligned(as: UInt64.self))
+    guard word >> 56 == 0 else { throw malformed("an unknown codec") }
+    guard word <= UInt64(frame.count - headerCount) else { throw malformed("a length beyond its end") }
+    let count = Int(word)
+    let fits =
+      frame.count == byteCount(around: count, minimum: minimum, isPadded: isPadded)
+      || other.map { frame.count == byteCount(around: count, minimum: $0, isPadded: isPadded) } ?? false
+    guard fits else { throw malformed("another padding") }
+    var index = headerCount + count
+    while index < frame.count, index % 8 != 0 {
+      guard frame[index] == 0 else { throw malformed("padding other than zeros") }
+      index += 1
+    }
+    while index + 8 <= frame.count {
+      guard frame.loadUnaligned(fromByteOffset: index, as: UInt64.self) == 0 else {
+        throw malformed("padding other than zeros")
+      }
+      index += 8
+    }
+    while index < frame.count {
+      guard frame[index] == 0 else { throw malformed("padding other than zeros") }
+      index += 1
+    }
+    return headerCount..<headerCount + count
+  }
+
+  private static func malformed(_ what: String) -> SealingError {
+    SealingError(.malformed, "a sealed frame has \(what)")
+  }
+}

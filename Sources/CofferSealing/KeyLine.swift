@@ -1,0 +1,253 @@
+internal import CCofferOpenSSL
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// A key, identity or recipient as it stands in a file: `coffer-key-1-`, then 72 lower-case hex digits.
+///
+/// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
+/// mistyped line is seen (FORMAT, "Key files"). A test key says so in its prefix and opens TEST stores only.
+public struct KeyLine: Sendable {
+  public enum Kind: String, Hashable, Sendable, CaseIterable {
+    /// 32 random bytes that open a slot.
+    case key
+    /// An X25519 secret: opens what was sealed for its recipient.
+    case identity
+    /// An X25519 public key: may be shown to anyone.
+    case recipient
+  }
+
+  public let kind: Kind
+  public let isTest: Bool
+  /// The 32 bytes.
+  package let secret: Secret
+
+  package init(kind: Kind, isTest: Bool, secret: Secret) {
+    precondition(secret.count == 32, "internal error: a key has 32 bytes")
+    self.kind = kind
+    self.isTest = isTest
+    self.secret = secret
+  }
+
+  /// A fresh key or identity.
+  public static func generate(_ kind: Kind, isTest: Bool = false) throws(SealingError) -> KeyLine {
+    guard kind != .recipient else {
+      throw SealingError(.invalidKeyLine, "a recipient is made from an identity, not by itself")
+    }
+    return KeyLine(kind: kind, isTest: isTest, secret: try .random(byteCount: 32))
+  }
+
+  /// The public half of an identity; a recipient is its own.
+  package func recipientBytes() throws(SealingError) -> [UInt8] {
+    switch kind {
+    case .recipient: return secret.withUnsafeBytes { Array($0) }
+    case .identity: return try X25519.publicKey(of: secret)
+    case .key: throw SealingError(.invalidKeyLine, "a key file has no recipient: use an identity (keygen --identity)")
+    }
+  }
+
+  /// The line to give to whoever shall seal for this identity.
+  public func recipient() throws(SealingError) -> String {
+    Self.recipientLine(try recipientBytes(), isTest: isTest)
+  }
+
+  package static func recipientLine(_ bytes: [UInt8], isTest: Bool) -> String {
+    let secret = bytes.withUnsafeBytes { Secret(copying: $0) }
+    return KeyLine(kind: .recipient, isTest: isTest, secret: secret).line().withUnsafeBytes {
+      String(decoding: $0, as: UTF8.self)
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension KeyLine {
+  private static let digitCount = 72
+
+  private static func prefix(_ kind: Kind, isTest: Bool) -> String {
+    "coffer-\(isTest ? "test-" : "")\(kind.rawValue)-1-"
+  }
+
+  /// Reads the one key line of a file; `#` lines and empty lines are passed over.
+  public init(parsing file: Secret) throws(SealingError) {
+    var found: KeyLine?
+    var start = 0
+    while start < file.count {
+      let range = Self.line(in: file, from: start)
+      start = range.upperBound + 1
+      let line = file.withUnsafeBytes { bytes in
+        var end = range.upperBound
+        if end < bytes.count, end > range.lowerBound, bytes[end - 1] == 0x0D { end -= 1 }
+        return range.lowerBound..<end
+      }
+      let isComment = file.withUnsafeBytes { !line.isEmpty && $0[line.lowerBound] == UInt8(ascii: "#") }
+      if line.isEmpty || isComment { continue }
+      guard found == nil else { throw SealingError(.invalidKeyLine, "the key file holds more than one key line") }
+      found = try Self.parse(file, line)
+    }
+    guard let found else { throw SealingError(.invalidKeyLine, "the key file holds no key line") }
+    self = found
+  }
+
+  /// Reads a line given as text, which only a recipient, being public, may be.
+  public init(recipient text: String) throws(SealingError) {
+    var text = text
+    let secret = text.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0)) }
+    let line = try Self.parse(secret, 0..<secret.count)
+    guard line.kind == .recipient else {
+      throw SealingError(
+        .invalidKeyLine,
+        "this is \(line.kind == .key ? "a key" : "an identity"), not a recipient: it was shown where "
+          + "others may have read it")
+    }
+    self = line
+  }
+
+  /// Reads a file's key line.
+  public static func load(path: String) throws(SealingError) -> KeyLine {
+    do throws(SealingError) {
+      return try KeyLine(parsing: .readAll(path: path))
+    } catch {
+      throw error.code == .invalidKeyLine ? SealingError(error.code, "\(path): \(error.message)") : error
+    }
+  }
+
+  private static func line(in file: Secret, from start: Int) -> Range<Int> {
+    file.withUnsafeBytes { bytes in
+      start..<(bytes[start...].firstIndex(of: 0x0A) ?? bytes.count)
+    }
+  }
+
+  private static func parse(_ file: Secret, _ range: Range<Int>) throws(SealingError) -> KeyLine {
+    for kind in Kind.allCases {
+      for isTest in [false, true] {
+        let prefix = Array(prefix(kind, isTest: isTest).utf8)
+        let fits = file.withUnsafeBytes { $0[range].starts(with: prefix) }
+        guard fits else { continue }
+        let article = kind == .identity ? "an identity" : "a \(kind.rawValue)"
+        guard range.count == prefix.count + digitCount else {
+          throw SealingError(.invalidKeyLine, "\(article) has \(digitCount) digits, this line another number")
+        }
+        let digits = range.lowerBound + prefix.count..<range.upperBound
+        guard let decoded = decodeHex(file, digits) else {
+          throw SealingError(.invalidKeyLine, "\(article) is written in lower-case hex digits, this line is not")
+        }
+        let line = KeyLine(kind: kind, isTest: isTest, secret: decoded.slice(0..<32))
+        guard line.checksum().isEqual(to: decoded.slice(32..<36)) else {
+          throw SealingError(.invalidKeyLine, "the checksum of \(article) does not fit: it was changed or mistyped")
+        }
+        return line
+      }
+    }
+    throw SealingError(.invalidKeyLine, "this line is no key, identity or recipient of format 1")
+  }
+
+  private static func decodeHex(_ file: Secret, _ digits: Range<Int>) -> Secret? {
+    var isValid = true
+    let secret = Secret(byteCount: digits.count / 2) { memory in
+      file.withUnsafeBytes { bytes in
+        func value(_ byte: UInt8) -> UInt8 {
+          switch byte {
+          case 0x30...0x39: return byte - 0x30
+          case 0x61...0x66: return byte - 0x61 + 10
+          default:
+            isValid = false
+            return 0
+          }
+        }
+        for index in 0..<digits.count / 2 {
+          let at = digits.lowerBound + 2 * index
+          memory[index] = value(bytes[at]) << 4 | value(bytes[at + 1])
+        }
+      }
+      return digits.count / 2
+    }
+    return isValid ? secret : nil
+  }
+
+  /// First 4 bytes of SHA-256(prefix with its last dash || the 32 bytes).
+  private func checksum() -> Secret {
+    let label = Array(Self.prefix(kind, isTest: isTest).utf8)
+    return Secret(byteCount: 32) { digest in
+      let input = Secret(byteCount: label.count + 32) { memory in
+        memory.copyBytes(from: label)
+        secret.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: memory[label.count...]).copyMemory(from: $0) }
+        return memory.count
+      }
+      let result = input.withUnsafeBytes {
+        EVP_Digest($0.baseAddress, $0.count, digest.bytePointer, nil, Algorithms.sha256, nil)
+      }
+      precondition(result == 1, "internal error: SHA-256 failed")
+      return 4
+    }
+  }
+}
+
+// MARK: - Writing
+
+extension KeyLine {
+  /// The line without its end.
+  package func line() -> Secret {
+    let prefix = Array(Self.prefix(kind, isTest: isTest).utf8)
+    let checksum = checksum()
+    return Secret(byteCount: prefix.count + Self.digitCount) { memory in
+      memory.copyBytes(from: prefix)
+      var at = prefix.count
+      for part in [secret, checksum] {
+        part.withUnsafeBytes { bytes in
+          for byte in bytes {
+            memory[at] = Self.digit(byte >> 4)
+            memory[at + 1] = Self.digit(byte & 15)
+            at += 2
+          }
+        }
+      }
+      return at
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? 0x30 + value : 0x61 + value - 10
+  }
+
+  /// Writes the line into a new file that only its owner may read (mode 0600).
+  ///
+  /// - Throws: `fileFailure` when the file exists or can't be written; a file begun is removed.
+  public func write(toNewFile path: String) throws(SealingError) {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
+    }
+    do throws(SealingError) {
+      try write(descriptor: descriptor)
+      guard fsync(descriptor) == 0 else {
+        throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
+      }
+      close(descriptor)
+    } catch {
+      close(descriptor)
+      unlink(path)
+      throw error
+    }
+  }
+
+  /// Writes the line and LF with write(2) from locked memory.
+  public func write(descriptor: Int32) throws(SealingError) {
+    let line = line()
+    let whole = Secret(byteCount: line.count + 1) { memory in
+      line.withUnsafeBytes { memory.copyBytes(from: $0) }
+      memory[line.count] = 0x0A
+      return memory.count
+    }
+    var written = 0
+    while written < whole.count {
+      let count = whole.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written) }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SealingError(.fileFailure, "the key can't be written: \(String(cString: strerror(errno)))")
+      }
+      written += count
+    }
+  }
+}

@@ -1,0 +1,112 @@
+extension KeySlotRecord {
+  /// A key-encryption key that was derived ahead of the write lock, with the parameters it belongs to.
+  ///
+  /// Every derivation draws a salt or an ephemeral key of its own: that alone makes the zero nonce of a wrap sound, so
+  /// that one of these wraps one root key, once.
+  package struct DerivedKey: Sendable {
+    package let parameters: SlotParameters
+    let key: Secret
+  }
+
+  /// Derives what a new slot is wrapped under. With a passphrase this takes scrypt's time.
+  package static func derive(for target: SlotTarget, storeID: [UInt8], nonces: RandomBytes) throws(SealingError)
+    -> DerivedKey
+  {
+    switch target {
+    case .passphrase(let passphrase, let cost):
+      let salt = try nonces.draw(SlotParameters.saltCount)
+      let key = try scrypt(passphrase, salt: Self.scryptSalt(storeID, salt), cost: cost)
+      return DerivedKey(parameters: .passphrase(cost: cost, salt: salt), key: key)
+    case .key(let line):
+      guard line.kind == .key else { throw SealingError(.invalidKeyLine, "an identity or recipient is not a key file") }
+      let salt = try nonces.draw(SlotParameters.saltCount)
+      let key = try hkdf(line.secret, salt: salt, info: Self.keyInfo(storeID, isTest: line.isTest))
+      return DerivedKey(parameters: .keyFile(salt: salt), key: key)
+    case .recipient(let recipient, let isTest):
+      let ephemeral = try Secret.random(byteCount: 32)
+      let parameters = SlotParameters.recipient(ephemeral: try X25519.publicKey(of: ephemeral), recipient: recipient)
+      let shared = try X25519.sharedSecret(of: ephemeral, with: recipient)
+      let key = try hkdf(shared, salt: parameters.bytes, info: Self.recipientInfo(storeID, isTest: isTest))
+      return DerivedKey(parameters: parameters, key: key)
+    case .external(let provider, let blob, let answer):
+      guard SlotParameters.isProviderName(provider), (32...1024).contains(answer.count) else {
+        throw SealingError(.parametersRefused, "a provider has a name of [a-z0-9-] and answers 32…1024 bytes")
+      }
+      let salt = try nonces.draw(SlotParameters.saltCount)
+      let parameters = SlotParameters.external(salt: salt, provider: provider, blob: blob)
+      guard parameters.bytes.count <= maximumParameters else {
+        throw SealingError(.parametersRefused, "the provider's blob is too long")
+      }
+      return DerivedKey(
+        parameters: parameters, key: try hkdf(answer, salt: salt, info: Self.info("coffer1/external", storeID)))
+    }
+  }
+
+  /// Wraps `root` under a derived key.
+  package static func wrap(_ root: RootKey, under derived: DerivedKey, slot: UInt32, label: String)
+    throws(SealingError) -> KeySlotRecord
+  {
+    var record = KeySlotRecord(
+      slot: slot, kind: derived.parameters.kind, label: label, parameters: derived.parameters.bytes, wrapped: [])
+    record.wrapped = try WrappingCipher.seal(
+      root.secret, under: derived.key, authenticating: record.binding(storeID: root.storeID))
+    return record
+  }
+
+  /// The key-encryption key that `secret` gives for this slot, or nil when the two are not of one kind.
+  ///
+  /// A test key's slot is derived under another label, so that it can't be opened by the same bytes as a real key.
+  package func derivedKey(with secret: SlotSecret, parameters: SlotParameters, storeID: [UInt8]) throws(SealingError)
+    -> Secret?
+  {
+    switch (parameters, secret) {
+    case (.passphrase(let cost, let salt), .passphrase(let passphrase)):
+      return try scrypt(passphrase, salt: Self.scryptSalt(storeID, salt), cost: cost)
+    case (.keyFile(let salt), .line(let line)) where line.kind == .key:
+      return try hkdf(line.secret, salt: salt, info: Self.keyInfo(storeID, isTest: line.isTest))
+    case (.recipient(let ephemeral, let recipient), .line(let line)) where line.kind == .identity:
+      guard try line.recipientBytes() == recipient else { return nil }
+      let shared = try X25519.sharedSecret(of: line.secret, with: ephemeral)
+      return try hkdf(shared, salt: parameters.bytes, info: Self.recipientInfo(storeID, isTest: line.isTest))
+    case (.external(let salt, let provider, _), .answer(let answer, let answering)) where provider == answering:
+      guard (32...1024).contains(answer.count) else { return nil }
+      return try hkdf(answer, salt: salt, info: Self.info("coffer1/external", storeID))
+    default:
+      return nil
+    }
+  }
+
+  /// The root key, or nil when `key` is not the one it was wrapped under.
+  package func unwrap(with key: Secret, storeID: [UInt8]) throws(SealingError) -> RootKey? {
+    // Whoever made the slot may have wrapped anything.
+    guard wrapped.count == Self.wrappedCount else { return nil }
+    let secret = try WrappingCipher.open(wrapped, under: key, authenticating: binding(storeID: storeID))
+    return secret.map { RootKey(secret: $0, storeID: storeID) }
+  }
+
+  /// `PAE(u32 slot, u32 kind, label, params, wrapped)`: what the header MAC covers of a slot.
+  package var headerPart: [UInt8] {
+    PreAuthenticationEncoding().adding(slot).adding(kind).adding(Array(label.utf8)).adding(parameters).adding(wrapped)
+      .bytes
+  }
+
+  private func binding(storeID: [UInt8]) -> [UInt8] {
+    PreAuthenticationEncoding("coffer1/slot").adding(storeID).adding(slot).adding(kind).adding(parameters).bytes
+  }
+
+  private static func scryptSalt(_ storeID: [UInt8], _ salt: [UInt8]) -> [UInt8] {
+    info("coffer1/scrypt", storeID) + salt
+  }
+
+  private static func keyInfo(_ storeID: [UInt8], isTest: Bool) -> [UInt8] {
+    info(isTest ? "coffer1/test-key" : "coffer1/key", storeID)
+  }
+
+  private static func recipientInfo(_ storeID: [UInt8], isTest: Bool) -> [UInt8] {
+    info(isTest ? "coffer1/test-x25519" : "coffer1/x25519", storeID)
+  }
+
+  private static func info(_ label: String, _ storeID: [UInt8]) -> [UInt8] {
+    Array(label.utf8) + storeID
+  }
+}

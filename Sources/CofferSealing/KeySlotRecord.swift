@@ -1,0 +1,109 @@
+/// One row of `coffer_slot`: the root key, wrapped under one person's or program's secret (FORMAT, "Slots").
+package struct KeySlotRecord: Hashable, Sendable {
+  package static let wrappedCount = 48
+  package static let maximumSlots = 64
+  package static let maximumLabel = 255
+  package static let maximumParameters = 4096
+
+  package var slot: UInt32
+  /// Kept as it stands in the file: an unknown kind only makes its slot unusable here.
+  package var kind: UInt32
+  package var label: String
+  package var parameters: [UInt8]
+  package var wrapped: [UInt8]
+
+  package init(slot: UInt32, kind: UInt32, label: String, parameters: [UInt8], wrapped: [UInt8]) {
+    self.slot = slot
+    self.kind = kind
+    self.label = label
+    self.parameters = parameters
+    self.wrapped = wrapped
+  }
+}
+
+/// What a slot's parameters say, once they are within their bounds.
+package enum SlotParameters: Hashable, Sendable {
+  /// Kind 1.
+  case passphrase(cost: ScryptCost, salt: [UInt8])
+  /// Kind 2.
+  case keyFile(salt: [UInt8])
+  /// Kind 3.
+  case recipient(ephemeral: [UInt8], recipient: [UInt8])
+  /// Kind 4.
+  case external(salt: [UInt8], provider: String, blob: [UInt8])
+
+  package static let saltCount = 16
+
+  package var kind: UInt32 {
+    switch self {
+    case .passphrase: 1
+    case .keyFile: 2
+    case .recipient: 3
+    case .external: 4
+    }
+  }
+
+  package var bytes: [UInt8] {
+    switch self {
+    case .passphrase(let cost, let salt): [cost.logN, cost.r, cost.p] + salt
+    case .keyFile(let salt): salt
+    case .recipient(let ephemeral, let recipient): ephemeral + recipient
+    case .external(let salt, let provider, let blob): salt + [UInt8(provider.utf8.count)] + Array(provider.utf8) + blob
+    }
+  }
+
+  /// - Returns: nil for a kind that this version doesn't know.
+  /// - Throws: `parametersRefused`, by the name of the field.
+  package init?(kind: UInt32, bytes: [UInt8], isTest: Bool, isRaised: Bool = false) throws(SealingError) {
+    func refused(_ what: String) -> SealingError { SealingError(.parametersRefused, what) }
+    switch kind {
+    case 1:
+      guard bytes.count == 3 + Self.saltCount else { throw refused("params of a passphrase slot has another length") }
+      let cost = ScryptCost(logN: bytes[0], r: bytes[1], p: bytes[2])
+      try cost.check(isTest: isTest, isRaised: isRaised)
+      self = .passphrase(cost: cost, salt: Array(bytes[3...]))
+    case 2:
+      guard bytes.count == Self.saltCount else { throw refused("params of a key file slot has another length") }
+      self = .keyFile(salt: bytes)
+    case 3:
+      guard bytes.count == 64 else { throw refused("params of a recipient slot has another length") }
+      self = .recipient(ephemeral: Array(bytes[..<32]), recipient: Array(bytes[32...]))
+    case 4:
+      guard bytes.count >= Self.saltCount + 2 else { throw refused("params of an external slot is too short") }
+      let nameEnd = Self.saltCount + 1 + Int(bytes[Self.saltCount])
+      guard nameEnd <= bytes.count, bytes.count <= KeySlotRecord.maximumParameters else {
+        throw refused("the provider name of an external slot has another length")
+      }
+      let name = String(decoding: bytes[(Self.saltCount + 1)..<nameEnd], as: UTF8.self)
+      guard Self.isProviderName(name) else { throw refused("the provider name of an external slot is not [a-z0-9-]") }
+      self = .external(salt: Array(bytes[..<Self.saltCount]), provider: name, blob: Array(bytes[nameEnd...]))
+    default:
+      return nil
+    }
+  }
+
+  /// `[a-z0-9-]{1,32}`
+  package static func isProviderName(_ name: String) -> Bool {
+    (1...32).contains(name.utf8.count)
+      && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D }
+  }
+}
+
+/// A secret that may open a slot.
+package enum SlotSecret: Sendable {
+  /// Normalised (``Passphrase/normalized(_:)``).
+  case passphrase(Secret)
+  /// A key or an identity.
+  case line(KeyLine)
+  /// 32…1024 bytes that a provider answered for a slot's blob.
+  case answer(Secret, provider: String)
+}
+
+/// What a new slot is to be wrapped for.
+package enum SlotTarget: Sendable {
+  /// Normalised.
+  case passphrase(Secret, cost: ScryptCost)
+  case key(KeyLine)
+  case recipient([UInt8], isTest: Bool)
+  case external(provider: String, blob: [UInt8], answer: Secret)
+}

@@ -1,0 +1,39 @@
+/// What went wrong with a key or a seal. Equality looks at the code; no message ever holds key bytes or text.
+public struct SealingError: Error, Hashable, Sendable {
+  public enum Code: String, Hashable, Sendable {
+    /// The tag does not fit: another key, or bytes that were changed.
+    case notAuthentic
+    /// Authentic bytes of a shape that no writer makes.
+    case malformed
+    /// A key line, key file, identity or recipient that is not one.
+    case invalidKeyLine
+    /// A passphrase that is empty, too long, not UTF-8 or holds U+0000.
+    case invalidPassphrase
+    /// Slot parameters outside the bounds of FORMAT, "Slots".
+    case parametersRefused
+    /// A file that can't be read or written.
+    case fileFailure
+    /// OpenSSL or the kernel refused: no memory, no randomness.
+    case systemFailure
+  }
+
+  public let code: Code
+  public let message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public static func == (lhs: SealingError, rhs: SealingError) -> Bool {
+    lhs.code == rhs.code
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+  }
+}
+
+extension SealingError: CustomStringConvertible {
+  public var description: String { message }
+}

@@ -1,0 +1,126 @@
+internal import CCofferOpenSSL
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// Secret bytes in memory that is locked, kept out of core dumps, and wiped with its last owner.
+///
+/// Never printed, never compared other than in constant time, never copied into a String or an array.
+public final class Secret: Sendable {
+  /// Number of bytes.
+  public let count: Int
+  private let capacity: Int
+  // Written during initialisation only; afterwards every access reads.
+  private nonisolated(unsafe) let storage: UnsafeMutableRawPointer
+
+  /// Room for `capacity` bytes, which `initialize` fills; it returns how many it used.
+  public init<E: Error>(
+    byteCount capacity: Int, initializingWith initialize: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+  ) throws(E) {
+    let capacity = max(capacity, 1)
+    storage = SecretMemory.allocate(capacity)
+    self.capacity = capacity
+    do throws(E) {
+      let used = try initialize(UnsafeMutableRawBufferPointer(start: storage, count: capacity))
+      precondition(used >= 0 && used <= capacity, "internal error: a secret longer than its memory")
+      count = used
+    } catch {
+      SecretMemory.release(storage, capacity)
+      throw error
+    }
+  }
+
+  /// A copy of `bytes`. The caller's own copy is the caller's to wipe.
+  public convenience init(copying bytes: UnsafeRawBufferPointer) {
+    self.init(byteCount: bytes.count) { memory in
+      memory.copyMemory(from: bytes)
+      return bytes.count
+    }
+  }
+
+  /// Fresh random bytes from the generator that OpenSSL keeps for secrets.
+  package static func random(byteCount: Int) throws(SealingError) -> Secret {
+    var succeeded = false
+    let secret = Secret(byteCount: byteCount) { memory in
+      succeeded = RAND_priv_bytes(memory.bindMemory(to: UInt8.self).baseAddress, Int32(memory.count)) == 1
+      return memory.count
+    }
+    guard succeeded else { throw .openSSL("random bytes") }
+    return secret
+  }
+
+  deinit {
+    SecretMemory.release(storage, capacity)
+  }
+
+  /// The bytes, for the duration of the call.
+  public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try body(UnsafeRawBufferPointer(start: storage, count: count))
+  }
+
+  /// A part of the bytes as a secret of its own.
+  package func slice(_ range: Range<Int>) -> Secret {
+    withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
+  }
+
+  /// Whether both hold the same bytes; takes as long whatever they hold.
+  package func isEqual(to other: Secret) -> Bool {
+    withUnsafeBytes { mine in other.withUnsafeBytes { ConstantTime.equal(mine, $0) } }
+  }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  public var description: String { "Secret(redacted)" }
+  public var debugDescription: String { description }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Secret {
+  /// Reads a descriptor to its end with read(2), straight into locked memory.
+  ///
+  /// - Throws: `fileFailure` when it can't be read or holds more than `limit` bytes.
+  public static func readAll(descriptor: Int32, limit: Int = 64 * 1024) throws(SealingError) -> Secret {
+    let secret = try Secret(byteCount: limit + 1) { memory throws(SealingError) in
+      var used = 0
+      while used < memory.count {
+        let got = read(descriptor, memory.baseAddress! + used, memory.count - used)
+        if got == 0 { break }
+        if got < 0 {
+          if errno == EINTR { continue }
+          throw SealingError(.fileFailure, "the key can't be read: \(String(cString: strerror(errno)))")
+        }
+        used += got
+      }
+      return used
+    }
+    guard secret.count <= limit else {
+      throw SealingError(.fileFailure, "the key is longer than \(limit) bytes: is it the right file?")
+    }
+    // Not the memory of `limit` bytes that it was read into.
+    return secret.slice(0..<secret.count)
+  }
+
+  /// The same from a file.
+  package static func readAll(path: String, limit: Int = 64 * 1024) throws(SealingError) -> Secret {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    guard descriptor >= 0 else {
+      throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
+    }
+    defer { Glibc.close(descriptor) }
+    return try readAll(descriptor: descriptor, limit: limit)
+  }
+}
+
+package enum ConstantTime {
+  /// Whether two buffers hold the same bytes; only their lengths show in the time.
+  package static func equal(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
+    guard lhs.count == rhs.count else { return false }
+    guard lhs.count > 0 else { return true }
+    return CRYPTO_memcmp(lhs.baseAddress, rhs.baseAddress, lhs.count) == 0
+  }
+
+  package static func equal(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool {
+    lhs.withUnsafeBytes { left in rhs.withUnsafeBytes { equal(left, $0) } }
+  }
+}

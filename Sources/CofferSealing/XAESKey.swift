@@ -1,0 +1,177 @@
+internal import CCofferOpenSSL
+
+/// A key of XAES-256-GCM (C2SP) with its contexts: AES-256-GCM under a key derived per seal from a random nonce.
+///
+/// Belongs to one thread at a time. Sealing 1 KiB takes about 0.6 µs and allocates nothing.
+/// FORMAT, "XAES" and "Conventions": `XSeal(K, A, P)` is nonce (24), ciphertext (as long as the text), tag (16).
+package final class XAESKey {
+  package static let byteCount = 32
+  package static let nonceCount = 24
+  package static let tagCount = AES256GCM.tagCount
+  /// What sealing adds to a text in one blob.
+  package static let overhead = nonceCount + tagCount
+
+  private let block: OpaquePointer
+  private let cipher: AES256GCM
+  /// K1 (16 bytes), then scratch for the two blocks (32) and the derived key (32).
+  private let scratch: Secret
+
+  package init(_ key: Secret) throws(SealingError) {
+    precondition(key.count == Self.byteCount, "internal error: an XAES key has 32 bytes")
+    cipher = try AES256GCM()
+    guard let block = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
+    self.block = block
+    scratch = Secret(byteCount: 80) { $0.count }
+    let succeeded = key.withUnsafeBytes { bytes in
+      EVP_EncryptInit_ex2(block, Algorithms.aes256ECB, bytes.bytePointer, nil, nil) == 1
+        && EVP_CIPHER_CTX_set_padding(block, 0) == 1
+    }
+    guard succeeded, deriveK1() else { throw .openSSL("keying AES-256") }
+  }
+
+  deinit {
+    EVP_CIPHER_CTX_free(block)
+  }
+
+  /// Seals `plaintext` under `nonce` (24 bytes) into `ciphertext` (as long) and `tag` (16 bytes).
+  package func seal(
+    _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
+    nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawBufferPointer
+  ) throws(SealingError) {
+    let key = try derivedKey(nonce)
+    try cipher.seal(
+      plaintext, authenticating: additional, key: key, nonce: UnsafeRawBufferPointer(rebasing: nonce[12...]),
+      ciphertext: ciphertext, tag: tag)
+  }
+
+  /// Opens what `seal` made into `plaintext` (as long as the ciphertext).
+  ///
+  /// - Throws: `notAuthentic` when the tag does not fit. Whatever is thrown, `plaintext` has been wiped.
+  package func open(
+    _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
+    nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, plaintext: UnsafeMutableRawBufferPointer
+  ) throws(SealingError) {
+    let key = try derivedKey(nonce)
+    try cipher.open(
+      ciphertext, authenticating: additional, key: key, nonce: UnsafeRawBufferPointer(rebasing: nonce[12...]),
+      tag: tag, plaintext: plaintext)
+  }
+
+  // MARK: - Derivation (C2SP XAES-256-GCM)
+
+  /// K1 = AES_K(0^16) shifted left by a bit, reduced: the subkey of CMAC for whole blocks.
+  private func deriveK1() -> Bool {
+    scratch.withUnsafeMutableBytes { memory in
+      let bytes = memory.bindMemory(to: UInt8.self).baseAddress!
+      var written: Int32 = 0
+      guard EVP_EncryptUpdate(block, bytes, &written, bytes + 16, 16) == 1 else { return false }
+      let carry = bytes[0] >> 7
+      for index in 0..<15 { bytes[index] = bytes[index] << 1 | bytes[index + 1] >> 7 }
+      bytes[15] = bytes[15] << 1 ^ carry * 0x87
+      return true
+    }
+  }
+
+  /// The key for one nonce: two blocks of counter, "X", zero and the nonce's first half, as CMAC would do them.
+  ///
+  /// It stands in scratch memory until the next one is derived.
+  @inline(__always)
+  private func derivedKey(_ nonce: UnsafeRawBufferPointer) throws(SealingError) -> UnsafeRawBufferPointer {
+    precondition(nonce.count == Self.nonceCount, "internal error: an XAES nonce has 24 bytes")
+    return try scratch.withUnsafeMutableBytes { memory throws(SealingError) in
+      let base = memory.baseAddress!
+      let blocks = base + 16
+      let derived = base + 48
+      for half in 0..<2 {
+        let target = blocks + 16 * half
+        target.storeBytes(of: UInt32(0x0001_5800 + UInt32(half) * 0x0001_0000).bigEndian, as: UInt32.self)
+        (target + 4).copyMemory(from: nonce.baseAddress!, byteCount: 12)
+        for word in 0..<2 {
+          let offset = 8 * word
+          let mixed =
+            target.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            ^ base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          target.storeBytes(of: mixed, toByteOffset: offset, as: UInt64.self)
+        }
+      }
+      var written: Int32 = 0
+      let output = derived.assumingMemoryBound(to: UInt8.self)
+      guard EVP_EncryptUpdate(block, output, &written, blocks.assumingMemoryBound(to: UInt8.self), 32) == 1
+      else { throw .openSSL("deriving a key") }
+      return UnsafeRawBufferPointer(start: derived, count: Self.byteCount)
+    }
+  }
+}
+
+// MARK: - One blob: nonce, ciphertext, tag
+
+extension XAESKey {
+  /// Seals into one blob under a fresh nonce.
+  package func seal(
+    _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer, nonces: RandomBytes,
+    into blob: UnsafeMutableRawBufferPointer
+  ) throws(SealingError) {
+    precondition(blob.count == plaintext.count + Self.overhead, "internal error: seal into a blob of another size")
+    let nonce = UnsafeMutableRawBufferPointer(rebasing: blob[..<Self.nonceCount])
+    try nonces.draw(into: nonce)
+    try seal(
+      plaintext, authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
+      ciphertext: UnsafeMutableRawBufferPointer(rebasing: blob[Self.nonceCount..<blob.count - Self.tagCount]),
+      tag: UnsafeMutableRawBufferPointer(rebasing: blob[(blob.count - Self.tagCount)...]))
+  }
+
+  /// Opens one blob into `plaintext`, which is shorter by ``overhead``.
+  package func open(
+    _ blob: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
+    plaintext: UnsafeMutableRawBufferPointer
+  ) throws(SealingError) {
+    guard blob.count >= Self.overhead, plaintext.count == blob.count - Self.overhead else {
+      throw SealingError(.notAuthentic, "too short to be sealed")
+    }
+    try open(
+      UnsafeRawBufferPointer(rebasing: blob[Self.nonceCount..<blob.count - Self.tagCount]),
+      authenticating: additional, nonce: UnsafeRawBufferPointer(rebasing: blob[..<Self.nonceCount]),
+      tag: UnsafeRawBufferPointer(rebasing: blob[(blob.count - Self.tagCount)...]), plaintext: plaintext)
+  }
+
+  package func seal(_ plaintext: [UInt8], authenticating additional: [UInt8], nonces: RandomBytes)
+    throws(SealingError) -> [UInt8]
+  {
+    var blob = [UInt8](repeating: 0, count: plaintext.count + Self.overhead)
+    try blob.withMutableBytes { blob throws(SealingError) in
+      try plaintext.withBytes { plaintext throws(SealingError) in
+        try additional.withBytes { additional throws(SealingError) in
+          try seal(plaintext, authenticating: additional, nonces: nonces, into: blob)
+        }
+      }
+    }
+    return blob
+  }
+
+  package func open(_ blob: [UInt8], authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
+    var plaintext = [UInt8](repeating: 0, count: max(0, blob.count - Self.overhead))
+    try plaintext.withMutableBytes { plaintext throws(SealingError) in
+      try blob.withBytes { blob throws(SealingError) in
+        try additional.withBytes { additional throws(SealingError) in
+          try open(blob, authenticating: additional, plaintext: plaintext)
+        }
+      }
+    }
+    return plaintext
+  }
+}
+
+extension Secret {
+  /// Scratch memory of a context that one thread uses at a time.
+  func withUnsafeMutableBytes<R, E: Error>(_ body: (UnsafeMutableRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes { bytes throws(E) in try body(UnsafeMutableRawBufferPointer(mutating: bytes)) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  var bytePointer: UnsafePointer<UInt8>? { baseAddress?.assumingMemoryBound(to: UInt8.self) }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  var bytePointer: UnsafeMutablePointer<UInt8>? { baseAddress?.assumingMemoryBound(to: UInt8.self) }
+}
