@@ -31,6 +31,9 @@ final class SealedBatch {
     memory.deallocate()
   }
 
+  /// Bytes of all rows so far.
+  var byteCount: Int { used }
+
   /// Forgets the rows and keeps the memory, unless a single huge text made it large.
   func removeAll() {
     rows.removeAll(keepingCapacity: true)

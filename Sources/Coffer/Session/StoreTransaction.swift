@@ -43,6 +43,8 @@ public final class StoreTransaction {
   func willWrite() throws(StoreError) {
     try requireOpen()
     hasWritten = true
+    // Rows written from here on are of this generation, and are read again as such.
+    state.generation = revision
   }
 
   func requireOpen() throws(StoreError) {
@@ -71,8 +73,8 @@ public final class StoreTransaction {
     do throws(StoreError) {
       if let failure { throw failure }
       if hasWritten {
-        try checkHighestID()
         state.generation = revision
+        try checkHighestID()
         try connection.write(state)
       }
       try storing { () throws(SQLiteError) in try database.commit() }
