@@ -9,11 +9,11 @@ package final class HMACKey {
   package init(_ key: Secret) throws(SealingError) {
     guard let context = EVP_MAC_CTX_new(Algorithms.hmac) else { throw .openSSL("an HMAC context") }
     self.context = context
-    var names = CStrings()
     var parameters = Parameters()
-    parameters.text(OSSL_MAC_PARAM_DIGEST, "SHA256", &names)
-    let list = parameters.terminated()
-    let succeeded = key.withUnsafeBytes { EVP_MAC_init(context, $0.bytePointer, $0.count, list) == 1 }
+    parameters.add(OSSL_MAC_PARAM_DIGEST, text: "SHA256")
+    let succeeded = parameters.withList { list in
+      key.withUnsafeBytes { EVP_MAC_init(context, $0.bytePointer, $0.count, list) == 1 }
+    }
     guard succeeded else { throw .openSSL("keying HMAC") }
   }
 

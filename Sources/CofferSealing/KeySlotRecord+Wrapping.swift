@@ -78,6 +78,8 @@ extension KeySlotRecord {
 
   /// The root key, or nil when `key` is not the one it was wrapped under.
   package func unwrap(with key: Secret, storeID: [UInt8]) throws(SealingError) -> RootKey? {
+    // Whoever made the slot may have wrapped anything.
+    guard wrapped.count == Self.wrappedCount else { return nil }
     let secret = try WrappingCipher.open(wrapped, under: key, authenticating: binding(storeID: storeID))
     return secret.map { RootKey(secret: $0, storeID: storeID) }
   }
