@@ -48,7 +48,8 @@ public final class DocumentStore: Sendable {
     session = Session(keys: keys, generation: 0)
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
-    try proveOnce()
+    // The state proves header and generation before anything else is believed.
+    try reading { _ throws(StoreError) in }
   }
 
   /// 32 hex digits, the same for the store's whole life and in every copy of it.
@@ -72,19 +73,6 @@ public final class DocumentStore: Sendable {
   /// A store that is no longer referenced closes by itself.
   public func close() throws(StoreError) {
     try connections.close()
-  }
-
-  /// The state proves header and generation before anything else is believed.
-  private func proveOnce() throws(StoreError) {
-    try connections.withReader { connection throws(StoreError) in
-      StoreTransactionEnd.roll(back: try StoreTransaction(connection, .deferred, logger: log))
-    }
-  }
-}
-
-private enum StoreTransactionEnd {
-  static func roll(back transaction: StoreTransaction) {
-    transaction.rollback()
   }
 }
 
