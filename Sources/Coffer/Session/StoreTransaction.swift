@@ -61,6 +61,11 @@ public final class StoreTransaction {
     }
   }
 
+  /// After a work of many rows that broke off: only a rollback is left.
+  func fail(_ error: any Error) {
+    failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off: \(error)")
+  }
+
   /// Within a savepoint: what was left half made is undone with it.
   func restore(_ earlier: StoreState) {
     state = earlier
