@@ -57,4 +57,21 @@ private let broken: [(bytes: [UInt8], offset: Int, reason: String, replaced: Str
     #expect(decode(little, .fixed(.utf16LittleEndian), onError: .replace).bytes == expected)
     #expect(decode(swapped(little), .fixed(.utf16BigEndian), onError: .replace).bytes == expected)
   }
+
+  @Test func everyMixOfLengthsIsRead() {
+    // 8 units in every mix of one byte and two, 4 in every mix of one to three, often enough to fill every loop.
+    var mixes = (0..<256).map { mask in (0..<8).map { mask >> $0 & 1 } }
+    for mix in 0..<81 {
+      let quad = [mix % 3, mix / 3 % 3, mix / 9 % 3, mix / 27]
+      mixes.append(quad + quad.reversed())
+    }
+    for mix in mixes {
+      for samples in [[0x61, 0x44F, 0x4E16], [0x7F, 0x80, 0x800], [0x00, 0x7FF, 0xFFFF], [0x20, 0xBF, 0xE000]] {
+        let units = (0..<6).flatMap { _ in mix.map { UInt16(samples[$0]) } }
+        let expected = [UInt8](String(decoding: units, as: UTF16.self).utf8)
+        #expect(decode(littleEnd(units), .fixed(.utf16LittleEndian)).bytes == expected)
+        #expect(decode(swapped(littleEnd(units)), .fixed(.utf16BigEndian), room: 61).bytes == expected)
+      }
+    }
+  }
 }

@@ -1,6 +1,7 @@
 """FORMAT.md, "Header" and "Slots": reading them, their bounds, unlocking the root key, keyring and MAC."""
 
 import hmac as hmac_module
+import re
 from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
@@ -18,6 +19,7 @@ TITLES = {0: "sealed", 1: "clear", 2: "none"}
 PASSPHRASE, KEY_FILE, RECIPIENT, EXTERNAL = 1, 2, 3, 4
 SLOT_LIMIT, EPOCH_LIMIT = 64, 64
 KDF_SUM_LIMIT, KDF_MEMORY_LIMIT = 1 << 19, 512 << 20
+_PROVIDER = re.compile(rb"[a-z0-9-]{1,32}")
 _SLOT_KIND = {"passphrase": PASSPHRASE, "key": KEY_FILE, "identity": RECIPIENT}
 
 
@@ -48,7 +50,7 @@ class Slot:
         elif self.kind == EXTERNAL:
             length = params[16] if len(params) > 16 else 0
             provider = params[17 : 17 + length]
-            if not 1 <= length <= 32 or len(provider) != length or provider.strip(b"abcdefghijklmnopqrstuvwxyz0123456789-"):
+            if not _PROVIDER.fullmatch(provider) or len(provider) != length:
                 raise Damaged(f"{name}: params without a provider name")
 
     def key_encryption_key(self, secret, store_id):

@@ -17,9 +17,13 @@ final class SealedBatch {
     var element: SetHash
     /// The record's number in its input, for messages.
     var record = 0
+    /// While a rekey is unfinished: where the same key would stand under older epochs.
+    var olderLookups: [[UInt8]] = []
   }
 
   private(set) var rows: [Row] = []
+  /// Collections that must stand before these rows.
+  var newCollections: [CollectionRecord] = []
   private var memory: UnsafeMutableRawBufferPointer
   private var used = 0
 
@@ -31,9 +35,13 @@ final class SealedBatch {
     memory.deallocate()
   }
 
+  /// Bytes of all rows so far.
+  var byteCount: Int { used }
+
   /// Forgets the rows and keeps the memory, unless a single huge text made it large.
   func removeAll() {
     rows.removeAll(keepingCapacity: true)
+    newCollections.removeAll()
     used = 0
     if memory.count > 8 << 20 {
       memory.deallocate()
@@ -43,6 +51,12 @@ final class SealedBatch {
 
   func append(_ row: Row) {
     rows.append(row)
+  }
+
+  /// Says of the last row which record of its input it came from, and where else its key must not stand.
+  func describeLast(record: Int, olderLookups: [[UInt8]]) {
+    rows[rows.count - 1].record = record
+    rows[rows.count - 1].olderLookups = olderLookups
   }
 
   /// Room for `count` bytes behind what is there.

@@ -138,6 +138,22 @@ final class ConnectionPool: Sendable {
     }
   }
 
+  /// After a rekey: old pages stay in the log until all of it is copied and cut.
+  ///
+  /// - Throws: `locked` when a reader holds on to it.
+  func truncateLog() throws(StoreError) {
+    guard isWriteAhead else { return }
+    try withWriter { connection throws(StoreError) in
+      do throws(SQLiteError) {
+        try connection.database.checkpoint(.truncate)
+      } catch {
+        throw StoreError(
+          .locked, "the rekey is done, but a reader keeps old pages in the write-ahead log",
+          hint: "close the readers and run rekey --resume")
+      }
+    }
+  }
+
   func close() throws(StoreError) {
     let readers = idle.withLock { idle in
       defer {

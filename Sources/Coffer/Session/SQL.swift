@@ -42,7 +42,7 @@ enum SQL {
   static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
   static let idsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id"
   static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
-  static let firstBelowEpoch = "SELECT min(id) FROM coffer_record WHERE epoch<?"
+  static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
   static let perEpoch = "SELECT epoch,count(*) FROM coffer_record GROUP BY epoch ORDER BY epoch"
 
@@ -76,6 +76,4 @@ enum SQL {
   static let integrity = "PRAGMA integrity_check(20)"
   static let clearTitles =
     "SELECT id,pos,title FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ? OFFSET ?"
-  static let classesOfRecords =
-    "SELECT id,typeof(coll),coll,typeof(epoch),epoch,typeof(rev),rev,typeof(pos),typeof(parent),parent,typeof(flags),flags,typeof(lookup),length(lookup),typeof(title),typeof(head),length(head),typeof(body_nt),length(body_nt) FROM coffer_record"
 }

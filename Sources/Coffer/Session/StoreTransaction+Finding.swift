@@ -32,6 +32,21 @@ extension StoreTransaction {
     return DocumentID(row.fields.id)
   }
 
+  /// The document that a look-up leads to, its head proved.
+  func holder(ofLookup lookup: [UInt8], in collection: UInt32) throws(StoreError) -> DocumentID? {
+    let statement = try storing { () throws(SQLiteError) in
+      let statement = try database.statement(SQL.recordByLookup)
+      try statement.bind(Int64(collection), at: 1)
+      try statement.bind(lookup, at: 2)
+      return try statement.step() ? statement : nil
+    }
+    guard let statement else { return nil }
+    defer { statement.reset() }
+    let row = try RecordRow(statement, state: state)
+    _ = try connection.opener.openHead(row, state: state)
+    return DocumentID(row.fields.id)
+  }
+
   func count(in collection: CollectionRecord) throws(StoreError) -> Int {
     let value = try database.stored { database throws(SQLiteError) in
       try database.firstValue(SQL.countInCollection, Int64(collection.id))

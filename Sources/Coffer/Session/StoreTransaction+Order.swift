@@ -18,6 +18,15 @@ extension StoreTransaction {
     }
   }
 
+  /// Where documents of unknown number begin so that all of them stand before what is there.
+  func roomAtTop(of collection: UInt32, room: Int64) throws(StoreError) -> Int64 {
+    guard let top = try number(SQL.topPosition, Int64(collection)) else { return StoreFormat.positionGap }
+    let (start, overflow) = top.subtractingReportingOverflow(room)
+    if !overflow { return start }
+    try spread(collection)
+    return try roomAtTop(of: collection, room: room)
+  }
+
   private func endPosition(_ sql: String, _ gap: Int64, in collection: UInt32) throws(StoreError) -> Int64 {
     guard let end = try number(sql, Int64(collection)) else { return StoreFormat.positionGap }
     let (position, overflow) = end.addingReportingOverflow(gap)

@@ -142,6 +142,11 @@ extension StoreTransaction {
     let record = CollectionRecord(
       id: highest + 1, epoch: keys.active.epoch, revision: revision, name: name, titleRule: titleRule,
       foldsKeys: foldsKeys)
+    try insertCollection(record)
+    return record
+  }
+
+  func insertCollection(_ record: CollectionRecord) throws(StoreError) {
     let sealed = try record.seal(keys, binding: &connection.binding)
     try changing { () throws(StoreError) in
       try storing { () throws(SQLiteError) in
@@ -151,7 +156,6 @@ extension StoreTransaction {
       state.set.add(try element(of: record.id, record.epoch, record.revision, sealed))
     }
     connection.forgetCollections()
-    return record
   }
 
   /// Seals a collection anew, with another name or under another epoch.

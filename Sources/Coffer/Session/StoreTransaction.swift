@@ -43,6 +43,8 @@ public final class StoreTransaction {
   func willWrite() throws(StoreError) {
     try requireOpen()
     hasWritten = true
+    // Rows written from here on are of this generation, and are read again as such.
+    state.generation = revision
   }
 
   func requireOpen() throws(StoreError) {
@@ -59,6 +61,11 @@ public final class StoreTransaction {
     }
   }
 
+  /// After a work of many rows that broke off: only a rollback is left.
+  func fail(_ error: any Error) {
+    failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off: \(error)")
+  }
+
   /// Within a savepoint: what was left half made is undone with it.
   func restore(_ earlier: StoreState) {
     state = earlier
@@ -71,8 +78,8 @@ public final class StoreTransaction {
     do throws(StoreError) {
       if let failure { throw failure }
       if hasWritten {
-        try checkHighestID()
         state.generation = revision
+        try checkHighestID()
         try connection.write(state)
       }
       try storing { () throws(SQLiteError) in try database.commit() }

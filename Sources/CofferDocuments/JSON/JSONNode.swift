@@ -84,7 +84,7 @@ extension JSONScanner {
 
   /// The double that a number stands for.
   ///
-  /// - Throws: `inexactNumber` for an integer literal that the double would change, and beyond a double's range.
+  /// - Throws: `inexactNumber` for an integer literal that would be written as another one, and beyond a double's range.
   private func exactValue(of token: NumberToken) throws(JSONError) -> Double {
     if let integer = integer(of: token) {
       guard let value = Double(exactly: integer) else { throw inexact(token) }
@@ -93,11 +93,17 @@ extension JSONScanner {
     let text = String(
       decoding: UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count), as: UTF8.self)
     guard let value = Double(text), value.isFinite else { throw inexact(token) }
-    if token.isInteger {
-      // Beyond 64 bits: 128 bits tell as far as 38 digits, and no one writes a longer number plainly and means it.
-      guard let integer = Int128(text), Double(exactly: integer) != nil else { throw inexact(token) }
-    }
+    if token.isInteger, !isExact(value, text) { throw inexact(token) }
     return value
+  }
+
+  /// The integer is the double, or its canonical form, from which the same double is always read again.
+  private func isExact(_ value: Double, _ literal: String) -> Bool {
+    // Beyond 64 bits: 128 bits tell as far as 38 digits, and no one writes a longer number plainly and means it.
+    if let integer = Int128(literal), Double(exactly: integer) != nil { return true }
+    var canonical: [UInt8] = []
+    JSONWriter.appendNumber(value, to: &canonical)
+    return canonical.elementsEqual(literal.utf8)
   }
 
   private func inexact(_ token: NumberToken) -> JSONError {

@@ -26,10 +26,14 @@ struct RowParser: RecordParser {
       end = next
     case .needsMore:
       return .needsMore
-    case .bad(let fault):
+    case .bad(let fault, let fieldStart):
       // A quote gone wrong may have swallowed rows that are well: only the line it began in is given up.
       guard let line = bytes.line(from: start, isFinal: isFinal) else { return .needsMore }
       if needsHeader { return .badHeader(fault) }
+      // In a line that is not given up, the fault would be looked for in vain.
+      if fault.position >= line.end {
+        return .bad(RecordFault(position: fieldStart, reason: "a quote that is not closed in its field"), end: line.end)
+      }
       return .bad(fault, end: line.end)
     }
     do throws(FormatError) {

@@ -14,7 +14,8 @@ struct RowScanner: Sendable {
     /// The fields are in ``fields``; the next row begins here.
     case row(end: Int)
     case needsMore
-    case bad(RecordFault)
+    /// - Parameter start: where the field that is at fault begins.
+    case bad(RecordFault, start: Int)
   }
 
   private(set) var fields: [Field] = []
@@ -45,7 +46,8 @@ struct RowScanner: Sendable {
         contentEnd -= 1
       }
       if refusesStrayQuotes, let quote = strayQuote(bytes, position..<contentEnd) {
-        return .bad(RecordFault(position: quote, reason: "a quote inside a field that does not begin with one"))
+        let fault = RecordFault(position: quote, reason: "a quote inside a field that does not begin with one")
+        return .bad(fault, start: position)
       }
       fields.append(Field(range: position..<contentEnd, isQuoted: false, hasDoubledQuotes: false))
       if isLast { return .row(end: min(fieldEnd + 1, bytes.count)) }
@@ -64,7 +66,7 @@ struct RowScanner: Sendable {
     while true {
       guard let quote = bytes.firstOffset(of: Byte.quote, from: position) else {
         guard isFinal else { return .end(.needsMore) }
-        return .end(.bad(RecordFault(position: open, reason: "a quote that is never closed")))
+        return .end(.bad(RecordFault(position: open, reason: "a quote that is never closed"), start: open))
       }
       position = quote + 1
       guard position < bytes.count else {
@@ -87,7 +89,7 @@ struct RowScanner: Sendable {
     case Byte.carriageReturn where position + 1 < bytes.count && bytes[position + 1] == Byte.lineFeed:
       return .end(.row(end: position + 2))
     default:
-      return .end(.bad(RecordFault(position: position, reason: "text after a closing quote")))
+      return .end(.bad(RecordFault(position: position, reason: "text after a closing quote"), start: open))
     }
   }
 

@@ -45,8 +45,8 @@ public struct MemoryByteSource: ByteSource {
     self.chunk = max(1, chunk)
   }
 
-  public init(_ text: String) {
-    self.init(text.utf8)
+  public init(_ text: String, chunk: Int = .max) {
+    self.init(text.utf8, chunk: chunk)
   }
 
   public mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {

@@ -1,30 +1,42 @@
 /// UTF-16 to UTF-8, four units at a time as the lanes of one UInt64.
 ///
 /// Three classes of four units each have a loop without branches per unit: ASCII; below U+0800; no surrogate among
-/// them. Surrogates, and the ends of the buffers, go one character at a time.
+/// them. Surrogates, and the ends of the buffers, go one character at a time. Where there is a kernel, it takes what it
+/// can first.
 enum UTF16Walk {
   @inline(never)
-  static func littleEndian(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Walk {
-    walk(input, into: output, swapping: false)
+  static func littleEndian(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?
+  ) -> Walk {
+    walk(input, into: output, with: kernel, swapping: false)
   }
 
   @inline(never)
-  static func bigEndian(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Walk {
-    walk(input, into: output, swapping: true)
+  static func bigEndian(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?
+  ) -> Walk {
+    walk(input, into: output, with: kernel, swapping: true)
   }
 
   @inline(__always)
   private static func walk(
-    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, swapping: Bool
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?,
+    swapping: Bool
   ) -> Walk {
     guard let source = input.baseAddress, let target = output.baseAddress else { return Walk() }
-    let lastWord = input.count - 8
-    let lastPair = input.count - 16
-    let lastBlock = input.count - 32
+    // How far the words go until the kernel is asked again.
+    var limit = kernel == nil ? input.count : 0
     // Four units become 12 bytes at most, and each store may touch 2 bytes more.
     let lastRoom = output.count - 16
     var walk = Walk()
     while true {
+      if let kernel, walk.consumed >= limit {
+        kernel.advance(&walk, source, input.count, target, output.count, swapping: swapping)
+        limit = min(walk.consumed + UTF16Kernel.block, input.count)
+      }
+      let lastWord = limit - 8
+      let lastPair = limit - 16
+      let lastBlock = limit - 32
       while walk.consumed <= lastWord, walk.written <= lastRoom {
         let units = source.units(at: walk.consumed, swapping: swapping)
         if units & UInt64(lanes: 0xFF80) == 0 {

@@ -1,4 +1,5 @@
 import CofferText
+import Testing
 
 /// What became of a text: all that must not depend on how it was cut into chunks.
 enum Outcome: Equatable {
@@ -40,12 +41,22 @@ enum Outcome: Equatable {
   }
 }
 
-/// Decodes with chunks of the given sizes (the last is repeated) and an output of `room` bytes a call.
+/// Decodes with chunks of the given sizes (the last is repeated) and an output of `room` bytes a call; on every
+/// processor also as on one for which there is no kernel.
 func decode(
   _ bytes: [UInt8], _ choice: EncodingChoice, onError mode: CodingErrorMode = .fail, chunks: [Int] = [.max],
   room: Int = 1 << 16
 ) -> Outcome {
-  var decoder = TextDecoder(choice, onError: mode)
+  let outcomes = [true, false].map { usingKernels in
+    decode(
+      bytes, with: TextDecoder(choice, onError: mode, usingKernels: usingKernels), chunks: chunks, room: room)
+  }
+  #expect(outcomes[0] == outcomes[1], "with and without kernels")
+  return outcomes[0]
+}
+
+private func decode(_ bytes: [UInt8], with decoder: TextDecoder, chunks: [Int], room: Int) -> Outcome {
+  var decoder = decoder
   var output: [UInt8] = []
   var replacements: [[Int]] = []
   do {

@@ -32,21 +32,28 @@ func openStore(_ path: String, titles: TitleMode) throws -> DocumentStore {
   return try DocumentStore.create(at: url, keys: [.keyFile(BenchFiles.key)], creation: creation, options: options)
 }
 
-func usage() -> Never {
-  fputs("usage: coffer-bench WORK STORE COUNT [sealed|clear|none]\n", stderr)
-  exit(64)
+func stop(_ text: String, code: Int32) -> Never {
+  let line = text + "\n"
+  _ = line.utf8.withContiguousStorageIfAvailable { write(2, $0.baseAddress, $0.count) }
+  exit(code)
 }
 
 let arguments = CommandLine.arguments
 let modes: [String: TitleMode] = ["sealed": .sealed, "clear": .clear, "none": .none]
 guard (4...5).contains(arguments.count), let count = Int(arguments[3]),
   let titles = modes[arguments.count == 5 ? arguments[4] : "sealed"]
-else { usage() }
+else { stop("usage: coffer-bench WORK STORE COUNT [sealed|clear|none]", code: 64) }
 
-let store = try openStore(arguments[2], titles: titles)
-guard let work = try Works(store: store, count: count).work(arguments[1]) else { usage() }
-let (wall, cpu) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
-try work()
-let times = [seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu]
-try store.close()
-print(times.map { String(Double(Int($0 * 1e6)) / 1e6) }.joined(separator: " "))
+do {
+  let store = try openStore(arguments[2], titles: titles)
+  guard let work = try Works(store: store, count: count).work(arguments[1]) else {
+    stop("coffer-bench: no work \(arguments[1])", code: 64)
+  }
+  let (wall, cpu) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
+  try work()
+  let times = [seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu]
+  try store.close()
+  print(times.map { String(Double(Int($0 * 1e6)) / 1e6) }.joined(separator: " "))
+} catch {
+  stop("coffer-bench: \(error)", code: 1)
+}
