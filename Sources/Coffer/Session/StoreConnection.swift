@@ -11,7 +11,6 @@ final class StoreConnection {
   private(set) var opener: RecordOpener
   private var idleOpeners: [RecordOpener] = []
   var sealer: RecordSealer
-  var binding: RowBinding
   /// Holds the rows of a single write; bulk work brings its own.
   let batch = SealedBatch()
   private var stateKey: XAESKey
@@ -27,7 +26,6 @@ final class StoreConnection {
     keys = try RowKeys(session.keys)
     opener = RecordOpener(keys)
     sealer = RecordSealer(keys)
-    binding = RowBinding(storeID: keys.session.storeID)
     stateKey = try Self.stateKey(keys.session)
   }
 
@@ -136,7 +134,7 @@ final class StoreConnection {
     for row in try readCollectionRows(state) {
       records.append(
         try CollectionRecord(
-          id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys, binding: &binding))
+          id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys))
     }
     lastCollections = (state.generation, records)
     return records
