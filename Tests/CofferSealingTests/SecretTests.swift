@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func moreSecretsThanTheHeapHoldsLeaveRoomForOpenSSL() {
-    let secrets = (0..<12_000).map { Secret([UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64)) }
+    let secrets = (0..<17_000).map { Secret([UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64)) }
     // A thread that OpenSSL has not seen needs generators of its own, in the same heap.
     let isDone = DispatchSemaphore(value: 0)
     let isFailed = Mutex(false)
