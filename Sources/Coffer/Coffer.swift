@@ -1,1 +1,13 @@
-// Coffer
+// Coffer: the store, what apps import.
+//
+// Does: creates and opens store files, reads and writes documents in transactions, lists, verifies, changes keys and
+//       re-encrypts. A document's walk in: Writer → RecordSealer → SQLite; out: Reader → RecordOpener → SQLite.
+// Knows: FORMAT.md, the only room that knows all of it (Format/); one session's keys (Session/).
+// Does not know: files of data and their formats, terminals.
+//
+// First files to read: DocumentStore.swift, then Scopes/Writer.swift; Format/RecordRow.swift for what stands on disk.
+
+@_exported public import CofferDocuments
+@_exported public import struct CofferSealing.KeyLine
+@_exported public import class CofferSealing.Secret
+@_exported public import struct CofferSealing.SealingError

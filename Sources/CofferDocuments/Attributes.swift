@@ -17,3 +17,55 @@ public struct Attributes: Hashable, Sendable {
 
   public var isEmpty: Bool { canonicalJSON.isEmpty }
 }
+
+// MARK: - From JSON
+
+extension Attributes {
+  /// Reads a JSON object in UTF-8 and puts it into canonical form.
+  ///
+  /// - Throws: `notAnObject`, `notUTF8` and `malformed` for anything else; `duplicateName`; `inexactNumber` for an
+  ///   integer that a double would change (write it as a string); `tooDeep`.
+  public init(json bytes: some Collection<UInt8>) throws(JSONError) {
+    let bytes = Array(bytes)
+    guard String(validating: bytes, as: UTF8.self) != nil else {
+      throw JSONError(.notUTF8, at: 0, "the bytes are not UTF-8")
+    }
+    try self.init(validUTF8: bytes)
+  }
+
+  /// The same from text.
+  public init(json text: String) throws(JSONError) {
+    try self.init(validUTF8: Array(text.utf8))
+  }
+
+  private init(validUTF8 bytes: [UInt8]) throws(JSONError) {
+    var output: [UInt8] = []
+    // The closure of withUnsafeBytes, not typed, carries the error out as a value.
+    let failure: JSONError? = bytes.withUnsafeBytes { buffer in
+      do throws(JSONError) {
+        var scanner = JSONScanner(buffer)
+        scanner.skipWhitespace()
+        try scanner.appendCanonicalObject(to: &output)
+        scanner.skipWhitespace()
+        if scanner.next != nil { throw scanner.malformed("text after the object") }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let failure { throw failure }
+    canonicalJSON = output
+  }
+}
+
+extension JSONScanner {
+  /// Reads the object that begins here and appends it in canonical form; appends nothing for `{}`.
+  package mutating func appendCanonicalObject(to output: inout [UInt8]) throws(JSONError) {
+    guard next == JSONByte.openBrace else {
+      throw JSONError(.notAnObject, at: position, "attributes are a JSON object")
+    }
+    let node = try scanNode()
+    if case .object(let members) = node, members.isEmpty { return }
+    node.appendCanonical(to: &output)
+  }
+}

@@ -110,3 +110,11 @@ extension KeySlotRecord {
     Array(label.utf8) + storeID
   }
 }
+
+extension KeySlotRecord {
+  /// Whether this slot gives `root` with the key it was wrapped under.
+  package func opens(_ root: RootKey, with derived: DerivedKey) throws(SealingError) -> Bool {
+    guard let found = try unwrap(with: derived.key, storeID: root.storeID) else { return false }
+    return found.secret.isEqual(to: root.secret)
+  }
+}

@@ -1,0 +1,40 @@
+/// Numbers of FORMAT.md, "SQLite level": names here, reasons there.
+enum StoreFormat {
+  /// "COFR"
+  static let applicationID: UInt32 = 0x434F_4652
+  static let version: UInt32 = 1
+  static let pageSize = 4096
+  static let storeIDCount = 16
+  static let commitmentCount = 32
+  static let macCount = 32
+  static let lookupCount = 16
+  /// Nonce and tag of a body.
+  static let bodyTagCount = 40
+  static let maximumHead = 1 << 20
+  static let maximumText = 256 << 20
+  static let maximumCollectionName = 1 << 10
+  /// SQLite's own limit for one value.
+  static let maximumValue: Int32 = 320 << 20
+  /// The distance between neighbours that are placed at an end.
+  static let positionGap: Int64 = 1 << 32
+  /// The highest number of a u32 column.
+  static let maximumNumber = Int64(Int32.max)
+
+  /// Feature bits that a reader must know.
+  struct Incompatible: OptionSet {
+    let rawValue: UInt64
+    /// May have test keys, and no others.
+    static let test = Incompatible(rawValue: 1)
+    /// Frames are padded.
+    static let padded = Incompatible(rawValue: 2)
+    static let known: Incompatible = [.test, .padded]
+  }
+
+  /// Row flags.
+  struct RowFlags: OptionSet {
+    let rawValue: UInt32
+    /// The text is JSON of a Codable value.
+    static let json = RowFlags(rawValue: 1)
+    static let known: RowFlags = [.json]
+  }
+}

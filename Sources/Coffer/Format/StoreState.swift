@@ -1,0 +1,78 @@
+internal import CofferSealing
+
+/// The sealed state row: what ties header and rows together, written in every transaction (FORMAT, "State").
+struct StoreState: Sendable, Equatable {
+  static let byteCount = 124
+
+  /// Rises by one with every write transaction.
+  var generation: UInt64
+  var nextID: UInt64
+  /// How many documents.
+  var count: UInt64
+  var set: SetHash
+  /// The epoch a rekey is moving rows to; 0 when none runs.
+  var target: UInt32
+  /// The next id a rekey looks at.
+  var cursor: UInt64
+  var headerMAC: [UInt8]
+  /// Where an exported store or an editable copy came from; zeros when nowhere.
+  var originStoreID: [UInt8]
+  var originGeneration: UInt64
+
+  init(headerMAC: [UInt8]) {
+    generation = 1
+    nextID = 1
+    count = 0
+    set = SetHash()
+    target = 0
+    cursor = 0
+    self.headerMAC = headerMAC
+    originStoreID = [UInt8](repeating: 0, count: StoreFormat.storeIDCount)
+    originGeneration = 0
+  }
+
+  var bytes: [UInt8] {
+    var builder = ByteBuilder(reserving: Self.byteCount)
+    builder.append(generation)
+    builder.append(nextID)
+    builder.append(count)
+    builder.append(bytes: set.bytes)
+    builder.append(target)
+    builder.append(cursor)
+    builder.append(bytes: headerMAC)
+    builder.append(bytes: originStoreID)
+    builder.append(originGeneration)
+    return builder.bytes
+  }
+
+  /// - Returns: nil for bytes that are no state.
+  init?(bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount else { return nil }
+    let state: StoreState? = bytes.withBytes { bytes in
+      var reader = ByteReader(bytes)
+      guard let generation: UInt64 = reader.integer(), let nextID: UInt64 = reader.integer(),
+        let count: UInt64 = reader.integer(), let set = reader.bytes(SetHash.byteCount),
+        let target: UInt32 = reader.integer(), let cursor: UInt64 = reader.integer(),
+        let mac = reader.bytes(StoreFormat.macCount), let origin = reader.bytes(StoreFormat.storeIDCount),
+        let originGeneration: UInt64 = reader.integer(), reader.isAtEnd
+      else { return nil }
+      // Columns hold 0…2^63−1, and both counters start at 1.
+      let limit = UInt64(Int64.max)
+      guard (1...limit).contains(generation), (1...limit).contains(nextID), count < nextID, cursor <= limit else {
+        return nil
+      }
+      var state = StoreState(headerMAC: Array(mac))
+      state.generation = generation
+      state.nextID = nextID
+      state.count = count
+      state.set = SetHash(bytes: set)
+      state.target = target
+      state.cursor = cursor
+      state.originStoreID = Array(origin)
+      state.originGeneration = originGeneration
+      return state
+    }
+    guard let state else { return nil }
+    self = state
+  }
+}

@@ -1,0 +1,54 @@
+internal import CofferSealing
+
+/// What an unlocked store knows: the root key, the header it was proved with, and the epochs' keys. Never changed;
+/// when the header changes, another takes its place.
+final class SessionKeys: Sendable {
+  let root: RootKey
+  let header: StoreHeader
+  let keyring: Keyring
+  let titles: TitleMode
+  let isPadded: Bool
+  let stateKey: Secret
+  let anchorKey: Secret
+  let headerMACKey: Secret
+
+  /// Proves the header with the root key, then opens the keyring (FORMAT, "open").
+  ///
+  /// - Throws: `damaged` when the header MAC or the keyring does not fit, or titles hold another number.
+  init(root: RootKey, header: StoreHeader, slots: [KeySlotRecord]) throws(StoreError) {
+    self.root = root
+    self.header = header
+    do throws(SealingError) {
+      headerMACKey = try root.derive(.headerMAC)
+      stateKey = try root.derive(.state)
+      anchorKey = try root.derive(.anchor)
+      let mac = try HMACKey(headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
+      guard ConstantTime.equal(mac, header.mac) else {
+        throw SealingError(.notAuthentic, "the header and the slots are not what was written")
+      }
+      keyring = try Keyring.open(header.keyring, under: root, generation: header.rootGeneration)
+    } catch {
+      throw StoreError(error)
+    }
+    guard let titles = TitleMode(rawValue: header.titles) else { throw .damagedStore("unknown title mode") }
+    self.titles = titles
+    isPadded = header.isPadded
+  }
+
+  var storeID: [UInt8] { root.storeID }
+
+  /// `PAE("coffer1/state", store_id)`
+  var stateBinding: [UInt8] {
+    PreAuthenticationEncoding("coffer1/state").adding(storeID).bytes
+  }
+
+  /// The line to keep outside (FORMAT, "Anchor").
+  func anchor(of state: StoreState) throws(StoreError) -> String {
+    do throws(SealingError) {
+      let code = try HMACKey(anchorKey).authenticate(state.bytes)
+      return "coffer1:\(hex(storeID)):\(state.generation):\(hex(code.prefix(16)))"
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}

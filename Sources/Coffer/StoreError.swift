@@ -1,0 +1,117 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// What kept a store from doing as told. Equality looks at the code: what the caller can do.
+///
+/// Messages name documents by id and fields by name; they never hold text, titles, keys or values.
+public struct StoreError: Error, Sendable {
+  public enum Code: String, Sendable, CaseIterable {
+    /// Nothing stands at that path.
+    case noSuchFile
+    /// A file, but no store.
+    case notAStore
+    /// Another process or thread holds the lock longer than the store was told to wait.
+    case locked
+    /// No slot opens with this key.
+    case cannotUnlock
+    /// A secret is needed that was not given.
+    case keyNeeded
+    case noSuchDocument
+    case noSuchCollection
+    /// Made by a later version of the format.
+    case newerFormat
+    /// A test key or a TEST store where they were not allowed, or a real key for a TEST store.
+    case testKeyRefused
+    /// A document, or the store itself, is not what was written.
+    case damaged
+    /// Older than what this session or the anchor has seen.
+    case rolledBack
+    /// The rows are not the set that was written: some are missing, older or foreign.
+    case setMismatch
+    /// The store is not the one the anchor names, or not in that state.
+    case anchorMismatch
+    /// Documents remain under old keys.
+    case rekeyUnfinished
+    /// Another process changed the root key: close, and open again with the new key.
+    case keyChanged
+    /// Not the store that the pin names.
+    case pinMismatch
+    /// A file, document or collection of that name or number is there already.
+    case alreadyExists
+    /// Another document of the collection has that key.
+    case duplicateKey
+    case readOnly
+    case diskFull
+    /// An argument that no store takes.
+    case invalidArgument
+    /// A text, title, key or name over its limit.
+    case tooLarge
+    /// A key file, identity, recipient or passphrase that is not one.
+    case keyFileInvalid
+    /// Slot parameters outside the bounds that protect against a hostile file.
+    case parametersRefused
+    /// A call where it does not belong: `write` inside `write`, a store that was closed.
+    case misuse
+    case cancelled
+    /// The disk or the file system failed.
+    case ioFailure
+    /// Memory, randomness or OpenSSL failed.
+    case systemFailure
+  }
+
+  public let code: Code
+  /// What happened, and where.
+  public let message: String
+  /// What to do next, where there is something.
+  public let hint: String?
+  /// The document it is about.
+  public let documentID: DocumentID?
+
+  public init(_ code: Code, _ message: String, hint: String? = nil, documentID: DocumentID? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.documentID = documentID
+  }
+}
+
+extension StoreError: Equatable {
+  public static func == (lhs: StoreError, rhs: StoreError) -> Bool {
+    lhs.code == rhs.code
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    hint.map { "\(message) (\($0))" } ?? message
+  }
+}
+
+// MARK: - From the rooms below
+
+extension StoreError {
+  /// A key or seal that failed before any row was in question.
+  init(_ error: SealingError) {
+    switch error.code {
+    case .notAuthentic, .malformed: self.init(.damaged, "the store is damaged: \(error.message)")
+    case .invalidKeyLine, .invalidPassphrase: self.init(.keyFileInvalid, error.message)
+    case .parametersRefused: self.init(.parametersRefused, error.message)
+    case .fileFailure: self.init(.keyFileInvalid, error.message)
+    case .systemFailure: self.init(.systemFailure, error.message)
+    }
+  }
+
+  static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {
+    StoreError(
+      .damaged, "document \(id) is damaged: \(what)",
+      hint: "run verify to see what else is; restore this document from a backup", documentID: DocumentID(id))
+  }
+
+  static func damagedStore(_ what: String) -> StoreError {
+    StoreError(.damaged, "the store is damaged: \(what)", hint: "run check and verify, and restore it from a backup")
+  }
+
+  static func noSuchDocument(_ id: DocumentID) -> StoreError {
+    StoreError(.noSuchDocument, "there is no document \(id)", documentID: id)
+  }
+}

@@ -1,0 +1,114 @@
+/// A JSON value taken apart, so that it can be put into canonical form.
+///
+/// Names and strings stay bytes: `String` takes two names that differ only in how an accent is composed for one.
+indirect enum JSONNode {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case string([UInt8])
+  case array([JSONNode])
+  case object([Member])
+
+  struct Member {
+    let name: [UInt8]
+    let value: JSONNode
+  }
+
+  /// Appends the value in the form of RFC 8785; objects must be sorted.
+  func appendCanonical(to output: inout [UInt8]) {
+    switch self {
+    case .null: output += "null".utf8
+    case .bool(let value): output += (value ? "true" : "false").utf8
+    case .number(let value): JSONWriter.appendNumber(value, to: &output)
+    case .string(let bytes): bytes.withUnsafeBytes { JSONWriter.appendString($0, to: &output) }
+    case .array(let elements):
+      output.append(JSONByte.openBracket)
+      for (index, element) in elements.enumerated() {
+        if index > 0 { output.append(JSONByte.comma) }
+        element.appendCanonical(to: &output)
+      }
+      output.append(JSONByte.closeBracket)
+    case .object(let members):
+      output.append(JSONByte.openBrace)
+      for (index, member) in members.enumerated() {
+        if index > 0 { output.append(JSONByte.comma) }
+        member.name.withUnsafeBytes { JSONWriter.appendString($0, to: &output) }
+        output.append(JSONByte.colon)
+        member.value.appendCanonical(to: &output)
+      }
+      output.append(JSONByte.closeBrace)
+    }
+  }
+}
+
+extension JSONScanner {
+  /// Reads the value that begins here as I-JSON (RFC 7493): no name twice, no number a double changes.
+  mutating func scanNode(depth: Int = 0) throws(JSONError) -> JSONNode {
+    guard let first = next else { throw malformed("a value is missing") }
+    switch first {
+    case JSONByte.quote:
+      return .string(value(of: try scanString()))
+    case JSONByte.openBrace:
+      return try scanObjectNode(depth: depth + 1)
+    case JSONByte.openBracket:
+      try openArray(depth: depth + 1)
+      var elements: [JSONNode] = []
+      while try hasNextElement(isFirst: elements.isEmpty) {
+        elements.append(try scanNode(depth: depth + 1))
+      }
+      return .array(elements)
+    case 0x2D, 0x30...0x39:
+      return .number(try exactValue(of: try scanNumber()))
+    default:
+      switch try skipValue() {
+      case .null: return .null
+      default: return .bool(first == UInt8(ascii: "t"))
+      }
+    }
+  }
+
+  private mutating func scanObjectNode(depth: Int) throws(JSONError) -> JSONNode {
+    let start = position
+    try openObject(depth: depth)
+    var members: [JSONNode.Member] = []
+    while let name = try nextName(isFirst: members.isEmpty) {
+      let name = value(of: name)
+      members.append(JSONNode.Member(name: name, value: try scanNode(depth: depth)))
+    }
+    members.sort { JSONOrder.precedes($0.name, $1.name) }
+    for (member, following) in zip(members, members.dropFirst()) where member.name == following.name {
+      throw JSONError(.duplicateName, at: start, "an object with the same name twice")
+    }
+    return .object(members)
+  }
+
+  /// The double that a number stands for.
+  ///
+  /// - Throws: `inexactNumber` for an integer literal that would be written as another one, and beyond a double's range.
+  private func exactValue(of token: NumberToken) throws(JSONError) -> Double {
+    if let integer = integer(of: token) {
+      guard let value = Double(exactly: integer) else { throw inexact(token) }
+      return value
+    }
+    let text = String(
+      decoding: UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count), as: UTF8.self)
+    guard let value = Double(text), value.isFinite else { throw inexact(token) }
+    if token.isInteger, !isExact(value, text) { throw inexact(token) }
+    return value
+  }
+
+  /// The integer is the double, or its canonical form, from which the same double is always read again.
+  private func isExact(_ value: Double, _ literal: String) -> Bool {
+    // Beyond 64 bits: 128 bits tell as far as 38 digits, and no one writes a longer number plainly and means it.
+    if let integer = Int128(literal), Double(exactly: integer) != nil { return true }
+    var canonical: [UInt8] = []
+    JSONWriter.appendNumber(value, to: &canonical)
+    return canonical.elementsEqual(literal.utf8)
+  }
+
+  private func inexact(_ token: NumberToken) -> JSONError {
+    JSONError(
+      .inexactNumber, at: token.range.lowerBound,
+      "a number that a double cannot hold exactly; write it as a string")
+  }
+}

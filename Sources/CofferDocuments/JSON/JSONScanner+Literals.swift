@@ -1,0 +1,219 @@
+extension JSONScanner {
+  /// Steps over the string that begins here.
+  package mutating func scanString() throws(JSONError) -> StringToken {
+    guard take(JSONByte.quote) else { throw malformed("a string is missing") }
+    let start = position
+    var offset = start
+    var hasEscapes = false
+    let quotes = EightBytes.repeating(JSONByte.quote)
+    let backslashes = EightBytes.repeating(JSONByte.backslash)
+    while true {
+      while offset + 8 <= end {
+        let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        let marks =
+          EightBytes.marks(in: word, equalTo: quotes) | EightBytes.marks(in: word, equalTo: backslashes)
+          | EightBytes.controlMarks(in: word)
+        if marks != 0 {
+          offset += EightBytes.index(ofLowest: marks)
+          break
+        }
+        offset += 8
+      }
+      guard offset < end else {
+        advance(to: end)
+        throw malformed("a string is not closed")
+      }
+      let byte = byte(at: offset)
+      if byte == JSONByte.quote {
+        advance(to: offset + 1)
+        return StringToken(range: start..<offset, hasEscapes: hasEscapes)
+      } else if byte == JSONByte.backslash {
+        hasEscapes = true
+        advance(to: offset)
+        try skipEscape()
+        offset = position
+      } else if byte < 0x20 {
+        advance(to: offset)
+        throw malformed("a control character in a string must be escaped")
+      } else {
+        offset += 1
+      }
+    }
+  }
+
+  /// Steps over the number that begins here.
+  package mutating func scanNumber() throws(JSONError) -> NumberToken {
+    let start = position
+    var isInteger = true
+    _ = take(0x2D)
+    if !take(0x30) {
+      try skipDigits()
+    }
+    if take(UInt8(ascii: ".")) {
+      isInteger = false
+      try skipDigits()
+    }
+    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+      isInteger = false
+      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+      try skipDigits()
+    }
+    return NumberToken(range: start..<position, isInteger: isInteger)
+  }
+
+  /// Appends what a scanned string stands for, in UTF-8.
+  package func appendValue(of token: StringToken, to output: inout [UInt8]) {
+    let bytes = UnsafeRawBufferPointer(start: base, count: end)
+    guard token.hasEscapes else {
+      output.append(contentsOf: bytes[token.range])
+      return
+    }
+    var offset = token.range.lowerBound
+    let limit = token.range.upperBound
+    while offset < limit {
+      var runEnd = offset
+      while runEnd < limit, byte(at: runEnd) != JSONByte.backslash { runEnd += 1 }
+      if runEnd > offset {
+        output.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[offset..<runEnd]))
+      }
+      offset = runEnd
+      guard offset < limit else { return }
+      switch byte(at: offset + 1) {
+      case UInt8(ascii: "b"): output.append(0x08)
+      case UInt8(ascii: "t"): output.append(0x09)
+      case UInt8(ascii: "n"): output.append(0x0A)
+      case UInt8(ascii: "f"): output.append(0x0C)
+      case UInt8(ascii: "r"): output.append(0x0D)
+      case UInt8(ascii: "u"):
+        offset += Self.appendScalar(first: hexUnit(at: offset + 2), second: { hexUnit(at: offset + 8) }, to: &output)
+        continue
+      case let other: output.append(other)
+      }
+      offset += 2
+    }
+  }
+
+  /// The value of a scanned string.
+  package func value(of token: StringToken) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(token.range.count)
+    appendValue(of: token, to: &bytes)
+    return bytes
+  }
+
+  /// True when a scanned string stands for exactly this text.
+  package func equals(_ token: StringToken, _ text: StaticString) -> Bool {
+    guard !token.hasEscapes else {
+      return value(of: token).elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+    guard token.range.count == text.utf8CodeUnitCount else { return false }
+    for index in 0..<token.range.count
+    where byte(at: token.range.lowerBound + index) != text.utf8Start[index] {
+      return false
+    }
+    return true
+  }
+
+  /// The scanned number as an integer, or nil when it has a fraction or exponent or does not fit.
+  package func integer(of token: NumberToken) -> Int64? {
+    guard token.isInteger else { return nil }
+    let isNegative = byte(at: token.range.lowerBound) == 0x2D
+    var value: Int64 = 0
+    for offset in (token.range.lowerBound + (isNegative ? 1 : 0))..<token.range.upperBound {
+      let digit = Int64(byte(at: offset) - 0x30)
+      let (product, tooBig) = value.multipliedReportingOverflow(by: 10)
+      let (sum, tooFar) =
+        isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
+      if tooBig || tooFar { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  private mutating func skipDigits() throws(JSONError) {
+    let start = position
+    while position < end, case 0x30...0x39 = byte(at: position) {
+      advance(to: position + 1)
+    }
+    if position == start { throw malformed("a digit is missing") }
+  }
+
+  private mutating func skipEscape() throws(JSONError) {
+    let start = position
+    advance(to: start + 1)
+    guard let mark = next else { throw malformed("an escape is cut off") }
+    switch mark {
+    case JSONByte.quote, JSONByte.backslash, UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      advance(to: start + 2)
+    case UInt8(ascii: "u"):
+      advance(to: start + 2)
+      let unit = try scanHexUnit()
+      if unit & 0xFC00 == 0xDC00 {
+        throw JSONError(.loneSurrogate, at: start, "the escape of an unpaired surrogate")
+      }
+      if unit & 0xFC00 == 0xD800 {
+        guard take(JSONByte.backslash), take(UInt8(ascii: "u")), try scanHexUnit() & 0xFC00 == 0xDC00 else {
+          throw JSONError(.loneSurrogate, at: start, "the escape of an unpaired surrogate")
+        }
+      }
+    default:
+      throw malformed("there is no such escape")
+    }
+  }
+
+  private mutating func scanHexUnit() throws(JSONError) -> UInt16 {
+    var unit: UInt16 = 0
+    for _ in 0..<4 {
+      guard let digit = next, let value = Self.hexValue(of: digit) else {
+        throw malformed("a hexadecimal digit is missing")
+      }
+      unit = unit << 4 | value
+      advance(to: position + 1)
+    }
+    return unit
+  }
+
+  /// The unit of four digits that were scanned before.
+  private func hexUnit(at offset: Int) -> UInt16 {
+    (0..<4).reduce(0) { $0 << 4 | (Self.hexValue(of: byte(at: offset + $1)) ?? 0) }
+  }
+
+  private static func hexValue(of digit: UInt8) -> UInt16? {
+    switch digit {
+    case 0x30...0x39: UInt16(digit - 0x30)
+    case 0x41...0x46: UInt16(digit - 0x37)
+    case 0x61...0x66: UInt16(digit - 0x57)
+    default: nil
+    }
+  }
+
+  /// Appends the scalar of one escape, or of two that are a surrogate pair.
+  ///
+  /// - Returns: how many bytes of input that was.
+  private static func appendScalar(first: UInt16, second: () -> UInt16, to output: inout [UInt8]) -> Int {
+    var scalar = UInt32(first)
+    var length = 6
+    if first & 0xFC00 == 0xD800 {
+      scalar = 0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second() & 0x3FF))
+      length = 12
+    }
+    switch scalar {
+    case ..<0x80:
+      output.append(UInt8(scalar))
+    case ..<0x800:
+      output.append(UInt8(0xC0 | scalar >> 6))
+      output.append(UInt8(0x80 | scalar & 0x3F))
+    case ..<0x10000:
+      output.append(UInt8(0xE0 | scalar >> 12))
+      output.append(UInt8(0x80 | scalar >> 6 & 0x3F))
+      output.append(UInt8(0x80 | scalar & 0x3F))
+    default:
+      output.append(UInt8(0xF0 | scalar >> 18))
+      output.append(UInt8(0x80 | scalar >> 12 & 0x3F))
+      output.append(UInt8(0x80 | scalar >> 6 & 0x3F))
+      output.append(UInt8(0x80 | scalar & 0x3F))
+    }
+    return length
+  }
+}

@@ -1,0 +1,169 @@
+internal import CofferDocuments
+
+/// Rows to documents.
+struct RowParser: RecordParser {
+  private var scanner: RowScanner
+  private let mapping: ColumnMapping
+  private let keepsIDs: Bool
+  private var needsHeader: Bool
+  private var layout: ColumnLayout?
+  private var fieldCount = 0
+  private var unquoted: [UInt8] = []
+
+  init(scanner: RowScanner, mapping: ColumnMapping, hasHeader: Bool, keepsIDs: Bool) {
+    self.scanner = scanner
+    self.mapping = mapping
+    self.keepsIDs = keepsIDs
+    needsHeader = hasHeader
+  }
+
+  mutating func parse(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
+  ) -> RecordOutcome {
+    let end: Int
+    switch scanner.scan(bytes, from: start, isFinal: isFinal) {
+    case .row(let next):
+      end = next
+    case .needsMore:
+      return .needsMore
+    case .bad(let fault, let fieldStart):
+      // A quote gone wrong may have swallowed rows that are well: only the line it began in is given up.
+      guard let line = bytes.line(from: start, isFinal: isFinal) else { return .needsMore }
+      if needsHeader { return .badHeader(fault) }
+      // In a line that is not given up, the fault would be looked for in vain.
+      if fault.position >= line.end {
+        return .bad(RecordFault(position: fieldStart, reason: "a quote that is not closed in its field"), end: line.end)
+      }
+      return .bad(fault, end: line.end)
+    }
+    do throws(FormatError) {
+      if needsHeader {
+        try layOut(names: scanner.fields.map { name(of: $0, in: bytes) })
+        needsHeader = false
+        return .header(end: end)
+      }
+      if layout == nil { try layOut(names: scanner.fields.indices.map { String($0 + 1) }) }
+    } catch {
+      return .failure(error)
+    }
+    guard scanner.fields.count == fieldCount else {
+      let reason = "\(scanner.fields.count) fields in a row, where the first has \(fieldCount)"
+      return .bad(RecordFault(position: start, reason: reason), end: end)
+    }
+    if let fault = fill(&output, from: bytes) { return .bad(fault, end: end) }
+    return .record(end: end)
+  }
+
+  var attributeColumns: [String] { layout?.attributeNames ?? [] }
+
+  private mutating func layOut(names: [String]) throws(FormatError) {
+    fieldCount = names.count
+    layout = try ColumnLayout(names: names, mapping: mapping)
+  }
+
+  private func name(of field: RowScanner.Field, in bytes: UnsafeRawBufferPointer) -> String {
+    var name: [UInt8] = []
+    Self.append(field, of: bytes, to: &name)
+    return String(decoding: name, as: UTF8.self)
+  }
+
+  /// Makes the document of a row that has as many fields as it should.
+  private mutating func fill(_ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer) -> RecordFault? {
+    guard let layout else { return nil }
+    let fields = scanner.fields
+    if let column = layout.id, let fault = setID(fields[column], of: bytes, &output) { return fault }
+    if let column = layout.key, !fields[column].range.isEmpty {
+      let range = value(of: fields[column], in: bytes, &output)
+      guard range.count <= ExternalKey.maximumByteCount else { return .keyTooLong(at: fields[column].range.lowerBound) }
+      output.draft.key = range
+    }
+    if let column = layout.title, !fields[column].range.isEmpty || fields[column].isQuoted {
+      output.draft.title = value(of: fields[column], in: bytes, &output)
+    }
+    if let column = layout.text {
+      output.draft.text = value(of: fields[column], in: bytes, &output)
+      if !layout.attributes.isEmpty {
+        output.draft.attributes = object(of: layout.attributes, fields, bytes, &output)
+      }
+    } else {
+      output.draft.text = object(of: fields.indices, fields, bytes, &output)
+    }
+    return nil
+  }
+
+  private func setID(
+    _ field: RowScanner.Field, of bytes: UnsafeRawBufferPointer, _ output: inout RecordOutput
+  ) -> RecordFault? {
+    let digits = UnsafeRawBufferPointer(rebasing: bytes[field.range])
+    output.draft.id = DocumentID(digits: digits)
+    guard output.draft.id == nil, keepsIDs, !digits.isEmpty else { return nil }
+    return RecordFault(position: field.range.lowerBound, reason: "an id that is not a positive integer")
+  }
+
+  /// The field's range where its bytes stand as they are, or that of a copy with single quotes.
+  private func value(
+    of field: RowScanner.Field, in bytes: UnsafeRawBufferPointer, _ output: inout RecordOutput
+  ) -> Range<Int> {
+    guard field.hasDoubledQuotes else { return field.range }
+    let count = output.made.count
+    Self.append(field, of: bytes, to: &output.made)
+    return output.range(madeSince: count)
+  }
+
+  /// A JSON object of columns, each value a string.
+  private mutating func object(
+    of columns: some Sequence<Int>, _ fields: [RowScanner.Field], _ bytes: UnsafeRawBufferPointer,
+    _ output: inout RecordOutput
+  ) -> Range<Int> {
+    let count = output.made.count
+    var separator = JSONByte.openBrace
+    for column in columns {
+      let field = fields[column]
+      output.made.append(separator)
+      output.made += layout?.prefixes[column] ?? []
+      if field.hasDoubledQuotes {
+        unquoted.removeAll(keepingCapacity: true)
+        Self.append(field, of: bytes, to: &unquoted)
+        unquoted.withUnsafeBytes { JSONWriter.appendEscaped($0, to: &output.made) }
+      } else {
+        JSONWriter.appendEscaped(UnsafeRawBufferPointer(rebasing: bytes[field.range]), to: &output.made)
+      }
+      output.made.append(JSONByte.quote)
+      separator = JSONByte.comma
+    }
+    output.made.append(JSONByte.closeBrace)
+    return output.range(madeSince: count)
+  }
+
+  private static func append(
+    _ field: RowScanner.Field, of bytes: UnsafeRawBufferPointer, to output: inout [UInt8]
+  ) {
+    var position = field.range.lowerBound
+    let content = UnsafeRawBufferPointer(rebasing: bytes[..<field.range.upperBound])
+    while field.hasDoubledQuotes, let quote = content.firstOffset(of: Byte.quote, from: position) {
+      output.append(contentsOf: UnsafeRawBufferPointer(rebasing: content[position...quote]))
+      position = quote + 2
+    }
+    output.append(contentsOf: UnsafeRawBufferPointer(rebasing: content[position...]))
+  }
+}
+
+extension RecordFault {
+  static func keyTooLong(at position: Int) -> RecordFault {
+    RecordFault(position: position, reason: "a key longer than \(ExternalKey.maximumByteCount) bytes")
+  }
+}
+
+extension DocumentID {
+  /// Reads a positive decimal number; nil for anything else.
+  init?(digits: UnsafeRawBufferPointer) {
+    guard (1...19).contains(digits.count) else { return nil }
+    var value: UInt64 = 0
+    for digit in digits {
+      guard digit >= 0x30, digit <= 0x39 else { return nil }
+      value = value * 10 + UInt64(digit - 0x30)
+    }
+    guard value >= 1, let number = Int64(exactly: value) else { return nil }
+    self.init(number)
+  }
+}

@@ -1,0 +1,46 @@
+/// Base64 with padding and the alphabet of RFC 4648, section 4.
+enum Base64 {
+  /// Appends the bytes that Base64 stands for; false, and nothing useful appended, when it is not strict Base64.
+  static func append(decoding text: UnsafeRawBufferPointer, to output: inout [UInt8]) -> Bool {
+    guard text.count % 4 == 0 else { return false }
+    let padding = text.count - (text.lastIndex { $0 != UInt8(ascii: "=") }.map { $0 + 1 } ?? 0)
+    guard padding <= 2 else { return false }
+    var bits: UInt32 = 0
+    var bitCount = 0
+    for byte in text.dropLast(padding) {
+      guard let value = value(of: byte) else { return false }
+      bits = bits << 6 | value
+      bitCount += 6
+      if bitCount >= 8 {
+        bitCount -= 8
+        output.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+      }
+    }
+    // What is left over of the last character must be zero, or two texts would stand for the same bytes.
+    return bits & (1 << UInt32(bitCount) - 1) == 0
+  }
+
+  static func append(encoding bytes: [UInt8], to output: inout [UInt8]) {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let group = bytes[start..<min(start + 3, bytes.count)]
+      var bits: UInt32 = 0
+      for index in 0..<3 { bits = bits << 8 | (index < group.count ? UInt32(group[start + index]) : 0) }
+      for index in 0..<4 {
+        output.append(
+          index <= group.count ? alphabet[Int(bits >> UInt32(18 - 6 * index) & 0x3F)] : UInt8(ascii: "="))
+      }
+    }
+  }
+
+  private static func value(of byte: UInt8) -> UInt32? {
+    switch byte {
+    case 0x41...0x5A: UInt32(byte) - 0x41
+    case 0x61...0x7A: UInt32(byte) - 0x61 + 26
+    case 0x30...0x39: UInt32(byte) - 0x30 + 52
+    case UInt8(ascii: "+"): 62
+    case UInt8(ascii: "/"): 63
+    default: nil
+    }
+  }
+}

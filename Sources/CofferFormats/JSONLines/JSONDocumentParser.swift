@@ -1,0 +1,190 @@
+internal import CofferDocuments
+
+/// One JSON value to one document.
+struct JSONDocumentParser: Sendable {
+  private let mapping: ColumnMapping
+  private let keepsIDs: Bool
+  private var dates = DateReader()
+  /// The values of our members, where ``found`` has their bit.
+  private var values = [ScannedValue](
+    repeating: ScannedValue(content: .null, source: 0..<0), count: DocumentMember.allCases.count)
+  private var found: UInt16 = 0
+
+  init(mapping: ColumnMapping, keepsIDs: Bool) {
+    self.mapping = mapping
+    self.keepsIDs = keepsIDs
+  }
+
+  /// Steps over the value that begins here and makes it the draft of `output`.
+  mutating func read(
+    _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer, into output: inout RecordOutput
+  ) throws(JSONError) -> RecordFault? {
+    let start = scanner.position
+    guard scanner.next == JSONByte.openBrace else {
+      try scanner.skipValue()
+      output.draft.text = start..<scanner.position
+      return nil
+    }
+    if !mapping.isEmpty {
+      return try MappedObject(scanning: &scanner, keepsIDs: keepsIDs).fill(&output, mapping, scanner, bytes)
+    }
+    try scanner.openObject(depth: 1)
+    found = 0
+    var isOurs = true
+    var hasDuplicates = false
+    var isFirst = true
+    var name: JSONScanner.StringToken?
+    while let memberName = try scanner.nextName(isFirst: isFirst) {
+      isFirst = false
+      let value = try scanner.scanMemberValue()
+      if let member = scanner.documentMember(memberName) {
+        let bit = UInt16(1) << member.rawValue
+        hasDuplicates = hasDuplicates || found & bit != 0
+        found |= bit
+        values[Int(member.rawValue)] = value
+      } else {
+        isOurs = false
+        if scanner.equals(memberName, "name"), case .string(let token) = value.content { name = token }
+      }
+    }
+    if isOurs, let record = ownRecord(scanner) {
+      if hasDuplicates { throw JSONError(.duplicateName, at: start, "an object with the same name twice") }
+      return try record.fill(&output, scanner, bytes)
+    }
+    if case .string(let title)? = value(.title)?.content { name = title }
+    if let name { output.draft.title = output.value(of: name, scanner) }
+    output.draft.text = start..<scanner.position
+    return nil
+  }
+
+  private func value(_ member: DocumentMember) -> ScannedValue? {
+    found & (1 << member.rawValue) != 0 ? values[Int(member.rawValue)] : nil
+  }
+
+  /// What the members say, or nil when one is not of its type, so that the object is not ours.
+  private mutating func ownRecord(_ scanner: JSONScanner) -> OwnRecord? {
+    guard case .string(let text)? = value(.text)?.content else { return nil }
+    var record = OwnRecord(text: text)
+    for member in DocumentMember.allCases {
+      guard let value = value(member) else { continue }
+      switch (member, value.content) {
+      case (.text, _): break
+      case (.collection, .string(let token)): record.collection = token
+      case (.title, .string(let token)): record.title = token
+      case (.key, .string(let token)): record.key = .text(token)
+      case (.key, .object):
+        guard let token = scanner.base64Token(in: value.source) else { return nil }
+        record.key = .base64(token)
+      case (.attributes, .object): record.attributes = value.source
+      case (.json, .bool(let flag)): record.isJSON = flag
+      case (.id, .number(let token)):
+        guard let number = scanner.integer(of: token), number >= 1 else { return nil }
+        record.id = DocumentID(number)
+      case (.parent, .number(let token)):
+        guard let number = scanner.integer(of: token), number >= 1 else { return nil }
+        record.parent = DocumentID(number)
+      case (.position, .number(let token)):
+        guard scanner.integer(of: token) != nil else { return nil }
+        record.hasPosition = true
+      case (.created, .string(let token)):
+        record.created = dates.read(token, scanner)
+        if record.created == nil { return nil }
+      case (.modified, .string(let token)):
+        record.modified = dates.read(token, scanner)
+        if record.modified == nil { return nil }
+      default: return nil
+      }
+    }
+    return record
+  }
+}
+
+/// An object of our own, taken apart.
+private struct OwnRecord {
+  enum Key {
+    case text(JSONScanner.StringToken)
+    case base64(JSONScanner.StringToken)
+  }
+
+  let text: JSONScanner.StringToken
+  var id: DocumentID?
+  var parent: DocumentID?
+  var collection: JSONScanner.StringToken?
+  var title: JSONScanner.StringToken?
+  var key: Key?
+  var attributes: Range<Int>?
+  var created: Timestamp?
+  var modified: Timestamp?
+  var isJSON = false
+  var hasPosition = false
+
+  func fill(
+    _ output: inout RecordOutput, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
+  ) throws(JSONError) -> RecordFault? {
+    output.draft.text = output.value(of: text, scanner)
+    output.draft.id = id
+    output.draft.parent = parent
+    output.draft.collection = collection.map { output.value(of: $0, scanner) }
+    output.draft.title = title.map { output.value(of: $0, scanner) }
+    output.draft.created = created
+    output.draft.modified = modified
+    output.draft.isJSON = isJSON
+    // Only a full record of an export says where it stood; in one, no title means that there is none.
+    output.draft.isComplete = hasPosition
+    if let attributes {
+      output.draft.attributes = try output.canonicalObject(JSONScanner(bytes, in: attributes))
+    }
+    switch key {
+    case nil: return nil
+    case .text(let token): return output.setKey(output.value(of: token, scanner), at: token.range.lowerBound)
+    case .base64(let token):
+      let count = output.made.count
+      guard Base64.append(decoding: UnsafeRawBufferPointer(rebasing: bytes[token.range]), to: &output.made) else {
+        return RecordFault(position: token.range.lowerBound, reason: "a key that is not Base64")
+      }
+      return output.setKey(output.range(madeSince: count), at: token.range.lowerBound)
+    }
+  }
+}
+
+extension RecordOutput {
+  /// What a string stands for: its own range, or that of a copy without escapes.
+  mutating func value(of token: JSONScanner.StringToken, _ scanner: JSONScanner) -> Range<Int> {
+    guard token.hasEscapes else { return token.range }
+    let count = made.count
+    scanner.appendValue(of: token, to: &made)
+    return range(madeSince: count)
+  }
+
+  /// The object at the scanner as attributes keep it; nil for `{}`.
+  mutating func canonicalObject(_ scanner: JSONScanner) throws(JSONError) -> Range<Int>? {
+    var scanner = scanner
+    let count = made.count
+    try scanner.appendCanonicalObject(to: &made)
+    return made.count == count ? nil : range(madeSince: count)
+  }
+
+  mutating func setKey(_ range: Range<Int>, at position: Int) -> RecordFault? {
+    guard range.count <= ExternalKey.maximumByteCount else { return .keyTooLong(at: position) }
+    guard !range.isEmpty else { return RecordFault(position: position, reason: "an empty key") }
+    draft.key = range
+    return nil
+  }
+}
+
+extension JSONScanner {
+  /// The string of `{"$base64":"…"}`, or nil when the object is anything else.
+  func base64Token(in range: Range<Int>) -> StringToken? {
+    var scanner = JSONScanner(UnsafeRawBufferPointer(start: base, count: range.upperBound), in: range)
+    do throws(JSONError) {
+      try scanner.openObject(depth: 1)
+      guard let name = try scanner.nextName(isFirst: true), scanner.equals(name, "$base64"),
+        scanner.next == JSONByte.quote
+      else { return nil }
+      let token = try scanner.scanString()
+      return try scanner.nextName(isFirst: false) == nil && !token.hasEscapes ? token : nil
+    } catch {
+      return nil
+    }
+  }
+}

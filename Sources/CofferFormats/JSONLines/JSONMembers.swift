@@ -1,0 +1,76 @@
+internal import CofferDocuments
+
+/// The members that our own objects have, as JSON names them and in the order they are written.
+enum DocumentMember: UInt8, CaseIterable {
+  case collection, id, position, title, text, key, created, modified, attributes, parent, json
+
+  var name: StaticString {
+    switch self {
+    case .collection: "collection"
+    case .id: "id"
+    case .position: "position"
+    case .title: "title"
+    case .text: "text"
+    case .key: "key"
+    case .created: "created"
+    case .modified: "modified"
+    case .attributes: "attributes"
+    case .parent: "parent"
+    case .json: "json"
+    }
+  }
+}
+
+/// A member's value, scanned but not taken apart.
+struct ScannedValue: Sendable {
+  enum Content: Sendable {
+    case string(JSONScanner.StringToken)
+    case number(JSONScanner.NumberToken)
+    case bool(Bool)
+    case null
+    case object
+    case array
+  }
+
+  let content: Content
+  /// Its bytes in the input.
+  let source: Range<Int>
+}
+
+extension JSONScanner {
+  /// Steps over the value that begins here, which is a member of the record's root.
+  mutating func scanMemberValue() throws(JSONError) -> ScannedValue {
+    let start = position
+    let content: ScannedValue.Content
+    switch next {
+    case JSONByte.quote:
+      content = .string(try scanString())
+    case 0x2D?, (0x30...0x39)?:
+      content = .number(try scanNumber())
+    case let first:
+      switch try skipValue(depth: 1) {
+      case .object: content = .object
+      case .array: content = .array
+      case .null: content = .null
+      default: content = .bool(first == UInt8(ascii: "t"))
+      }
+    }
+    return ScannedValue(content: content, source: start..<position)
+  }
+
+  /// Which of our members a name is.
+  func documentMember(_ name: StringToken) -> DocumentMember? {
+    switch name.hasEscapes ? -1 : name.range.count {
+    case 2: return equals(name, "id") ? .id : nil
+    case 3: return equals(name, "key") ? .key : nil
+    case 4: return equals(name, "text") ? .text : equals(name, "json") ? .json : nil
+    case 5: return equals(name, "title") ? .title : nil
+    case 6: return equals(name, "parent") ? .parent : nil
+    case 7: return equals(name, "created") ? .created : nil
+    case 8: return equals(name, "modified") ? .modified : equals(name, "position") ? .position : nil
+    case 10: return equals(name, "collection") ? .collection : equals(name, "attributes") ? .attributes : nil
+    case -1: return DocumentMember.allCases.first { equals(name, $0.name) }
+    default: return nil
+    }
+  }
+}

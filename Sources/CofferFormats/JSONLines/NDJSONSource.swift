@@ -1,0 +1,50 @@
+public import CofferDocuments
+
+/// A document for each line of JSON; blank lines are skipped.
+///
+/// An object is one of our own when all its members are ours (`collection`, `id`, `position`, `title`, `text`, `key`,
+/// `created`, `modified`, `attributes`, `parent`, `json`), each of its right type, and `text` is a string: it becomes
+/// the document that it says. Of anything else the text is its own source, unreformatted, and the title what its
+/// `title` or else `name` says. A mapping makes objects tables: its members become the parts they are mapped to and,
+/// where the text is one of them, the others become attributes.
+public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
+  private var reader: RecordReader<JSONLineParser>
+
+  public init(
+    _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
+  ) {
+    reader = RecordReader(
+      source, options: options, parser: JSONLineParser(mapping: mapping, keepsIDs: options.keepsIDs))
+  }
+
+  public var report: ReadingReport { reader.report }
+
+  public mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    try reader.read(into: &batch)
+  }
+}
+
+struct JSONLineParser: RecordParser {
+  private var documents: JSONDocumentParser
+
+  init(mapping: ColumnMapping, keepsIDs: Bool) {
+    documents = JSONDocumentParser(mapping: mapping, keepsIDs: keepsIDs)
+  }
+
+  mutating func parse(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
+  ) -> RecordOutcome {
+    guard let line = bytes.line(from: start, isFinal: isFinal) else { return .needsMore }
+    var scanner = JSONScanner(bytes, in: line.content)
+    scanner.skipWhitespace()
+    if scanner.next == nil { return .nothing(end: line.end) }
+    do throws(JSONError) {
+      if let fault = try documents.read(&scanner, bytes, into: &output) { return .bad(fault, end: line.end) }
+      scanner.skipWhitespace()
+      if scanner.next != nil { throw JSONError(.malformed, at: scanner.position, "text after the value") }
+    } catch {
+      return .bad(RecordFault(position: error.byteOffset, reason: error.reason), end: line.end)
+    }
+    return .record(end: line.end)
+  }
+}

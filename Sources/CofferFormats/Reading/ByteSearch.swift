@@ -1,0 +1,60 @@
+internal import CofferDocuments
+internal import Glibc
+
+/// The bytes that the grammars here are made of.
+enum Byte {
+  static let tab: UInt8 = 0x09
+  static let lineFeed: UInt8 = 0x0A
+  static let carriageReturn: UInt8 = 0x0D
+  static let quote: UInt8 = 0x22
+  static let comma: UInt8 = 0x2C
+}
+
+extension UnsafeRawBufferPointer {
+  /// Where `byte` next is, from `start` on.
+  @inline(__always)
+  func firstOffset(of byte: UInt8, from start: Int) -> Int? {
+    guard start < count, let base = baseAddress,
+      let found = memchr(base + start, Int32(byte), count - start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// Where one of two bytes next is, from `start` on; ``count`` when nowhere.
+  @inline(__always)
+  func firstOffset(of first: UInt8, or second: UInt8, from start: Int) -> Int {
+    guard let base = baseAddress else { return count }
+    let firsts = EightBytes.repeating(first)
+    let seconds = EightBytes.repeating(second)
+    var offset = start
+    while offset + 8 <= count {
+      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let marks = EightBytes.marks(in: word, equalTo: firsts) | EightBytes.marks(in: word, equalTo: seconds)
+      if marks != 0 { return offset + EightBytes.index(ofLowest: marks) }
+      offset += 8
+    }
+    while offset < count {
+      let byte = base.load(fromByteOffset: offset, as: UInt8.self)
+      if byte == first || byte == second { return offset }
+      offset += 1
+    }
+    return count
+  }
+
+  func count(of byte: UInt8) -> Int {
+    var total = 0
+    for each in self { total &+= each == byte ? 1 : 0 }
+    return total
+  }
+
+  /// How many Unicode scalars valid UTF-8 holds, and how many of them lie beyond U+FFFF.
+  func scalarCounts() -> (all: Int, astral: Int) {
+    var all = 0
+    var astral = 0
+    for byte in self {
+      all &+= byte & 0xC0 != 0x80 ? 1 : 0
+      astral &+= byte >= 0xF0 ? 1 : 0
+    }
+    return (all, astral)
+  }
+}

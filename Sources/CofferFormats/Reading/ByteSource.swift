@@ -1,0 +1,112 @@
+internal import Glibc
+
+/// Where the bytes of an input come from.
+public protocol ByteSource: Sendable {
+  /// Reads some bytes, as many as are at hand.
+  ///
+  /// - Returns: how many; 0 at the end only.
+  mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
+}
+
+/// An open file, pipe or terminal.
+public struct FileByteSource: ByteSource {
+  private let file: FileDescriptor
+
+  /// Opens a file for reading.
+  public init(path: String) throws(FormatError) {
+    file = try FileDescriptor(opening: path)
+    posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+  }
+
+  /// Reads from a descriptor that stays the caller's to close.
+  public init(descriptor: Int32) {
+    file = FileDescriptor(borrowing: descriptor)
+  }
+
+  init(_ file: FileDescriptor) {
+    self.file = file
+  }
+
+  public mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
+    guard !buffer.isEmpty else { return 0 }
+    return try file.read(into: buffer)
+  }
+}
+
+/// Bytes in memory.
+public struct MemoryByteSource: ByteSource {
+  private let bytes: [UInt8]
+  private var position = 0
+  private let chunk: Int
+
+  /// - Parameter chunk: never gives more bytes than this at once.
+  public init(_ bytes: some Sequence<UInt8>, chunk: Int = .max) {
+    self.bytes = Array(bytes)
+    self.chunk = max(1, chunk)
+  }
+
+  public init(_ text: String, chunk: Int = .max) {
+    self.init(text.utf8, chunk: chunk)
+  }
+
+  public mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
+    let count = min(buffer.count, bytes.count - position, chunk)
+    bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
+    position += count
+    return count
+  }
+}
+
+/// A source whose first bytes may be looked at before it is read, so that a pipe's format can be told.
+public struct PeekedByteSource: ByteSource {
+  private var source: any ByteSource
+  /// What was looked at and not yet read.
+  public private(set) var head: [UInt8] = []
+  /// True when ``head`` is all there is.
+  public private(set) var headIsWhole = false
+  private var position = 0
+
+  /// Reads up to `count` bytes ahead.
+  public init(_ source: any ByteSource, peeking count: Int) throws(FormatError) {
+    self.source = source
+    var buffer = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let got = try self.source.read(into: &buffer, from: filled)
+      if got == 0 {
+        headIsWhole = true
+        break
+      }
+      filled += got
+    }
+    buffer.removeLast(count - filled)
+    head = buffer
+  }
+
+  public mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
+    guard position < head.count else { return try source.read(into: buffer) }
+    let count = min(buffer.count, head.count - position)
+    head.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
+    position += count
+    if position == head.count {
+      head = []
+      position = 0
+    }
+    return count
+  }
+}
+
+extension ByteSource {
+  /// Reads into an array from an index on.
+  mutating func read(into array: inout [UInt8], from index: Int) throws(FormatError) -> Int {
+    var result: Result<Int, FormatError> = .success(0)
+    array.withUnsafeMutableBytes { buffer in
+      do throws(FormatError) {
+        result = .success(try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[index...])))
+      } catch {
+        result = .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,106 @@
+public import CofferDocuments
+internal import Glibc
+
+/// Any input that can be read: a file, a directory of texts, or an open stream; its format given or found out.
+public struct InputSource: DraftSource, ReportingSource, Sendable {
+  /// What the input was taken for; a directory counts as text.
+  public let format: InputFormat
+  private var source: any DraftSource & ReportingSource & Sendable
+
+  /// Opens a file or directory.
+  ///
+  /// - Parameters:
+  ///   - format: nil finds it out by content, then by the path's extension.
+  ///   - mapping: for tables and NDJSON.
+  ///   - header: for tables.
+  /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
+  public init(
+    opening path: String, format: InputFormat? = nil, mapping: ColumnMapping = ColumnMapping(),
+    header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
+  ) throws(FormatError) {
+    var options = options
+    options.path = options.path ?? path
+    let file = try FileDescriptor(opening: path)
+    let status = try file.status()
+    if status.st_mode & S_IFMT == S_IFDIR {
+      try self.init(directory: path, format: format, options: options)
+    } else {
+      try self.init(
+        FileByteSource(file), name: path.lastPathComponent, sizeHint: Int(status.st_size), format: format,
+        mapping: mapping, header: header, options: options)
+    }
+  }
+
+  private init(directory path: String, format: InputFormat?, options: ReadingOptions) throws(FormatError) {
+    guard format == nil || format == .text else {
+      throw FormatError(.unsupportedFormat, "a directory is read as text only", path: options.path)
+    }
+    self.format = .text
+    source = try DirectorySource(path: path, options: options)
+  }
+
+  /// Reads a stream.
+  ///
+  /// - Parameter name: the name that gives a text its title and the format a hint; nil where there is none.
+  public init(
+    _ source: some ByteSource, name: String? = nil, sizeHint: Int? = nil, format: InputFormat? = nil,
+    mapping: ColumnMapping = ColumnMapping(), header: HeaderMode = .automatic,
+    options: ReadingOptions = ReadingOptions()
+  ) throws(FormatError) {
+    var bytes: any ByteSource = source
+    if let format {
+      self.format = format
+    } else {
+      let peeked = try PeekedByteSource(source, peeking: InputFormat.detectionByteCount)
+      guard
+        let found = InputFormat.detect(
+          head: peeked.head, headIsWhole: peeked.headIsWhole, pathExtension: name?.pathExtension,
+          encoding: options.encoding)
+      else { throw FormatError(.undecidedFormat, "the content does not say what format it is", path: options.path) }
+      self.format = found
+      bytes = peeked
+    }
+    switch self.format {
+    case .text:
+      self.source = TextSource(bytes, title: name, sizeHint: sizeHint, options: options)
+    case .lines:
+      self.source = LinesSource(bytes, options: options)
+    case .csv:
+      self.source = DelimitedSource(bytes, dialect: .csv, mapping: mapping, header: header, options: options)
+    case .tsv:
+      self.source = DelimitedSource(bytes, dialect: .tsv, mapping: mapping, header: header, options: options)
+    case .ndjson:
+      self.source = NDJSONSource(bytes, mapping: mapping, options: options)
+    case .json, .plist, .keyedArchive, .sqlite:
+      throw FormatError(
+        .unsupportedFormat, "the format \(self.format.rawValue) is not read by this version", path: options.path)
+    }
+  }
+
+  public var report: ReadingReport { source.report }
+
+  public mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    try source.read(into: &batch)
+  }
+}
+
+extension FileDescriptor {
+  func status() throws(FormatError) -> stat {
+    var status = stat()
+    guard fstat(number, &status) == 0 else { throw .system(.unreadable, "cannot look at the file") }
+    return status
+  }
+}
+
+extension String {
+  /// What follows the last slash.
+  var lastPathComponent: String {
+    split(separator: "/").last.map(String.init) ?? self
+  }
+
+  /// What follows the last dot of a name, without it; nothing when the name only begins with it.
+  var pathExtension: String {
+    guard let dot = lastIndex(of: "."), dot > startIndex else { return "" }
+    return String(self[index(after: dot)...])
+  }
+}

@@ -1,0 +1,44 @@
+public import CofferDocuments
+
+/// One input that is one document: its content is the text, a name its title.
+public struct TextSource: DraftSource, ReportingSource, Sendable {
+  private var reader: RecordReader<TextParser>
+
+  /// - Parameters:
+  ///   - title: usually the file's name; nil leaves it to the store.
+  ///   - sizeHint: about how many bytes will come, where that is known.
+  public init(
+    _ source: any ByteSource, title: String? = nil, sizeHint: Int? = nil, options: ReadingOptions = ReadingOptions()
+  ) {
+    let capacity = sizeHint.map { min(2 * max($0, 64), DecodedReader.usualCapacity) }
+    reader = RecordReader(
+      source, options: options, parser: TextParser(title: title.map { Array($0.utf8) }),
+      capacity: capacity ?? DecodedReader.usualCapacity)
+  }
+
+  public var report: ReadingReport { reader.report }
+
+  public mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    try reader.read(into: &batch)
+  }
+}
+
+struct TextParser: RecordParser {
+  static let emptyInputIsRecord = true
+  static let usualMaximum = ReadingOptions.maximumTextByteCount
+
+  let title: [UInt8]?
+
+  func parse(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
+  ) -> RecordOutcome {
+    guard isFinal else { return .needsMore }
+    if let title {
+      let count = output.made.count
+      output.made += title
+      output.draft.title = output.range(madeSince: count)
+    }
+    output.draft.text = start..<bytes.count
+    return .record(end: bytes.count)
+  }
+}

@@ -1,0 +1,86 @@
+public import CofferDocuments
+
+/// A row for each document, under the header row `id,title,text,key`; rows end at LF, quoting is RFC 4180's.
+///
+/// No title is an empty field, an empty title a quoted one, so that ``DelimitedSource`` reads equal ones back.
+public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
+  private var output: EncodedOutput<Output>
+  private let delimiter: UInt8
+
+  public init(_ sink: Output, dialect: DelimitedDialect, options: WritingOptions = WritingOptions()) {
+    output = EncodedOutput(sink, options: options)
+    delimiter = dialect.delimiter
+  }
+
+  /// Where it writes to; complete after ``finish()``.
+  public var sink: Output { output.sink }
+
+  public mutating func begin() throws(FormatError) {
+    for (index, name) in ["id", "title", "text", "key"].enumerated() {
+      if index > 0 { output.buffer.append(delimiter) }
+      output.buffer += name.utf8
+    }
+    output.buffer.append(Byte.lineFeed)
+  }
+
+  /// - Throws: `unencodable` for a key that is not text: a table can't hold it, NDJSON can.
+  public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+    let header = document.header
+    JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
+    output.buffer.append(delimiter)
+    if var title = header.title {
+      if title.isEmpty { output.buffer += [Byte.quote, Byte.quote] }
+      title.withUTF8 { appendShort(UnsafeRawBufferPointer($0)) }
+    }
+    output.buffer.append(delimiter)
+    try append(document.utf8)
+    output.buffer.append(delimiter)
+    if let key = header.key {
+      guard key.text != nil else {
+        throw FormatError(.unencodable, "the key of document \(header.id) is not text, which a table cannot hold")
+      }
+      key.bytes.withUnsafeBytes { appendShort($0) }
+    }
+    output.buffer.append(Byte.lineFeed)
+    try output.writeIfFull()
+  }
+
+  public mutating func finish() throws(FormatError) {
+    try output.finish()
+  }
+
+  private mutating func append(_ text: UnsafeRawBufferPointer) throws(FormatError) {
+    if needsQuotes(text) {
+      output.buffer.append(Byte.quote)
+      try output.append(text) { Self.appendDoublingQuotes($0, to: &$1) }
+      output.buffer.append(Byte.quote)
+    } else {
+      try output.append(text) { $1.append(contentsOf: $0) }
+    }
+  }
+
+  private mutating func appendShort(_ text: UnsafeRawBufferPointer) {
+    guard needsQuotes(text) else {
+      output.buffer.append(contentsOf: text)
+      return
+    }
+    output.buffer.append(Byte.quote)
+    Self.appendDoublingQuotes(text, to: &output.buffer)
+    output.buffer.append(Byte.quote)
+  }
+
+  private func needsQuotes(_ text: UnsafeRawBufferPointer) -> Bool {
+    text.firstOffset(of: delimiter, or: Byte.lineFeed, from: 0) < text.count
+      || text.firstOffset(of: Byte.quote, or: Byte.carriageReturn, from: 0) < text.count
+  }
+
+  private static func appendDoublingQuotes(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    var position = 0
+    while let quote = text.firstOffset(of: Byte.quote, from: position) {
+      output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[position...quote]))
+      output.append(Byte.quote)
+      position = quote + 1
+    }
+    output.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[position...]))
+  }
+}

@@ -1,0 +1,59 @@
+internal import CCofferSQLite
+
+/// Waits while another connection holds the lock, as long as the busy timeout says or until interrupted.
+///
+/// SQLite's own timeout can't be interrupted while it sleeps.
+final class BusyWaiter {
+  /// nil: for ever.
+  var timeout: Duration?
+  private let interrupts: InterruptHandle
+  private var deadline: ContinuousClock.Instant?
+  private var interruptsAtStart = 0
+  private var wasInterrupted = false
+
+  init(timeout: Duration?, interrupts: InterruptHandle) {
+    self.timeout = timeout
+    self.interrupts = interrupts
+  }
+
+  /// Lives at least as long as the connection: it is passed to SQLite unretained.
+  func attach(to handle: OpaquePointer) {
+    sqlite3_busy_handler(
+      handle,
+      { context, attempts in
+        Unmanaged<BusyWaiter>.fromOpaque(context!).takeUnretainedValue().wait(attempts: attempts) ? 1 : 0
+      },
+      Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Whether an interrupt has ended the wait that led to the error at hand.
+  func takeInterruption() -> Bool {
+    defer { wasInterrupted = false }
+    return wasInterrupted
+  }
+
+  /// Sleeps a little; false: give up.
+  private func wait(attempts: Int32) -> Bool {
+    if attempts == 0 {
+      wasInterrupted = false
+      interruptsAtStart = interrupts.count
+      deadline = timeout.map { ContinuousClock.now + $0 }
+    }
+    guard interrupts.count == interruptsAtStart else {
+      wasInterrupted = true
+      return false
+    }
+    let pause = Self.pauses[min(Int(attempts), Self.pauses.count - 1)]
+    if let deadline {
+      let left = deadline - ContinuousClock.now
+      guard left > .zero else { return false }
+      sqlite3_sleep(left < .milliseconds(Int(pause)) ? 1 : pause)
+    } else {
+      sqlite3_sleep(pause)
+    }
+    return true
+  }
+
+  /// In milliseconds: short at first, because most locks are.
+  private static let pauses: [Int32] = [1, 1, 2, 5, 10, 15, 20, 25, 25, 50]
+}

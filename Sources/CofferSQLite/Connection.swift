@@ -1,0 +1,120 @@
+internal import CCofferSQLite
+
+/// The C connection and all that must live as long as it: owned by a `Database` and by its statements.
+final class Connection {
+  /// nil once closed.
+  private(set) var handle: OpaquePointer?
+  let interrupts = InterruptHandle()
+  let waiter: BusyWaiter
+  private var knownToBeUTF16: Bool?
+  var cache: StatementCache
+
+  /// Whether `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
+  var isTransactionOpen = false
+  /// Whether an error has undone that transaction. Until it is ended no statement runs, because what was meant as a
+  /// part of it would commit by itself.
+  private(set) var isTransactionLost = false
+
+  /// The statements handed out, each of which knows its place here. They aren't owned: they take themselves off the
+  /// list when they end.
+  private var statements: [Unmanaged<Statement>] = []
+
+  init(handle: OpaquePointer, configuration: Database.Configuration) {
+    self.handle = handle
+    waiter = BusyWaiter(timeout: configuration.busyTimeout, interrupts: interrupts)
+    cache = StatementCache(capacity: configuration.statementCacheCapacity)
+    sqlite3_extended_result_codes(handle, 1)
+    interrupts.attach(handle)
+    waiter.attach(to: handle)
+  }
+
+  deinit {
+    // Statements own the connection, so none is left but the cached.
+    interrupts.detach()
+    cache.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  /// Ends every statement, also those still in somebody's hands, and closes.
+  func close() throws(SQLiteError) {
+    guard let handle else { return }
+    cache.removeAll()
+    for statement in statements { statement.takeUnretainedValue().finalize() }
+    statements = []
+    interrupts.detach()
+    let result = sqlite3_close(handle)
+    guard result == SQLITE_OK else {
+      interrupts.attach(handle)
+      throw error(result)
+    }
+    self.handle = nil
+    isTransactionOpen = false
+    isTransactionLost = false
+  }
+
+  // MARK: Statements in use
+
+  /// The new statement's place in the list.
+  func register(_ statement: Statement) -> Int {
+    statements.append(.passUnretained(statement))
+    return statements.count - 1
+  }
+
+  func unregister(at place: Int) {
+    let last = statements.removeLast()
+    guard place < statements.count else { return }
+    statements[place] = last
+    last.takeUnretainedValue().place = place
+  }
+
+  /// Whether the database keeps its texts in UTF-16, as foreign ones may; asked when a text is first read.
+  var isUTF16: Bool {
+    if let knownToBeUTF16 { return knownToBeUTF16 }
+    guard let pragma = try? statement("PRAGMA encoding"), (try? pragma.step()) == true else { return false }
+    let answer = pragma.withText(at: 0) { $0.starts(with: "UTF-16".utf8) }
+    knownToBeUTF16 = answer
+    return answer
+  }
+
+  // MARK: Transactions
+
+  var isAutocommitting: Bool { handle.map { sqlite3_get_autocommit($0) != 0 } ?? true }
+
+  /// After a failed statement: notes whether it took the open transaction with it.
+  func noteFailure() {
+    if isTransactionOpen && isAutocommitting { isTransactionLost = true }
+  }
+
+  func forgetTransaction() {
+    isTransactionOpen = false
+    isTransactionLost = false
+  }
+
+  // MARK: Errors
+
+  /// The error for a result code that was just returned.
+  ///
+  /// - Parameter isRunning: whether a statement was running, in whose message a value may stand.
+  func error(_ result: Int32, sql: String? = nil, isRunning: Bool = false) -> SQLiteError {
+    if result & 0xFF == SQLITE_BUSY, waiter.takeInterruption() {
+      return SQLiteError(.interrupted, "interrupted while waiting for a lock", extendedCode: result, sql: sql)
+    }
+    var message = SQLiteError.plainMessage(result)
+    // Only if it is this failure's: misuse, for one, leaves no message behind.
+    if let handle, sqlite3_extended_errcode(handle) == result, let text = sqlite3_errmsg(handle) {
+      let detail = String(cString: text)
+      if !isRunning || SQLiteError.isMessageFreeOfValues(detail, result: result) { message = detail }
+    }
+    return SQLiteError(SQLiteError.Code(result: result), message, extendedCode: result, sql: sql)
+  }
+
+  func check(_ result: Int32) throws(SQLiteError) {
+    guard result == SQLITE_OK else { throw error(result) }
+  }
+
+  /// The open connection.
+  func open() throws(SQLiteError) -> OpaquePointer {
+    guard let handle else { throw SQLiteError(.misuse, "the database is closed") }
+    return handle
+  }
+}

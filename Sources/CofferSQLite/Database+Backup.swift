@@ -1,0 +1,63 @@
+internal import CCofferSQLite
+
+extension Database {
+  /// Copies the whole database, as of one moment, into a new file at a path; throws `fileExists` if there is one.
+  ///
+  /// A copy that fails leaves no file. See `backup(to:pagesPerStep:progress:)` for the rest.
+  public func backup(
+    to path: String, pagesPerStep: Int = 1024,
+    progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil
+  ) throws(SQLiteError) {
+    let target = try Database(path, mode: .createNew)
+    do throws(SQLiteError) {
+      try backup(to: target, pagesPerStep: pagesPerStep, progress: progress)
+      try target.close()
+    } catch {
+      try? target.close()
+      DatabaseFile.remove(path)
+      throw error
+    }
+  }
+
+  /// Copies the whole database, as of one moment, over another one.
+  ///
+  /// It reads in one transaction: with the write-ahead log others go on writing, in the rollback journal they wait.
+  /// `progress` is told the pages that remain after each step; when it returns false, the copy ends with
+  /// `interrupted` and the other database stays as it was. Throws misuse while a transaction here has written.
+  public func backup(
+    to target: Database, pagesPerStep: Int = 1024,
+    progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil
+  ) throws(SQLiteError) {
+    let source = try connection.open()
+    guard sqlite3_txn_state(source, "main") != SQLITE_TXN_WRITE else {
+      throw SQLiteError(.misuse, "a backup can't be made of what isn't committed")
+    }
+    // A transaction of our own keeps others' commits from making SQLite start over.
+    let isOwnTransaction = !isInTransaction
+    if isOwnTransaction { try begin(.deferred) }
+    defer { if isOwnTransaction { try? rollback() } }
+    try statement("SELECT count(*) FROM sqlite_schema").run()
+    try copy(to: target, pagesPerStep: Int32(clamping: max(1, pagesPerStep)), progress: progress)
+  }
+
+  private func copy(
+    to target: Database, pagesPerStep: Int32, progress: ((Int, Int) -> Bool)?
+  ) throws(SQLiteError) {
+    let targetHandle = try target.connection.open()
+    guard let backup = sqlite3_backup_init(targetHandle, "main", try connection.open(), "main") else {
+      throw target.connection.error(sqlite3_extended_errcode(targetHandle))
+    }
+    let interrupts = connection.interrupts.count
+    var result = SQLITE_OK
+    var isStopped = false
+    while result == SQLITE_OK && !isStopped {
+      result = sqlite3_backup_step(backup, pagesPerStep)
+      guard result == SQLITE_OK else { break }
+      let goesOn = progress?(Int(sqlite3_backup_remaining(backup)), Int(sqlite3_backup_pagecount(backup))) ?? true
+      isStopped = !goesOn || connection.interrupts.count != interrupts
+    }
+    let end = sqlite3_backup_finish(backup)
+    guard !isStopped else { throw SQLiteError(.interrupted, "the backup was stopped", extendedCode: SQLITE_INTERRUPT) }
+    guard result == SQLITE_DONE else { throw target.connection.error(end == SQLITE_OK ? result : end) }
+  }
+}

@@ -1,0 +1,93 @@
+internal import CCofferSQLite
+
+extension Database {
+  /// What a connection is opened with.
+  public struct Configuration: Sendable {
+    /// How long to wait for another connection's lock before throwing `busy`; nil waits for ever, zero not at all.
+    public var busyTimeout: Duration?
+    /// For files from strangers: triggers and views do nothing, the schema is not trusted, nothing written in SQL
+    /// can damage the file, cells are checked, the file is not mapped into memory, no extension loads.
+    public var isHardened: Bool
+    /// Whether foreign keys are enforced; in SQLite itself they are not unless asked for.
+    public var enforcesForeignKeys: Bool
+    /// The longest text, blob or row in bytes; nil leaves SQLite's own, about 1 GB.
+    public var lengthLimit: Int?
+    /// How many compiled statements rest in the cache; 0 for none.
+    public var statementCacheCapacity: Int
+
+    public init(
+      busyTimeout: Duration? = .seconds(10), isHardened: Bool = false, enforcesForeignKeys: Bool = true,
+      lengthLimit: Int? = nil, statementCacheCapacity: Int = 64
+    ) {
+      self.busyTimeout = busyTimeout
+      self.isHardened = isHardened
+      self.enforcesForeignKeys = enforcesForeignKeys
+      self.lengthLimit = lengthLimit
+      self.statementCacheCapacity = statementCacheCapacity
+    }
+  }
+
+  /// A yes-or-no setting of the connection.
+  package enum Option: Sendable {
+    /// SQL can't damage the file: no writable schema, no writes to shadow tables. SQLITE_DBCONFIG_DEFENSIVE
+    case defensive
+    /// SQLITE_DBCONFIG_ENABLE_TRIGGER
+    case triggers
+    /// SQLITE_DBCONFIG_ENABLE_VIEW
+    case views
+    /// SQLITE_DBCONFIG_TRUSTED_SCHEMA
+    case trustedSchema
+    /// SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
+    case extensionLoading
+    /// SQLITE_DBCONFIG_ENABLE_FKEY
+    case foreignKeys
+    /// The last connection to close leaves the write-ahead log as it is. SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
+    case noCheckpointOnClose
+
+    fileprivate var number: Int32 {
+      switch self {
+      case .defensive: SQLITE_DBCONFIG_DEFENSIVE
+      case .triggers: SQLITE_DBCONFIG_ENABLE_TRIGGER
+      case .views: SQLITE_DBCONFIG_ENABLE_VIEW
+      case .trustedSchema: SQLITE_DBCONFIG_TRUSTED_SCHEMA
+      case .extensionLoading: SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION
+      case .foreignKeys: SQLITE_DBCONFIG_ENABLE_FKEY
+      case .noCheckpointOnClose: SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
+      }
+    }
+  }
+
+  package func set(_ option: Option, to isOn: Bool) throws(SQLiteError) { try connection.set(option, to: isOn) }
+
+  /// Sets the longest text, blob or row in bytes. SQLITE_LIMIT_LENGTH
+  package func setLimit(length: Int) throws(SQLiteError) { try connection.setLimit(length: length) }
+
+  /// How long to wait for another connection's lock; nil for ever.
+  public var busyTimeout: Duration? {
+    get { connection.waiter.timeout }
+    set { connection.waiter.timeout = newValue }
+  }
+}
+
+extension Connection {
+  func set(_ option: Database.Option, to isOn: Bool) throws(SQLiteError) {
+    try check(coffer_sqlite_set_option(try open(), option.number, isOn ? 1 : 0))
+  }
+
+  func setLimit(length: Int) throws(SQLiteError) {
+    sqlite3_limit(try open(), SQLITE_LIMIT_LENGTH, Int32(clamping: length))
+  }
+
+  func apply(_ configuration: Database.Configuration) throws(SQLiteError) {
+    try set(.foreignKeys, to: configuration.enforcesForeignKeys)
+    if let length = configuration.lengthLimit { try setLimit(length: length) }
+    guard configuration.isHardened else { return }
+    try set(.defensive, to: true)
+    try set(.triggers, to: false)
+    try set(.views, to: false)
+    try set(.trustedSchema, to: false)
+    try set(.extensionLoading, to: false)
+    try statement("PRAGMA cell_size_check = ON").run()
+    try statement("PRAGMA mmap_size = 0").run()
+  }
+}

@@ -1,0 +1,122 @@
+internal import CCofferSQLite
+
+extension Database {
+  /// Runs a statement to its end; without parameters, all statements of the text, one after the other.
+  ///
+  /// Of several, those before a failed one stay done unless a transaction is open.
+  @discardableResult
+  public func execute(
+    _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
+  ) throws(SQLiteError) -> Execution {
+    try execute(sql, parameters: parameters)
+  }
+
+  /// As `execute(_:_:)`, with the parameters in an array.
+  @discardableResult
+  public func execute(
+    _ sql: String, parameters: [(any SQLiteValueConvertible)?]
+  ) throws(SQLiteError) -> Execution {
+    if parameters.isEmpty, !connection.cache.knows(sql), try connection.holdsSeveralStatements(sql) {
+      return try executeAll(sql)
+    }
+    let statement = try statement(sql)
+    try statement.bind(all: parameters)
+    return try connection.observingChanges { () throws(SQLiteError) in try statement.run() }.execution
+  }
+
+  /// As `execute(_:_:)`, with the parameters by name.
+  @discardableResult
+  public func execute(
+    _ sql: String, named parameters: [String: (any SQLiteValueConvertible)?]
+  ) throws(SQLiteError) -> Execution {
+    let statement = try statement(sql)
+    try statement.bind(named: parameters)
+    return try connection.observingChanges { () throws(SQLiteError) in try statement.run() }.execution
+  }
+
+  private func executeAll(_ sql: String) throws(SQLiteError) -> Execution {
+    var rowsAffected = 0
+    var insertedID: Int64?
+    let connection = connection
+    try connection.runAll(sql) { (statement) throws(SQLiteError) in
+      let done = try connection.observingChanges { () throws(SQLiteError) in try statement.run() }.execution
+      rowsAffected += done.rowsAffected
+      insertedID = done.insertedID ?? insertedID
+    }
+    return Execution(rowsAffected: rowsAffected, insertedID: insertedID)
+  }
+
+  /// Runs one statement and gives all its rows. For more rows than memory should hold, step through a ``Statement``.
+  ///
+  /// Throws `invalidText` where a text is not valid Unicode.
+  public func query(
+    _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
+  ) throws(SQLiteError) -> QueryResult {
+    try query(sql, parameters: parameters)
+  }
+
+  /// As `query(_:_:)`, with the parameters in an array.
+  public func query(
+    _ sql: String, parameters: [(any SQLiteValueConvertible)?]
+  ) throws(SQLiteError) -> QueryResult {
+    let statement = try statement(sql)
+    try statement.bind(all: parameters)
+    return try rows(of: statement)
+  }
+
+  /// As `query(_:_:)`, with the parameters by name.
+  public func query(
+    _ sql: String, named parameters: [String: (any SQLiteValueConvertible)?]
+  ) throws(SQLiteError) -> QueryResult {
+    let statement = try statement(sql)
+    try statement.bind(named: parameters)
+    return try rows(of: statement)
+  }
+
+  private func rows(of statement: Statement) throws(SQLiteError) -> QueryResult {
+    var columns: Columns?
+    let (rows, execution) = try connection.observingChanges { () throws(SQLiteError) -> [Row] in
+      var rows: [Row] = []
+      while try statement.step() {
+        // Asked after the first step, which compiles anew if the schema has changed.
+        let shared = columns ?? Columns(statement.columnNames)
+        columns = shared
+        rows.append(Row(values: try statement.values(), columns: shared))
+      }
+      return rows
+    }
+    return QueryResult(
+      columnNames: columns?.names ?? statement.columnNames,
+      declaredTypes: (0..<statement.columnCount).map(statement.declaredType),
+      rows: rows, rowsAffected: execution.rowsAffected, insertedID: execution.insertedID)
+  }
+}
+
+extension Connection {
+  /// Runs statements and tells what they have changed.
+  ///
+  /// SQLite's own counts still tell of the last change after a statement that changes nothing. So the rows count only
+  /// if the total has moved, and the inserted id only if `Insertions` has seen one.
+  func observingChanges<R>(
+    _ run: () throws(SQLiteError) -> R
+  ) throws(SQLiteError) -> (result: R, execution: Execution) {
+    let handle = try open()
+    let insertions = Insertions(lastBefore: sqlite3_last_insert_rowid(handle))
+    let before = sqlite3_total_changes64(handle)
+    sqlite3_update_hook(
+      handle,
+      { context, operation, _, _, id in
+        guard operation == SQLITE_INSERT else { return }
+        Unmanaged<Insertions>.fromOpaque(context!).takeUnretainedValue().note(id)
+      },
+      Unmanaged.passUnretained(insertions).toOpaque())
+    defer { sqlite3_update_hook(handle, nil, nil) }
+    let result = try run()
+    return (
+      result,
+      Execution(
+        rowsAffected: sqlite3_total_changes64(handle) == before ? 0 : Int(sqlite3_changes64(handle)),
+        insertedID: insertions.insertedID(lastNow: sqlite3_last_insert_rowid(handle)))
+    )
+  }
+}

@@ -1,0 +1,87 @@
+extension Database {
+  /// When a transaction takes its lock.
+  public enum TransactionKind: Sendable, Hashable {
+    /// Reading, at its first statement; writing, at its first change. For reading: all it reads is of one moment.
+    case deferred
+    /// The write lock, at once. For whatever will write.
+    case immediate
+    /// As `immediate`, and in the rollback journal readers are kept out too.
+    case exclusive
+
+    fileprivate var statement: String {
+      switch self {
+      case .deferred: "BEGIN DEFERRED"
+      case .immediate: "BEGIN IMMEDIATE"
+      case .exclusive: "BEGIN EXCLUSIVE"
+      }
+    }
+  }
+
+  /// Runs the body in a transaction, committed when it returns, rolled back when it throws or the commit fails; inside
+  /// of a transaction in a savepoint of it, whatever the kind.
+  ///
+  /// An error of SQLite may undo the whole transaction at once (a full disk, an interrupt, a conflict clause ROLLBACK).
+  /// If the body catches it and goes on, all that follows throws `rolledBack`, and so does the transaction itself.
+  @discardableResult
+  public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
+    if isInTransaction { return try savepoint(body) }
+    try begin(kind)
+    do {
+      let result = try body()
+      try commit()
+      return result
+    } catch {
+      // What matters to the caller is why, not how the cleaning up went.
+      try? rollback()
+      throw error
+    }
+  }
+
+  /// Runs the body so that what it did can be undone without the rest of the transaction: when it throws, that
+  /// happens. Outside of a transaction it is one, of the kind `deferred`.
+  @discardableResult
+  public func savepoint<T>(_ body: () throws -> T) throws -> T {
+    guard isInTransaction else { return try transaction(.deferred, body) }
+    try statement("SAVEPOINT coffer_savepoint").run()
+    do {
+      let result = try body()
+      guard isInTransaction else { throw Statement.transactionLost(nil) }
+      try statement("RELEASE coffer_savepoint").run()
+      return result
+    } catch {
+      // The savepoint is gone if the transaction is.
+      if isInTransaction {
+        try? statement("ROLLBACK TO coffer_savepoint").run()
+        try? statement("RELEASE coffer_savepoint").run()
+      }
+      throw error
+    }
+  }
+
+  /// Opens a transaction, to be ended by `commit()` or `rollback()` on every path.
+  package func begin(_ kind: TransactionKind) throws(SQLiteError) {
+    guard !connection.isTransactionLost else { throw Statement.transactionLost(nil) }
+    guard !isInTransaction else { throw SQLiteError(.misuse, "a transaction is open already") }
+    try statement(kind.statement).run()
+    connection.isTransactionOpen = true
+  }
+
+  /// Commits. Where this throws, `isInTransaction` tells whether the transaction is still there, to be committed again
+  /// (`busy`) or rolled back; when an earlier error has undone it, this throws `rolledBack`.
+  package func commit() throws(SQLiteError) {
+    guard isInTransaction else {
+      let wasOpen = connection.isTransactionOpen
+      connection.forgetTransaction()
+      throw wasOpen ? Statement.transactionLost(nil) : SQLiteError(.misuse, "no transaction is open")
+    }
+    defer { if !isInTransaction { connection.forgetTransaction() } }
+    try statement("COMMIT").run()
+  }
+
+  /// Ends the transaction and undoes it, as far as an error hasn't done so already.
+  package func rollback() throws(SQLiteError) {
+    connection.forgetTransaction()
+    guard isInTransaction else { return }
+    try statement("ROLLBACK").run()
+  }
+}

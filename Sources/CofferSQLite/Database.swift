@@ -1,0 +1,101 @@
+internal import CCofferSQLite
+
+/// A connection to one SQLite database.
+///
+/// One thread at a time may use it, with all its statements; only an ``InterruptHandle`` may be used from elsewhere.
+/// Any number of connections, in any number of processes, can be open on one file.
+public final class Database {
+  /// How the file is opened, and what happens where there is none.
+  public enum Mode: Sendable, Hashable {
+    /// Only to read; the file must exist.
+    case readOnly
+    /// To read and write; the file must exist. Where it can't be written to, it is opened to be read: see
+    /// `isReadOnly`.
+    case readWrite
+    /// As `readWrite`, and makes the file if there is none.
+    case create
+    /// Makes the file; throws `fileExists` if there is one, even an empty one.
+    case createNew
+  }
+
+  /// The path it was opened at.
+  public let path: String
+  let connection: Connection
+
+  /// Opens a database, or with the path `:memory:` a new one that lives in memory alone.
+  ///
+  /// The file is first read by the first statement: that is where `notADatabase` is thrown. Throws `noSuchFile`,
+  /// `fileExists`, `isDirectory`, `cantOpen`. A file made here and not opened is removed.
+  public init(
+    _ path: String, mode: Mode = .readWrite, configuration: Configuration = Configuration()
+  ) throws(SQLiteError) {
+    self.path = path
+    let file = try DatabaseFile(path: path, mode: mode)
+    do throws(SQLiteError) {
+      connection = try Self.connect(file, mode: mode, configuration: configuration)
+    } catch {
+      file.removeIfMade()
+      throw error
+    }
+  }
+
+  private static func connect(
+    _ file: DatabaseFile, mode: Mode, configuration: Configuration
+  ) throws(SQLiteError) -> Connection {
+    let access =
+      switch mode {
+      case .readOnly: SQLITE_OPEN_READONLY
+      case .readWrite, .createNew: SQLITE_OPEN_READWRITE
+      case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      }
+    var handle: OpaquePointer?
+    // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.
+    let result = sqlite3_open_v2(file.name, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
+    guard let handle else { throw SQLiteError(.noMemory, "no memory to open a database", extendedCode: result) }
+    guard result == SQLITE_OK else {
+      defer { sqlite3_close_v2(handle) }
+      let extendedCode = sqlite3_extended_errcode(handle)
+      let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? SQLiteError.plainMessage(result)
+      throw SQLiteError(SQLiteError.Code(result: extendedCode), message, extendedCode: extendedCode)
+    }
+    let connection = Connection(handle: handle, configuration: configuration)
+    try connection.apply(configuration)
+    return connection
+  }
+
+  /// Ends all statements, rolls an open transaction back and closes the file. Once closed, it stays closed.
+  ///
+  /// Without it, the file is closed when the database and its statements are gone.
+  public func close() throws(SQLiteError) { try connection.close() }
+
+  // MARK: State
+
+  /// Whether the file can only be read, be it by the mode or because it can't be written to.
+  public var isReadOnly: Bool { connection.handle.map { sqlite3_db_readonly($0, "main") == 1 } ?? true }
+
+  /// Whether a transaction is open: it may be gone after an error.
+  public var isInTransaction: Bool { !connection.isAutocommitting }
+
+  /// Ends what runs on this connection; see ``InterruptHandle``.
+  public func interrupt() { connection.interrupts.interrupt() }
+
+  /// What other threads interrupt this connection with.
+  public var interruptHandle: InterruptHandle { connection.interrupts }
+
+  /// The rowid of the row last inserted by this connection; 0 before the first.
+  public var lastInsertedID: Int64 { connection.handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
+
+  /// The rows that the last INSERT, UPDATE or DELETE changed.
+  public var lastRowsAffected: Int { connection.handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
+
+  /// The rows changed by this connection since it was opened, those by triggers and foreign keys included.
+  public var totalRowsAffected: Int { connection.handle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
+
+  // MARK: Statements
+
+  /// A statement to run more than once, or to read row by row; throws misuse unless the text holds exactly one.
+  ///
+  /// It comes from the cache if one of the same text rests there, without bindings. Keep it for a tight loop: taking
+  /// it costs a look-up and an allocation.
+  public func statement(_ sql: String) throws(SQLiteError) -> Statement { try connection.statement(sql) }
+}

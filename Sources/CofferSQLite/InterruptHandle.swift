@@ -1,0 +1,29 @@
+internal import CCofferSQLite
+internal import Synchronization
+
+/// Stops a connection's work from any thread; outlives the connection harmlessly.
+public final class InterruptHandle: Sendable {
+  private let connection: Mutex<OpaquePointer?>
+  private let calls = Atomic<Int>(0)
+
+  init() { connection = Mutex(nil) }
+
+  /// Makes what the connection does right now end with `SQLiteError.Code.interrupted`, waiting for a lock included.
+  ///
+  /// A write that is interrupted takes its transaction with it. When nothing runs, nothing happens.
+  public func interrupt() {
+    calls.add(1, ordering: .sequentiallyConsistent)
+    connection.withLock { if let handle = $0 { sqlite3_interrupt(handle) } }
+  }
+
+  /// How often `interrupt()` has been called.
+  var count: Int { calls.load(ordering: .sequentiallyConsistent) }
+
+  func attach(_ handle: OpaquePointer) {
+    let address = UInt(bitPattern: handle)
+    connection.withLock { $0 = OpaquePointer(bitPattern: address) }
+  }
+
+  /// Before the connection is closed: afterwards `interrupt()` finds nothing to stop.
+  func detach() { connection.withLock { $0 = nil } }
+}

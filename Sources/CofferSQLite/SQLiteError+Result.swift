@@ -1,0 +1,77 @@
+internal import CCofferSQLite
+
+extension SQLiteError.Code {
+  /// The code for an extended result code of SQLite.
+  init(result: Int32) {
+    switch result {
+    case SQLITE_BUSY | (2 << 8): self = .staleSnapshot  // SQLITE_BUSY_SNAPSHOT
+    case SQLITE_ABORT | (2 << 8): self = .rolledBack  // SQLITE_ABORT_ROLLBACK
+    case SQLITE_CANTOPEN | (2 << 8): self = .isDirectory  // SQLITE_CANTOPEN_ISDIR
+    case SQLITE_IOERR | (12 << 8): self = .noMemory  // SQLITE_IOERR_NOMEM
+    default: self.init(primaryResult: result & 0xFF, result)
+    }
+  }
+
+  private init(primaryResult: Int32, _ result: Int32) {
+    switch primaryResult {
+    case SQLITE_ERROR: self = .sqlLogic
+    case SQLITE_BUSY: self = .busy
+    case SQLITE_LOCKED: self = .locked
+    case SQLITE_READONLY: self = .readOnly
+    case SQLITE_CANTOPEN: self = .cantOpen
+    case SQLITE_NOTADB: self = .notADatabase
+    case SQLITE_CORRUPT: self = .corrupt
+    case SQLITE_FULL: self = .full
+    case SQLITE_CONSTRAINT, SQLITE_MISMATCH: self = .constraint(SQLiteError.Constraint(result: result))
+    case SQLITE_INTERRUPT: self = .interrupted
+    case SQLITE_IOERR: self = .ioError
+    case SQLITE_SCHEMA: self = .schema
+    case SQLITE_TOOBIG: self = .tooBig
+    case SQLITE_MISUSE, SQLITE_RANGE: self = .misuse
+    case SQLITE_NOMEM: self = .noMemory
+    case SQLITE_AUTH, SQLITE_PERM: self = .notAllowed
+    default: self = .other
+    }
+  }
+}
+
+extension SQLiteError.Constraint {
+  init(result: Int32) {
+    guard result != SQLITE_MISMATCH else {
+      self = .dataType
+      return
+    }
+    switch result >> 8 {  // the second byte of SQLITE_CONSTRAINT_…
+    case 1: self = .check
+    case 3: self = .foreignKey
+    case 5: self = .notNull
+    case 6: self = .primaryKey
+    case 7: self = .trigger
+    case 8: self = .unique
+    case 10: self = .rowID
+    case 12: self = .dataType
+    default: self = .other
+    }
+  }
+}
+
+extension SQLiteError {
+  /// SQLite's own sentence for a result code, which names nothing.
+  static func plainMessage(_ result: Int32) -> String {
+    sqlite3_errstr(result).map { String(cString: $0) } ?? "error \(result)"
+  }
+
+  /// Whether a message that came while a statement ran is known to hold nothing but names.
+  ///
+  /// SQLITE_ERROR is also how functions and virtual tables complain, and those quote the values they were given
+  /// (a JSON path, a full-text query), so of these messages only the known are passed on.
+  static func isMessageFreeOfValues(_ message: String, result: Int32) -> Bool {
+    guard result & 0xFF == SQLITE_ERROR else { return true }
+    return harmlessBeginnings.contains { message.hasPrefix($0) }
+  }
+
+  private static let harmlessBeginnings = [
+    "cannot ", "no such table: ", "no such index: ", "no such savepoint: ", "integer overflow", "malformed JSON",
+    "too many levels of trigger recursion", "table ", "duplicate column name: ", "there is already ",
+  ]
+}

@@ -1,0 +1,101 @@
+internal import CCofferSQLite
+
+// A statement must be reset before its parameters are bound again; `run()` and a failed step do that.
+extension Statement {
+  public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
+    try check(sqlite3_bind_int64(pointer, Int32(truncatingIfNeeded: index), value))
+  }
+
+  public func bind(_ value: Int, at index: Int) throws(SQLiteError) { try bind(Int64(value), at: index) }
+
+  /// NaN is bound as NULL: SQLite has no other place for it.
+  public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
+    try check(sqlite3_bind_double(pointer, Int32(truncatingIfNeeded: index), value))
+  }
+
+  public func bindNull(at index: Int) throws(SQLiteError) {
+    try check(sqlite3_bind_null(pointer, Int32(truncatingIfNeeded: index)))
+  }
+
+  /// Binds a text by its byte count, so U+0000 is a character like any other.
+  public func bind(_ text: String, at index: Int) throws(SQLiteError) {
+    var text = text
+    try check(
+      text.withUTF8 { utf8 in
+        coffer_sqlite_bind_text(
+          pointer, Int32(truncatingIfNeeded: index), utf8.baseAddress, UInt64(utf8.count), 1)
+      })
+  }
+
+  public func bind(_ blob: [UInt8], at index: Int) throws(SQLiteError) {
+    try check(
+      blob.withUnsafeBytes { bytes in
+        coffer_sqlite_bind_blob(
+          pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 1)
+      })
+  }
+
+  public func bind(_ value: (any SQLiteValueConvertible)?, at index: Int) throws(SQLiteError) {
+    switch value?.sqliteValue ?? .null {
+    case .null: try bindNull(at: index)
+    case .integer(let value): try bind(value, at: index)
+    case .real(let value): try bind(value, at: index)
+    case .text(let value): try bind(value, at: index)
+    case .blob(let value): try bind(value, at: index)
+    }
+  }
+
+  /// Binds all parameters in order; throws misuse unless there are as many values as parameters.
+  public func bind(all values: [(any SQLiteValueConvertible)?]) throws(SQLiteError) {
+    guard values.count == parameterCount else {
+      throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
+    }
+    for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
+  }
+
+  /// Binds parameters by name, `:`, `@` or `$` optional; throws misuse unless each has a value and each value a
+  /// parameter.
+  public func bind(named values: [String: (any SQLiteValueConvertible)?]) throws(SQLiteError) {
+    guard values.count == parameterCount else {
+      throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
+    }
+    var bound: Set<Int> = []
+    for (name, value) in values {
+      guard let index = parameterIndex(named: name), bound.insert(index).inserted else {
+        throw SQLiteError(.misuse, "no parameter is named \(name), or another name has it", sql: sql)
+      }
+      try bind(value, at: index)
+    }
+  }
+
+  // MARK: Bytes in place
+
+  /// Binds UTF-8 without copying it: the memory must stay as it is until the parameter is bound again, cleared, or
+  /// the statement has gone. An empty buffer is the empty text.
+  package func bindText(_ utf8: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
+    try check(
+      coffer_sqlite_bind_text(pointer, Int32(truncatingIfNeeded: index), utf8.baseAddress, UInt64(utf8.count), 0))
+  }
+
+  /// Binds a blob without copying it, on the same terms as `bindText(_:at:)`. An empty buffer is the empty blob.
+  package func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
+    try check(
+      coffer_sqlite_bind_blob(pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 0))
+  }
+
+  /// Binds a copy of UTF-8. An empty buffer is the empty text.
+  public func bindText(copying utf8: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
+    try check(
+      coffer_sqlite_bind_text(pointer, Int32(truncatingIfNeeded: index), utf8.baseAddress, UInt64(utf8.count), 1))
+  }
+
+  /// Binds a copy of a blob. An empty buffer is the empty blob.
+  public func bindBlob(copying bytes: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
+    try check(
+      coffer_sqlite_bind_blob(pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 1))
+  }
+
+  private func check(_ result: Int32) throws(SQLiteError) {
+    guard result == SQLITE_OK else { throw connection.error(result, sql: sql, isRunning: true) }
+  }
+}

@@ -1,0 +1,100 @@
+internal import CCofferSQLite
+
+/// A compiled statement: bind its parameters, step through its rows, reset it, bind again.
+///
+/// Parameters count from 1 and columns from 0, as in SQLite. When the last reference to it goes, the statement is
+/// reset, so it holds no lock, and rests in the cache. It keeps its connection open; after `Database.close()` its
+/// calls throw misuse and its columns are NULL. Like the database it is used by one thread at a time.
+public final class Statement {
+  /// The text it was compiled from.
+  public let sql: String
+
+  let connection: Connection
+  /// nil after the database was closed. Every function of SQLite used here takes that as misuse or NULL.
+  private(set) var pointer: OpaquePointer?
+  private let slot: StatementCache.Slot?
+  /// Where the connection has noted it.
+  var place = 0
+
+  init(connection: Connection, pointer: OpaquePointer, sql: String, slot: StatementCache.Slot?) {
+    self.connection = connection
+    self.pointer = pointer
+    self.sql = sql
+    self.slot = slot
+    place = connection.register(self)
+  }
+
+  deinit {
+    guard let pointer else { return }
+    connection.unregister(at: place)
+    StatementCache.giveBack(pointer, to: slot)
+  }
+
+  /// For the connection, when it closes.
+  func finalize() {
+    sqlite3_finalize(pointer)
+    pointer = nil
+  }
+
+  // MARK: Running
+
+  /// Goes to the next row; false when there is none left. A statement that has failed is reset.
+  @discardableResult
+  public func step() throws(SQLiteError) -> Bool {
+    guard !connection.isTransactionLost else { throw Self.transactionLost(sql) }
+    switch sqlite3_step(pointer) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    case let result: throw failure(result)
+    }
+  }
+
+  /// Steps to the end, past any rows, and resets. The bindings stay.
+  public func run() throws(SQLiteError) {
+    while try step() {}
+    sqlite3_reset(pointer)
+  }
+
+  /// Ends the run, with it the lock it holds, and makes the statement ready to run again. The bindings stay.
+  public func reset() { sqlite3_reset(pointer) }
+
+  /// Makes every parameter NULL.
+  public func clearBindings() { sqlite3_clear_bindings(pointer) }
+
+  private func failure(_ result: Int32) -> SQLiteError {
+    let error = connection.error(result, sql: sql, isRunning: true)
+    sqlite3_reset(pointer)
+    connection.noteFailure()
+    return error
+  }
+
+  static func transactionLost(_ sql: String?) -> SQLiteError {
+    SQLiteError(.rolledBack, "an earlier error has rolled the transaction back", sql: sql)
+  }
+
+  // MARK: What it is
+
+  /// Whether it changes nothing in the file by itself.
+  public var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
+
+  public var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
+
+  /// The number of a parameter `:name`, `@name` or `$name`, with its sign or without; nil if there is none.
+  public func parameterIndex(named name: String) -> Int? {
+    let candidates = name.first.map { ":@$".contains($0) } == true ? [name] : [":", "@", "$"].map { $0 + name }
+    return candidates.lazy.map { Int(sqlite3_bind_parameter_index(self.pointer, $0)) }.first { $0 > 0 }
+  }
+
+  public var columnCount: Int { Int(sqlite3_column_count(pointer)) }
+
+  public func columnName(_ column: Int) -> String {
+    sqlite3_column_name(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) } ?? ""
+  }
+
+  public var columnNames: [String] { (0..<columnCount).map(columnName) }
+
+  /// The type the column was declared with in its table; nil for an expression.
+  public func declaredType(_ column: Int) -> String? {
+    sqlite3_column_decltype(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
+  }
+}

@@ -1,0 +1,57 @@
+/// A value as SQLite stores it.
+public enum Value: Sendable, Hashable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  case blob([UInt8])
+}
+
+/// How SQLite stores a value.
+public enum StorageClass: Sendable, Hashable {
+  case null, integer, real, text, blob
+}
+
+extension Value {
+  public var storageClass: StorageClass {
+    switch self {
+    case .null: .null
+    case .integer: .integer
+    case .real: .real
+    case .text: .text
+    case .blob: .blob
+    }
+  }
+
+  public var isNull: Bool { self == .null }
+
+  /// The integer, nil for any other storage class.
+  public var integer: Int64? {
+    if case .integer(let value) = self { value } else { nil }
+  }
+
+  /// The number, integers included, nil for any other storage class.
+  public var real: Double? {
+    switch self {
+    case .real(let value): value
+    case .integer(let value): Double(value)
+    default: nil
+    }
+  }
+
+  /// The text, nil for any other storage class.
+  public var text: String? {
+    if case .text(let value) = self { value } else { nil }
+  }
+
+  /// The bytes of a blob, nil for any other storage class.
+  public var blob: [UInt8]? {
+    if case .blob(let value) = self { value } else { nil }
+  }
+}
+
+extension Value: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  public init(floatLiteral value: Double) { self = .real(value) }
+  public init(stringLiteral value: String) { self = .text(value) }
+}

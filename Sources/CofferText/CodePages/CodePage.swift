@@ -1,0 +1,49 @@
+/// A single-byte encoding whose lower half is ASCII.
+struct CodePage: Sendable {
+  /// The code point of each byte from 0x80 on, or 0 where the page defines none.
+  let upperHalf: [UInt16]
+
+  /// Nil for the Unicode encodings.
+  init?(_ encoding: TextEncoding) {
+    switch encoding {
+    case .utf8, .utf16LittleEndian, .utf16BigEndian: return nil
+    case .windows1250: upperHalf = Self.windows1250
+    case .windows1251: upperHalf = Self.windows1251
+    case .windows1252: upperHalf = Self.windows1252
+    case .windows1253: upperHalf = Self.windows1253
+    case .windows1254: upperHalf = Self.windows1254
+    case .windows1255: upperHalf = Self.windows1255
+    case .windows1256: upperHalf = Self.windows1256
+    case .windows1257: upperHalf = Self.windows1257
+    case .windows1258: upperHalf = Self.windows1258
+    case .koi8R: upperHalf = Self.koi8R
+    case .iso88591: upperHalf = Self.iso88591
+    case .iso885915: upperHalf = Self.iso885915
+    }
+  }
+
+  /// Per byte its UTF-8 in the lower three bytes, the first lowest, and the number of these bytes in the highest; 0 for
+  /// an undefined byte.
+  var decodingTable: [UInt32] {
+    var table = (0..<128).map { UInt32($0) | 1 << 24 }
+    for codePoint in upperHalf {
+      let scalar = UInt32(codePoint)
+      let two = scalar >> 6 | scalar << 8 & 0x3F00 | 0x80C0
+      let three = scalar >> 12 | scalar << 2 & 0x3F00 | scalar << 16 & 0x3F_0000 | 0x8080E0
+      table.append(scalar == 0 ? 0 : scalar < 0x800 ? two | 2 << 24 : three | 3 << 24)
+    }
+    return table
+  }
+
+  /// The byte of each code point of the basic plane, or 0 where there is none (U+0000 apart).
+  var encodingTable: [UInt8] {
+    var table = [UInt8](repeating: 0, count: 0x10000)
+    for byte in 0..<128 {
+      table[byte] = UInt8(byte)
+    }
+    for (index, codePoint) in upperHalf.enumerated() where codePoint != 0 {
+      table[Int(codePoint)] = UInt8(128 + index)
+    }
+    return table
+  }
+}

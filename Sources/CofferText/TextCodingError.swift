@@ -1,0 +1,74 @@
+/// Why bytes could not be decoded, or text not encoded, and where.
+///
+/// Two errors are equal when their ``code`` is. Holds no byte of the text.
+public struct TextCodingError: Error, Sendable {
+  /// What the caller can do about it.
+  public enum Code: Hashable, Sendable {
+    /// The bytes are not well formed in their encoding: replace, or mend the input.
+    case invalidBytes
+    /// UTF-16 was asked for without an order, and there is no byte order mark: choose `utf-16le` or `utf-16be`.
+    case needsMark
+    /// The byte order mark is that of an encoding that is not read here (UTF-32).
+    case unsupportedEncoding
+    /// No byte order mark, and not UTF-8 without U+0000: choose an encoding, see ``TextCodingError/suggestions``.
+    case undecidedEncoding
+    /// A character that the code page to encode to does not have.
+    case unencodableCharacter
+  }
+
+  public let code: Code
+  /// Where the first bad byte is, counted from the beginning of the stream, the byte order mark included.
+  ///
+  /// UTF-16: the first byte of the bad unit, or of the part of a unit at the end. UTF-8: the first byte of the bad
+  /// sequence.
+  public let byteOffset: Int
+  /// What is wrong there, in words: "unpaired surrogate".
+  public let reason: String
+  /// Encodings worth trying, the likeliest first; `.utf8` among them means: with errors replaced, or U+0000 let in.
+  public internal(set) var suggestions: [TextEncoding] = []
+}
+
+extension TextCodingError: Equatable {
+  public static func == (lhs: TextCodingError, rhs: TextCodingError) -> Bool {
+    lhs.code == rhs.code
+  }
+}
+
+extension TextCodingError: CustomStringConvertible {
+  public var description: String {
+    "\(reason) at byte \(byteOffset)"
+  }
+}
+
+/// What is wrong at one place of the input, as the walks report it.
+enum Fault: Equatable, Sendable {
+  case unpairedSurrogate
+  case truncatedUnit
+  case strayContinuation
+  case incompleteSequence
+  case truncatedSequence
+  case overlong
+  case surrogateInUTF8
+  case beyondUnicode
+  case neverInUTF8
+  case nul
+  case undefinedByte
+  case unencodable
+
+  var words: String {
+    switch self {
+    case .unpairedSurrogate: "unpaired surrogate"
+    case .truncatedUnit: "truncated UTF-16 unit at the end"
+    case .strayContinuation: "UTF-8 continuation byte without a beginning"
+    case .incompleteSequence: "incomplete UTF-8 sequence"
+    case .truncatedSequence: "truncated UTF-8 sequence at the end"
+    case .overlong: "overlong UTF-8 sequence"
+    case .surrogateInUTF8: "surrogate in UTF-8"
+    case .beyondUnicode: "UTF-8 sequence beyond U+10FFFF"
+    case .neverInUTF8: "byte that UTF-8 never uses"
+    case .nul: "U+0000 in text without a byte order mark"
+    case .undefinedByte: "byte that the code page does not define"
+    case .unencodable: "character that the encoding does not have"
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// An encoding of text; the raw value is its name as people write it.
+public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
+  case utf8 = "utf-8"
+  case utf16LittleEndian = "utf-16le"
+  case utf16BigEndian = "utf-16be"
+  case windows1250 = "windows-1250"
+  case windows1251 = "windows-1251"
+  case windows1252 = "windows-1252"
+  case windows1253 = "windows-1253"
+  case windows1254 = "windows-1254"
+  case windows1255 = "windows-1255"
+  case windows1256 = "windows-1256"
+  case windows1257 = "windows-1257"
+  case windows1258 = "windows-1258"
+  case koi8R = "koi8-r"
+  case iso88591 = "iso-8859-1"
+  case iso885915 = "iso-8859-15"
+
+  /// The bytes of U+FEFF in this encoding; none for a code page.
+  public var byteOrderMark: [UInt8] {
+    switch self {
+    case .utf8: [0xEF, 0xBB, 0xBF]
+    case .utf16LittleEndian: [0xFF, 0xFE]
+    case .utf16BigEndian: [0xFE, 0xFF]
+    default: []
+    }
+  }
+}
+
+/// Which encoding a text is to be read in.
+public enum EncodingChoice: Hashable, Sendable {
+  /// What the byte order mark says; without one, UTF-8 that is valid and holds no U+0000, or an error: never a guess.
+  case automatic
+  /// UTF-16 in the order that its byte order mark says; an error without one.
+  case utf16WithMark
+  /// This encoding; its own byte order mark is dropped where there is one.
+  case fixed(TextEncoding)
+
+  /// Reads a name of ``allNames``, in lower or upper case.
+  public init?(name: some StringProtocol) {
+    let name = name.lowercased()
+    switch name {
+    case "auto": self = .automatic
+    case "utf-16": self = .utf16WithMark
+    default:
+      guard let encoding = TextEncoding(rawValue: name) else { return nil }
+      self = .fixed(encoding)
+    }
+  }
+
+  public var name: String {
+    switch self {
+    case .automatic: "auto"
+    case .utf16WithMark: "utf-16"
+    case .fixed(let encoding): encoding.rawValue
+    }
+  }
+
+  /// Every name, `auto` and `utf-16` included, in the order in which help should show them.
+  public static var allNames: [String] {
+    [EncodingChoice.automatic, .fixed(.utf8), .utf16WithMark].map(\.name)
+      + TextEncoding.allCases.dropFirst().map(\.rawValue)
+  }
+}
+
+/// What happens to bytes that are not text, or to characters that an encoding does not have.
+public enum CodingErrorMode: Hashable, Sendable {
+  /// An error, with the offset of the first bad byte.
+  case fail
+  /// Decoding writes U+FFFD as WHATWG's decoders do; encoding to a code page writes `?`.
+  case replace
+}

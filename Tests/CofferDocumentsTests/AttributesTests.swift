@@ -1,0 +1,120 @@
+import CofferDocuments
+import Testing
+
+@Suite struct AttributesTests {
+  private func error(_ json: String) -> JSONError? {
+    do throws(JSONError) {
+      _ = try Attributes(json: json)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(arguments: ["", "1", "[]", "null", "\"a\"", "  true"])
+  func onlyAnObjectMakesAttributes(json: String) {
+    #expect(error(json)?.code == .notAnObject)
+  }
+
+  @Test(arguments: ["{", "{}x", "{\"a\":}", "{\"a\":01}"])
+  func brokenJSONIsMalformed(json: String) {
+    #expect(error(json)?.code == .malformed)
+  }
+
+  @Test func bytesThatAreNoTextAreRefused() {
+    #expect(throws: JSONError.self) { try Attributes(json: [0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]) }
+  }
+
+  @Test(arguments: [
+    "{\"a\":1,\"a\":1}", "{\"x\":{\"a\":1,\"b\":2,\"\\u0061\":3}}", "{\"x\":[{\"é\":1,\"\\u00e9\":2}]}",
+  ])
+  func aNameTwiceIsRefusedAtAnyDepth(json: String) {
+    #expect(error(json)?.code == .duplicateName)
+  }
+
+  @Test func namesThatDifferInCompositionAreTwoNames() throws {
+    let attributes = try Attributes(json: "{\"\u{E9}\":1,\"e\u{301}\":2}")
+    #expect(attributes["\u{E9}"] == .number(1))
+    #expect(attributes["e\u{301}"] == .number(2))
+  }
+
+  @Test(arguments: [
+    "9007199254740993", "-9007199254740993", "9223372036854775807", "18446744073709551615",
+    "100000000000000000000001", "1e400", "-1e309", "12345678901234567890123456789012345678901234567890",
+  ])
+  func numbersThatADoubleWouldChangeAreRefused(number: String) {
+    #expect(error("{\"n\":\(number)}")?.code == .inexactNumber)
+    #expect(error("{\"n\":\(number)}")?.byteOffset == 5)
+  }
+
+  @Test(arguments: [
+    "9007199254740992", "9007199254740994", "-9223372036854775808", "295147905179352830000", "100000000000000000000",
+    "0.1", "1e23", "123456789.123456789", "10000000000000000000000",
+  ])
+  func numbersThatADoubleHoldsAreTaken(number: String) throws {
+    let once = try Attributes(json: "{\"n\":\(number)}")
+    let twice = try Attributes(json: once.canonicalJSON)
+    #expect(once == twice)
+    #expect(once["n"] == .number(Double(number)!))
+  }
+
+  @Test func emptyObjectIsNoAttributes() throws {
+    #expect(try Attributes(json: " { } ") == Attributes())
+    #expect(try Attributes(json: "{}").canonicalJSON.isEmpty)
+  }
+
+  /// RFC 8785, section 3.2.3: names in the order of UTF-16 code units.
+  @Test func namesAreSortedByUTF16() throws {
+    let attributes = try Attributes(
+      json: """
+        {"\\u20ac":"Euro Sign","\\r":"Carriage Return","\\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One",
+        "\\ud83d\\ude00":"Emoji: Grinning Face","\\u0080":"Control","\\u00f6":"Latin Small Letter O With Diaeresis"}
+        """)
+    #expect(
+      attributes.description == """
+        {"\\r":"Carriage Return","1":"One","\u{80}":"Control","ö":"Latin Small Letter O With Diaeresis",\
+        "€":"Euro Sign","😀":"Emoji: Grinning Face","\u{FB33}":"Hebrew Letter Dalet With Dagesh"}
+        """)
+  }
+
+  /// RFC 8785, section 3.2.2.
+  @Test func valuesAreWrittenInTheirOneForm() throws {
+    let attributes = try Attributes(
+      json: """
+        { "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+          "string": "\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\"\\/", "literals": [null, true, false] }
+        """)
+    #expect(
+      attributes.description == """
+        {"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],\
+        "string":"€$\\u000f\\nA'B\\"\\\\\\\\\\"/"}
+        """)
+  }
+
+  @Test func valuesComeBackByName() throws {
+    let attributes: Attributes = [
+      "tags": ["a", "b"], "count": 3, "ratio": 0.5, "done": true, "none": nil, "in": ["x": 1],
+    ]
+    #expect(attributes["tags"] == ["a", "b"])
+    #expect(attributes["count"] == 3)
+    #expect(attributes["ratio"] == 0.5)
+    #expect(attributes["done"] == true)
+    #expect(attributes["none"] == AttributeValue.null)
+    #expect(attributes["in"] == ["x": 1])
+    #expect(attributes["absent"] == nil)
+    #expect(try Attributes(attributes.members) == attributes)
+    #expect(
+      attributes.description == #"{"count":3,"done":true,"in":{"x":1},"none":null,"ratio":0.5,"tags":["a","b"]}"#)
+  }
+
+  @Test func numbersThatJSONLacksAreRefused() {
+    #expect(throws: JSONError.self) { try Attributes(["n": .number(.nan)]) }
+    #expect(throws: JSONError.self) { try Attributes(["n": [.number(.infinity)]]) }
+  }
+
+  @Test func errorsHoldNoText() {
+    let error = error("{\"secret\":\"hidden\",\"secret\":1}")
+    #expect(error?.description.contains("secret") == false)
+    #expect(error?.description.contains("hidden") == false)
+  }
+}

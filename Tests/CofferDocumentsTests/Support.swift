@@ -1,0 +1,48 @@
+import CofferDocuments
+import Foundation
+
+enum Corpora {
+  /// The folder of public test data, or nil where it is not at hand.
+  static let folder: URL? = {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"].map { URL(filePath: $0) }
+    let folder = given ?? root.deletingLastPathComponent().appending(path: "shared/corpora")
+    return FileManager.default.fileExists(atPath: folder.path()) ? folder : nil
+  }()
+
+  static func files(in name: String) throws -> [URL] {
+    guard let folder else { return [] }
+    return try FileManager.default.contentsOfDirectory(
+      at: folder.appending(path: name), includingPropertiesForKeys: nil
+    ).sorted { $0.path() < $1.path() }
+  }
+}
+
+/// Scans a whole text as one JSON value.
+func scan(_ text: some Sequence<UInt8>) throws(JSONError) -> JSONScanner.Kind {
+  let bytes = Array(text)
+  let result: Result<JSONScanner.Kind, JSONError> = bytes.withUnsafeBytes { buffer in
+    do throws(JSONError) {
+      var scanner = JSONScanner(buffer)
+      return .success(try scanner.scanDocument().kind)
+    } catch {
+      return .failure(error)
+    }
+  }
+  return try result.get()
+}
+
+func scan(_ text: String) throws(JSONError) -> JSONScanner.Kind {
+  try scan(Array(text.utf8))
+}
+
+/// The error that scanning ends with.
+func scanError(_ text: String) -> JSONError? {
+  do throws(JSONError) {
+    _ = try scan(text)
+    return nil
+  } catch {
+    return error
+  }
+}

@@ -1,0 +1,100 @@
+import CofferDocuments
+import CofferText
+import Foundation
+import Testing
+
+@testable import CofferFormats
+
+/// The shared public files; where they are not at hand, these tests are skipped.
+@Suite(.enabled(if: Corpora.folder != nil)) struct CorpusTests {
+  private func rows(_ bytes: [UInt8]) throws -> [[String: String]] {
+    // No column of these files is to be the text, so that rows come back whole.
+    let source = DelimitedSource(MemoryByteSource(bytes), dialect: .csv)
+    return try drafts(source).map { draft in
+      try JSONDecoder().decode([String: String].self, from: Data(draft.text.utf8))
+    }
+  }
+
+  @Test func spectrumIsReadAsItsJSONSays() throws {
+    for name in try Corpora.names(in: "csv-spectrum/csvs") {
+      let json = try Corpora.bytes("csv-spectrum/json/\(name.dropLast(4)).json")
+      var read = try rows(try Corpora.bytes("csv-spectrum/csvs/\(name)"))
+      if name == "location_coordinates.csv" {
+        // Published with another telephone number in the JSON than in the CSV.
+        #expect(read[0].removeValue(forKey: "Contact Phone Number") == "2095257564")
+        var expected = try JSONDecoder().decode([String: String].self, from: Data(json))
+        expected["Contact Phone Number"] = nil
+        #expect(read == [expected])
+        continue
+      }
+      #expect(try read == JSONDecoder().decode([[String: String]].self, from: Data(json)), "\(name)")
+    }
+  }
+
+  @Test func swiftCSVFilesAreRead() throws {
+    let large = try rows(try Corpora.bytes("csv-swiftcsv/large.csv"))
+    #expect(large.count == 10_000)
+    #expect(large[1] == ["id": "2", "name": "name2", "age": "20", "job": "job2"])
+    let marked = try rows(try Corpora.bytes("csv-swiftcsv/utf8_with_bom.csv"))
+    #expect(marked.first?["Part Number"] == "12345")
+    #expect(marked.first?["Unit Price"] == "€ 100,00")
+    let quotes = try rows(try Corpora.bytes("csv-swiftcsv/quotes.csv"))
+    #expect(quotes[2]["name, first"] == "Person, with a \"quote\" in their name")
+    #expect(quotes.last?["name, first"] == "Newlines\nare the best")
+    let wonderland = try rows(try Corpora.bytes("csv-swiftcsv/wonderland.csv"))
+    #expect(wonderland[0]["Quote"] == "\"Where shall I begin, please your Majesty?\" he asked.")
+    #expect(throws: FormatError(.malformed, "")) { try rows(try Corpora.bytes("csv-swiftcsv/empty_fields.csv")) }
+  }
+
+  @Test(arguments: [
+    ("unterminated-quote.csv", FormatError.Code.malformed), ("ragged.csv", .malformed), ("truncated.jsonl", .malformed),
+    ("deep-100k.json", .unsupportedFormat), ("lone-surrogate.json", .unsupportedFormat),
+    ("bom.json", .unsupportedFormat),
+    ("billion-laughs.plist", .unsupportedFormat), ("bplist-self-ref.plist", .unsupportedFormat),
+  ])
+  func hostileInputsAreRefused(name: String, code: FormatError.Code) throws {
+    do {
+      let source = try InputSource(opening: Corpora.path("hostile-import/\(name)"))
+      #expect(failure(source)?.code == code)
+    } catch {
+      #expect(error.code == code)
+    }
+  }
+
+  @Test func hostileJSONIsRefusedAsLines() throws {
+    for name in ["deep-100k.json", "lone-surrogate.json"] {
+      let bytes = try Corpora.bytes("hostile-import/\(name)")
+      #expect(failure(NDJSONSource(MemoryByteSource(bytes)))?.code == .malformed)
+    }
+    let marked = NDJSONSource(MemoryByteSource(try Corpora.bytes("hostile-import/bom.json")))
+    #expect(try drafts(marked).map(\.text) == [#"[{"title":"a","txt":"b"}]"#])
+  }
+
+  /// Whatever is read is kept exactly.
+  @Test func testSuiteIsKeptAsItIs() throws {
+    for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
+      let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")
+      guard !bytes.contains(UInt8(ascii: "\n")) || bytes.last == UInt8(ascii: "\n") else { continue }
+      let read = try? drafts(NDJSONSource(MemoryByteSource(bytes)))
+      if name.hasPrefix("y_"), bytes.filter({ $0 == UInt8(ascii: "\n") }).count <= 1 {
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(read?.map(\.text) == [text], "\(name)")
+      } else if name.hasPrefix("n_") {
+        #expect(read == nil, "\(name)")
+      }
+    }
+  }
+
+  @Test func spreadsheetTextInUTF16IsRead() throws {
+    let source = try InputSource(opening: Corpora.path("utf16/derived/excel-unicode-text.tsv"))
+    #expect(source.format == .tsv)
+    let read = try drafts(source)
+    #expect(read.map(\.id) == Array(1...10))
+    #expect(read[0].title == "Привет")
+    #expect(read[0].text == "строка 1\nстрока 2")
+    #expect(read[1].text == "tab\there")
+    #expect(read[2].title == "quo\"te")
+    #expect(read[2].text == "He said \"\"x\"\"")
+    #expect(read[4].text == "")
+  }
+}

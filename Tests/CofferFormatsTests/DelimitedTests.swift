@@ -1,0 +1,240 @@
+import CofferDocuments
+import CofferText
+import Testing
+
+@testable import CofferFormats
+
+@Suite struct DelimitedTests {
+  private func error(_ text: String, dialect: DelimitedDialect = .csv) -> FormatError? {
+    failure(DelimitedSource(MemoryByteSource(text), dialect: dialect))
+  }
+
+  // MARK: Broken
+
+  @Test func quoteThatIsNeverClosedIsMalformedWhereItOpens() {
+    let error = error("id,title,text\n1,a,\"b\n2,c,d\n")
+    #expect(error?.code == .malformed)
+    #expect(error?.location == InputLocation(record: 1, line: 2, column: 5, byteOffset: 18))
+  }
+
+  @Test func textAfterAClosingQuoteIsMalformed() {
+    let error = error("title,text\na,b\nä,\"b\"c\n")
+    #expect(error?.code == .malformed)
+    #expect(error?.location == InputLocation(record: 2, line: 3, column: 6, byteOffset: 21))
+  }
+
+  @Test(arguments: ["a,b\n1\n", "a,b\n1,2,3\n", "a,b\n1,2\n\n", "a\n1\n1,2"])
+  func rowUnlikeTheFirstIsMalformed(text: String) {
+    #expect(error(text)?.code == .malformed)
+  }
+
+  @Test func unnamedFirstRowSaysHowManyFieldsThereAre() {
+    let source = DelimitedSource(csv: "1,2\n1,2,3\n", header: .no)
+    #expect(failure(source)?.location == InputLocation(record: 2, line: 2, column: 1, byteOffset: 4))
+  }
+
+  @Test func missingColumnNamesTheOnesThereAre() {
+    let mapping = ColumnMapping(parsing: "text=content")!
+    let error = failure(DelimitedSource(csv: "id,titel,inhalt\n1,a,b\n", mapping: mapping))
+    #expect(error?.code == .missingColumn)
+    #expect(error?.names == ["id", "titel", "inhalt"])
+    let numbered = failure(DelimitedSource(csv: "1,a\n", mapping: ColumnMapping(parsing: "text=3")!))
+    #expect(numbered?.code == .missingColumn)
+    #expect(failure(DelimitedSource(csv: "1,a\n", mapping: ColumnMapping(parsing: "text=0")!))?.code == .missingColumn)
+  }
+
+  @Test func strayQuoteIsDataUnlessRefused() throws {
+    let text = "title,text\n5\" disk,say \"hi\"\n"
+    #expect(try drafts(DelimitedSource(csv: text)).first?.title == "5\" disk")
+    let strict = DelimitedDialect(delimiter: UInt8(ascii: ","), refusesStrayQuotes: true)
+    #expect(error(text, dialect: strict)?.location == InputLocation(record: 1, line: 2, column: 2, byteOffset: 12))
+  }
+
+  @Test func idThatIsNoNumberMattersOnlyWhereIdsAreKept() throws {
+    for id in ["x", "0", "-1", "1.5", "9223372036854775808", " 1"] {
+      let text = "id,text\n\(id),a\n"
+      #expect(try drafts(DelimitedSource(csv: text)).map(\.id) == [nil])
+      let error = failure(DelimitedSource(csv: text, options: ReadingOptions(keepsIDs: true)))
+      #expect(error?.code == .malformed)
+    }
+    let kept = DelimitedSource(csv: "id,text\n9223372036854775807,a\n,b\n", options: ReadingOptions(keepsIDs: true))
+    #expect(try drafts(kept).map(\.id) == [Int64.max, nil])
+  }
+
+  @Test func keyBeyondTheLimitIsMalformed() {
+    #expect(error("key,text\n\(String(repeating: "k", count: 1025)),a\n")?.code == .malformed)
+    #expect(error("key,text\n\(String(repeating: "k", count: 1024)),a\n") == nil)
+  }
+
+  @Test func recordBeyondTheLimitIsTooLarge() throws {
+    let long = String(repeating: "x", count: 700_000)
+    let options = ReadingOptions(maximumRecordByteCount: 500_000)
+    let error = failure(DelimitedSource(csv: "text\na\n\(long)\nb\n", options: options))
+    #expect(error?.code == .tooLarge)
+    #expect(error?.location?.line == 3)
+    let rejections = Rejections()
+    let skipping = rejections.options { $0.maximumRecordByteCount = 500_000 }
+    let texts = try drafts(DelimitedSource(csv: "text\na\n\(long)\nb\n", options: skipping)).map(\.text)
+    #expect(texts == ["a", "b"])
+    #expect(rejections.all.map(\.error.location?.record) == [2])
+  }
+
+  // MARK: Skipping
+
+  @Test func oneBadRowNeverTakesAGoodOneWithIt() throws {
+    let rejections = Rejections()
+    let text = "title,text\n1,ok\n2,\"open\n3,ok\n4,\"x\"y\n5,\"a\nb\"\n6\n7,8,9\n10,ok"
+    var source = DelimitedSource(csv: text, options: rejections.options())
+    #expect(try drafts(&source).map(\.title) == ["1", "3", "5", "10"])
+    #expect(
+      rejections.all.map { String(decoding: $0.bytes, as: UTF8.self) } == [
+        "2,\"open\n", "4,\"x\"y\n", "6\n", "7,8,9\n",
+      ])
+    #expect(rejections.all.map { $0.error.location?.record } == [2, 4, 6, 7])
+    #expect(rejections.all.map { $0.error.location?.line } == [3, 5, 8, 9])
+    #expect(source.report.rejected == 4)
+    #expect(source.report.documents == 4)
+    #expect(source.report.headBytes == Array("title,text\n".utf8))
+  }
+
+  @Test func rejectedRowsOfUTF16AreTheirOwnBytes() throws {
+    let rejections = Rejections()
+    let bytes = utf16("title,text\r\nä,ö\r\nß\r\n😀,ü\r\n", mark: true)
+    var source = DelimitedSource(MemoryByteSource(bytes, chunk: 3), dialect: .csv, options: rejections.options())
+    #expect(try drafts(&source).map(\.text) == ["ö", "ü"])
+    #expect(rejections.all.first?.bytes == utf16("ß\r\n"))
+    #expect(source.report.headBytes == utf16("title,text\r\n", mark: true))
+    #expect(rejections.all.first?.error.location == InputLocation(record: 2, line: 3, column: 1, byteOffset: 36))
+  }
+
+  @Test func rowWithBadBytesIsRejectedAlone() throws {
+    let rejections = Rejections()
+    var bytes = utf16("title,text\na,b\nc,d\ne,f\n", mark: true)
+    bytes[2 + 2 * 17] = 0x00
+    bytes[3 + 2 * 17] = 0xD8
+    let source = DelimitedSource(MemoryByteSource(bytes), dialect: .csv, options: rejections.options())
+    #expect(try drafts(source).map(\.title) == ["a", "e"])
+    #expect(rejections.all.first?.error.code == .undecodable)
+    #expect(rejections.all.first?.error.location == InputLocation(record: 2, line: 3, column: 3, byteOffset: 36))
+    #expect(rejections.all.first?.bytes == Array(bytes[32..<40]))
+  }
+
+  @Test func badHeaderCannotBeSkipped() {
+    #expect(failure(DelimitedSource(csv: "\"id\"x,text\n1,a\n", options: Rejections().options()))?.code == .malformed)
+  }
+
+  // MARK: Sound
+
+  @Test(arguments: ["\n", "\r\n"], [true, false])
+  func rowsBecomeDocuments(lineEnd: String, endsWithLine: Bool) throws {
+    let rows = ["key,id,txt,title", "k1,7,\"a, \"\"b\"\"\r\nc\",\"T\"", "\"k2\",,plain,"]
+    let text = rows.joined(separator: lineEnd) + (endsWithLine ? lineEnd : "")
+    let read = try drafts(DelimitedSource(csv: text))
+    #expect(read.map(\.id) == [7, nil])
+    #expect(read.map(\.keyText) == ["k1", "k2"])
+    #expect(read.map(\.text) == ["a, \"b\"\r\nc", "plain"])
+    #expect(read.map(\.title) == ["T", nil])
+    #expect(read.map(\.record) == [1, 2])
+    #expect(read.allSatisfy { $0.attributes == nil && !$0.isComplete })
+  }
+
+  @Test func quotedEmptyTitleIsATitle() throws {
+    let read = try drafts(DelimitedSource(csv: "title,text\n\"\",a\n,b\n"))
+    #expect(read.map(\.title) == ["", nil])
+  }
+
+  @Test func otherColumnsBecomeAttributesInCanonicalOrder() throws {
+    var source = DelimitedSource(csv: "zeit,text,\"a \"\"b\",title\n\"1\n2\",t,\"x\"\"y\\\",T\n,u,,U\n")
+    let read = try drafts(&source)
+    #expect(read.map(\.attributes) == [#"{"a \"b":"x\"y\\","zeit":"1\n2"}"#, #"{"a \"b":"","zeit":""}"#])
+    #expect(source.report.attributeColumns == ["zeit", "a \"b"])
+    let canonical = try Attributes(json: read[0].attributes!)
+    #expect(canonical.description == read[0].attributes)
+  }
+
+  @Test func withoutATextColumnTheRowIsTheText() throws {
+    var source = DelimitedSource(csv: "name,id,email\nAda,1,\"a\"\"@b\"\n")
+    let read = try drafts(&source)
+    #expect(read[0].text == #"{"name":"Ada","id":"1","email":"a\"@b"}"#)
+    #expect(read[0].title == "Ada")
+    #expect(read[0].id == 1)
+    #expect(read[0].attributes == nil)
+    #expect(source.report.attributeColumns == [])
+  }
+
+  @Test func mappingByNameLeavesTheUsualNamesToOtherParts() throws {
+    let mapping = ColumnMapping(parsing: "text=title,key=nr")!
+    let read = try drafts(DelimitedSource(csv: "nr,title,id,text\nA1,hello,3,rest\n", mapping: mapping))
+    #expect(read[0].text == "hello")
+    #expect(read[0].title == nil)
+    #expect(read[0].keyText == "A1")
+    #expect(read[0].id == 3)
+    #expect(read[0].attributes == #"{"text":"rest"}"#)
+  }
+
+  @Test func mappingByNumberMeansThereIsNoHeader() throws {
+    let mapping = ColumnMapping(parsing: "id=1,text=3")!
+    let read = try drafts(DelimitedSource(csv: "5,x,y\n6,u,v\n", mapping: mapping))
+    #expect(read.map(\.id) == [5, 6])
+    #expect(read.map(\.text) == ["y", "v"])
+    #expect(read.map(\.attributes) == [#"{"2":"x"}"#, #"{"2":"u"}"#])
+    let named = try drafts(DelimitedSource(csv: "5,x,y\n6,u,v\n", mapping: mapping, header: .yes))
+    #expect(named.map(\.text) == ["v"])
+  }
+
+  @Test(arguments: ["", "text", "text=", "text=a,", "text=a,text=b", "body=a", "=a"])
+  func mappingThatIsNoneIsRefused(text: String) {
+    #expect(ColumnMapping(parsing: text) == nil)
+  }
+
+  @Test func columnsOfOneNameAreToldApart() throws {
+    var source = DelimitedSource(csv: "text,,,note,note\na,1,2,3,4\n")
+    let read = try drafts(&source)
+    #expect(source.report.attributeColumns == ["", "_2", "note", "note_2"])
+    #expect(read[0].attributes == #"{"":"1","_2":"2","note":"3","note_2":"4"}"#)
+  }
+
+  @Test func tabsSeparateAndSpreadsheetsQuote() throws {
+    let text = "id\ttitle\ttext\n1\tsay \"hi\"\t\"two\nlines\tand \"\"quotes\"\"\"\n2\ta,b\tc\n"
+    let read = try drafts(DelimitedSource(MemoryByteSource(text), dialect: .tsv))
+    #expect(read.map(\.title) == ["say \"hi\"", "a,b"])
+    #expect(read.map(\.text) == ["two\nlines\tand \"quotes\"", "c"])
+  }
+
+  @Test func loneCarriageReturnIsData() throws {
+    #expect(try drafts(DelimitedSource(csv: "text\na\rb\n\"c\r\"\n")).map(\.text) == ["a\rb", "c\r"])
+  }
+
+  @Test(arguments: [EmptyTextMode.store, .skip, .fail])
+  func emptyTextsAreTreatedAsTold(mode: EmptyTextMode) throws {
+    var source = DelimitedSource(csv: "title,text\na,\nb,x\n", options: ReadingOptions(emptyText: mode))
+    switch mode {
+    case .store:
+      #expect(try drafts(&source).map(\.text) == ["", "x"])
+    case .skip:
+      #expect(try drafts(&source).map(\.text) == ["x"])
+      #expect(source.report.skippedEmpty == 1)
+    case .fail:
+      #expect(failure(source)?.code == .emptyText)
+      #expect(failure(source)?.location?.record == 1)
+    }
+  }
+
+  @Test(arguments: ["", "id,text\n", "\u{FEFF}"])
+  func inputWithoutRowsHasNoDocuments(text: String) throws {
+    #expect(try drafts(DelimitedSource(csv: text)).isEmpty)
+  }
+
+  @Test func nulIsData() throws {
+    let options = ReadingOptions(encoding: .fixed(.utf8))
+    #expect(try drafts(DelimitedSource(csv: "text\na\0b\n", options: options)).map(\.text) == ["a\0b"])
+  }
+
+  @Test func severalBatchesFollowEachOther() throws {
+    let row = String(repeating: "wörter ", count: 20)
+    let text = "id,text\n" + (1...4000).map { "\($0),\"\(row)\($0)\"\n" }.joined()
+    let read = try drafts(DelimitedSource(MemoryByteSource(Array(text.utf8), chunk: 70_001), dialect: .csv))
+    #expect(read.count == 4000)
+    #expect(read.indices.allSatisfy { read[$0].id == Int64($0 + 1) && read[$0].text == "\(row)\($0 + 1)" })
+  }
+}

@@ -1,0 +1,146 @@
+import CofferDocuments
+import CofferText
+import Foundation
+import Synchronization
+
+@testable import CofferFormats
+
+enum Corpora {
+  /// The folder of public test data, or nil where it is not at hand.
+  static let folder: URL? = {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"].map { URL(filePath: $0) }
+    let folder = given ?? root.deletingLastPathComponent().appending(path: "shared/corpora")
+    return FileManager.default.fileExists(atPath: folder.path()) ? folder : nil
+  }()
+
+  static var isAbsent: Bool { folder == nil }
+
+  static func path(_ name: String) -> String {
+    folder!.appending(path: name).path()
+  }
+
+  static func names(in directory: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path(directory)).sorted()
+  }
+
+  static func bytes(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(filePath: path(name))))
+  }
+}
+
+/// A directory that is gone when the test ends.
+final class TemporaryDirectory {
+  let path: String
+
+  init() throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "coffer-formats-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path()
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
+    try Data(Array(bytes)).write(to: URL(filePath: "\(path)/\(name)"))
+  }
+
+  func bytes(of name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
+  }
+
+  func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+  }
+}
+
+/// A document as a source gave it, copied out of its batch.
+struct Drafted: Equatable {
+  var id: Int64?
+  var collection: String?
+  var title: String?
+  var text: String
+  var key: [UInt8]?
+  var attributes: String?
+  var parent: Int64?
+  var created: Int64?
+  var modified: Int64?
+  var isJSON = false
+  var isComplete = false
+  var record = 0
+
+  init(_ draft: DraftBatch.Draft, _ bytes: [UInt8]) {
+    func string(_ range: Range<Int>?) -> String? {
+      range.map { String(validating: bytes[$0], as: UTF8.self) ?? "NOT UTF-8" }
+    }
+    id = draft.id?.rawValue
+    collection = string(draft.collection)
+    title = string(draft.title)
+    text = string(draft.text) ?? ""
+    key = draft.key.map { Array(bytes[$0]) }
+    attributes = string(draft.attributes)
+    parent = draft.parent?.rawValue
+    created = draft.created?.millisecondsSince1970
+    modified = draft.modified?.millisecondsSince1970
+    isJSON = draft.isJSON
+    isComplete = draft.isComplete
+    record = draft.record
+  }
+
+  var keyText: String? { key.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// Everything a source gives; the batch is used again, as a store does.
+func drafts(_ source: inout some DraftSource) throws -> [Drafted] {
+  var batch = DraftBatch()
+  var all: [Drafted] = []
+  while try source.read(into: &batch) {
+    all += batch.drafts.map { Drafted($0, batch.bytes) }
+  }
+  return all
+}
+
+func drafts(_ source: some DraftSource) throws -> [Drafted] {
+  var source = source
+  return try drafts(&source)
+}
+
+/// The error that reading a source ends with.
+func failure(_ source: some DraftSource) -> FormatError? {
+  do {
+    _ = try drafts(source)
+    return nil
+  } catch {
+    return error as? FormatError
+  }
+}
+
+/// Collects rejections while a source is read.
+final class Rejections: Sendable {
+  private let list = Mutex<[Rejection]>([])
+
+  var all: [Rejection] { list.withLock { $0 } }
+
+  func options(_ change: (inout ReadingOptions) -> Void = { _ in }) -> ReadingOptions {
+    var options = ReadingOptions(onError: .skip) { rejection in self.list.withLock { $0.append(rejection) } }
+    change(&options)
+    return options
+  }
+}
+
+extension DelimitedSource {
+  init(
+    csv text: String, mapping: ColumnMapping = ColumnMapping(), header: HeaderMode = .automatic,
+    options: ReadingOptions = ReadingOptions()
+  ) {
+    self.init(MemoryByteSource(text), dialect: .csv, mapping: mapping, header: header, options: options)
+  }
+}
+
+/// The bytes of a text in UTF-16, little end first.
+func utf16(_ text: String, mark: Bool = false) -> [UInt8] {
+  (mark ? [0xFF, 0xFE] : []) + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+}
