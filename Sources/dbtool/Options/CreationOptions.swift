@@ -19,7 +19,7 @@ struct CreationOptions: ParsableArguments {
   enum JournalName: String, CaseIterable, ExpressibleByArgument {
     case rollback, wal
 
-    var journal: Journal { self == .wal ? .writeAheadLog : .rollback }
+    var journal: CreateOptions.Journal { self == .wal ? .writeAheadLog : .rollback }
   }
 
   @Option(

@@ -27,7 +27,10 @@ struct VerifyVerb: ParsableCommand {
     let anchorLine = try anchor.line()
     let store = try options.open(readOnly: true)
     let bar = Progress("verify", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
-    let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine) { bar.update($0.done, of: $0.total) }
+    defer { bar.finish() }
+    let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine) { step in
+      bar.update(step.done, of: step.total)
+    }
     bar.finish()
     try store.close()
     try report(verdict).print(as: options.common.listFormat)

@@ -47,3 +47,14 @@ final class PseudoTerminal {
     return true
   }
 }
+
+extension PseudoTerminal {
+  /// Whether what is typed is shown.
+  var echoes: Bool {
+    let slave = open(path, O_RDWR | O_NOCTTY)
+    defer { close(slave) }
+    var settings = termios()
+    tcgetattr(slave, &settings)
+    return settings.c_lflag & tcflag_t(ECHO) != 0
+  }
+}
