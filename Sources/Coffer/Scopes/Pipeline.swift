@@ -12,13 +12,10 @@ enum Pipeline {
   static func run(produce: (SealedBatch) throws -> Bool, consume: (SealedBatch) throws -> Void) throws {
     let channel = Channel((0..<batchCount).map { _ in SealedBatch() })
     try withoutActuallyEscaping(produce) { produce in
-      let work = Handover(value: produce)
+      let work = Work(produce)
       let done = DispatchSemaphore(value: 0)
       DispatchQueue.global(qos: .userInitiated).async {
-        channel.finish(
-          Result {
-            while let batch = channel.takeEmpty(), try work.value(batch) { channel.putFull(batch) }
-          })
+        work.run(channel)
         done.signal()
       }
       // Whatever happens here, the producer is waited for: it works on what the caller owns.
@@ -31,6 +28,25 @@ enum Pipeline {
         batch.removeAll()
         channel.putEmpty(batch)
       }
+    }
+  }
+
+  /// The producer on its way to the other thread, which lets go of it before it says that it is done: whoever waits
+  /// for that must be the last to hold what does not escape.
+  private final class Work: @unchecked Sendable {
+    // Made by one thread and used once by the other.
+    private var produce: ((SealedBatch) throws -> Bool)?
+
+    init(_ produce: @escaping (SealedBatch) throws -> Bool) {
+      self.produce = produce
+    }
+
+    func run(_ channel: Channel) {
+      guard let produce = produce.take() else { return }
+      channel.finish(
+        Result {
+          while let batch = channel.takeEmpty(), try produce(batch) { channel.putFull(batch) }
+        })
     }
   }
 
@@ -55,7 +71,9 @@ enum Pipeline {
     private let fullCount = DispatchSemaphore(value: 0)
 
     init(_ batches: [SealedBatch]) {
-      emptyCount = DispatchSemaphore(value: batches.count)
+      // A semaphore must not end below the count it began with, and a work that breaks off keeps batches.
+      emptyCount = DispatchSemaphore(value: 0)
+      for _ in batches { emptyCount.signal() }
       state = Mutex(Handover(value: State(empty: batches)))
     }
 
