@@ -65,7 +65,8 @@ extension Writer {
   ///
   /// - Returns: true when it was added.
   @discardableResult
-  public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool {
+  public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool
+  {
     guard try transaction.isTaken(id) else {
       try insert(document, into: collection, id: id)
       return true
@@ -111,14 +112,14 @@ extension Writer {
   @discardableResult
   public func savepoint<T>(_ body: (inout Writer) throws -> T) throws -> T {
     try transaction.requireOpen()
-    let state = transaction.state
+    let mark = transaction.mark
     do {
       return try transaction.database.savepoint {
         var inner = Writer(transaction: transaction)
         return try body(&inner)
       }
     } catch {
-      transaction.restore(state)
+      transaction.restore(mark)
       throw error
     }
   }

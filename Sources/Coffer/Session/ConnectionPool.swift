@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -44,7 +44,7 @@ final class ConnectionPool: Sendable {
     isWriteAhead = file.isWriteAhead
     writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     var first = Idle()
-    try Self.configure(file)
+    try Self.configure(file, checkpoints: false)
     first.readers = [try StoreConnection(file, session: session)]
     idle = Mutex(first)
     writing = Mutex(Writing())
@@ -73,7 +73,7 @@ final class ConnectionPool: Sendable {
       connection = taken
     } else {
       let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.readerCache)
-      try Self.configure(file)
+      try Self.configure(file, checkpoints: false)
       connection = try StoreConnection(file, session: session)
     }
     let back = Taken(connection: connection)
@@ -109,12 +109,12 @@ final class ConnectionPool: Sendable {
       writer.store(thread, ordering: .releasing)
       defer { writer.store(0, ordering: .releasing) }
       return Result { () throws(StoreError) in
+        // Another thread may have closed the store while this one waited for the lock.
+        guard !(idle.withLock { $0.isClosed }) else { throw Self.closed }
         let connection = try connection(of: &writing)
         try writeAheadLock?.lock(wait: wait)
         defer { writeAheadLock?.unlock() }
-        let result = try body(connection)
-        writeAheadLock?.checkpointIfLong(connection.database)
-        return Sent(value: result)
+        return Sent(value: try body(connection))
       }
     }
     return try result.get().value
@@ -123,17 +123,18 @@ final class ConnectionPool: Sendable {
   private func connection(of writing: inout Writing) throws(StoreError) -> StoreConnection {
     if let connection = writing.connection { return connection }
     let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.writerCache)
-    try Self.configure(file)
+    try Self.configure(file, checkpoints: true)
     let connection = try StoreConnection(file, session: session)
     writing.connection = connection
     return connection
   }
 
-  /// In WAL with a SQLite that has the reset bug, only we checkpoint, under our lock.
-  private static func configure(_ file: StoreFile) throws(StoreError) {
+  /// In WAL with a SQLite that has the reset bug, only the connection that writes checkpoints: after a commit of its
+  /// own, while it holds our lock, and without waiting for readers.
+  private static func configure(_ file: StoreFile, checkpoints: Bool) throws(StoreError) {
     guard file.isWriteAhead, WriteAheadLock.isNeeded else { return }
     try file.database.stored { database throws(SQLiteError) in
-      _ = try database.integerPragma("wal_autocheckpoint = 0")
+      _ = try database.integerPragma("wal_autocheckpoint = \(checkpoints ? WriteAheadLock.longLog : 0)")
       try database.set(.noCheckpointOnClose, to: true)
     }
   }
@@ -154,8 +155,13 @@ final class ConnectionPool: Sendable {
     }
   }
 
+  /// - Throws: `misuse` inside of a `read` or `write` of this thread, which would wait for itself.
   func close() throws(StoreError) {
-    let readers = idle.withLock { idle in
+    let thread = currentThread()
+    let readers = try idle.withLock { idle throws(StoreError) in
+      guard writer.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
+        throw StoreError(.misuse, "a store can't be closed inside of its own read or write")
+      }
       defer {
         idle.isClosed = true
         idle.readers = []
@@ -164,19 +170,26 @@ final class ConnectionPool: Sendable {
     }
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
-        // The last to close copies the log into the file, so that one file remains.
-        if let connection = writing.connection ?? readers.value.last, writeAheadLock != nil {
-          try writeAheadLock?.lock(wait: wait)
-          defer { writeAheadLock?.unlock() }
-          // Readers of other processes put it off until the next to close.
-          _ = try? connection.database.checkpoint(.truncate)
-        }
-        for connection in readers.value { try close(connection) }
-        if let connection = writing.connection { try close(connection) }
+        var connections = readers.value
+        if let connection = writing.connection { connections.append(connection) }
         writing.connection = nil
+        guard let last = connections.popLast() else { return }
+        for connection in connections { try close(connection) }
+        try closeLast(last)
       }
     }
     try result.get()
+  }
+
+  /// The last of all to close copies the log into the file and removes it, so that one file remains. SQLite does that
+  /// by itself; with the reset bug, only while nobody of ours writes.
+  private func closeLast(_ connection: StoreConnection) throws(StoreError) {
+    try writeAheadLock?.lock(wait: wait)
+    defer { writeAheadLock?.unlock() }
+    if writeAheadLock != nil {
+      try storing { () throws(SQLiteError) in try connection.database.set(.noCheckpointOnClose, to: false) }
+    }
+    try close(connection)
   }
 
   private func close(_ connection: StoreConnection) throws(StoreError) {

@@ -13,11 +13,16 @@ internal import Synchronization
 /// it in this process.
 final class WriteAheadLock: Sendable {
   /// The log is copied into the file beyond so many frames, 4 MiB of pages.
-  private static let longLog = 1000
+  static let longLog = 1000
 
   private struct Identity: Hashable {
     let device: UInt64
     let file: UInt64
+
+    init(_ status: stat) {
+      device = UInt64(status.st_dev)
+      file = UInt64(status.st_ino)
+    }
   }
 
   private static let all = Mutex<[Identity: WriteAheadLock]>([:])
@@ -35,17 +40,15 @@ final class WriteAheadLock: Sendable {
   /// The lock of the file at `path`; nil where none is needed.
   static func of(_ path: String) throws(StoreError) -> WriteAheadLock? {
     guard isNeeded else { return nil }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    var status = stat()
-    guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-      throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
-    }
-    let identity = Identity(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
-    return all.withLock { all in
-      // The second descriptor of a known file stays open too, for the same reason.
-      if let known = all[identity] { return known }
+    return try all.withLock { all throws(StoreError) in
+      var status = stat()
+      if stat(path, &status) == 0, let known = all[Identity(status)] { return known }
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+        throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
+      }
       let lock = WriteAheadLock(descriptor: descriptor)
-      all[identity] = lock
+      all[Identity(status)] = lock
       return lock
     }
   }
@@ -74,11 +77,5 @@ final class WriteAheadLock: Sendable {
   func unlock() {
     flock(descriptor, LOCK_UN)
     isHeld.store(false, ordering: .releasing)
-  }
-
-  /// After a commit, while the lock is held. A reader in the way only puts it off.
-  func checkpointIfLong(_ database: Database) {
-    guard let log = try? database.checkpoint(.passive), log.frames > Self.longLog else { return }
-    _ = try? database.checkpoint(.truncate)
   }
 }
