@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 public import FoundationEssentials
 
 #if canImport(Glibc)
@@ -20,7 +20,8 @@ extension DocumentStore {
   public static func create(
     at url: URL, keys: [NewKey], creation: CreateOptions = CreateOptions(), options: OpenOptions = OpenOptions()
   ) throws(StoreError) -> DocumentStore {
-    try create(at: url, keys: keys, creation: creation, options: options, openedWith: StoreKey(way: .anyOf([])))
+    try create(
+      at: url, keys: keys, creation: creation, options: options, openedWith: .anyOf(keys.compactMap(\.asStoreKey)))
   }
 
   static func create(

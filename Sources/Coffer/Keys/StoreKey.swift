@@ -127,6 +127,20 @@ public struct NewKey: Sendable {
   }
 }
 
+extension NewKey {
+  /// The way to open with the same secret again, for a rekey; nil for a recipient.
+  var asStoreKey: StoreKey? {
+    switch way {
+    case .keyFile(let path): StoreKey(way: .keyFile(path))
+    case .identity(let path): StoreKey(way: .identity(path))
+    case .passphrase(let ask): StoreKey(way: .passphrase(ask))
+    case .material(let read): StoreKey(way: .material(read))
+    case .provider(let name, _, let answer): StoreKey(way: .provider(name, answer))
+    case .recipient: nil
+    }
+  }
+}
+
 // MARK: - Asking
 
 extension NewKey {
@@ -148,9 +162,11 @@ extension NewKey {
       guard secret.looksLikeKeyFile else {
         return try Self.target(ofPassphrase: Passphrase.droppingLineEnd(secret), isTest: isTest)
       }
-      return try Self.target(of: try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }, isTest: isTest)
+      return try Self.target(
+        of: try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }, isTest: isTest)
     case .recipient(let text):
-      return try Self.target(of: try sealing { () throws(SealingError) in try KeyLine(recipient: text) }, isTest: isTest)
+      return try Self.target(
+        of: try sealing { () throws(SealingError) in try KeyLine(recipient: text) }, isTest: isTest)
     case .provider(let name, let blob, let answer):
       return .external(provider: name, blob: blob, answer: try asking { try answer(blob) })
     }
