@@ -41,7 +41,7 @@ struct ImportOutcome {
 
   /// The same for people.
   func lines(isDryRun: Bool) -> [String] {
-    var line = "\(created) documents \(isDryRun ? "would be " : "")created"
+    var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
     if let firstID, let lastID { line += ", ids \(firstID) to \(lastID)" }
     if skipped > 0 { line += ", \(skipped) without text skipped" }
     if rejected > 0 { line += ", \(rejected) rejected" }

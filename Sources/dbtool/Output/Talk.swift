@@ -34,8 +34,12 @@ struct Talk: Sendable {
   }
 }
 
-/// The text with control characters as `\n`, `\t`, `\u{1B}`: no title or name can steer a terminal.
-func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = []) -> String {
+/// Text that no title or name can steer a terminal with.
+///
+/// - Parameters:
+///   - kept: control characters that may stay.
+///   - isJSON: the text is JSON, and stays JSON: `\u001b` in place of `\u{1B}`.
+func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], isJSON: Bool = false) -> String {
   guard text.unicodeScalars.contains(where: { isControl($0) && !kept.contains($0) }) else { return text }
   var escaped = ""
   for scalar in text.unicodeScalars {
@@ -43,11 +47,13 @@ func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = []) ->
       escaped.unicodeScalars.append(scalar)
       continue
     }
+    let digits = String(scalar.value, radix: 16, uppercase: !isJSON)
     switch scalar {
     case "\n": escaped += "\\n"
     case "\r": escaped += "\\r"
     case "\t": escaped += "\\t"
-    default: escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    case _ where isJSON: escaped += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    default: escaped += "\\u{" + digits + "}"
     }
   }
   return escaped
