@@ -102,15 +102,7 @@ extension KeySlotRecord {
     do throws(SealingError) {
       return try SlotParameters(kind: kind, bytes: parameters, isTest: isTest, isRaised: isRaised)
     } catch {
-      throw StoreError(
-        error.code, "slot \(slot): \(error.message)")
+      throw StoreError(SealingError(error.code, "slot \(slot): \(error.message)"))
     }
-  }
-}
-
-extension StoreError {
-  /// A sealing error with more said about the place.
-  init(_ code: SealingError.Code, _ message: String) {
-    self.init(SealingError(code, message))
   }
 }
