@@ -40,7 +40,7 @@ struct Talk: Sendable {
 ///   - kept: control characters that may stay.
 ///   - isJSON: the text is JSON, and stays JSON: `\u001b` in place of `\u{1B}`.
 func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], isJSON: Bool = false) -> String {
-  guard text.unicodeScalars.contains(where: { isControl($0) && !kept.contains($0) }) else { return text }
+  guard mayHoldControls(text) else { return text }
   var escaped = ""
   for scalar in text.unicodeScalars {
     guard isControl(scalar), !kept.contains(scalar) else {
@@ -57,6 +57,11 @@ func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], is
     }
   }
   return escaped
+}
+
+/// False for most texts at the cost of a look at each byte: what is looked for begins with one of these.
+private func mayHoldControls(_ text: String) -> Bool {
+  text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }
 }
 
 /// C0, DEL, C1, and the marks that turn the direction of a line around.
