@@ -24,6 +24,8 @@ struct DecodedReader: Sendable {
   private var sourceHasEnded = false
   private let capacity: Int
   private let maximum: Int
+  /// How far the buffer may be filled: the usual capacity, unless one record needs more.
+  private var limit = 0
 
   /// Decoded bytes are at `start..<end`; what follows is room.
   private(set) var bytes: [UInt8] = []
@@ -94,13 +96,14 @@ struct DecodedReader: Sendable {
   mutating func fill() -> Bool {
     guard !isAtEnd, failure == nil else { return true }
     compact()
-    if bytes.count - end < Self.leastRoom {
-      let wanted = end == 0 ? capacity : min(max(2 * bytes.count, capacity), maximum + Self.leastRoom)
-      guard end < maximum, wanted > bytes.count else { return false }
-      bytes += repeatElement(0, count: wanted - bytes.count)
+    if limit - end < Self.leastRoom {
+      let wanted = limit == 0 ? capacity : min(2 * limit, maximum + Self.leastRoom)
+      guard end < maximum, wanted > limit else { return false }
+      limit = wanted
+      bytes.lengthen(to: limit)
     }
     do throws(FormatError) {
-      while !isAtEnd, bytes.count - end >= Self.leastRoom {
+      while !isAtEnd, limit - end >= Self.leastRoom {
         if rawStart == rawEnd, !sourceHasEnded { try readRaw() }
         try decodeRaw()
       }
@@ -115,10 +118,8 @@ struct DecodedReader: Sendable {
     discard(to: consumed)
     swap(&bytes, &replacement)
     let tail = end - start
-    let wanted = max(capacity, 2 * tail)
-    if bytes.count < wanted {
-      bytes += repeatElement(0, count: wanted - bytes.count)
-    }
+    limit = max(capacity, tail)
+    bytes.lengthen(to: limit)
     bytes.withUnsafeMutableBytes { target in
       replacement.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
     }
@@ -167,13 +168,14 @@ struct DecodedReader: Sendable {
     }
   }
 
-  private mutating func decodeOnce(upTo limit: Int, isFinal: Bool) -> Result<Void, TextCodingError> {
-    raw.withUnsafeBytes { raw in
+  private mutating func decodeOnce(upTo rawLimit: Int, isFinal: Bool) -> Result<Void, TextCodingError> {
+    let room = limit
+    return raw.withUnsafeBytes { raw in
       bytes.withUnsafeMutableBytes { bytes in
         do throws(TextCodingError) {
           let (consumed, written) = try decoder.decode(
-            UnsafeRawBufferPointer(rebasing: raw[rawStart..<limit]),
-            into: UnsafeMutableRawBufferPointer(rebasing: bytes[end...]), isFinal: isFinal)
+            UnsafeRawBufferPointer(rebasing: raw[rawStart..<rawLimit]),
+            into: UnsafeMutableRawBufferPointer(rebasing: bytes[end..<room]), isFinal: isFinal)
           for each in decoder.replacements {
             replacements.append(
               Replacement(position: end + each.outputOffset, inputOffset: each.inputOffset, reason: each.reason))
@@ -186,5 +188,14 @@ struct DecodedReader: Sendable {
         }
       }
     }
+  }
+}
+
+extension [UInt8] {
+  private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
+
+  /// Makes the array at least so long; by whole blocks, since adding single elements would cost as much as decoding.
+  mutating func lengthen(to wanted: Int) {
+    while count < wanted { append(contentsOf: Self.zeros.prefix(wanted - count)) }
   }
 }
