@@ -88,6 +88,9 @@ struct DecodedReader: Sendable {
     replacements.removeAll { $0.position < position }
   }
 
+  /// So little is left that it is time to decode more.
+  var isLow: Bool { end - start < capacity / 2 }
+
   /// Decodes more behind what is there, making room first.
   ///
   /// Sets ``isAtEnd`` or ``failure`` when the input ends or is bad.
@@ -95,13 +98,15 @@ struct DecodedReader: Sendable {
   /// - Returns: false when the buffer is full and may not grow.
   mutating func fill() -> Bool {
     guard !isAtEnd, failure == nil else { return true }
-    compact()
-    if limit - end < Self.leastRoom {
-      let wanted = limit == 0 ? capacity : min(2 * limit, maximum + Self.leastRoom)
-      guard end < maximum, wanted > limit else { return false }
+    let count = end - start
+    if count + Self.leastRoom <= capacity {
+      limit = capacity
+    } else if limit - count < Self.leastRoom {
+      let wanted = min(2 * limit, maximum + Self.leastRoom)
+      guard count < maximum, wanted > limit else { return false }
       limit = wanted
-      bytes.lengthen(to: limit)
     }
+    compact()
     do throws(FormatError) {
       while !isAtEnd, limit - end >= Self.leastRoom {
         if rawStart == rawEnd, !sourceHasEnded { try readRaw() }
@@ -113,29 +118,53 @@ struct DecodedReader: Sendable {
     return true
   }
 
-  /// Gives the buffer away, with all of `0..<end` in it, and goes on in `replacement` with what is not yet consumed.
-  mutating func handOver(into replacement: inout [UInt8], consumed: Int) {
+  /// Makes `replacement`, which is empty, hold what is consumed, and goes on with the rest.
+  ///
+  /// The buffer itself is given away, or else its front is copied: whatever leaves fewer bytes to copy, so that no more
+  /// bytes are ever copied than were consumed.
+  ///
+  /// - Returns: what a position in the buffer is to be lessened by to be one in `replacement`.
+  mutating func handOver(into replacement: inout [UInt8], consumed: Int) -> Int {
+    let front = start..<consumed
     discard(to: consumed)
-    swap(&bytes, &replacement)
-    let tail = end - start
-    limit = max(capacity, tail)
-    bytes.lengthen(to: limit)
-    bytes.withUnsafeMutableBytes { target in
-      replacement.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+    if end - consumed > front.count || front.lowerBound > front.count {
+      replacement += bytes[front]
+      return front.lowerBound
     }
-    replacement.removeLast(replacement.count - end)
+    swap(&bytes, &replacement)
+    moveRest(from: replacement)
+    replacement.removeLast(replacement.count - start)
+    shift(by: start)
+    return 0
+  }
+
+  /// Brings what is left to the beginning of the buffer, which is made as long as it may be filled.
+  private mutating func compact() {
+    guard start > 0 || bytes.count < limit else { return }
+    // The buffer of a huge record does not stay for small ones.
+    if bytes.count > 4 * limit {
+      let old = bytes
+      bytes = []
+      moveRest(from: old)
+    } else if start > 0 {
+      let rest = start..<end
+      bytes.withUnsafeMutableBytes { buffer in
+        UnsafeMutableRawBufferPointer(rebasing: buffer[..<rest.count])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[rest]))
+      }
+    }
+    bytes.lengthen(to: limit)
     shift(by: start)
   }
 
-  private mutating func compact() {
-    guard start > 0 else { return }
-    let start = self.start
-    let end = self.end
-    bytes.withUnsafeMutableBytes { buffer in
-      UnsafeMutableRawBufferPointer(rebasing: buffer[..<(end - start)])
-        .copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<end]))
+  /// Fills the beginning of the buffer with what was left of an earlier one.
+  private mutating func moveRest(from old: [UInt8]) {
+    if bytes.capacity > 4 * max(limit, end - start) { bytes = [] }
+    bytes.lengthen(to: max(limit, end - start))
+    let rest = start..<end
+    bytes.withUnsafeMutableBytes { target in
+      old.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[rest])) }
     }
-    shift(by: start)
   }
 
   private mutating func shift(by distance: Int) {

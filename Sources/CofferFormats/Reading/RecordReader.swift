@@ -95,12 +95,14 @@ struct RecordReader<Parser: RecordParser>: Sendable {
   /// Fills an emptied batch; false when there are no more documents.
   mutating func read(into batch: inout DraftBatch) throws(FormatError) -> Bool {
     batch.removeAll()
+    var needsMore = false
     while true {
-      let hasRoom = input.fill()
+      let hasRoom = needsMore || input.isLow ? input.fill() : true
       report.encoding = input.decoder.encoding
       let consumed = try parseBuffer(into: &batch)
       if !batch.isEmpty {
-        input.handOver(into: &batch.bytes, consumed: consumed)
+        let distance = input.handOver(into: &batch.bytes, consumed: consumed)
+        batch.moveRanges(by: distance, madeBase: output.madeBase, newMadeBase: batch.bytes.count)
         batch.bytes += output.made
         report.documents += batch.drafts.count
         return true
@@ -110,6 +112,7 @@ struct RecordReader<Parser: RecordParser>: Sendable {
       if input.isExhausted { return false }
       if let failure = input.failure { throw located(failure, record: recordCount + 1) }
       if !hasRoom, !hasMoved { try rejectOversized() }
+      needsMore = true
     }
   }
 
@@ -259,5 +262,24 @@ extension TextDecoder {
   /// The byte order mark that the input began with.
   fileprivate var markBytes: [UInt8] {
     markWasFound ? encoding?.byteOrderMark ?? [] : []
+  }
+}
+
+extension DraftBatch {
+  /// Makes the ranges point into ``bytes`` that are part of a parsed buffer, with the made bytes behind them.
+  fileprivate mutating func moveRanges(by distance: Int, madeBase: Int, newMadeBase: Int) {
+    if distance == 0, madeBase == newMadeBase { return }
+    func moved(_ range: Range<Int>) -> Range<Int> {
+      if range.isEmpty { return 0..<0 }
+      let difference = range.lowerBound >= madeBase ? newMadeBase - madeBase : -distance
+      return range.lowerBound + difference..<range.upperBound + difference
+    }
+    for index in drafts.indices {
+      drafts[index].text = moved(drafts[index].text)
+      drafts[index].title = drafts[index].title.map(moved)
+      drafts[index].key = drafts[index].key.map(moved)
+      drafts[index].collection = drafts[index].collection.map(moved)
+      drafts[index].attributes = drafts[index].attributes.map(moved)
+    }
   }
 }
