@@ -8,7 +8,7 @@ struct DecodedReader: Sendable {
   static let usualCapacity = 256 << 10
   private static let rawCapacity = 64 << 10
   /// Room below which decoding waits for more.
-  private static let leastRoom = 64
+  static let leastRoom = 64
 
   struct Replacement: Sendable {
     var position: Int
@@ -17,32 +17,33 @@ struct DecodedReader: Sendable {
   }
 
   private var source: any ByteSource
-  private(set) var decoder: TextDecoder
+  var decoder: TextDecoder
   private var raw: [UInt8]
   private var rawStart = 0
   private var rawEnd = 0
   private var sourceHasEnded = false
-  private let capacity: Int
+  let capacity: Int
   private let maximum: Int
   /// How far the buffer may be filled: the usual capacity, unless one record needs more.
-  private var limit = 0
+  var limit = 0
 
   /// Decoded bytes are at `start..<end`; what follows is room.
-  private(set) var bytes: [UInt8] = []
-  private(set) var start = 0
-  private(set) var end = 0
+  var bytes: [UInt8] = []
+  var start = 0
+  var end = 0
   /// The input's last byte is decoded.
-  private(set) var isAtEnd = false
+  var isAtEnd = false
   /// Why decoding cannot go on; what was decoded before it can still be consumed.
-  private(set) var failure: FormatError?
+  var failure: FormatError?
   /// Where in the buffer U+FFFD stands for bad bytes, in order.
-  private(set) var replacements: [Replacement] = []
+  var replacements: [Replacement] = []
 
-  /// Line feeds before `start`.
-  private(set) var linesBefore = 0
+  /// The place up to which line feeds were counted, and the last one of which the offset was asked for.
+  var countedLines = (position: 0, lineFeeds: 0)
+  var knownOffset: (position: Int, inputOffset: Int)?
   /// The input's own bytes from `keptOffset` to the last one read, when they may be asked for.
-  private(set) var kept: [UInt8]?
-  private(set) var keptOffset = 0
+  var kept: [UInt8]?
+  var keptOffset = 0
 
   /// - Parameters:
   ///   - maximum: the most bytes that may be in the buffer, which is the longest record.
@@ -76,9 +77,7 @@ struct DecodedReader: Sendable {
   /// Forgets what is before `position`.
   mutating func discard(to position: Int) {
     guard position > start else { return }
-    linesBefore += bytes.withUnsafeBytes {
-      UnsafeRawBufferPointer(rebasing: $0[start..<position]).count(of: Byte.lineFeed)
-    }
+    countLines(to: position)
     if kept != nil {
       let offset = inputOffset(of: position)
       kept?.removeFirst(offset - keptOffset)
@@ -116,61 +115,6 @@ struct DecodedReader: Sendable {
       failure = error
     }
     return true
-  }
-
-  /// Makes `replacement`, which is empty, hold what is consumed, and goes on with the rest.
-  ///
-  /// The buffer itself is given away, or else its front is copied: whatever leaves fewer bytes to copy, so that no more
-  /// bytes are ever copied than were consumed.
-  ///
-  /// - Returns: what a position in the buffer is to be lessened by to be one in `replacement`.
-  mutating func handOver(into replacement: inout [UInt8], consumed: Int) -> Int {
-    let front = start..<consumed
-    discard(to: consumed)
-    if end - consumed > front.count || front.lowerBound > front.count {
-      replacement += bytes[front]
-      return front.lowerBound
-    }
-    swap(&bytes, &replacement)
-    moveRest(from: replacement)
-    replacement.removeLast(replacement.count - start)
-    shift(by: start)
-    return 0
-  }
-
-  /// Brings what is left to the beginning of the buffer, which is made as long as it may be filled.
-  private mutating func compact() {
-    guard start > 0 || bytes.count < limit else { return }
-    // The buffer of a huge record does not stay for small ones.
-    if bytes.count > 4 * limit {
-      let old = bytes
-      bytes = []
-      moveRest(from: old)
-    } else if start > 0 {
-      let rest = start..<end
-      bytes.withUnsafeMutableBytes { buffer in
-        UnsafeMutableRawBufferPointer(rebasing: buffer[..<rest.count])
-          .copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[rest]))
-      }
-    }
-    bytes.lengthen(to: limit)
-    shift(by: start)
-  }
-
-  /// Fills the beginning of the buffer with what was left of an earlier one.
-  private mutating func moveRest(from old: [UInt8]) {
-    if bytes.capacity > 4 * max(limit, end - start) { bytes = [] }
-    bytes.lengthen(to: max(limit, end - start))
-    let rest = start..<end
-    bytes.withUnsafeMutableBytes { target in
-      old.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[rest])) }
-    }
-  }
-
-  private mutating func shift(by distance: Int) {
-    start -= distance
-    end -= distance
-    for index in replacements.indices { replacements[index].position -= distance }
   }
 
   private mutating func readRaw() throws(FormatError) {
@@ -217,14 +161,5 @@ struct DecodedReader: Sendable {
         }
       }
     }
-  }
-}
-
-extension [UInt8] {
-  private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
-
-  /// Makes the array at least so long; by whole blocks, since adding single elements would cost as much as decoding.
-  mutating func lengthen(to wanted: Int) {
-    while count < wanted { append(contentsOf: Self.zeros.prefix(wanted - count)) }
   }
 }
