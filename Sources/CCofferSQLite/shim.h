@@ -34,4 +34,22 @@ static inline int coffer_sqlite_bind_blob(
       statement, index, bytes ? bytes : "", count, copies ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
+// The main database file by its own descriptor, as SQLite's VFS sees it.
+
+static inline sqlite3_file *coffer_sqlite_file(sqlite3 *database) {
+  sqlite3_file *file = 0;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return 0;
+  return file && file->pMethods ? file : 0;
+}
+
+static inline int coffer_sqlite_file_size(sqlite3 *database, sqlite3_int64 *size) {
+  sqlite3_file *file = coffer_sqlite_file(database);
+  return file ? file->pMethods->xFileSize(file, size) : SQLITE_CANTOPEN;
+}
+
+static inline int coffer_sqlite_read_file(sqlite3 *database, void *bytes, int count, sqlite3_int64 offset) {
+  sqlite3_file *file = coffer_sqlite_file(database);
+  return file ? file->pMethods->xRead(file, bytes, count, offset) : SQLITE_CANTOPEN;
+}
+
 #endif

@@ -9,8 +9,7 @@ final class BusyWaiter {
   private let interrupts: InterruptHandle
   private var deadline: ContinuousClock.Instant?
   private var interruptsAtStart = 0
-  /// Whether the last wait ended because of an interrupt.
-  private(set) var wasInterrupted = false
+  private var wasInterrupted = false
 
   init(timeout: Duration?, interrupts: InterruptHandle) {
     self.timeout = timeout
@@ -25,6 +24,12 @@ final class BusyWaiter {
         Unmanaged<BusyWaiter>.fromOpaque(context!).takeUnretainedValue().wait(attempts: attempts) ? 1 : 0
       },
       Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// Whether an interrupt has ended the wait that led to the error at hand.
+  func takeInterruption() -> Bool {
+    defer { wasInterrupted = false }
+    return wasInterrupted
   }
 
   /// Sleeps a little; false: give up.

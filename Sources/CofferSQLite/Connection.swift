@@ -6,6 +6,7 @@ final class Connection {
   private(set) var handle: OpaquePointer?
   let interrupts = InterruptHandle()
   let waiter: BusyWaiter
+  private var knownToBeUTF16: Bool?
   var cache: StatementCache
 
   /// Whether `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
@@ -66,6 +67,15 @@ final class Connection {
     last.takeUnretainedValue().place = place
   }
 
+  /// Whether the database keeps its texts in UTF-16, as foreign ones may; asked when a text is first read.
+  var isUTF16: Bool {
+    if let knownToBeUTF16 { return knownToBeUTF16 }
+    guard let pragma = try? statement("PRAGMA encoding"), (try? pragma.step()) == true else { return false }
+    let answer = pragma.withText(at: 0) { $0.starts(with: "UTF-16".utf8) }
+    knownToBeUTF16 = answer
+    return answer
+  }
+
   // MARK: Transactions
 
   var isAutocommitting: Bool { handle.map { sqlite3_get_autocommit($0) != 0 } ?? true }
@@ -86,7 +96,7 @@ final class Connection {
   ///
   /// - Parameter isRunning: whether a statement was running, in whose message a value may stand.
   func error(_ result: Int32, sql: String? = nil, isRunning: Bool = false) -> SQLiteError {
-    if result & 0xFF == SQLITE_BUSY && waiter.wasInterrupted {
+    if result & 0xFF == SQLITE_BUSY, waiter.takeInterruption() {
       return SQLiteError(.interrupted, "interrupted while waiting for a lock", extendedCode: result, sql: sql)
     }
     var message = SQLiteError.plainMessage(result)

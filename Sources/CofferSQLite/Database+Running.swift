@@ -48,7 +48,7 @@ extension Database {
 
   /// Runs one statement and gives all its rows. For more rows than memory should hold, step through a ``Statement``.
   ///
-  /// Throws `invalidText` where a text is not UTF-8.
+  /// Throws `invalidText` where a text is not valid Unicode.
   public func query(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
   ) throws(SQLiteError) -> QueryResult {

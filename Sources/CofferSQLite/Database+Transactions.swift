@@ -74,8 +74,8 @@ extension Database {
       connection.forgetTransaction()
       throw wasOpen ? Statement.transactionLost(nil) : SQLiteError(.misuse, "no transaction is open")
     }
+    defer { if !isInTransaction { connection.forgetTransaction() } }
     try statement("COMMIT").run()
-    connection.forgetTransaction()
   }
 
   /// Ends the transaction and undoes it, as far as an error hasn't done so already.

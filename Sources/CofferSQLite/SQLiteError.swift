@@ -49,7 +49,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
     /// The transaction is gone: an error, or a rollback elsewhere on this connection, has undone all of it.
     /// SQLITE_ABORT_ROLLBACK
     case rolledBack
-    /// A text in the database is not valid UTF-8.
+    /// A text in the database is not valid UTF-8, or UTF-16 where the database keeps that.
     case invalidText
     /// Anything else; `extendedCode` tells.
     case other

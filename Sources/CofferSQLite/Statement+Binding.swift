@@ -6,6 +6,8 @@ extension Statement {
     try check(sqlite3_bind_int64(pointer, Int32(truncatingIfNeeded: index), value))
   }
 
+  public func bind(_ value: Int, at index: Int) throws(SQLiteError) { try bind(Int64(value), at: index) }
+
   /// NaN is bound as NULL: SQLite has no other place for it.
   public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_double(pointer, Int32(truncatingIfNeeded: index), value))
@@ -57,9 +59,10 @@ extension Statement {
     guard values.count == parameterCount else {
       throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
     }
+    var bound: Set<Int> = []
     for (name, value) in values {
-      guard let index = parameterIndex(named: name) else {
-        throw SQLiteError(.misuse, "no parameter is named \(name)", sql: sql)
+      guard let index = parameterIndex(named: name), bound.insert(index).inserted else {
+        throw SQLiteError(.misuse, "no parameter is named \(name), or another name has it", sql: sql)
       }
       try bind(value, at: index)
     }

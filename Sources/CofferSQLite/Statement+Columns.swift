@@ -1,6 +1,8 @@
 internal import CCofferSQLite
 
 // Columns count from 0. Outside of a row, and outside of its columns, everything is NULL.
+//
+// What is lent belongs to the statement, which must not be released while it is used: hence the extended lifetimes.
 extension Statement {
   /// How the value is stored. Ask before reading it: a read that converts may change the answer.
   public func storageClass(at column: Int) -> StorageClass {
@@ -49,27 +51,55 @@ extension Statement {
   ) throws(E) -> R {
     let column = Int32(truncatingIfNeeded: column)
     let bytes = sqlite3_column_blob(pointer, column)
+    defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Lends a column as UTF-8, converted by SQLite if need be; not validated.
+  /// Lends a column as UTF-8, converted by SQLite if need be; not validated. Where the database keeps UTF-16, ask
+  /// `isWellFormed(at:)` first: SQLite joins an unpaired surrogate with what follows it, in silence.
   package func withText<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     let column = Int32(truncatingIfNeeded: column)
     // This before the count: it converts, and the count is then that of the converted.
     let bytes = UnsafeRawPointer(sqlite3_column_text(pointer, column))
+    defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// The value as text; nil for NULL. Throws `invalidText` rather than repair what is not UTF-8.
+  /// Whether the column, in a database that keeps its texts in UTF-16, is a text without unpaired surrogates, or no
+  /// text. True where the database keeps UTF-8, whatever the column holds.
+  package func isWellFormed(at column: Int) -> Bool {
+    guard connection.isUTF16, storageClass(at: column) == .text else { return true }
+    let column = Int32(truncatingIfNeeded: column)
+    guard let start = sqlite3_column_text16(pointer, column) else { return true }
+    let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes16(pointer, column)))
+    defer { withExtendedLifetime(self) {} }
+    return bytes.withMemoryRebound(to: UInt16.self, Self.isWellFormed)
+  }
+
+  private static func isWellFormed(_ units: UnsafeBufferPointer<UInt16>) -> Bool {
+    var isHalf = false  // after the first of a pair
+    for unit in units where unit & 0xF800 == 0xD800 || isHalf {
+      let isSecond = unit & 0xFC00 == 0xDC00
+      guard isSecond == isHalf else { return false }
+      isHalf = unit & 0xFC00 == 0xD800
+    }
+    return !isHalf
+  }
+
+  /// The value as text; nil for NULL. Throws `invalidText` rather than repair what is not valid Unicode.
   public func text(at column: Int) throws(SQLiteError) -> String? {
     let index = Int32(truncatingIfNeeded: column)
     guard !isNull(at: column) else { return nil }
+    guard isWellFormed(at: column) else {
+      throw SQLiteError(.invalidText, "the text in column \(column) is not valid UTF-16", sql: sql)
+    }
     guard let start = sqlite3_column_text(pointer, index) else {
       throw SQLiteError(.noMemory, "no memory to convert a text", extendedCode: SQLITE_NOMEM, sql: sql)
     }
     let utf8 = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, index)))
+    defer { withExtendedLifetime(self) {} }
     guard let text = String(validating: utf8, as: UTF8.self) else {
       throw SQLiteError(.invalidText, "the text in column \(column) is not valid UTF-8", sql: sql)
     }
@@ -81,7 +111,7 @@ extension Statement {
     isNull(at: column) ? nil : withBytes(at: column) { Array($0) }
   }
 
-  /// The value as it is stored. Throws `invalidText` for a text that is not UTF-8.
+  /// The value as it is stored. Throws `invalidText` for a text that is not valid Unicode.
   public func value(at column: Int) throws(SQLiteError) -> Value {
     switch storageClass(at: column) {
     case .null: .null

@@ -55,16 +55,3 @@ extension Value: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Express
   public init(floatLiteral value: Double) { self = .real(value) }
   public init(stringLiteral value: String) { self = .text(value) }
 }
-
-extension Value: CustomStringConvertible {
-  /// For people: the value; a blob by its size alone.
-  public var description: String {
-    switch self {
-    case .null: "NULL"
-    case .integer(let value): "\(value)"
-    case .real(let value): "\(value)"
-    case .text(let value): value
-    case .blob(let value): "\(value.count) bytes"
-    }
-  }
-}

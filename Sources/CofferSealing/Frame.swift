@@ -44,7 +44,7 @@ package enum Frame {
   package static func dataRange(
     of frame: UnsafeRawBufferPointer, minimum: Int, orMinimum other: Int? = nil, isPadded: Bool
   ) throws(SealingError) -> Range<Int> {
-    guard frame.count >= headerCount else { throw malformed("too short") }
+    guard frame.count >= headerCount else { throw malformed("too few bytes") }
     let word = UInt64(bigEndian: frame.loadUnaligned(as: UInt64.self))
     guard word >> 56 == 0 else { throw malformed("an unknown codec") }
     guard word <= UInt64(frame.count - headerCount) else { throw malformed("a length beyond its end") }

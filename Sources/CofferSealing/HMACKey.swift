@@ -5,20 +5,23 @@ package final class HMACKey {
   package static let byteCount = 32
 
   private let context: OpaquePointer
+  /// Where a code is written that is wanted as a number.
+  let code = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
 
   package init(_ key: Secret) throws(SealingError) {
     guard let context = EVP_MAC_CTX_new(Algorithms.hmac) else { throw .openSSL("an HMAC context") }
     self.context = context
-    var names = CStrings()
     var parameters = Parameters()
-    parameters.text(OSSL_MAC_PARAM_DIGEST, "SHA256", &names)
-    let list = parameters.terminated()
-    let succeeded = key.withUnsafeBytes { EVP_MAC_init(context, $0.bytePointer, $0.count, list) == 1 }
+    parameters.add(OSSL_MAC_PARAM_DIGEST, text: "SHA256")
+    let succeeded = parameters.withList { list in
+      key.withUnsafeBytes { EVP_MAC_init(context, $0.bytePointer, $0.count, list) == 1 }
+    }
     guard succeeded else { throw .openSSL("keying HMAC") }
   }
 
   deinit {
     EVP_MAC_CTX_free(context)
+    code.deallocate()
   }
 
   /// The code of `message` into `code` (32 bytes).

@@ -3,18 +3,18 @@ internal import CCofferOpenSSL
 /// HKDF-SHA-256 (RFC 5869) with 32 bytes out unless said otherwise.
 ///
 /// Never KBKDF for XAES: OpenSSL 3.0 ignores its parameter `r` and derives another key without a word.
-package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: Int = 32) throws(SealingError) -> Secret {
+package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: Int = 32) throws(SealingError) -> Secret
+{
   guard let context = EVP_KDF_CTX_new(Algorithms.hkdf) else { throw .openSSL("an HKDF context") }
   defer { EVP_KDF_CTX_free(context) }
   let secret = material.withUnsafeBytes { material in
     salt.withUnsafeBytes { salt in
       info.withUnsafeBytes { info in
-        var names = CStrings()
         var parameters = Parameters()
-        parameters.text(OSSL_KDF_PARAM_DIGEST, "SHA256", &names)
-        parameters.bytes(OSSL_KDF_PARAM_KEY, material, &names)
-        parameters.bytes(OSSL_KDF_PARAM_SALT, salt, &names)
-        parameters.bytes(OSSL_KDF_PARAM_INFO, info, &names)
+        parameters.add(OSSL_KDF_PARAM_DIGEST, text: "SHA256")
+        parameters.add(OSSL_KDF_PARAM_KEY, bytes: material)
+        parameters.add(OSSL_KDF_PARAM_SALT, bytes: salt)
+        parameters.add(OSSL_KDF_PARAM_INFO, bytes: info)
         return derive(context, parameters, byteCount)
       }
     }
@@ -33,14 +33,13 @@ package func scrypt(_ passphrase: Secret, salt: [UInt8], cost: ScryptCost, byteC
   defer { EVP_KDF_CTX_free(context) }
   let secret = passphrase.withUnsafeBytes { passphrase in
     salt.withUnsafeBytes { salt in
-      var names = CStrings()
       var parameters = Parameters()
-      parameters.bytes(OSSL_KDF_PARAM_PASSWORD, passphrase, &names)
-      parameters.bytes(OSSL_KDF_PARAM_SALT, salt, &names)
-      parameters.number(OSSL_KDF_PARAM_SCRYPT_N, cost.n, &names)
-      parameters.number(OSSL_KDF_PARAM_SCRYPT_R, UInt64(cost.r), &names)
-      parameters.number(OSSL_KDF_PARAM_SCRYPT_P, UInt64(cost.p), &names)
-      parameters.number(OSSL_KDF_PARAM_SCRYPT_MAXMEM, cost.maximumMemory, &names)
+      parameters.add(OSSL_KDF_PARAM_PASSWORD, bytes: passphrase)
+      parameters.add(OSSL_KDF_PARAM_SALT, bytes: salt)
+      parameters.add(OSSL_KDF_PARAM_SCRYPT_N, number: cost.n)
+      parameters.add(OSSL_KDF_PARAM_SCRYPT_R, number: UInt64(cost.r))
+      parameters.add(OSSL_KDF_PARAM_SCRYPT_P, number: UInt64(cost.p))
+      parameters.add(OSSL_KDF_PARAM_SCRYPT_MAXMEM, number: cost.maximumMemory)
       return derive(context, parameters, byteCount)
     }
   }
@@ -48,14 +47,15 @@ package func scrypt(_ passphrase: Secret, salt: [UInt8], cost: ScryptCost, byteC
   return secret
 }
 
-private func derive(_ context: OpaquePointer, _ parameters: Parameters, _ byteCount: Int) -> Secret? {
-  let list = parameters.terminated()
-  var succeeded = false
-  let secret = Secret(byteCount: byteCount) { memory in
-    succeeded = EVP_KDF_derive(context, memory.bytePointer, memory.count, list) == 1
-    return memory.count
+private func derive(_ context: OpaquePointer, _ parameters: borrowing Parameters, _ byteCount: Int) -> Secret? {
+  parameters.withList { list in
+    var succeeded = false
+    let secret = Secret(byteCount: byteCount) { memory in
+      succeeded = EVP_KDF_derive(context, memory.bytePointer, memory.count, list) == 1
+      return memory.count
+    }
+    return succeeded ? secret : nil
   }
-  return succeeded ? secret : nil
 }
 
 /// How much work a passphrase slot asks for (FORMAT, "Slots": scrypt).
@@ -85,7 +85,11 @@ package struct ScryptCost: Hashable, Sendable {
 
   /// Refuses what no writer makes, by the name of the field and before any work.
   package func check(isTest: Bool, isRaised: Bool = false) throws(SealingError) {
-    guard logN >= (isTest ? 10 : 15), logN <= 20 else { throw refused("logN \(logN) is not in \(isTest ? 10 : 15)…20") }
+    let allowed: ClosedRange<UInt8> = isTest ? 10...14 : 15...20
+    guard allowed.contains(logN) else {
+      throw refused(
+        "logN \(logN) is not in \(allowed.lowerBound)…\(allowed.upperBound)\(isTest ? " of a TEST store" : "")")
+    }
     guard r == 8 else { throw refused("r \(r) is not 8") }
     guard (1...4).contains(p) else { throw refused("p \(p) is not in 1…4") }
     guard isRaised || 128 * UInt64(r) * n <= Self.maximumBlockMemory else {
@@ -97,8 +101,8 @@ package struct ScryptCost: Hashable, Sendable {
     SealingError(.parametersRefused, "scrypt \(what)")
   }
 
-  /// The harder of the two in each part.
+  /// The one that takes more work; of two that take the same, the one that takes more memory.
   package func strengthened(to other: ScryptCost) -> ScryptCost {
-    work >= other.work ? self : other
+    (work, n) >= (other.work, other.n) ? self : other
   }
 }

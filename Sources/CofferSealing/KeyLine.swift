@@ -6,7 +6,7 @@ internal import CCofferOpenSSL
 
 /// A key, identity or recipient as it stands in a file: `coffer-key-1-`, then 72 lower-case hex digits.
 ///
-/// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix without its last dash || the 32 bytes), so that a
+/// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
 /// mistyped line is seen (FORMAT, "Key files"). A test key says so in its prefix and opens TEST stores only.
 public struct KeyLine: Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -97,7 +97,8 @@ extension KeyLine {
     let line = try Self.parse(secret, 0..<secret.count)
     guard line.kind == .recipient else {
       throw SealingError(
-        .invalidKeyLine, "this is \(line.kind == .key ? "a key" : "an identity"), not a recipient: it was shown where "
+        .invalidKeyLine,
+        "this is \(line.kind == .key ? "a key" : "an identity"), not a recipient: it was shown where "
           + "others may have read it")
     }
     self = line
@@ -165,9 +166,9 @@ extension KeyLine {
     return isValid ? secret : nil
   }
 
-  /// First 4 bytes of SHA-256(prefix without its last dash || the 32 bytes).
+  /// First 4 bytes of SHA-256(prefix with its last dash || the 32 bytes).
   private func checksum() -> Secret {
-    let label = Array(Self.prefix(kind, isTest: isTest).utf8.dropLast())
+    let label = Array(Self.prefix(kind, isTest: isTest).utf8)
     return Secret(byteCount: 32) { digest in
       let input = Secret(byteCount: label.count + 32) { memory in
         memory.copyBytes(from: label)

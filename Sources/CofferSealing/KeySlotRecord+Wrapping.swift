@@ -78,6 +78,8 @@ extension KeySlotRecord {
 
   /// The root key, or nil when `key` is not the one it was wrapped under.
   package func unwrap(with key: Secret, storeID: [UInt8]) throws(SealingError) -> RootKey? {
+    // Whoever made the slot may have wrapped anything.
+    guard wrapped.count == Self.wrappedCount else { return nil }
     let secret = try WrappingCipher.open(wrapped, under: key, authenticating: binding(storeID: storeID))
     return secret.map { RootKey(secret: $0, storeID: storeID) }
   }
@@ -106,5 +108,13 @@ extension KeySlotRecord {
 
   private static func info(_ label: String, _ storeID: [UInt8]) -> [UInt8] {
     Array(label.utf8) + storeID
+  }
+}
+
+extension KeySlotRecord {
+  /// Whether this slot gives `root` with the key it was wrapped under.
+  package func opens(_ root: RootKey, with derived: DerivedKey) throws(SealingError) -> Bool {
+    guard let found = try unwrap(with: derived.key, storeID: root.storeID) else { return false }
+    return found.secret.isEqual(to: root.secret)
   }
 }

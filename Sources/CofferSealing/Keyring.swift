@@ -9,6 +9,9 @@ package struct Keyring: Sendable {
   package let epochs: [EpochKeys]
 
   package init(active: UInt32, epochs: [EpochKeys]) {
+    precondition(
+      epochs.contains { $0.epoch == active } && zip(epochs, epochs.dropFirst()).allSatisfy { $0.epoch < $1.epoch },
+      "internal error: a keyring's epochs rise, and the active one is among them")
     self.active = active
     self.epochs = epochs
   }
@@ -17,7 +20,11 @@ package struct Keyring: Sendable {
     epochs.first { $0.epoch == epoch }
   }
 
+  /// - Throws: `malformed` for more than ``maximumEpochs``, which no reader would take.
   package func seal(under root: RootKey, generation: UInt64, nonces: RandomBytes) throws(SealingError) -> [UInt8] {
+    guard epochs.count <= Self.maximumEpochs else {
+      throw SealingError(.malformed, "the keyring holds \(Self.maximumEpochs) epochs already")
+    }
     let byteCount = 4 + epochs.count * (4 + RootKey.byteCount)
     let plaintext = Secret(byteCount: byteCount) { memory in
       memory.storeBytes(of: active.bigEndian, as: UInt32.self)

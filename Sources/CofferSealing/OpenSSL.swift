@@ -19,7 +19,8 @@ enum Algorithms {
 extension SealingError {
   /// A call of OpenSSL that failed, with its own reason; the error queue is left empty.
   static func openSSL(_ what: String) -> SealingError {
-    let code = ERR_get_error()
+    // The last one: earlier ones may be left from calls whose failure was expected.
+    let code = ERR_peek_last_error()
     ERR_clear_error()
     let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "no reason given"
     return SealingError(.systemFailure, "OpenSSL failed at \(what): \(reason)")
@@ -34,56 +35,49 @@ package func sha256(_ bytes: [UInt8]) -> [UInt8] {
   return digest
 }
 
-/// The parameters of one call: names, and memory that outlives the call.
+/// The parameters of one call of OpenSSL, with the names and numbers they point to; no secret is copied.
 ///
 /// Built by hand because `OSSL_PARAM_construct_*` keep pointers, which `inout` arguments would not keep alive.
-struct Parameters {
+struct Parameters: ~Copyable {
   private var list: [OSSL_PARAM] = []
+  private var owned: [UnsafeMutableRawPointer] = []
 
-  mutating func bytes(_ name: String, _ memory: UnsafeRawBufferPointer, _ names: inout CStrings) {
+  /// `memory` is the caller's and must outlive the call.
+  mutating func add(_ name: String, bytes memory: UnsafeRawBufferPointer) {
     // A null pointer means "not given" to OpenSSL, so that no bytes need some address.
-    let address = UnsafeMutableRawPointer(mutating: memory.baseAddress) ?? names.somewhere
-    list.append(OSSL_PARAM_construct_octet_string(names.pointer(name), address, memory.count))
+    let address = UnsafeMutableRawPointer(mutating: memory.baseAddress) ?? UnsafeMutableRawPointer(own(UInt64(0)))
+    list.append(OSSL_PARAM_construct_octet_string(own(name), address, memory.count))
   }
 
-  mutating func text(_ name: String, _ value: String, _ names: inout CStrings) {
-    list.append(OSSL_PARAM_construct_utf8_string(names.pointer(name), names.pointer(value), 0))
+  mutating func add(_ name: String, text: String) {
+    list.append(OSSL_PARAM_construct_utf8_string(own(name), own(text), 0))
   }
 
-  mutating func number(_ name: String, _ value: UInt64, _ names: inout CStrings) {
-    list.append(OSSL_PARAM_construct_uint64(names.pointer(name), names.number(value)))
+  mutating func add(_ name: String, number: UInt64) {
+    list.append(OSSL_PARAM_construct_uint64(own(name), own(number)))
   }
 
-  func terminated() -> [OSSL_PARAM] {
-    list + [OSSL_PARAM_construct_end()]
-  }
-}
-
-/// C strings and numbers that stay where they are until the end of the scope; never secret ones.
-struct CStrings: ~Copyable {
-  private var memory: [UnsafeMutableRawPointer] = []
-
-  /// An address that may be read for no bytes.
-  var somewhere: UnsafeMutableRawPointer {
-    mutating get { UnsafeMutableRawPointer(number(0)) }
+  /// The list with its end, for the duration of the call.
+  borrowing func withList<R>(_ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
+    (list + [OSSL_PARAM_construct_end()]).withUnsafeBufferPointer { body($0.baseAddress!) }
   }
 
-  mutating func pointer(_ text: String) -> UnsafeMutablePointer<CChar> {
+  private mutating func own(_ text: String) -> UnsafeMutablePointer<CChar> {
     let bytes = text.utf8CString
     let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-    for (offset, byte) in bytes.enumerated() { copy[offset] = byte }
-    memory.append(UnsafeMutableRawPointer(copy))
+    _ = UnsafeMutableBufferPointer(start: copy, count: bytes.count).initialize(from: bytes)
+    owned.append(UnsafeMutableRawPointer(copy))
     return copy
   }
 
-  mutating func number(_ value: UInt64) -> UnsafeMutablePointer<UInt64> {
+  private mutating func own(_ number: UInt64) -> UnsafeMutablePointer<UInt64> {
     let copy = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
-    copy.pointee = value
-    memory.append(UnsafeMutableRawPointer(copy))
+    copy.initialize(to: number)
+    owned.append(UnsafeMutableRawPointer(copy))
     return copy
   }
 
   deinit {
-    for pointer in memory { pointer.deallocate() }
+    for pointer in owned { pointer.deallocate() }
   }
 }

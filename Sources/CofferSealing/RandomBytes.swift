@@ -30,6 +30,7 @@ package final class RandomBytes {
 
   /// Fills `target`, at most a page less one byte.
   package func draw(into target: UnsafeMutableRawBufferPointer) throws(SealingError) {
+    precondition(target.count < Self.pageSize, "internal error: more random bytes at once than a page holds")
     if page[0] != 1 || next + target.count > Self.pageSize {
       try refill()
     }

@@ -19,14 +19,14 @@ public final class Secret: Sendable {
     byteCount capacity: Int, initializingWith initialize: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) {
     let capacity = max(capacity, 1)
-    storage = SecureHeap.allocate(capacity)
+    storage = SecretMemory.allocate(capacity)
     self.capacity = capacity
     do throws(E) {
       let used = try initialize(UnsafeMutableRawBufferPointer(start: storage, count: capacity))
       precondition(used >= 0 && used <= capacity, "internal error: a secret longer than its memory")
       count = used
     } catch {
-      CRYPTO_secure_clear_free(storage, capacity, nil, 0)
+      SecretMemory.release(storage, capacity)
       throw error
     }
   }
@@ -51,7 +51,7 @@ public final class Secret: Sendable {
   }
 
   deinit {
-    CRYPTO_secure_clear_free(storage, capacity, nil, 0)
+    SecretMemory.release(storage, capacity)
   }
 
   /// The bytes, for the duration of the call.
@@ -97,7 +97,8 @@ extension Secret {
     guard secret.count <= limit else {
       throw SealingError(.fileFailure, "the key is longer than \(limit) bytes: is it the right file?")
     }
-    return secret
+    // Not the memory of `limit` bytes that it was read into.
+    return secret.slice(0..<secret.count)
   }
 
   /// The same from a file.
@@ -108,20 +109,6 @@ extension Secret {
     }
     defer { Glibc.close(descriptor) }
     return try readAll(descriptor: descriptor, limit: limit)
-  }
-}
-
-/// OpenSSL's secure heap, set up once per process before the first secret.
-private enum SecureHeap {
-  /// 1 MiB holds thousands of keys; a smaller RLIMIT_MEMLOCK leaves it unlocked, not unused.
-  private static let isReady: Bool = CRYPTO_secure_malloc_initialized() == 1 || CRYPTO_secure_malloc_init(1 << 20, 32) != 0
-
-  static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-    _ = isReady
-    guard let memory = CRYPTO_secure_zalloc(count, nil, 0) else {
-      preconditionFailure("out of locked memory for keys")
-    }
-    return memory
   }
 }
 

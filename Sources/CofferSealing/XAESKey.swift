@@ -5,38 +5,32 @@ internal import CCofferOpenSSL
 /// Belongs to one thread at a time. Sealing 1 KiB takes about 0.6 µs and allocates nothing.
 /// FORMAT, "XAES" and "Conventions": `XSeal(K, A, P)` is nonce (24), ciphertext (as long as the text), tag (16).
 package final class XAESKey {
+  package static let byteCount = 32
   package static let nonceCount = 24
-  package static let tagCount = 16
+  package static let tagCount = AES256GCM.tagCount
   /// What sealing adds to a text in one blob.
   package static let overhead = nonceCount + tagCount
 
   private let block: OpaquePointer
-  private let sealing: OpaquePointer
-  private let opening: OpaquePointer
+  private let cipher: AES256GCM
   /// K1 (16 bytes), then scratch for the two blocks (32) and the derived key (32).
   private let scratch: Secret
 
   package init(_ key: Secret) throws(SealingError) {
-    precondition(key.count == 32, "internal error: an XAES key has 32 bytes")
-    guard let block = EVP_CIPHER_CTX_new(), let sealing = EVP_CIPHER_CTX_new(), let opening = EVP_CIPHER_CTX_new()
-    else { throw .openSSL("a cipher context") }
+    precondition(key.count == Self.byteCount, "internal error: an XAES key has 32 bytes")
+    cipher = try AES256GCM()
+    guard let block = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
     self.block = block
-    self.sealing = sealing
-    self.opening = opening
     scratch = Secret(byteCount: 80) { $0.count }
     let succeeded = key.withUnsafeBytes { bytes in
-      EVP_EncryptInit_ex2(block, Algorithms.aes256ECB, bytes.bindMemory(to: UInt8.self).baseAddress, nil, nil) == 1
+      EVP_EncryptInit_ex2(block, Algorithms.aes256ECB, bytes.bytePointer, nil, nil) == 1
         && EVP_CIPHER_CTX_set_padding(block, 0) == 1
-        && EVP_EncryptInit_ex2(sealing, Algorithms.aes256GCM, nil, nil, nil) == 1
-        && EVP_DecryptInit_ex2(opening, Algorithms.aes256GCM, nil, nil, nil) == 1
     }
     guard succeeded, deriveK1() else { throw .openSSL("keying AES-256") }
   }
 
   deinit {
     EVP_CIPHER_CTX_free(block)
-    EVP_CIPHER_CTX_free(sealing)
-    EVP_CIPHER_CTX_free(opening)
   }
 
   /// Seals `plaintext` under `nonce` (24 bytes) into `ciphertext` (as long) and `tag` (16 bytes).
@@ -44,55 +38,23 @@ package final class XAESKey {
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawBufferPointer
   ) throws(SealingError) {
-    precondition(
-      nonce.count == Self.nonceCount && tag.count == Self.tagCount && ciphertext.count == plaintext.count,
-      "internal error: seal into buffers of other sizes")
-    let succeeded = withDerivedKey(nonce) { key, shortNonce in
-      var written: Int32 = 0
-      return EVP_EncryptInit_ex2(sealing, nil, key, shortNonce, nil) == 1
-        && (additional.isEmpty
-          || EVP_EncryptUpdate(sealing, nil, &written, additional.bytePointer, Int32(additional.count)) == 1)
-        && (plaintext.isEmpty
-          || EVP_EncryptUpdate(
-            sealing, ciphertext.bytePointer, &written, plaintext.bytePointer, Int32(plaintext.count)) == 1)
-        && EVP_EncryptFinal_ex(sealing, ciphertext.bytePointer ?? tag.bytePointer, &written) == 1
-        && EVP_CIPHER_CTX_ctrl(sealing, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagCount), tag.baseAddress) == 1
-    }
-    guard succeeded else { throw .openSSL("sealing") }
+    let key = try derivedKey(nonce)
+    try cipher.seal(
+      plaintext, authenticating: additional, key: key, nonce: UnsafeRawBufferPointer(rebasing: nonce[12...]),
+      ciphertext: ciphertext, tag: tag)
   }
 
   /// Opens what `seal` made into `plaintext` (as long as the ciphertext).
   ///
-  /// - Throws: `notAuthentic` when the tag does not fit; `plaintext` is wiped then.
+  /// - Throws: `notAuthentic` when the tag does not fit. Whatever is thrown, `plaintext` has been wiped.
   package func open(
     _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, plaintext: UnsafeMutableRawBufferPointer
   ) throws(SealingError) {
-    precondition(
-      nonce.count == Self.nonceCount && tag.count == Self.tagCount && ciphertext.count == plaintext.count,
-      "internal error: open into buffers of other sizes")
-    var isAuthentic = false
-    let succeeded = withDerivedKey(nonce) { key, shortNonce in
-      var written: Int32 = 0
-      guard EVP_DecryptInit_ex2(opening, nil, key, shortNonce, nil) == 1,
-        additional.isEmpty
-          || EVP_DecryptUpdate(opening, nil, &written, additional.bytePointer, Int32(additional.count)) == 1,
-        ciphertext.isEmpty
-          || EVP_DecryptUpdate(
-            opening, plaintext.bytePointer, &written, ciphertext.bytePointer, Int32(ciphertext.count)) == 1,
-        EVP_CIPHER_CTX_ctrl(
-          opening, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagCount), UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
-      else { return false }
-      var last: UInt8 = 0
-      isAuthentic = EVP_DecryptFinal_ex(opening, &last, &written) == 1
-      return true
-    }
-    guard isAuthentic else {
-      if !plaintext.isEmpty { OPENSSL_cleanse(plaintext.baseAddress, plaintext.count) }
-      guard succeeded else { throw .openSSL("opening") }
-      ERR_clear_error()
-      throw SealingError(.notAuthentic, "not authentic")
-    }
+    let key = try derivedKey(nonce)
+    try cipher.open(
+      ciphertext, authenticating: additional, key: key, nonce: UnsafeRawBufferPointer(rebasing: nonce[12...]),
+      tag: tag, plaintext: plaintext)
   }
 
   // MARK: - Derivation (C2SP XAES-256-GCM)
@@ -110,12 +72,13 @@ package final class XAESKey {
     }
   }
 
-  /// The key for one nonce, and the last 12 bytes of that nonce.
+  /// The key for one nonce: two blocks of counter, "X", zero and the nonce's first half, as CMAC would do them.
+  ///
+  /// It stands in scratch memory until the next one is derived.
   @inline(__always)
-  private func withDerivedKey(
-    _ nonce: UnsafeRawBufferPointer, _ body: (UnsafePointer<UInt8>, UnsafePointer<UInt8>) -> Bool
-  ) -> Bool {
-    scratch.withUnsafeMutableBytes { memory in
+  private func derivedKey(_ nonce: UnsafeRawBufferPointer) throws(SealingError) -> UnsafeRawBufferPointer {
+    precondition(nonce.count == Self.nonceCount, "internal error: an XAES nonce has 24 bytes")
+    return try scratch.withUnsafeMutableBytes { memory throws(SealingError) in
       let base = memory.baseAddress!
       let blocks = base + 16
       let derived = base + 48
@@ -134,8 +97,8 @@ package final class XAESKey {
       var written: Int32 = 0
       let output = derived.assumingMemoryBound(to: UInt8.self)
       guard EVP_EncryptUpdate(block, output, &written, blocks.assumingMemoryBound(to: UInt8.self), 32) == 1
-      else { return false }
-      return body(output, (nonce.baseAddress! + 12).assumingMemoryBound(to: UInt8.self))
+      else { throw .openSSL("deriving a key") }
+      return UnsafeRawBufferPointer(start: derived, count: Self.byteCount)
     }
   }
 }

@@ -37,9 +37,16 @@ public struct TextDecoder: Sendable {
   /// UTF-8 that nothing but its own validity speaks for: any fault means that it is something else.
   var isUndecided = false
   private var table: [UInt32] = []
+  private let kernel: UTF16Kernel?
   private var failure: TextCodingError?
 
   public init(_ choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail) {
+    self.init(choice, onError: errorMode, usingKernels: true)
+  }
+
+  /// - Parameter usingKernels: false decodes as on a processor for which there is no kernel.
+  package init(_ choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail, usingKernels: Bool) {
+    kernel = usingKernels ? .shared : nil
     self.choice = choice
     self.errorMode = errorMode
     if case .fixed(let encoding) = choice, let page = CodePage(encoding) {
@@ -104,8 +111,8 @@ extension TextDecoder: ChunkedCoder {
       let part =
         switch encoding {
         case .utf8: UTF8Walk.copy(rest, into: room, refusingNUL: isUndecided)
-        case .utf16LittleEndian: UTF16Walk.littleEndian(rest, into: room)
-        case .utf16BigEndian: UTF16Walk.bigEndian(rest, into: room)
+        case .utf16LittleEndian: UTF16Walk.littleEndian(rest, into: room, with: kernel)
+        case .utf16BigEndian: UTF16Walk.bigEndian(rest, into: room, with: kernel)
         default: CodePageWalk.decode(rest, into: room, table: table)
         }
       walk.consumed += part.consumed

@@ -1,29 +1,42 @@
 /// UTF-16 to UTF-8, four units at a time as the lanes of one UInt64.
 ///
 /// Three classes of four units each have a loop without branches per unit: ASCII; below U+0800; no surrogate among
-/// them. Surrogates, and the ends of the buffers, go one character at a time.
+/// them. Surrogates, and the ends of the buffers, go one character at a time. Where there is a kernel, it takes what it
+/// can first.
 enum UTF16Walk {
   @inline(never)
-  static func littleEndian(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Walk {
-    walk(input, into: output, swapping: false)
+  static func littleEndian(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?
+  ) -> Walk {
+    walk(input, into: output, with: kernel, swapping: false)
   }
 
   @inline(never)
-  static func bigEndian(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Walk {
-    walk(input, into: output, swapping: true)
+  static func bigEndian(
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?
+  ) -> Walk {
+    walk(input, into: output, with: kernel, swapping: true)
   }
 
   @inline(__always)
   private static func walk(
-    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, swapping: Bool
+    _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?,
+    swapping: Bool
   ) -> Walk {
     guard let source = input.baseAddress, let target = output.baseAddress else { return Walk() }
-    let lastWord = input.count - 8
-    let lastBlock = input.count - 32
+    // How far the words go until the kernel is asked again.
+    var limit = kernel == nil ? input.count : 0
     // Four units become 12 bytes at most, and each store may touch 2 bytes more.
     let lastRoom = output.count - 16
     var walk = Walk()
     while true {
+      if let kernel, walk.consumed >= limit {
+        kernel.advance(&walk, source, input.count, target, output.count, swapping: swapping)
+        limit = min(walk.consumed + UTF16Kernel.block, input.count)
+      }
+      let lastWord = limit - 8
+      let lastPair = limit - 16
+      let lastBlock = limit - 32
       while walk.consumed <= lastWord, walk.written <= lastRoom {
         let units = source.units(at: walk.consumed, swapping: swapping)
         if units & UInt64(lanes: 0xFF80) == 0 {
@@ -46,11 +59,19 @@ enum UTF16Walk {
             walk.written &+= 16
           }
         } else if units & UInt64(lanes: 0xF800) == 0 {
-          walk.written &+= putShort(units, at: walk.written, of: target)
+          walk.written = putShort(units, at: walk.written, of: target)
           walk.consumed &+= 8
         } else if !holdsSurrogate(units) {
-          walk.written &+= putAny(units, at: walk.written, of: target)
-          walk.consumed &+= 8
+          // Text of this class holds others in between: it is left only where 8 units in a row need it no more.
+          var some = units
+          repeat {
+            walk.written = putAny(some, at: walk.written, of: target)
+            walk.consumed &+= 8
+            guard walk.consumed <= lastPair, walk.written <= lastRoom else { break }
+            some = source.units(at: walk.consumed, swapping: swapping)
+            let next = source.units(at: walk.consumed &+ 8, swapping: swapping)
+            if (some | next) & UInt64(lanes: 0xF800) == 0 { break }
+          } while !holdsSurrogate(some)
         } else {
           break
         }
@@ -115,31 +136,54 @@ enum UTF16Walk {
   private static func putShort(_ units: UInt64, at start: Int, of target: UnsafeMutableRawPointer) -> Int {
     let two = units &>> 6 & UInt64(lanes: 0x1F) | (units & UInt64(lanes: 0x3F)) &<< 8 | UInt64(lanes: 0x80C0)
     // 1 in each lane that is not ASCII; the sum carries into bit 15 and never out of the lane.
-    let long = (units &+ UInt64(lanes: 0x7F80)) &>> 15 & UInt64(lanes: 1)
-    let mask = long &<< 16 &- long
-    let bytes = units ^ (units ^ two) & mask
-    var offset = start
-    for lane in 0..<4 {
-      let shift = UInt64(truncatingIfNeeded: lane &* 16)
-      target.put(UInt16(truncatingIfNeeded: bytes &>> shift), at: offset)
-      offset &+= 1 &+ Int(truncatingIfNeeded: long &>> shift & 1)
-    }
-    return offset &- start
+    let notASCII = (units &+ UInt64(lanes: 0x7F80)) &>> 15 & UInt64(lanes: 1)
+    let bytes = units ^ (units ^ two) & (notASCII &<< 16 &- notASCII)
+    let ends = Ends(lengths: UInt64(lanes: 1) &+ notASCII, start: start)
+    target.put(UInt16(truncatingIfNeeded: bytes), at: start)
+    target.put(UInt16(truncatingIfNeeded: bytes &>> 16), at: ends.first)
+    target.put(UInt16(truncatingIfNeeded: bytes &>> 32), at: ends.second)
+    target.put(UInt16(truncatingIfNeeded: bytes &>> 48), at: ends.third)
+    return ends.fourth
   }
 
   /// Four units of which none is a surrogate as one to three bytes each.
   @inline(__always)
   private static func putAny(_ units: UInt64, at start: Int, of target: UnsafeMutableRawPointer) -> Int {
-    var offset = start
-    for lane in 0..<4 {
-      let unit = UInt32(truncatingIfNeeded: units &>> UInt64(truncatingIfNeeded: lane &* 16)) & 0xFFFF
-      let three = unit &>> 12 | unit &<< 2 & 0x3F00 | unit &<< 16 & 0x3F_0000 | 0x8080E0
-      let two = unit &>> 6 | unit &<< 8 & 0x3F00 | 0x80C0
-      let short = unit < 0x80 ? unit : two
-      target.put(unit < 0x800 ? short : three, at: offset)
-      offset &+= 1 &+ (unit >= 0x80 ? 1 : 0) &+ (unit >= 0x800 ? 1 : 0)
+    let two = units &>> 6 & UInt64(lanes: 0x1F) | (units & UInt64(lanes: 0x3F)) &<< 8 | UInt64(lanes: 0x80C0)
+    let three = units &>> 12 & UInt64(lanes: 0x0F) | (units & UInt64(lanes: 0xFC0)) &<< 2 | UInt64(lanes: 0x80E0)
+    let last = units & UInt64(lanes: 0x3F) | UInt64(lanes: 0x80)
+    // 1 in each lane that is not ASCII, and in each that is at or above 0x800.
+    let notASCII = (units &>> 7 & UInt64(lanes: 0x1FF) &+ UInt64(lanes: 0x7FFF)) &>> 15 & UInt64(lanes: 1)
+    let long = (units &>> 11 & UInt64(lanes: 0x1F) &+ UInt64(lanes: 0x7FFF)) &>> 15 & UInt64(lanes: 1)
+    let short = units ^ (units ^ two) & (notASCII &<< 16 &- notASCII)
+    let bytes = short ^ (short ^ three) & (long &<< 16 &- long)
+    let ends = Ends(lengths: UInt64(lanes: 1) &+ notASCII &+ long, start: start)
+    target.put(UInt16(truncatingIfNeeded: bytes), at: start)
+    target.put(UInt8(truncatingIfNeeded: last), at: start &+ 2)
+    target.put(UInt16(truncatingIfNeeded: bytes &>> 16), at: ends.first)
+    target.put(UInt8(truncatingIfNeeded: last &>> 16), at: ends.first &+ 2)
+    target.put(UInt16(truncatingIfNeeded: bytes &>> 32), at: ends.second)
+    target.put(UInt8(truncatingIfNeeded: last &>> 32), at: ends.second &+ 2)
+    target.put(UInt16(truncatingIfNeeded: bytes &>> 48), at: ends.third)
+    target.put(UInt8(truncatingIfNeeded: last &>> 48), at: ends.third &+ 2)
+    return ends.fourth
+  }
+
+  /// Where four characters end, from the lanes of their lengths: known at once, not one after the other.
+  private struct Ends {
+    let first: Int
+    let second: Int
+    let third: Int
+    let fourth: Int
+
+    @inline(__always)
+    init(lengths: UInt64, start: Int) {
+      let sums = lengths &* UInt64(lanes: 1)
+      first = start &+ Int(truncatingIfNeeded: sums & 0xFF)
+      second = start &+ Int(truncatingIfNeeded: sums &>> 16 & 0xFF)
+      third = start &+ Int(truncatingIfNeeded: sums &>> 32 & 0xFF)
+      fourth = start &+ Int(truncatingIfNeeded: sums &>> 48)
     }
-    return offset &- start
   }
 
   @inline(__always)

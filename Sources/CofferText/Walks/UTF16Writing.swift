@@ -29,6 +29,18 @@ enum UTF16Writing {
           walk.written &+= 16
           continue
         }
+        let size = UTF8Scalar.lengthInBasicPlane(word)
+        if size > 0 {
+          let lead = UInt32(truncatingIfNeeded: word) & 0xFF
+          let second = UInt32(truncatingIfNeeded: word &>> 8) & 0x3F
+          let third = UInt32(truncatingIfNeeded: word &>> 16) & 0x3F
+          let value =
+            size == 1 ? lead : size == 2 ? (lead & 0x1F) &<< 6 | second : (lead & 0x0F) &<< 12 | second &<< 6 | third
+          target.put(unit(value, swapping: swapping), at: walk.written)
+          walk.consumed &+= size
+          walk.written &+= 2
+          continue
+        }
       }
       switch UTF8Scalar.read(source + walk.consumed, available: input.count &- walk.consumed) {
       case .character(let scalar, let length):

@@ -26,6 +26,18 @@ enum UTF8Scalar {
     }
   }
 
+  /// The length of the character that a word begins with, or 0 for ``read(_:available:)`` to say more: a longer one,
+  /// or none.
+  @inline(__always)
+  static func lengthInBasicPlane(_ word: UInt64) -> Int {
+    if word & 0x80 == 0 { return 1 }
+    // A lead of C0 or C1 would be overlong.
+    if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 { return 2 }
+    // 0000 in these bits would be overlong, 200D a surrogate.
+    let range = word & 0x200F
+    return word & 0xC0C0F0 == 0x8080E0 && range != 0 && range != 0x200D ? 3 : 0
+  }
+
   /// What begins at a byte.
   enum Reading {
     case character(scalar: UInt32, length: Int)

@@ -34,57 +34,65 @@ enum UTF8Walk {
 
   /// How much is valid. Writes nothing.
   @inline(never)
-  static func check(_ source: UnsafeRawPointer, count: Int) -> Walk {
-    check(source, count: count, refusingNUL: false)
+  private static func check(_ source: UnsafeRawPointer, count: Int) -> Walk {
+    check(source, count: count, refusingNUL: false, machine: UTF8Machine.any)
   }
 
   @inline(never)
   private static func checkWithoutNUL(_ source: UnsafeRawPointer, count: Int) -> Walk {
-    check(source, count: count, refusingNUL: true)
+    check(source, count: count, refusingNUL: true, machine: UTF8Machine.withoutNUL)
   }
 
   @inline(__always)
-  private static func check(_ source: UnsafeRawPointer, count: Int, refusingNUL: Bool) -> Walk {
-    var walk = Walk()
-    let lastWord = count &- 8
-    let lastBlock = count &- 32
-    while walk.consumed < count {
-      let position = walk.consumed
-      if position <= lastBlock {
-        let first = source.word(at: position)
-        let second = source.word(at: position &+ 8)
-        let third = source.word(at: position &+ 16)
-        let fourth = source.word(at: position &+ 24)
-        var bad = first | second | third | fourth
-        if refusingNUL {
-          // Exact for words of ASCII: a byte less one has its top bit set only where it, or one below it, was 0.
-          bad |= (first &- ones) | (second &- ones) | (third &- ones) | (fourth &- ones)
+  private static func check(
+    _ source: UnsafeRawPointer, count: Int, refusingNUL: Bool, machine: UTF8Machine
+  ) -> Walk {
+    var position = 0
+    var state = UTF8Machine.start
+    machine.transitions.withUnsafeBufferPointer { transitions in
+      let lastWord = count &- 8
+      let lastBlock = count &- 32
+      while position <= lastWord {
+        if UTF8Machine.isStart(state) {
+          while position <= lastBlock {
+            let first = source.word(at: position)
+            let second = source.word(at: position &+ 8)
+            let third = source.word(at: position &+ 16)
+            let fourth = source.word(at: position &+ 24)
+            var bad = first | second | third | fourth
+            if refusingNUL {
+              // Exact for words of ASCII: a byte less one has its top bit set only where it, or one below it, was 0.
+              bad |= (first &- ones) | (second &- ones) | (third &- ones) | (fourth &- ones)
+            }
+            guard bad & tops == 0 else { break }
+            position &+= 32
+          }
+          guard position <= lastWord else { return }
         }
-        if bad & tops == 0 {
-          walk.consumed &+= 32
-          continue
-        }
-      }
-      if position <= lastWord {
         let word = source.word(at: position)
-        if word & tops == 0, !refusingNUL || (word &- ones) & tops == 0 {
-          walk.consumed &+= 8
-          continue
+        var next = state
+        for byte in 0..<8 {
+          let index = Int(truncatingIfNeeded: word &>> UInt64(truncatingIfNeeded: byte &* 8) & 0xFF)
+          next = transitions[index] &>> next
         }
-        // Four characters of two bytes, none of them overlong.
-        if word & UInt64(lanes: 0xC0E0) == UInt64(lanes: 0x80C0),
-          (word & UInt64(lanes: 0x1E) &+ UInt64(lanes: 0x7E)) & UInt64(lanes: 0x80) == UInt64(lanes: 0x80)
-        {
-          walk.consumed &+= 8
-          continue
-        }
-        // A character of three bytes, neither overlong nor a surrogate, and another one after it.
-        if isThreeBytes(word) {
-          walk.consumed &+= isThreeBytes(word &>> 24) ? 6 : 3
-          continue
-        }
+        guard !UTF8Machine.isRefused(next) else { return }
+        state = next
+        position &+= 8
       }
-      switch UTF8Scalar.read(source + position, available: count &- position) {
+    }
+    // What is left, or where it went wrong, is looked at one character at a time, from the last beginning of one.
+    if !UTF8Machine.isStart(state) {
+      repeat { position &-= 1 } while source.load(fromByteOffset: position, as: UInt8.self) & 0xC0 == 0x80
+    }
+    return checkSlowly(source, from: position, count: count, refusingNUL: refusingNUL)
+  }
+
+  private static func checkSlowly(
+    _ source: UnsafeRawPointer, from position: Int, count: Int, refusingNUL: Bool
+  ) -> Walk {
+    var walk = Walk(consumed: position)
+    while walk.consumed < count {
+      switch UTF8Scalar.read(source + walk.consumed, available: count &- walk.consumed) {
       case .character(let scalar, let length):
         if refusingNUL, scalar == 0 {
           walk.stop = .fault(.nul, length: 1)
@@ -100,13 +108,6 @@ enum UTF8Walk {
       }
     }
     return walk
-  }
-
-  @inline(__always)
-  private static func isThreeBytes(_ word: UInt64) -> Bool {
-    // 0000 there would be overlong, 200D a surrogate.
-    let range = word & 0x200F
-    return word & 0xC0C0F0 == 0x8080E0 && range != 0 && range != 0x200D
   }
 
   private static var tops: UInt64 { 0x8080_8080_8080_8080 }

@@ -1,0 +1,136 @@
+internal import CofferSealing
+internal import CofferSQLite
+public import FoundationEssentials
+internal import Synchronization
+
+/// An encrypted document store in one SQLite file.
+///
+/// Every text is sealed with XAES-256-GCM before SQLite sees it, and bound to its place. Used from any number of
+/// threads; one writes at a time, others read. Nothing is kept open between transactions but the file itself.
+///
+/// ```swift
+/// let store = try DocumentStore.open(at: url, key: .keyFile(keyURL), creatingIfMissing: true)
+/// let notes = store.collection("notes")
+/// try store.write { tx in
+///   try tx.insert(Document(title: "Plans", text: "Sail at dawn."), into: notes, at: .top)
+/// }
+/// let titles = try store.read { try $0.headers(in: notes).map(\.title) }
+/// ```
+public final class DocumentStore: Sendable {
+  /// How the store came to be open.
+  public enum Opening: Sendable, Hashable {
+    case created, opened, reset
+  }
+
+  public let opening: Opening
+  public let isReadOnly: Bool
+  let path: String
+  let options: OpenOptions
+  /// The way to ask for the key again, where a rekey needs it; no secret.
+  let key: StoreKey
+  /// The slot that opened.
+  let openedSlot: Mutex<UInt32>
+  let session: Session
+  let connections: ConnectionPool
+  let log: StoreLog
+
+  init(
+    _ file: StoreFile, unlocked: Unlocking.Unlocked, keys: SessionKeys, key: StoreKey, options: OpenOptions,
+    opening: Opening
+  ) throws(StoreError) {
+    self.opening = opening
+    self.options = options
+    self.key = key
+    path = file.path
+    openedSlot = Mutex(unlocked.slot)
+    // Features that only readers may ignore, and a file that can't be written, leave reading.
+    isReadOnly = options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.isReadOnly
+    session = Session(keys: keys, generation: 0)
+    log = StoreLog(logger: options.logger)
+    connections = try ConnectionPool(file, session: session, options: options)
+    // The state proves header and generation before anything else is believed.
+    try reading { _ throws(StoreError) in }
+  }
+
+  /// 32 hex digits, the same for the store's whole life and in every copy of it.
+  public var storeID: String { hex(session.keys.storeID) }
+
+  /// What a recipient compares before believing a store: changes with every rekey.
+  public var pin: String { session.keys.header.pin }
+
+  public var titles: TitleMode { session.keys.titles }
+
+  /// Whether its keys are published ones.
+  public var isTest: Bool { session.keys.header.isTest }
+
+  /// A handle to a collection by name; nothing is read or made.
+  public func collection(_ name: String) -> DocumentCollection {
+    DocumentCollection(name)
+  }
+
+  /// Closes the file once running transactions have ended. Later calls throw `misuse`.
+  ///
+  /// A store that is no longer referenced closes by itself.
+  public func close() throws(StoreError) {
+    try connections.close()
+  }
+}
+
+// MARK: - Opening
+
+extension DocumentStore {
+  /// Opens the store at `url`.
+  ///
+  /// Checks come in the order of FORMAT, "open": nothing in the file is believed before the key has proved it, and no
+  /// key is derived before the bounds of every slot are checked. With a key file no scrypt runs.
+  ///
+  /// - Parameter creatingIfMissing: makes a store with one slot for each way of `key`.
+  /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`, `damaged`,
+  ///   `rolledBack`, `parametersRefused`, `keyFileInvalid`, `locked`.
+  public static func open(
+    at url: URL, key: StoreKey, creatingIfMissing: Bool = false, options: OpenOptions = OpenOptions()
+  ) throws(StoreError) -> DocumentStore {
+    try requireSoundCipher()
+    do throws(StoreError) {
+      return try open(at: url.path, key: key, options: options, opening: .opened)
+    } catch {
+      guard error.code == .noSuchFile, creatingIfMissing, !options.isReadOnly else { throw error }
+    }
+    return try create(at: url, keys: key.newKeys(), creation: options.creation, options: options, openedWith: key)
+  }
+
+  static func open(at path: String, key: StoreKey, options: OpenOptions, opening: Opening) throws(StoreError)
+    -> DocumentStore
+  {
+    let file = try StoreFile(at: path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
+    let (header, slots) = try file.readConsistently()
+    if let pin = options.expectedPin, pin != header.pin {
+      throw StoreError(
+        .pinMismatch, "this is not the store that was expected: its pin is another",
+        hint: "info shows its pin; a rekey changes it")
+    }
+    let unlocking = Unlocking(
+      header: header, slots: slots, named: options.slot.map { UInt32(clamping: $0) },
+      allowsTestKeys: options.allowsTestKeys)
+    try unlocking.checkBounds()
+    let unlocked = try unlocking.unlock(with: key)
+    let keys = try SessionKeys(root: unlocked.root, header: header, slots: slots)
+    return try DocumentStore(file, unlocked: unlocked, keys: keys, key: key, options: options, opening: opening)
+  }
+
+  /// A cipher that does not give the published values must seal nothing.
+  static func requireSoundCipher() throws(StoreError) {
+    guard XAESKey.selfTestPassed else {
+      throw StoreError(.systemFailure, "the self-test of XAES-256-GCM failed: this OpenSSL can't be trusted")
+    }
+  }
+}
+
+extension StoreFile {
+  /// Header, slots and state of one moment, copied in one short transaction.
+  func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
+    try storing { () throws(SQLiteError) in try database.begin(.deferred) }
+    defer { try? database.rollback() }
+    return try readHeader()
+  }
+}

@@ -1,0 +1,112 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// Opens rows: the head, which proves the whole row, and the body, which proves the text. The mirror of RecordSealer.
+///
+/// Belongs to one thread at a time. What it returns points into its memory until it opens the next.
+final class RecordOpener {
+  let keys: RowKeys
+  private let headMemory = ScratchMemory()
+  private let bodyMemory = ScratchMemory()
+
+  init(_ keys: RowKeys) {
+    self.keys = keys
+  }
+
+  /// - Throws: `damaged`: the row is not the one that was written there.
+  func openHead(_ row: RecordRow, state: StoreState) throws(StoreError) -> HeadData {
+    let id = row.fields.id
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(id, "its epoch has no key")
+    }
+    let mode = keys.session.titles
+    let additional = keys.binding.head(row.fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title)
+    let frame = headMemory.room(row.head.count - XAESKey.overhead)
+    let head: HeadData?
+    do throws(SealingError) {
+      try context.head.open(row.head, authenticating: additional, plaintext: frame)
+      let bytes = UnsafeRawBufferPointer(frame)
+      let range = try Frame.dataRange(
+        of: bytes, minimum: Frame.sealedTitleMinimum, orMinimum: Frame.standardMinimum,
+        isPadded: keys.session.isPadded)
+      head = HeadData(UnsafeRawBufferPointer(rebasing: bytes[range]))
+    } catch {
+      throw .damagedDocument(id, "its head is not the one of this row")
+    }
+    guard var head, (head.key == nil) == (row.lookup == nil) else {
+      throw .damagedDocument(id, "its head is not one that a writer makes")
+    }
+    if let title = row.title {
+      guard head.title == nil, TextValidity.isUTF8(title) else {
+        throw .damagedDocument(id, "its title stands in the wrong place or is no text")
+      }
+    }
+    // A rekey that changes the title mode leaves rows below its target as they were.
+    let mayBeOfAnyMode = state.target > 0 && row.fields.epoch < state.target
+    let isInPlace = (row.title == nil || mode == .clear) && (head.title == nil || mode == .sealed)
+    guard isInPlace || mayBeOfAnyMode else {
+      throw .damagedDocument(id, "its title stands where this store keeps none")
+    }
+    head.title = head.title ?? row.title
+    return head
+  }
+
+  /// - Throws: `damaged`: the body is not this document's text.
+  func openBody(_ row: RecordRow, ciphertext: UnsafeRawBufferPointer, head: HeadData) throws(StoreError)
+    -> UnsafeRawBufferPointer
+  {
+    let id = row.fields.id
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(id, "its epoch has no key")
+    }
+    let expected = Frame.byteCount(
+      around: head.textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+    guard ciphertext.count == expected else { throw .damagedDocument(id, "its text has another length") }
+    let additional = keys.binding.body(id: id, collection: row.fields.collection, epoch: row.fields.epoch)
+    bodyMemory.shrink(above: max(8 << 20, expected))
+    let frame = bodyMemory.room(ciphertext.count)
+    do throws(SealingError) {
+      try context.body.open(
+        ciphertext, authenticating: additional,
+        nonce: UnsafeRawBufferPointer(rebasing: row.bodyTag[..<XAESKey.nonceCount]),
+        tag: UnsafeRawBufferPointer(rebasing: row.bodyTag[XAESKey.nonceCount...]), plaintext: frame)
+      let bytes = UnsafeRawBufferPointer(frame)
+      let range = try Frame.dataRange(
+        of: bytes, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+      let text = UnsafeRawBufferPointer(rebasing: bytes[range])
+      guard text.count == head.textCount, TextValidity.isUTF8(text) else {
+        throw SealingError(.malformed, "another length")
+      }
+      return text
+    } catch {
+      throw .damagedDocument(id, "its text is not the one that was written")
+    }
+  }
+
+  /// What the row is in the set hash; needs no opening.
+  func element(of row: RecordRow) throws(StoreError) -> SetHash {
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(row.fields.id, "its epoch has no key")
+    }
+    let element = keys.binding.element(
+      row.fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title, head: row.head)
+    do throws(SealingError) {
+      return try SetHash(of: element, under: context.set)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}
+
+extension DocumentHeader {
+  init(_ row: RecordRow, _ head: HeadData) {
+    self.init(
+      id: DocumentID(row.fields.id), collection: CollectionID(row.fields.collection), position: row.fields.position,
+      parent: row.fields.parent.map { DocumentID($0) },
+      title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { ExternalKey(bytes: $0) },
+      attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
+      created: Timestamp(millisecondsSince1970: head.created),
+      modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount,
+      isJSON: StoreFormat.RowFlags(rawValue: row.fields.flags).contains(.json))
+  }
+}

@@ -1,0 +1,108 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+extension StoreHeader {
+  /// Reads the one header row.
+  ///
+  /// - Throws: `newerFormat` for features this version doesn't know, `damaged` for anything no writer makes.
+  init(_ database: Database) throws(StoreError) {
+    let counts = try database.stored { database throws(SQLiteError) in
+      try database.query(SQL.rowCounts).rows[0]
+    }
+    guard counts[0] == .integer(1), counts[1] == .integer(1) else {
+      throw .damagedStore("it has no header or state, or more than one")
+    }
+    guard case .integer(let slots) = counts[2], (1...Int64(KeySlotRecord.maximumSlots)).contains(slots) else {
+      throw StoreError(.parametersRefused, "the number of slots is not in 1…\(KeySlotRecord.maximumSlots)")
+    }
+    let row = try database.stored { database throws(SQLiteError) in try database.query(SQL.header).rows[0] }
+    func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
+      guard case .integer(let value) = row[column], value >= 0, value <= limit else {
+        throw .damagedStore("header \(name) is out of its bounds")
+      }
+      return UInt64(value)
+    }
+    func blob(_ column: Int, _ counts: ClosedRange<Int>, _ name: String) throws(StoreError) -> [UInt8] {
+      guard case .blob(let bytes) = row[column], counts.contains(bytes.count) else {
+        throw .damagedStore("header \(name) has another length")
+      }
+      return bytes
+    }
+    format = UInt32(try integer(0, StoreFormat.maximumNumber, "format"))
+    incompatible = try integer(2, .max, "incompat")
+    let unknown = incompatible & ~StoreFormat.Incompatible.known.rawValue
+    guard format <= StoreFormat.version, unknown == 0 else {
+      throw StoreError(
+        .newerFormat, "made by a later version of this program (format \(format), features \(unknown))",
+        hint: "update this program")
+    }
+    guard format == StoreFormat.version else { throw .damagedStore("header format is out of its bounds") }
+    storeID = try blob(1, StoreFormat.storeIDCount...StoreFormat.storeIDCount, "store_id")
+    readOnlyCompatible = try integer(3, .max, "ro_compat")
+    compatible = try integer(4, .max, "compat")
+    titles = UInt32(try integer(5, StoreFormat.maximumNumber, "titles"))
+    rootGeneration = try integer(6, .max, "rk_generation")
+    commitment = try blob(7, StoreFormat.commitmentCount...StoreFormat.commitmentCount, "rk_commit")
+    let keyringOverhead = XAESKey.overhead + 4
+    keyring = try blob(8, keyringOverhead...keyringOverhead + 36 * Keyring.maximumEpochs, "keyring")
+    mac = try blob(9, StoreFormat.macCount...StoreFormat.macCount, "mac")
+  }
+
+  /// Writes what a key change changes.
+  func update(_ database: Database) throws(StoreError) {
+    try database.stored { database throws(SQLiteError) in
+      _ = try database.execute(
+        SQL.updateHeader, Int64(titles), Int64(rootGeneration), commitment, keyring, mac)
+    }
+  }
+
+  func insert(_ database: Database) throws(StoreError) {
+    try database.stored { database throws(SQLiteError) in
+      _ = try database.execute(
+        SQL.insertHeader, Int64(format), storeID, Int64(incompatible), Int64(readOnlyCompatible), Int64(compatible),
+        Int64(titles), Int64(rootGeneration), commitment, keyring, mac)
+    }
+  }
+}
+
+extension KeySlotRecord {
+  /// Every slot by rising number, its columns checked.
+  static func readAll(_ database: Database) throws(StoreError) -> [KeySlotRecord] {
+    let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.slots).rows }
+    guard (1...maximumSlots).contains(rows.count) else {
+      throw StoreError(.parametersRefused, "the number of slots is not in 1…\(maximumSlots)")
+    }
+    var slots: [KeySlotRecord] = []
+    for row in rows {
+      let limit = 0...StoreFormat.maximumNumber
+      guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
+        case .integer(let kind) = row[1], limit.contains(kind)
+      else { throw .damagedStore("slot or kind of a slot is out of its bounds") }
+      guard case .text(let label) = row[2], label.utf8.count <= maximumLabel else {
+        throw .damagedStore("label of slot \(slot) is no text of at most \(maximumLabel) bytes")
+      }
+      guard case .blob(let parameters) = row[3], parameters.count <= maximumParameters,
+        case .blob(let wrapped) = row[4], wrapped.count == wrappedCount
+      else { throw .damagedStore("params or wrapped of slot \(slot) has another length") }
+      slots.append(
+        KeySlotRecord(
+          slot: UInt32(slot), kind: UInt32(kind), label: label, parameters: parameters, wrapped: wrapped))
+    }
+    return slots
+  }
+
+  func insert(_ database: Database) throws(StoreError) {
+    try database.stored { database throws(SQLiteError) in
+      _ = try database.execute(SQL.insertSlot, Int64(slot), Int64(kind), label, parameters, wrapped)
+    }
+  }
+
+  /// What the parameters say, within the bounds that hold whatever the secret is.
+  func checkedParameters(isTest: Bool, isRaised: Bool = false) throws(StoreError) -> SlotParameters? {
+    do throws(SealingError) {
+      return try SlotParameters(kind: kind, bytes: parameters, isTest: isTest, isRaised: isRaised)
+    } catch {
+      throw StoreError(SealingError(error.code, "slot \(slot): \(error.message)"))
+    }
+  }
+}

@@ -1,0 +1,48 @@
+internal import CofferSealing
+
+/// One of the keys a store opens with, as the file shows it to anyone.
+public struct KeySlot: Sendable, Hashable, Identifiable {
+  public enum Kind: Sendable, Hashable {
+    case passphrase
+    case keyFile
+    case recipient
+    case external(provider: String)
+    /// Made by a later version: unusable here, kept as it is.
+    case unknown(UInt32)
+  }
+
+  public let slot: Int
+  public let kind: Kind
+  public let label: String
+  /// What else may be shown: the cost of a passphrase, the line of a recipient.
+  public let detail: String
+  /// Whether this session was opened with it.
+  public let opened: Bool
+
+  public var id: Int { slot }
+}
+
+extension KeySlot {
+  init(_ record: KeySlotRecord, isTest: Bool, opened: Bool) {
+    slot = Int(record.slot)
+    label = record.label
+    self.opened = opened
+    switch try? record.checkedParameters(isTest: isTest, isRaised: true) {
+    case .passphrase(let cost, _):
+      kind = .passphrase
+      detail = "scrypt 2^\(cost.logN), r \(cost.r), p \(cost.p)"
+    case .keyFile:
+      kind = .keyFile
+      detail = ""
+    case .recipient(_, let recipient):
+      kind = .recipient
+      detail = KeyLine.recipientLine(recipient, isTest: isTest)
+    case .external(_, let provider, _):
+      kind = .external(provider: provider)
+      detail = provider
+    case nil:
+      kind = .unknown(record.kind)
+      detail = "unknown kind or parameters out of bounds"
+    }
+  }
+}

@@ -1,0 +1,129 @@
+internal import CofferSealing
+
+/// The search for a slot that opens (FORMAT, "open" and "Slots").
+struct Unlocking {
+  let header: StoreHeader
+  let slots: [KeySlotRecord]
+  /// Try this slot only.
+  var named: UInt32?
+  /// Whether a test key or TEST store may be opened at all.
+  var allowsTestKeys: Bool
+
+  struct Unlocked {
+    let root: RootKey
+    let slot: UInt32
+  }
+
+  /// Refuses, before any secret is asked for, what could cost more than it may.
+  func checkBounds() throws(StoreError) {
+    if header.isTest && !allowsTestKeys {
+      throw StoreError(
+        .testKeyRefused, "this is a TEST store: its keys are published, so anyone can read it",
+        hint: "allow it only in tests (--allow-test-keys)")
+    }
+    var work: UInt64 = 0
+    for slot in slots {
+      let parameters = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot)
+      if case .passphrase(let cost, _) = parameters, named == nil || named == slot.slot { work += cost.work }
+    }
+    guard named != nil || work <= ScryptCost.maximumTotalWork else {
+      throw StoreError(
+        .parametersRefused, "scrypt logN and p of all slots together ask for more work than allowed",
+        hint: "name the slot to open")
+    }
+    if let named, !slots.contains(where: { $0.slot == named }) {
+      throw StoreError(.invalidArgument, "there is no slot \(named)")
+    }
+  }
+
+  /// Tries the ways in turn, each on every slot of its kind.
+  ///
+  /// - Throws: `cannotUnlock` when none opens; `testKeyRefused` for a test key without the TEST bit.
+  func unlock(with key: StoreKey) throws(StoreError) -> Unlocked {
+    for way in key.ways {
+      if let found = try unlock(way) { return found }
+    }
+    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "key list shows the slots there are")
+  }
+
+  private func unlock(_ way: StoreKey.Way) throws(StoreError) -> Unlocked? {
+    switch way {
+    case .keyFile(let path), .identity(let path):
+      return try unlock(secret: .line(try KeyLine.loading(path)))
+    case .passphrase(let ask):
+      return try unlock(passphrase: try asking(ask))
+    case .material(let read):
+      let secret = try asking(read)
+      guard secret.looksLikeKeyFile else { return try unlock(passphrase: Passphrase.droppingLineEnd(secret)) }
+      return try unlock(secret: .line(try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }))
+    case .provider(let name, let answer):
+      return try unlock(provider: name, answer)
+    case .anyOf:
+      return nil
+    }
+  }
+
+  private func unlock(passphrase typed: Secret) throws(StoreError) -> Unlocked? {
+    let passphrase: Secret
+    do throws(SealingError) {
+      passphrase = try Passphrase.normalized(typed)
+    } catch {
+      // A passphrase that no slot could have been made with opens none.
+      return nil
+    }
+    return try unlock(secret: .passphrase(passphrase))
+  }
+
+  private func unlock(secret: SlotSecret) throws(StoreError) -> Unlocked? {
+    if case .line(let line) = secret {
+      guard line.kind != .recipient else {
+        throw StoreError(.keyFileInvalid, "a recipient can't open a store: its identity can")
+      }
+      if line.isTest && !(header.isTest && allowsTestKeys) {
+        throw StoreError(
+          .testKeyRefused, "this is a published test key: it opens TEST stores only, and only where that is allowed",
+          hint: "use a key of your own")
+      }
+      if line.isTest != header.isTest { return nil }
+    }
+    for slot in candidates {
+      guard let parameters = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot) else {
+        continue
+      }
+      let root: RootKey?
+      do throws(SealingError) {
+        guard
+          let key = try slot.derivedKey(with: secret, parameters: parameters, storeID: header.storeID)
+        else { continue }
+        root = try slot.unwrap(with: key, storeID: header.storeID)
+      } catch {
+        // A foreign public key of small order opens nothing.
+        guard error.code == .notAuthentic else { throw StoreError(error) }
+        continue
+      }
+      if let root, try isCommitted(root) { return Unlocked(root: root, slot: slot.slot) }
+    }
+    return nil
+  }
+
+  private func unlock(provider name: String, _ answer: @Sendable ([UInt8]) throws -> Secret) throws(StoreError)
+    -> Unlocked?
+  {
+    for slot in candidates {
+      guard case .external(_, name, let blob)? = try slot.checkedParameters(isTest: header.isTest) else { continue }
+      let secret = try asking { try answer(blob) }
+      let alone = Unlocking(header: header, slots: [slot], named: slot.slot, allowsTestKeys: allowsTestKeys)
+      if let found = try alone.unlock(secret: .answer(secret, provider: name)) { return found }
+    }
+    return nil
+  }
+
+  private var candidates: [KeySlotRecord] {
+    named.map { named in slots.filter { $0.slot == named } } ?? slots
+  }
+
+  private func isCommitted(_ root: RootKey) throws(StoreError) -> Bool {
+    let commitment = try sealing { () throws(SealingError) in try root.commitment() }
+    return ConstantTime.equal(commitment, header.commitment)
+  }
+}

@@ -1,0 +1,93 @@
+internal import CofferSQLite
+
+/// How a store compares with an anchor that was kept outside.
+public enum AnchorCheck: Sendable, Hashable {
+  /// Exactly the state that the anchor names.
+  case same
+  /// The anchor's state, and so many write transactions since.
+  case newer(by: UInt64)
+  /// From before a rekey, and not of a later generation than the store's: nothing else can be compared.
+  case incomparable
+}
+
+extension DocumentStore {
+  /// The line to keep outside: against it, a whole older file put in this one's place is seen.
+  ///
+  /// Keep the latest, at each close. FORMAT, "Anchor".
+  public func anchor() throws(StoreError) -> String {
+    try reading { transaction throws(StoreError) in
+      try transaction.keys.session.anchor(of: transaction.state)
+    }
+  }
+
+  /// Compares the store with an anchor line.
+  ///
+  /// - Parameter exact: a newer store is refused too.
+  /// - Throws: `anchorMismatch` for another store, or another history of the same generation; `rolledBack` for an older
+  ///   store; `invalidArgument` for a line that is no anchor.
+  public func checkAnchor(_ line: String, exact: Bool = false) throws(StoreError) -> AnchorCheck {
+    let anchor = try Anchor(line)
+    return try reading { transaction throws(StoreError) in
+      try anchor.compare(with: transaction.state, of: transaction.keys.session, exact: exact)
+    }
+  }
+
+  /// One read transaction of the store's own.
+  func reading<R>(_ body: (StoreTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
+    try connections.withReader { connection throws(StoreError) in
+      let transaction = try StoreTransaction(connection, .deferred, logger: log)
+      defer { transaction.rollback() }
+      return try body(transaction)
+    }
+  }
+}
+
+/// An anchor line, taken apart: `coffer1:<32 hex>:<decimal>:<32 hex>`.
+struct Anchor {
+  let line: String
+  let storeID: String
+  let generation: UInt64
+
+  init(_ line: String) throws(StoreError) {
+    let line = line.last?.isNewline == true ? String(line.dropLast()) : line
+    let parts = line.split(separator: ":", omittingEmptySubsequences: false)
+    func isHex(_ part: Substring) -> Bool {
+      part.utf8.count == 32 && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+    guard parts.count == 4, parts[0] == "coffer1", isHex(parts[1]), isHex(parts[3]),
+      parts[2].utf8.allSatisfy({ (0x30...0x39).contains($0) }), parts[2].first != "0",
+      let generation = UInt64(parts[2])
+    else {
+      throw StoreError(
+        .invalidArgument, "this is no anchor line", hint: "it reads coffer1:<store id>:<generation>:<hash>")
+    }
+    self.line = line
+    storeID = String(parts[1])
+    self.generation = generation
+  }
+
+  func compare(with state: StoreState, of keys: SessionKeys, exact: Bool) throws(StoreError) -> AnchorCheck {
+    guard storeID == hex(keys.storeID) else {
+      throw StoreError(.anchorMismatch, "the anchor is of another store")
+    }
+    guard state.generation >= generation else {
+      throw StoreError(
+        .rolledBack,
+        "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
+        hint: "an older file was put in its place")
+    }
+    if state.generation > generation {
+      guard !exact else {
+        throw StoreError(
+          .anchorMismatch, "the store was written to since: generation \(state.generation), the anchor has \(generation)")
+      }
+      return .newer(by: state.generation - generation)
+    }
+    guard try keys.anchor(of: state) == line else {
+      throw StoreError(
+        .anchorMismatch, "the store is of the anchor's generation, but not in its state",
+        hint: "it took other writes, or its key was changed in another copy")
+    }
+    return .same
+  }
+}

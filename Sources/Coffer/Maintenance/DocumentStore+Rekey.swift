@@ -1,0 +1,96 @@
+internal import CofferSQLite
+
+extension DocumentStore {
+  /// Gives the store a new root key at once, then seals every document under a new epoch in batches.
+  ///
+  /// Others read and write meanwhile; what they write is under the new keys already. A kill at any point loses at most
+  /// one batch of work: the store opens with the new key from the first commit on, and `isResuming` goes on.
+  /// FORMAT, "rekey".
+  ///
+  /// - Parameters:
+  ///   - replacements: new keys in the place of the slot that opened; none keeps the same secrets, which are asked for
+  ///     again.
+  ///   - progress: called before the first and after every commit; throwing from it stops between batches, and the
+  ///     store stays consistent.
+  /// - Throws: `keyNeeded` before the first write, listing the slots whose secret is missing; `readOnly`; `cancelled`.
+  @discardableResult
+  public func rekey(
+    to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(),
+    progress: (RekeyProgress) throws -> Void
+  ) throws(StoreError) -> RekeyReport {
+    guard !isReadOnly else { throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed") }
+    var report = RekeyReport()
+    let total = try rekeyStatus().total
+    func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {
+      do {
+        try progress(RekeyProgress(phase: phase, done: report.documents, total: total))
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        throw StoreError(
+          .cancelled, "the rekey was stopped; the store is consistent", hint: "go on with rekey --resume")
+      }
+    }
+    if !options.isResuming {
+      try tell(.keys)
+      try KeyChange(store: self, options: options, replacements: replacements).run()
+      log.info("changed the root key")
+    }
+    report.pin = pin
+    if options.isKeysOnly { return report }
+    try tell(.documents)
+    var mayRestart = true
+    var isOver = false
+    while !isOver {
+      while try reencryptBatch(options.batchSize, &report) { try tell(.documents) }
+      try tell(.finishing)
+      isOver = try finishRekey(&report, mayRestart: mayRestart)
+      mayRestart = false
+    }
+    try connections.truncateLog()
+    report.pin = pin
+    log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
+    return report
+  }
+
+  /// ``rekey(to:options:progress:)`` as a sequence of its progress; ends when the rekey has.
+  ///
+  /// Ending the iteration early stops the rekey between batches.
+  public func rekey(to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions())
+    -> AsyncThrowingStream<RekeyProgress, any Error>
+  {
+    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
+      let task = Task.detached {
+        do {
+          try await self.offCooperativePool {
+            _ = try self.rekey(to: replacements, options: options) { step in
+              if case .terminated = continuation.yield(step) { throw CancellationError() }
+            }
+          }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: error)
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// Whether documents remain under old keys. Counts by a scan of the table.
+  public func rekeyStatus() throws(StoreError) -> RekeyStatus {
+    try reading { transaction throws(StoreError) in
+      let state = transaction.state
+      let remaining =
+        state.target == 0
+        ? nil
+        : try transaction.database.stored { database throws(SQLiteError) in
+          try database.firstValue(SQL.countBelowEpoch, Int64(state.target))
+        }
+      var count = 0
+      if case .integer(let number)? = remaining { count = Int(number) }
+      return RekeyStatus(
+        isUnfinished: state.target != 0, remaining: count, total: Int(state.count),
+        epochs: transaction.keys.epochs.map(\.epoch))
+    }
+  }
+}

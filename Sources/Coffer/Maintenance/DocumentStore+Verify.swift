@@ -1,0 +1,179 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+extension DocumentStore {
+  /// Looks at everything: whether the rows are the set that was written, and whether each document opens.
+  ///
+  /// The quick part is one read transaction; documents are then opened in short ones, so that writers go on. Damage is
+  /// in the verdict, not thrown.
+  ///
+  /// - Parameter progress: called after each batch; throwing from it ends the work.
+  /// - Throws: `keyChanged`, `locked`, `cancelled` and what `progress` throws as `cancelled`.
+  public func verify(
+    _ depth: VerifyDepth = .full, anchor line: String? = nil, progress: ((VerifyProgress) throws -> Void)? = nil
+  ) throws(StoreError) -> Verdict {
+    let anchor: Anchor? = if let line { try Anchor(line) } else { nil }
+    var verdict = Verdict()
+    try reading { transaction throws(StoreError) in
+      try verifySet(transaction, &verdict)
+      try verifyStructure(transaction, &verdict)
+      guard let anchor else { return }
+      do throws(StoreError) {
+        verdict.anchor = try anchor.compare(with: transaction.state, of: transaction.keys.session, exact: false)
+      } catch {
+        verdict.anchorError = error
+      }
+    }
+    if depth == .full { try verifyDocuments(&verdict, progress) }
+    verdict.damaged.sort { $0.id < $1.id }
+    log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
+    return verdict
+  }
+
+  /// Sums every row and collection anew.
+  private func verifySet(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    let sum = transaction.sumOfRows()
+    verdict.documents = sum.count
+    verdict.damaged = sum.damaged
+    verdict.problems += sum.problems
+    verdict.setMatches = sum.isComplete && sum.set == transaction.state.set
+    verdict.countMatches = UInt64(sum.count) == transaction.state.count
+  }
+
+  private func verifyStructure(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    let database = transaction.database
+    func ids(_ sql: String) -> [Int64] {
+      let rows = (try? database.query(sql).rows) ?? []
+      return rows.compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+    }
+    for id in ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
+    for id in ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
+    for coll in ids(SQL.recordsWithoutCollection) {
+      verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
+    }
+    do throws(StoreError) {
+      _ = try transaction.collections()
+    } catch {
+      verdict.problems.append(error.message)
+    }
+    verdict.problems += integrityProblems(database)
+  }
+
+  /// Opens each head and text; a rekey or a write meanwhile is no damage.
+  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ((VerifyProgress) throws -> Void)?)
+    throws(StoreError)
+  {
+    let batch = 512
+    var last: Int64 = 0
+    var done = 0
+    var known = Set(verdict.damaged.map(\.id))
+    while true {
+      var seen = 0
+      try reading { transaction throws(StoreError) in
+        let statement = try storing { () throws(SQLiteError) in
+          let statement = try transaction.database.statement(SQL.batchAfter)
+          try statement.bind(last, at: 1)
+          try statement.bind(Int64(batch), at: 2)
+          return statement
+        }
+        defer { statement.reset() }
+        let opener = transaction.connection.opener
+        while true {
+          do throws(StoreError) {
+            guard try storing({ () throws(SQLiteError) in try statement.step() }) else { break }
+          } catch {
+            // Pages in disorder end the walk; what lies behind can't be listed.
+            guard error.code == .damaged else { throw error }
+            verdict.problems.append(error.message)
+            return
+          }
+          seen += 1
+          last = statement.int64(at: 0)
+          do throws(StoreError) {
+            let row = try RecordRow(statement, state: transaction.state)
+            let head = try opener.openHead(row, state: transaction.state)
+            _ = try transaction.openBody(row, statement, head, with: opener)
+          } catch {
+            guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
+            verdict.add(last, error.message)
+          }
+        }
+      }
+      if seen == 0 { return }
+      done += seen
+      do {
+        try progress?(VerifyProgress(done: done, total: max(done, verdict.documents)))
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        throw StoreError(.cancelled, "verifying was stopped")
+      }
+      if seen < batch { return }
+    }
+  }
+}
+
+extension Verdict {
+  fileprivate mutating func add(_ id: Int64, _ reason: String) {
+    guard !damaged.contains(where: { $0.id == DocumentID(id) }) else { return }
+    damaged.append(DamagedDocument(id: DocumentID(id), reason: reason))
+  }
+}
+
+/// What SQLite itself finds; quick_check would miss most wrong orders of an index.
+func integrityProblems(_ database: Database) -> [String] {
+  do throws(SQLiteError) {
+    return try database.query(SQL.integrity).rows.compactMap { row in
+      guard case .text(let finding) = row[0], finding != "ok" else { return nil }
+      return "SQLite: \(finding)"
+    }
+  } catch {
+    return ["SQLite can't check its pages: \(error.message)"]
+  }
+}
+
+extension StoreTransaction {
+  /// The set hash and count of what really stands in the file.
+  struct RowSum {
+    var set = SetHash()
+    var count = 0
+    var damaged: [DamagedDocument] = []
+    var problems: [String] = []
+    /// False when a row was so damaged that it could not be summed.
+    var isComplete = true
+  }
+
+  func sumOfRows() -> RowSum {
+    var sum = RowSum()
+    do throws(StoreError) {
+      for row in try connection.readCollectionRows(state) {
+        sum.set.add(
+          try sealing { () throws(SealingError) in
+            try CollectionRecord.element(
+              id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys)
+          })
+      }
+    } catch {
+      sum.isComplete = false
+      sum.problems.append("a collection's row is damaged")
+    }
+    do throws(StoreError) {
+      let statement = try storing { () throws(SQLiteError) in try database.statement(SQL.allRecords) }
+      defer { statement.reset() }
+      while try storing({ () throws(SQLiteError) in try statement.step() }) {
+        sum.count += 1
+        do throws(StoreError) {
+          let row = try RecordRow(statement, state: state)
+          sum.set.add(try connection.opener.element(of: row))
+        } catch {
+          sum.isComplete = false
+          sum.damaged.append(DamagedDocument(id: DocumentID(statement.int64(at: 0)), reason: error.message))
+        }
+      }
+    } catch {
+      sum.isComplete = false
+      sum.problems.append(error.message)
+    }
+    return sum
+  }
+}

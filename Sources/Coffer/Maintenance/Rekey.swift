@@ -1,0 +1,50 @@
+/// How a rekey is done.
+public struct RekeyOptions: Sendable {
+  /// Stops after the key change: instant, whatever the size; documents stay under old keys until a resumed one.
+  public var isKeysOnly = false
+  /// Goes on with an unfinished rekey, keys as they are.
+  public var isResuming = false
+  /// Documents per transaction; fewer where they are large.
+  public var batchSize = 512
+  /// Lets go of slots whose secret was not given, instead of stopping before the first write.
+  public var dropsOtherSlots = false
+  /// Secrets of other slots, so that they open the new root key too.
+  public var otherKeys: [StoreKey] = []
+
+  public init() {}
+}
+
+/// How far a rekey has come.
+public struct RekeyProgress: Sendable, Hashable {
+  public enum Phase: Sendable, Hashable {
+    case keys, documents, finishing
+  }
+
+  public let phase: Phase
+  public let done: Int
+  public let total: Int
+}
+
+/// What a rekey did.
+public struct RekeyReport: Sendable {
+  /// Documents that were sealed under the new keys.
+  public internal(set) var documents = 0
+  /// Documents that don't open: left as they are, under keys that are therefore kept.
+  public internal(set) var skipped: [DamagedDocument] = []
+  /// Whether nothing in the file is under an old key any more, and the old keys are gone.
+  public internal(set) var isFinished = false
+  /// False when the rows were not the set that was written; the old keys are then kept, and verify reports it.
+  public internal(set) var setMatches = true
+  /// The store's pin from now on.
+  public internal(set) var pin = ""
+}
+
+/// Whether a rekey is under way.
+public struct RekeyStatus: Sendable {
+  public let isUnfinished: Bool
+  /// Documents under old keys.
+  public let remaining: Int
+  public let total: Int
+  /// The epochs whose keys are kept.
+  public let epochs: [UInt32]
+}

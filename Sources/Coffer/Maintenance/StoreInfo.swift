@@ -1,0 +1,171 @@
+public import FoundationEssentials
+internal import CofferSQLite
+internal import CofferSealing
+
+/// What a store file says of itself without a key. Nothing of it is proved.
+public struct StoreInfo: Sendable {
+  public let storeID: String
+  public let pin: String
+  public let fileBytes: Int64
+  public let format: Int
+  public let journal: String
+  public let titles: TitleMode
+  public let isTest: Bool
+  public let isPadded: Bool
+  public let documents: Int
+  /// Collections by number with their counts; names are sealed.
+  public let collections: [(id: CollectionID, count: Int)]
+  public let slots: [KeySlot]
+  /// Epochs with how many documents each holds; more than one while a rekey is unfinished.
+  public let epochs: [(epoch: UInt32, count: Int)]
+  public let pageSize: Int
+  public let pageCount: Int
+  public let freePages: Int
+  public let sqliteVersion: String
+  /// Whether the linked SQLite can lose commits when WAL is checkpointed beside a commit.
+  public let hasWALResetBug: Bool
+}
+
+/// What ``DocumentStore/check(at:isQuick:wait:)`` found without a key.
+public struct CheckReport: Sendable {
+  public let documents: Int
+  public let problems: [String]
+  public var isSound: Bool { problems.isEmpty }
+}
+
+/// A clear title with its number, as the file shows it to anyone.
+public struct ClearHeader: Sendable, Hashable {
+  public let id: DocumentID
+  public let position: Int64
+  public let title: String?
+}
+
+// MARK: - Without a key
+
+extension DocumentStore {
+  /// Describes the store at `url`; needs no key, and believes nothing.
+  public static func info(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> StoreInfo {
+    try withFile(url, wait) { file throws(StoreError) in
+      let (header, slots) = try file.readHeader()
+      let database = file.database
+      guard let titles = TitleMode(rawValue: header.titles) else { throw .damagedStore("unknown title mode") }
+      var listed: [KeySlot] = []
+      for slot in slots { listed.append(KeySlot(slot, isTest: header.isTest, opened: false)) }
+      return try storing { () throws(SQLiteError) in
+        func pairs(_ sql: String) throws(SQLiteError) -> [(Int64, Int)] {
+          try database.query(sql).rows.compactMap { row in
+            guard case .integer(let number) = row[0], case .integer(let count) = row[1] else { return nil }
+            return (number, Int(count))
+          }
+        }
+        let collections = try pairs(SQL.documentsPerCollection)
+        let numbers = try database.query(SQL.collections).rows.compactMap { row in
+          if case .integer(let number) = row[0] { number } else { nil }
+        }
+        let counts = Dictionary(collections, uniquingKeysWith: { first, _ in first })
+        return StoreInfo(
+          storeID: hex(header.storeID), pin: header.pin, fileBytes: try database.fileSize(),
+          format: Int(header.format), journal: file.isWriteAhead ? "wal" : "rollback", titles: titles,
+          isTest: header.isTest, isPadded: header.isPadded, documents: collections.reduce(0) { $0 + $1.1 },
+          collections: Set(numbers).union(counts.keys).sorted().map {
+            (CollectionID(UInt32(clamping: $0)), counts[$0] ?? 0)
+          },
+          slots: listed, epochs: try pairs(SQL.perEpoch).map { (UInt32(clamping: $0.0), $0.1) },
+          pageSize: Int(try database.integerPragma("page_size") ?? 0),
+          pageCount: Int(try database.integerPragma("page_count") ?? 0),
+          freePages: Int(try database.integerPragma("freelist_count") ?? 0),
+          sqliteVersion: Database.libraryVersion, hasWALResetBug: Database.hasWALResetBug)
+      }
+    }
+  }
+
+  /// Checks everything that needs no key: schema, bounds, classes and lengths of every row, bodies, SQLite's pages.
+  ///
+  /// - Parameter isQuick: leaves out SQLite's own integrity check.
+  /// - Throws: `notAStore`, `newerFormat`, and what keeps the file from being opened; findings are in the report.
+  public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
+    -> CheckReport
+  {
+    try withFile(url, wait) { file throws(StoreError) in
+      var problems: [String] = []
+      let database = file.database
+      var isTest = false
+      do throws(StoreError) {
+        let (header, slots) = try file.readHeader()
+        isTest = header.isTest
+        if TitleMode(rawValue: header.titles) == nil { problems.append("header titles is out of its bounds") }
+        for slot in slots { _ = try slot.checkedParameters(isTest: isTest) }
+      } catch {
+        guard error.code == .damaged || error.code == .parametersRefused else { throw error }
+        problems.append(error.message)
+      }
+      var count = 0
+      do throws(SQLiteError) {
+        let statement = try database.statement(SQL.allRecords)
+        defer { statement.reset() }
+        // Without the key the state can't be opened: only bounds that hold in every state are checked.
+        var state = StoreState(headerMAC: [])
+        state.generation = UInt64(Int64.max)
+        state.nextID = UInt64(Int64.max)
+        while try statement.step() {
+          count += 1
+          do throws(StoreError) { _ = try RecordRow(statement, state: state) } catch { problems.append(error.message) }
+        }
+        for (sql, what) in [
+          (SQL.recordsWithoutBody, "the text of document %@ is missing"),
+          (SQL.bodiesWithoutRecord, "a text without a document: %@"),
+          (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
+        ] {
+          for row in try database.query(sql).rows {
+            if case .integer(let number) = row[0] {
+              problems.append(what.replacing("%@", with: String(number)))
+            }
+          }
+        }
+      } catch {
+        problems.append(StoreError(error).message)
+      }
+      if !isQuick { problems += integrityProblems(database) }
+      return CheckReport(documents: count, problems: problems)
+    }
+  }
+
+  /// Clear titles in order, as anyone can read them; nothing of it is proved.
+  ///
+  /// - Throws: `invalidArgument` where titles do not stand in clear, `noSuchCollection`.
+  public static func clearHeaders(
+    at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10)
+  ) throws(StoreError) -> [ClearHeader] {
+    try withFile(url, wait) { file throws(StoreError) in
+      let (header, _) = try file.readHeader()
+      guard header.titles == TitleMode.clear.rawValue else {
+        throw StoreError(.invalidArgument, "titles do not stand in clear in this store", hint: "list it with its key")
+      }
+      let rows = try storing { () throws(SQLiteError) -> [Row]? in
+        let known = try file.database.query(SQL.collections).rows.map { $0[0] }
+        guard known.contains(.integer(Int64(collection.rawValue))) else { return nil }
+        return try file.database.query(
+          SQL.clearTitles, Int64(collection.rawValue), Int64(limit), Int64(offset)
+        ).rows
+      }
+      guard let rows else {
+        throw StoreError(.noSuchCollection, "there is no collection \(collection)", hint: "info lists those there are")
+      }
+      return rows.compactMap { row in
+        guard case .integer(let id) = row[0], case .integer(let position) = row[1] else { return nil }
+        let title: String? = if case .text(let text) = row[2] { text } else { nil }
+        return ClearHeader(id: DocumentID(id), position: position, title: title)
+      }
+    }
+  }
+
+  /// One read transaction on a file that nothing unlocks.
+  private static func withFile<R>(_ url: URL, _ wait: Duration?, _ body: (StoreFile) throws(StoreError) -> R)
+    throws(StoreError) -> R
+  {
+    let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
+    try storing { () throws(SQLiteError) in try file.database.begin(.deferred) }
+    defer { try? file.database.rollback() }
+    return try body(file)
+  }
+}

@@ -1,0 +1,101 @@
+internal import CofferSQLite
+
+// Listing, in order. No text is opened for a header, and one statement reads a whole page.
+
+extension ReadScope where Self: ~Copyable {
+  /// A page of headers in order.
+  ///
+  /// - Parameters:
+  ///   - after: the last header of the page before; costs the same wherever it stands.
+  ///   - offset: how many to pass over, each at the cost of an index entry.
+  /// - Throws: `noSuchCollection`; `damaged` also when the order itself was tampered with.
+  public func headers(
+    in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max
+  ) throws(StoreError) -> [DocumentHeader] {
+    var headers: [DocumentHeader] = []
+    do {
+      try forEachHeader(in: collection, after: previous, offset: offset, limit: limit) { headers.append($0) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a list threw \(type(of: error))")
+    }
+    return headers
+  }
+
+  /// Every header in order, one at a time.
+  public func forEachHeader(
+    in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
+    _ body: (DocumentHeader) throws -> Void
+  ) throws {
+    let record = try transaction.requireCollection(collection)
+    let statement = try storing { () throws(SQLiteError) in
+      let statement = try transaction.database.statement(previous == nil ? SQL.page : SQL.pageAfter)
+      try statement.bind(Int64(record.id), at: 1)
+      if let previous {
+        try statement.bind(previous.position, at: 2)
+        try statement.bind(previous.id.rawValue, at: 3)
+      }
+      try statement.bind(Int64(limit), at: previous == nil ? 2 : 4)
+      try statement.bind(Int64(offset), at: previous == nil ? 3 : 5)
+      return statement
+    }
+    defer { statement.reset() }
+    var order = OrderCheck(collection: record.id, after: previous)
+    let opener = transaction.connection.opener
+    let state = transaction.state
+    while try storing({ () throws(SQLiteError) in try statement.step() }) {
+      let row = try RecordRow(statement, state: state)
+      let head = try opener.openHead(row, state: state)
+      try order.check(row.fields)
+      try body(DocumentHeader(row, head))
+    }
+  }
+
+  /// Every document of a collection in order, texts as bytes that are valid during each call.
+  ///
+  /// One read transaction: in the rollback journal, writers wait until it ends.
+  ///
+  /// - Throws: what `body` throws; `damaged` with the id at the first document that is.
+  public func forEach(in collection: DocumentCollection, _ body: (OpenedDocument) throws -> Void) throws {
+    let record = try transaction.requireCollection(collection)
+    let statement = try storing { () throws(SQLiteError) in
+      let statement = try transaction.database.statement(SQL.inOrderWithBody)
+      try statement.bind(Int64(record.id), at: 1)
+      return statement
+    }
+    defer { statement.reset() }
+    var order = OrderCheck(collection: record.id, after: nil)
+    let opener = transaction.connection.takeOpener()
+    defer { transaction.connection.giveBack(opener) }
+    let state = transaction.state
+    while try storing({ () throws(SQLiteError) in try statement.step() }) {
+      let row = try RecordRow(statement, state: state)
+      let head = try opener.openHead(row, state: state)
+      try order.check(row.fields)
+      let text = try transaction.openBody(row, statement, head, with: opener)
+      try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
+    }
+  }
+}
+
+/// The order that authenticated rows must come in: an index in disorder could show rows twice or hide them.
+private struct OrderCheck {
+  private let collection: UInt32
+  private var last: (position: Int64, id: Int64)?
+
+  init(collection: UInt32, after header: DocumentHeader?) {
+    self.collection = collection
+    last = header.map { ($0.position, $0.id.rawValue) }
+  }
+
+  mutating func check(_ fields: RowFields) throws(StoreError) {
+    guard fields.collection == collection else {
+      throw .damagedDocument(fields.id, "the list names it in another collection")
+    }
+    if let last, (fields.position, fields.id) <= last {
+      throw .damagedDocument(fields.id, "the list is not in order")
+    }
+    last = (fields.position, fields.id)
+  }
+}

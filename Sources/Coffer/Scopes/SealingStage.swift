@@ -1,0 +1,161 @@
+internal import CofferSealing
+internal import CofferSQLite
+
+/// The first stage of bulk work: reads drafts, numbers and places them, and seals them, on a thread of its own.
+///
+/// Only that thread uses it while the pipeline runs; what the other thread needs of it comes with each batch.
+final class SealingStage {
+  /// How far before the top a source of unknown length begins: room for 2^24 documents a whole gap apart.
+  private static let topRoom: Int64 = 1 << 56
+
+  /// A collection as this stage knows it.
+  private struct Target {
+    var record: CollectionRecord
+    var position: Int64
+    var count = 0
+  }
+
+  private(set) var nextID: UInt64
+  private(set) var parentsDropped = 0
+  private let options: BulkOptions
+  private let keys: RowKeys
+  private var sealer: RecordSealer
+  private let revision: UInt64
+  private let defaultName: [UInt8]
+  private let isFixed: Bool
+  private let now = Timestamp.now().millisecondsSince1970
+  private var targets: [Target] = []
+  private var current = 0
+  private var newest: UInt32
+  private var drafts = DraftBatch()
+
+  init(_ transaction: StoreTransaction, into collection: DocumentCollection?, options: BulkOptions) throws(StoreError) {
+    self.options = options
+    keys = try RowKeys(transaction.keys.session)
+    sealer = RecordSealer(keys)
+    revision = transaction.revision
+    nextID = transaction.state.nextID
+    isFixed = collection != nil
+    defaultName = Array((collection?.name ?? "documents").utf8)
+    let records = try transaction.collections()
+    newest = records.map(\.id).max() ?? 0
+    for record in records {
+      let position =
+        try options.atTop
+        ? transaction.roomAtTop(of: record.id, room: Self.topRoom)
+        : transaction.position(for: .bottom, in: record.id)
+      targets.append(Target(record: record, position: position))
+    }
+    current = targets.firstIndex { $0.record.name.utf8.elementsEqual(defaultName) } ?? 0
+  }
+
+  /// Documents per collection.
+  var counts: [String: Int] {
+    var counts: [String: Int] = [:]
+    for target in targets where target.count > 0 { counts[target.record.name] = target.count }
+    return counts
+  }
+
+  /// Seals the source's next drafts into an emptied batch.
+  ///
+  /// - Returns: false when there were no more.
+  func fill(_ batch: SealedBatch, from source: inout some DraftSource) throws -> Bool {
+    drafts.removeAll()
+    guard try source.read(into: &drafts) else { return false }
+    try drafts.bytes.withUnsafeBytes { bytes in
+      for draft in drafts.drafts { try seal(draft, bytes, into: batch) }
+    }
+    return true
+  }
+
+  private func seal(_ draft: DraftBatch.Draft, _ bytes: UnsafeRawBufferPointer, into batch: SealedBatch) throws(StoreError)
+  {
+    func part(_ range: Range<Int>?) -> UnsafeRawBufferPointer? {
+      range.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+    }
+    try choose(isFixed ? nil : part(draft.collection), batch)
+    let record = targets[current].record
+    let id = try number(draft)
+    let text = UnsafeRawBufferPointer(rebasing: bytes[draft.text])
+    let key = part(draft.key)
+    let lookup: [UInt8]? =
+      if let key { try keys.lookup(of: ExternalKey(bytes: key), in: record, under: keys.active) } else { nil }
+    var parent: Int64?
+    if let wanted = draft.parent {
+      if options.keepsIDs { parent = wanted.rawValue } else { parentsDropped += 1 }
+    }
+    let fields = RowFields(
+      id: id, collection: record.id, epoch: keys.active.epoch, revision: revision,
+      position: try takePosition(), parent: parent,
+      flags: draft.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
+    let created = draft.created?.millisecondsSince1970 ?? draft.modified?.millisecondsSince1970 ?? now
+    var content = RecordSealer.Content(
+      title: part(draft.title), key: key, lookup: lookup,
+      attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0), created: created,
+      modified: draft.modified?.millisecondsSince1970 ?? created)
+    do throws(StoreError) {
+      if content.title == nil, !draft.isComplete, (options.titleRule ?? record.titleRule) == .derived,
+        let derived = TitleRule.derivedTitle(fromUTF8: text)
+      {
+        try Array(derived.utf8).withBytes { title throws(StoreError) in
+          content.title = title
+          try sealer.seal(fields, content, text: text, into: batch)
+        }
+      } else {
+        try sealer.seal(fields, content, text: text, into: batch)
+      }
+    } catch {
+      throw StoreError(
+        error.code, "record \(draft.record): \(error.message)", hint: error.hint, documentID: error.documentID)
+    }
+    var olderLookups: [[UInt8]] = []
+    if let key, keys.epochs.count > 1 {
+      for context in keys.epochs where context !== keys.active {
+        olderLookups.append(try keys.lookup(of: ExternalKey(bytes: key), in: record, under: context))
+      }
+    }
+    batch.describeLast(record: draft.record, olderLookups: olderLookups)
+    targets[current].count += 1
+  }
+
+  private func number(_ draft: DraftBatch.Draft) throws(StoreError) -> Int64 {
+    let id = options.keepsIDs ? draft.id?.rawValue ?? Int64(nextID) : Int64(nextID)
+    guard id >= 1, id < Int64.max else {
+      throw StoreError(.invalidArgument, "record \(draft.record): a document's number is 1 or more")
+    }
+    nextID = max(nextID, UInt64(id) + 1)
+    return id
+  }
+
+  private func takePosition() throws(StoreError) -> Int64 {
+    let position = targets[current].position
+    let (next, overflow) = position.addingReportingOverflow(StoreFormat.positionGap)
+    guard !overflow else { throw StoreError(.tooLarge, "no more documents can be placed in this collection") }
+    targets[current].position = next
+    return position
+  }
+
+  /// Makes `current` the collection of that name, or the one all documents go to.
+  private func choose(_ name: UnsafeRawBufferPointer?, _ batch: SealedBatch) throws(StoreError) {
+    func isNamed(_ target: Target) -> Bool {
+      name.map { target.record.name.utf8.elementsEqual($0) } ?? target.record.name.utf8.elementsEqual(defaultName)
+    }
+    if current < targets.count, isFixed || isNamed(targets[current]) { return }
+    if let known = targets.firstIndex(where: isNamed) {
+      current = known
+      return
+    }
+    let name = name.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: defaultName, as: UTF8.self)
+    guard (1...StoreFormat.maximumCollectionName).contains(name.utf8.count), newest < UInt32(Int32.max) else {
+      throw StoreError(
+        .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes")
+    }
+    newest += 1
+    let record = CollectionRecord(
+      id: newest, epoch: keys.active.epoch, revision: revision, name: name, titleRule: options.titleRule ?? .asGiven,
+      foldsKeys: false)
+    targets.append(Target(record: record, position: StoreFormat.positionGap))
+    current = targets.count - 1
+    batch.newCollections.append(record)
+  }
+}

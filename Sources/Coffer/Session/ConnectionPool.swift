@@ -1,0 +1,203 @@
+internal import CofferSealing
+internal import CofferSQLite
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// The connections of one open store: one that writes, and as many that read as threads do at once.
+final class ConnectionPool: Sendable {
+  /// Page caches: readers pass over pages, the writer collects a bulk transaction's.
+  static let readerCache = 8 << 20
+  static let writerCache = 64 << 20
+  /// Idle readers kept open.
+  private static let keptReaders = 4
+
+  private struct Idle {
+    // A connection is used by one thread at a time: whoever took it out of here.
+    nonisolated(unsafe) var readers: [StoreConnection] = []
+    var isClosed = false
+    /// Threads inside `read`, each with how deep.
+    var reading: [UInt: Int] = [:]
+  }
+
+  private struct Writing {
+    // Used only by the thread that holds the lock.
+    nonisolated(unsafe) var connection: StoreConnection?
+  }
+
+  private let path: String
+  private let wait: Duration?
+  private let session: Session
+  private let writeAheadLock: WriteAheadLock?
+  let isWriteAhead: Bool
+  private let idle: Mutex<Idle>
+  private let writing: Mutex<Writing>
+  /// The thread inside `write`, 0 when none is.
+  private let writer = Atomic<UInt>(0)
+
+  init(_ file: StoreFile, session: Session, options: OpenOptions) throws(StoreError) {
+    path = file.path
+    wait = options.wait
+    self.session = session
+    isWriteAhead = file.isWriteAhead
+    writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    var first = Idle()
+    try Self.configure(file)
+    first.readers = [try StoreConnection(file, session: session)]
+    idle = Mutex(first)
+    writing = Mutex(Writing())
+  }
+
+  deinit {
+    try? close()
+  }
+
+  /// Runs `body` on a connection that reads.
+  func withReader<R>(_ body: (StoreConnection) throws(StoreError) -> R) throws(StoreError) -> R {
+    let thread = currentThread()
+    let found = try idle.withLock { idle throws(StoreError) in
+      guard !idle.isClosed else { throw Self.closed }
+      idle.reading[thread, default: 0] += 1
+      return Taken(connection: idle.readers.popLast())
+    }
+    defer {
+      idle.withLock { idle in
+        idle.reading[thread, default: 1] -= 1
+        if idle.reading[thread] == 0 { idle.reading[thread] = nil }
+      }
+    }
+    let connection: StoreConnection
+    if let taken = found.connection {
+      connection = taken
+    } else {
+      let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.readerCache)
+      try Self.configure(file)
+      connection = try StoreConnection(file, session: session)
+    }
+    let back = Taken(connection: connection)
+    defer {
+      idle.withLock { idle in
+        if !idle.isClosed && idle.readers.count < Self.keptReaders, let connection = back.connection {
+          idle.readers.append(connection)
+        }
+      }
+    }
+    return try body(connection)
+  }
+
+  /// Runs `body` on the connection that writes, one thread at a time.
+  ///
+  /// - Throws: `misuse` inside of another `write` of this thread, or inside of a `read` that would keep it from
+  ///   committing.
+  func withWriter<R>(_ body: (StoreConnection) throws(StoreError) -> R) throws(StoreError) -> R {
+    let thread = currentThread()
+    guard writer.load(ordering: .acquiring) != thread else {
+      throw StoreError(.misuse, "write inside of write would wait for itself", hint: "use savepoint")
+    }
+    let isReading = try idle.withLock { idle throws(StoreError) in
+      guard !idle.isClosed else { throw Self.closed }
+      return idle.reading[thread] != nil
+    }
+    guard isWriteAhead || !isReading else {
+      throw StoreError(
+        .misuse, "write inside of read would wait for itself in the rollback journal",
+        hint: "end the read first, or create the store with the journal writeAheadLog")
+    }
+    let result: Result<Sent<R>, StoreError> = writing.withLock { writing in
+      writer.store(thread, ordering: .releasing)
+      defer { writer.store(0, ordering: .releasing) }
+      return Result { () throws(StoreError) in
+        let connection = try connection(of: &writing)
+        try writeAheadLock?.lock(wait: wait)
+        defer { writeAheadLock?.unlock() }
+        let result = try body(connection)
+        writeAheadLock?.checkpointIfLong(connection.database)
+        return Sent(value: result)
+      }
+    }
+    return try result.get().value
+  }
+
+  private func connection(of writing: inout Writing) throws(StoreError) -> StoreConnection {
+    if let connection = writing.connection { return connection }
+    let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.writerCache)
+    try Self.configure(file)
+    let connection = try StoreConnection(file, session: session)
+    writing.connection = connection
+    return connection
+  }
+
+  /// In WAL with a SQLite that has the reset bug, only we checkpoint, under our lock.
+  private static func configure(_ file: StoreFile) throws(StoreError) {
+    guard file.isWriteAhead, WriteAheadLock.isNeeded else { return }
+    try file.database.stored { database throws(SQLiteError) in
+      _ = try database.integerPragma("wal_autocheckpoint = 0")
+      try database.set(.noCheckpointOnClose, to: true)
+    }
+  }
+
+  /// After a rekey: old pages stay in the log until all of it is copied and cut.
+  ///
+  /// - Throws: `locked` when a reader holds on to it.
+  func truncateLog() throws(StoreError) {
+    guard isWriteAhead else { return }
+    try withWriter { connection throws(StoreError) in
+      do throws(SQLiteError) {
+        try connection.database.checkpoint(.truncate)
+      } catch {
+        throw StoreError(
+          .locked, "the rekey is done, but a reader keeps old pages in the write-ahead log",
+          hint: "close the readers and run rekey --resume")
+      }
+    }
+  }
+
+  func close() throws(StoreError) {
+    let readers = idle.withLock { idle in
+      defer {
+        idle.isClosed = true
+        idle.readers = []
+      }
+      return Sent(value: idle.readers)
+    }
+    let result: Result<Void, StoreError> = writing.withLock { writing in
+      Result { () throws(StoreError) in
+        // The last to close copies the log into the file, so that one file remains.
+        if let connection = writing.connection ?? readers.value.last, writeAheadLock != nil {
+          try writeAheadLock?.lock(wait: wait)
+          defer { writeAheadLock?.unlock() }
+          // Readers of other processes put it off until the next to close.
+          _ = try? connection.database.checkpoint(.truncate)
+        }
+        for connection in readers.value { try close(connection) }
+        if let connection = writing.connection { try close(connection) }
+        writing.connection = nil
+      }
+    }
+    try result.get()
+  }
+
+  private func close(_ connection: StoreConnection) throws(StoreError) {
+    try storing { () throws(SQLiteError) in try connection.database.close() }
+  }
+
+  private static var closed: StoreError { StoreError(.misuse, "the store was closed") }
+
+  private func currentThread() -> UInt {
+    UInt(pthread_self())
+  }
+
+  /// A connection on its way out of or into the lock, where one owner has it.
+  private struct Taken: @unchecked Sendable {
+    // Whoever holds this value is the connection's only user.
+    let connection: StoreConnection?
+  }
+
+  /// What leaves a lock with its only owner.
+  private struct Sent<Value>: @unchecked Sendable {
+    // As above.
+    let value: Value
+  }
+}

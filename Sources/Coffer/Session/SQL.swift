@@ -1,0 +1,79 @@
+/// The statements on our tables, by subject. Values are always bound; columns are listed where rows are read.
+enum SQL {
+  // MARK: Header, slots, state
+
+  static let header =
+    "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,rk_commit,keyring,mac FROM coffer_header"
+  static let headerMark = "SELECT h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
+  static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?)"
+  static let updateHeader =
+    "UPDATE coffer_header SET titles=?,rk_generation=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
+  static let slots = "SELECT slot,kind,label,params,wrapped FROM coffer_slot ORDER BY slot LIMIT 65"
+  static let deleteSlots = "DELETE FROM coffer_slot"
+  static let insertSlot = "INSERT INTO coffer_slot VALUES(?,?,?,?,?)"
+  static let rowCounts =
+    "SELECT (SELECT count(*) FROM coffer_header),(SELECT count(*) FROM coffer_state),(SELECT count(*) FROM coffer_slot)"
+  static let state = "SELECT sealed FROM coffer_state"
+  static let insertState = "INSERT INTO coffer_state VALUES(1,?)"
+  static let updateState = "UPDATE coffer_state SET sealed=? WHERE one=1"
+
+  // MARK: Collections
+
+  static let collections = "SELECT coll,epoch,rev,sealed FROM coffer_collection ORDER BY coll"
+  static let insertCollection = "INSERT INTO coffer_collection VALUES(?,?,?,?)"
+  static let updateCollection = "UPDATE coffer_collection SET epoch=?,rev=?,sealed=? WHERE coll=?"
+  static let deleteCollection = "DELETE FROM coffer_collection WHERE coll=?"
+  static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
+  static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
+  static let highestID = "SELECT max(id) FROM coffer_record"
+
+  // MARK: Records, read
+
+  private static let read = "SELECT \(RecordRow.columns) FROM coffer_record r"
+  private static let readWithBody =
+    "SELECT \(RecordRow.columns),b.ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id"
+  static let record = "\(read) WHERE r.id=?"
+  static let recordWithBody = "\(readWithBody) WHERE r.id=?"
+  static let recordByLookup = "\(read) WHERE r.coll=? AND r.lookup=?"
+  static let page = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id LIMIT ? OFFSET ?"
+  static let pageAfter = "\(read) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id LIMIT ?4 OFFSET ?5"
+  static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
+  static let allRecords = "\(read) ORDER BY r.id"
+  static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
+  static let idsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id"
+  static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
+  static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
+  static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
+  static let perEpoch = "SELECT epoch,count(*) FROM coffer_record GROUP BY epoch ORDER BY epoch"
+
+  // MARK: Order
+
+  static let topPosition = "SELECT min(pos) FROM coffer_record WHERE coll=?"
+  static let bottomPosition = "SELECT max(pos) FROM coffer_record WHERE coll=?"
+  static let positionBefore =
+    "SELECT pos FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
+  static let positionAfter =
+    "SELECT pos FROM coffer_record WHERE coll=?1 AND (pos,id)>(?2,?3) ORDER BY pos,id LIMIT 1"
+
+  // MARK: Records, written
+
+  static let insertRecord = "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,?,?,?)"
+  static let insertBody = "INSERT INTO coffer_body VALUES(?,?)"
+  static let updateRecord =
+    "UPDATE coffer_record SET coll=?2,epoch=?3,rev=?4,pos=?5,parent=?6,flags=?7,lookup=?8,title=?9,head=?10,body_nt=?11 WHERE id=?1"
+  static let updateBody = "UPDATE coffer_body SET ct=?2 WHERE id=?1"
+  static let deleteRecord = "DELETE FROM coffer_record WHERE id=?"
+  static let deleteBody = "DELETE FROM coffer_body WHERE id=?"
+
+  // MARK: Whole
+
+  static let recordsWithoutBody =
+    "SELECT r.id FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id WHERE b.id IS NULL ORDER BY r.id"
+  static let bodiesWithoutRecord =
+    "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
+  static let recordsWithoutCollection =
+    "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
+  static let integrity = "PRAGMA integrity_check(20)"
+  static let clearTitles =
+    "SELECT id,pos,title FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ? OFFSET ?"
+}

@@ -1,0 +1,169 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// One connection to the store's file with the contexts of one thread: what a transaction runs on.
+final class StoreConnection {
+  let database: Database
+  let session: Session
+  let file: StoreFile
+  private(set) var keys: RowKeys
+  /// For rows that are done with before anything else is read.
+  private(set) var opener: RecordOpener
+  private var idleOpeners: [RecordOpener] = []
+  var sealer: RecordSealer
+  /// Holds the rows of a single write; bulk work brings its own.
+  let batch = SealedBatch()
+  private var stateKey: XAESKey
+  /// The state row as last read or written, so that an unchanged one is opened once.
+  private var lastState: (sealed: [UInt8], state: StoreState)?
+  /// Names and settings, as of a generation.
+  private var lastCollections: (generation: UInt64, collections: [CollectionRecord])?
+
+  init(_ file: StoreFile, session: Session) throws(StoreError) {
+    self.file = file
+    self.session = session
+    database = file.database
+    keys = try RowKeys(session.keys)
+    opener = RecordOpener(keys)
+    sealer = RecordSealer(keys)
+    stateKey = try Self.stateKey(keys.session)
+  }
+
+  private static func stateKey(_ keys: SessionKeys) throws(StoreError) -> XAESKey {
+    try sealing { () throws(SealingError) in try XAESKey(keys.stateKey) }
+  }
+
+  // MARK: Before the first row of every transaction
+
+  /// Proves that header and state are those of this session, or of a key change it can follow.
+  ///
+  /// - Throws: `keyChanged` when the root key is another; `rolledBack`; `damaged`.
+  func proveState() throws(StoreError) -> StoreState {
+    let (commitment, mac, sealed) = try readMark()
+    var known = session.keys
+    guard commitment == known.header.commitment else {
+      throw StoreError(
+        .keyChanged, "another process changed the store's root key",
+        hint: "close the store and open it again")
+    }
+    if mac != known.header.mac {
+      known = try reloadKeys(under: known.root)
+    }
+    if known !== keys.session { try use(known) }
+    let state = try open(sealed)
+    guard state.headerMAC == mac else {
+      throw StoreError(
+        .rolledBack, "header and state belong to different times: an older one was put back",
+        hint: "restore the store from a backup")
+    }
+    try session.note(generation: state.generation)
+    return state
+  }
+
+  private func readMark() throws(StoreError) -> (commitment: [UInt8], mac: [UInt8], state: [UInt8]) {
+    let statement = try storing { () throws(SQLiteError) in try database.statement(SQL.headerMark) }
+    defer { statement.reset() }
+    guard try storing({ () throws(SQLiteError) in try statement.step() }) else {
+      throw .damagedStore("it has no header or no state")
+    }
+    return (
+      Array(statement.blobPointer(at: 0)), Array(statement.blobPointer(at: 1)), Array(statement.blobPointer(at: 2))
+    )
+  }
+
+  /// Reads header and slots anew and proves them with the root key in memory.
+  func reloadKeys(under root: RootKey) throws(StoreError) -> SessionKeys {
+    let (header, slots) = try file.readHeader()
+    let keys = try SessionKeys(root: root, header: header, slots: slots)
+    session.replaceKeys(keys)
+    return keys
+  }
+
+  /// Makes the contexts of other keys.
+  func use(_ session: SessionKeys) throws(StoreError) {
+    keys = try RowKeys(session)
+    opener = RecordOpener(keys)
+    idleOpeners = []
+    sealer = RecordSealer(keys)
+    stateKey = try Self.stateKey(session)
+    lastState = nil
+    lastCollections = nil
+  }
+
+  /// An opener whose memory nobody else uses while a caller looks at what it opened; to be given back.
+  func takeOpener() -> RecordOpener {
+    idleOpeners.popLast() ?? RecordOpener(keys)
+  }
+
+  func giveBack(_ opener: RecordOpener) {
+    if opener.keys === keys { idleOpeners.append(opener) }
+  }
+
+  // MARK: State
+
+  private func open(_ sealed: [UInt8]) throws(StoreError) -> StoreState {
+    if let lastState, lastState.sealed == sealed { return lastState.state }
+    let bytes: [UInt8]
+    do throws(SealingError) {
+      bytes = try stateKey.open(sealed, authenticating: keys.session.stateBinding)
+    } catch {
+      throw .damagedStore("its state can't be opened")
+    }
+    guard let state = StoreState(bytes: bytes) else { throw .damagedStore("its state is not one that a writer makes") }
+    lastState = (sealed, state)
+    return state
+  }
+
+  /// Seals and writes the state row.
+  func write(_ state: StoreState, inserting: Bool = false) throws(StoreError) {
+    let sealed = try sealing { () throws(SealingError) in
+      try stateKey.seal(state.bytes, authenticating: keys.session.stateBinding, nonces: keys.nonces)
+    }
+    try storing { () throws(SQLiteError) in
+      _ = try database.execute(inserting ? SQL.insertState : SQL.updateState, sealed)
+    }
+    lastState = (sealed, state)
+  }
+
+  // MARK: Collections
+
+  /// Every collection by number; opened once per generation.
+  func collections(_ state: StoreState) throws(StoreError) -> [CollectionRecord] {
+    if let lastCollections, lastCollections.generation == state.generation { return lastCollections.collections }
+    var records: [CollectionRecord] = []
+    for row in try readCollectionRows(state) {
+      records.append(
+        try CollectionRecord(
+          id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys))
+    }
+    lastCollections = (state.generation, records)
+    return records
+  }
+
+  /// After a write of this transaction: what was opened before may be old.
+  func forgetCollections() {
+    lastCollections = nil
+  }
+
+  struct CollectionRow {
+    var id: UInt32
+    var epoch: UInt32
+    var revision: UInt64
+    var sealed: [UInt8]
+  }
+
+  func readCollectionRows(_ state: StoreState) throws(StoreError) -> [CollectionRow] {
+    let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.collections).rows }
+    var records: [CollectionRow] = []
+    for row in rows {
+      let numbers = 1...StoreFormat.maximumNumber
+      guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
+        numbers.contains(epoch), case .integer(let revision) = row[2], revision >= 0,
+        UInt64(revision) <= state.generation, case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
+      else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
+      records.append(
+        CollectionRow(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed))
+    }
+    return records
+  }
+}

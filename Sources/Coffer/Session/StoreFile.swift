@@ -1,0 +1,85 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// An open file that is known to be a store of our format; nothing in it is believed yet.
+///
+/// Every check here comes before any key is touched (FORMAT, "open"), and the verbs without a key stop here.
+struct StoreFile {
+  let path: String
+  let database: Database
+  let isWriteAhead: Bool
+
+  /// Opens the file, without keys.
+  ///
+  /// Opened for writing where the file may be written, so that SQLite can undo a killed writer's journal.
+  ///
+  /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `damaged`, `locked`.
+  init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
+    self.path = path
+    do throws(SQLiteError) {
+      database = try Database(
+        path, mode: .readWrite,
+        configuration: Database.Configuration(
+          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
+          lengthLimit: Int(StoreFormat.maximumValue)))
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    try Self.checkFirstPage(database, path: path)
+    do throws(SQLiteError) {
+      _ = try database.textPragma("temp_store = MEMORY")
+      _ = try database.textPragma("secure_delete = ON")
+      _ = try database.textPragma("synchronous = EXTRA")
+      _ = try database.textPragma("cache_size = -\(cacheBytes / 1024)")
+      isWriteAhead = try database.textPragma("journal_mode") == "wal"
+    } catch {
+      throw Self.opening(error, path: path, database: database)
+    }
+    try Schema.check(database)
+  }
+
+  /// Reads SQLite's own header before SQLite believes it.
+  private static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
+    let page: [UInt8]
+    let size: Int64
+    do throws(SQLiteError) {
+      page = try database.firstBytes(100)
+      size = try database.fileSize()
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    func number(_ offset: Int) -> UInt32 {
+      page[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+    let notAStore = StoreError(.notAStore, "\(path): not a store")
+    guard page.count == 100, page.starts(with: Array("SQLite format 3\0".utf8)),
+      number(68) == StoreFormat.applicationID
+    else { throw notAStore }
+    let pageSize = Int64(page[16]) << 8 | Int64(page[17])
+    guard size >= (pageSize == 1 ? 65536 : pageSize) else { throw notAStore }
+    guard number(60) <= StoreFormat.version else {
+      throw StoreError(
+        .newerFormat, "\(path): made by a later version of this program (format \(number(60)))",
+        hint: "update this program")
+    }
+    guard number(60) == StoreFormat.version, number(56) == 1 else {
+      throw .damagedStore("its version or text encoding is not one that a writer makes")
+    }
+  }
+
+  /// A store whose journal must be undone first, in a place where nothing may be written, is not damaged: say so.
+  private static func opening(_ error: SQLiteError, path: String, database: Database) -> StoreError {
+    if database.isReadOnly, error.code == .readOnly || error.code == .cantOpen {
+      return StoreError(
+        .damaged, "\(path): a killed writer left a journal beside the store, and nothing may be written here",
+        hint: "open it once where it can be written, or copy \(path) and \(path)-journal to such a place")
+    }
+    return StoreError(error, path: path)
+  }
+
+  /// The header and its slots, checked as far as that goes without a key.
+  func readHeader() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
+    let header = try StoreHeader(database)
+    return (header, try KeySlotRecord.readAll(database))
+  }
+}

@@ -1,0 +1,156 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// One transaction on one connection; what scopes work on. Apps see it only through ``Reader`` and ``Writer``.
+public final class StoreTransaction {
+  let connection: StoreConnection
+  /// The state at the beginning, then with what this transaction did.
+  var state: StoreState
+  /// The generation this transaction writes, if it writes.
+  let revision: UInt64
+  private(set) var hasWritten = false
+  private(set) var isOpen = true
+  /// Why this transaction can only be rolled back: a change that was left half made.
+  private var failure: StoreError?
+  let logger: StoreLog
+
+  /// Begins and proves the state (FORMAT, "each transaction").
+  init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
+    self.connection = connection
+    self.logger = logger
+    try storing { () throws(SQLiteError) in try connection.database.begin(kind) }
+    do throws(StoreError) {
+      state = try connection.proveState()
+      revision = state.generation + 1
+    } catch {
+      try? connection.database.rollback()
+      throw error
+    }
+    if kind != .deferred {
+      do throws(StoreError) {
+        try checkHighestID()
+      } catch {
+        rollback()
+        throw error
+      }
+    }
+  }
+
+  var keys: RowKeys { connection.keys }
+  var database: Database { connection.database }
+
+  /// Must be called before the first change of every write.
+  func willWrite() throws(StoreError) {
+    try requireOpen()
+    hasWritten = true
+    // Rows written from here on are of this generation, and are read again as such.
+    state.generation = revision
+  }
+
+  func requireOpen() throws(StoreError) {
+    guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
+  }
+
+  /// A change of several statements: when it fails, a caller may catch the error, but the rest can't be committed.
+  func changing(_ change: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try change()
+    } catch {
+      failure = failure ?? error
+      throw error
+    }
+  }
+
+  /// After a work of many rows that broke off: only a rollback is left.
+  func fail(_ error: any Error) {
+    failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off: \(error)")
+  }
+
+  /// Within a savepoint: what was left half made is undone with it.
+  func restore(_ earlier: StoreState) {
+    state = earlier
+    failure = nil
+    connection.forgetCollections()
+  }
+
+  /// Seals the state once and commits; a transaction that wrote nothing leaves the file as it was.
+  func commit() throws(StoreError) {
+    do throws(StoreError) {
+      if let failure { throw failure }
+      if hasWritten {
+        state.generation = revision
+        try checkHighestID()
+        try connection.write(state)
+      }
+      try storing { () throws(SQLiteError) in try database.commit() }
+    } catch {
+      rollback()
+      throw error
+    }
+    isOpen = false
+    try connection.session.note(generation: state.generation)
+  }
+
+  func rollback() {
+    guard isOpen else { return }
+    isOpen = false
+    if hasWritten { connection.forgetCollections() }
+    try? database.rollback()
+  }
+
+  /// A replayed state would give ids a second time: no row may stand at or above the next id.
+  private func checkHighestID() throws(StoreError) {
+    let highest = try database.stored { database throws(SQLiteError) in try database.firstValue(SQL.highestID) }
+    if case .integer(let id)? = highest, id < 1 || UInt64(id) >= state.nextID {
+      throw .damagedStore("its state is older than its rows")
+    }
+  }
+
+  // MARK: Rows
+
+  /// Reads one row; the statement keeps its bytes until it is reset.
+  func withRow<R>(_ id: DocumentID, body: Bool, _ use: (RecordRow, Statement) throws(StoreError) -> R)
+    throws(StoreError) -> R
+  {
+    try requireOpen()
+    let statement = try storing { () throws(SQLiteError) in
+      let statement = try database.statement(body ? SQL.recordWithBody : SQL.record)
+      try statement.bind(id.rawValue, at: 1)
+      return try statement.step() ? statement : nil
+    }
+    guard let statement else { throw .noSuchDocument(id) }
+    defer { statement.reset() }
+    return try use(try RecordRow(statement, state: state), statement)
+  }
+
+  /// Opens the text of a row that was selected with its body.
+  func openBody(_ row: RecordRow, _ statement: Statement, _ head: HeadData, with opener: RecordOpener)
+    throws(StoreError) -> UnsafeRawBufferPointer
+  {
+    guard statement.storageClass(at: RecordRow.bodyColumn) == .blob else {
+      throw .damagedDocument(row.fields.id, "its text is missing")
+    }
+    return try opener.openBody(
+      row, ciphertext: statement.blobPointer(at: RecordRow.bodyColumn), head: head)
+  }
+
+  // MARK: Collections
+
+  func collections() throws(StoreError) -> [CollectionRecord] {
+    try requireOpen()
+    return try connection.collections(state)
+  }
+
+  func collection(named name: String) throws(StoreError) -> CollectionRecord? {
+    // Names are bytes: composed and decomposed forms are two names.
+    try collections().first { $0.name.utf8.elementsEqual(name.utf8) }
+  }
+
+  func requireCollection(_ handle: DocumentCollection) throws(StoreError) -> CollectionRecord {
+    guard let record = try collection(named: handle.name) else {
+      throw StoreError(
+        .noSuchCollection, "there is no collection of that name", hint: "collections lists those there are")
+    }
+    return record
+  }
+}

@@ -1,0 +1,84 @@
+internal import CofferSQLite
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// In WAL mode, one lock for all our writers and checkpoints, where the linked SQLite needs it.
+///
+/// SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset bug).
+/// Ours then never do both at once. The lock is advisory, on a descriptor of the store's own file. One per file serves
+/// the whole process and is never closed, since closing any descriptor of a file drops the locks that SQLite holds on
+/// it in this process.
+final class WriteAheadLock: Sendable {
+  /// The log is copied into the file beyond so many frames, 4 MiB of pages.
+  private static let longLog = 1000
+
+  private struct Identity: Hashable {
+    let device: UInt64
+    let file: UInt64
+  }
+
+  private static let all = Mutex<[Identity: WriteAheadLock]>([:])
+
+  /// A fixed SQLite needs no lock, and checkpoints by itself.
+  static let isNeeded = Database.hasWALResetBug
+
+  private let descriptor: Int32
+  private let isHeld = Atomic<Bool>(false)
+
+  private init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// The lock of the file at `path`; nil where none is needed.
+  static func of(_ path: String) throws(StoreError) -> WriteAheadLock? {
+    guard isNeeded else { return nil }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    var status = stat()
+    guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+      throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
+    }
+    let identity = Identity(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
+    return all.withLock { all in
+      // The second descriptor of a known file stays open too, for the same reason.
+      if let known = all[identity] { return known }
+      let lock = WriteAheadLock(descriptor: descriptor)
+      all[identity] = lock
+      return lock
+    }
+  }
+
+  func lock(wait: Duration?) throws(StoreError) {
+    let clock = ContinuousClock()
+    let end = wait.map { clock.now + $0 }
+    var pause: UInt32 = 200
+    while true {
+      if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        let reason = errno
+        isHeld.store(false, ordering: .releasing)
+        guard reason == EWOULDBLOCK || reason == EINTR else {
+          throw StoreError(.ioFailure, "the store can't be locked: \(String(cString: strerror(reason)))")
+        }
+      }
+      if let end, clock.now >= end {
+        throw StoreError(.locked, "the store is locked by another writer", hint: "try again, or wait longer")
+      }
+      usleep(pause)
+      pause = min(2 * pause, 20_000)
+    }
+  }
+
+  func unlock() {
+    flock(descriptor, LOCK_UN)
+    isHeld.store(false, ordering: .releasing)
+  }
+
+  /// After a commit, while the lock is held. A reader in the way only puts it off.
+  func checkpointIfLong(_ database: Database) {
+    guard let log = try? database.checkpoint(.passive), log.frames > Self.longLog else { return }
+    _ = try? database.checkpoint(.truncate)
+  }
+}

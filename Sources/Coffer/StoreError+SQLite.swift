@@ -1,0 +1,67 @@
+internal import CofferSQLite
+
+extension StoreError {
+  /// What an error of SQLite means for a store. Where it means damage, the message says so in our words.
+  init(_ error: SQLiteError, path: String? = nil) {
+    let place = path.map { "\($0): " } ?? ""
+    switch error.code {
+    case .busy, .locked, .staleSnapshot:
+      self.init(.locked, "\(place)the store is locked by another process or thread", hint: "try again, or wait longer")
+    case .noSuchFile:
+      self.init(.noSuchFile, "\(place)no such file", hint: "create makes a new store")
+    case .fileExists:
+      self.init(.alreadyExists, "\(place)something stands there already; it was left as it is")
+    case .isDirectory:
+      self.init(.notAStore, "\(place)a directory, not a store")
+    case .notADatabase:
+      self.init(.notAStore, "\(place)not a store")
+    case .corrupt, .invalidText:
+      self.init(
+        .damaged, "\(place)the store is damaged: SQLite finds its pages in disorder",
+        hint: "restore it from a backup")
+    case .readOnly:
+      self.init(.readOnly, "\(place)the store can't be written to")
+    case .full:
+      self.init(.diskFull, "\(place)the disk is full; the store is as it was", hint: "make room and try again")
+    case .tooBig:
+      self.init(.tooLarge, "\(place)a value is longer than the store takes")
+    case .noMemory:
+      self.init(.systemFailure, "\(place)no memory left")
+    case .interrupted:
+      self.init(.cancelled, "\(place)interrupted; the store is as it was")
+    case .constraint:
+      self.init(
+        .damaged, "\(place)the store is damaged: its state is older than its rows",
+        hint: "run verify; restore it from a backup")
+    case .cantOpen:
+      self.init(.ioFailure, "\(place)the store can't be opened: \(error.message)")
+    case .ioError:
+      self.init(.ioFailure, "\(place)reading or writing the store failed: \(error.message)")
+    case .rolledBack:
+      self.init(.ioFailure, "\(place)the transaction was rolled back after an earlier error")
+    case .schema, .sqlLogic, .misuse, .notAllowed, .other:
+      self.init(.damaged, "\(place)the store's tables are not as they must be: \(error.message)")
+    }
+  }
+}
+
+extension Database {
+  /// Runs a piece of SQL work and speaks of its errors as the store does.
+  func stored<R>(_ body: (Database) throws(SQLiteError) -> R) throws(StoreError) -> R {
+    do throws(SQLiteError) {
+      return try body(self)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}
+
+/// The same for work on statements.
+@inline(__always)
+func storing<R>(_ body: () throws(SQLiteError) -> R) throws(StoreError) -> R {
+  do throws(SQLiteError) {
+    return try body()
+  } catch {
+    throw StoreError(error)
+  }
+}

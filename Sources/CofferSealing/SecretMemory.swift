@@ -1,0 +1,43 @@
+internal import CCofferOpenSSL
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// Memory for secrets: locked where the process may lock so much, kept out of core dumps, zero at first, wiped at the
+/// end.
+///
+/// Small ones share OpenSSL's secure heap, up to half of it: OpenSSL keeps its own secrets there, and without room for
+/// them it can't even draw random bytes. What is large, and what comes then, gets pages of its own.
+enum SecretMemory {
+  /// 1 MiB holds thousands of keys; a smaller RLIMIT_MEMLOCK leaves it unlocked, not unused.
+  private static let heapCount = 1 << 20
+  private static let smallestBlock = 32
+  private static let largestInHeap = 4096
+
+  /// Set up once per process before the first secret: without that the heap hands out ordinary memory in silence.
+  private static let isReady =
+    CRYPTO_secure_malloc_initialized() == 1 || CRYPTO_secure_malloc_init(heapCount, smallestBlock) != 0
+
+  static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+    if isReady, count <= largestInHeap, CRYPTO_secure_used() < heapCount / 2,
+      let memory = CRYPTO_secure_zalloc(count, nil, 0)
+    {
+      return memory
+    }
+    let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let memory, memory != MAP_FAILED else { preconditionFailure("out of memory for keys") }
+    mlock(memory, count)
+    madvise(memory, count, MADV_DONTDUMP)
+    return memory
+  }
+
+  static func release(_ memory: UnsafeMutableRawPointer, _ count: Int) {
+    if CRYPTO_secure_allocated(memory) == 1 {
+      CRYPTO_secure_clear_free(memory, count, nil, 0)
+    } else {
+      OPENSSL_cleanse(memory, count)
+      munmap(memory, count)
+    }
+  }
+}

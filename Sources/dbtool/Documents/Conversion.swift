@@ -1,0 +1,80 @@
+internal import CofferText
+internal import Glibc
+
+/// One text on its way from a descriptor to another encoding, in chunks: memory stays the same at any size.
+struct Conversion {
+  private static let chunk = 256 * 1024
+
+  private var decoder: TextDecoder
+  private let encoding: TextEncoding
+  private let mark: ConvertVerb.Mark
+  private let onError: CodingErrorMode
+  private var encoder: TextEncoder?
+
+  init(decoder: TextDecoder, encoding: TextEncoding, mark: ConvertVerb.Mark, onError: CodingErrorMode) {
+    self.decoder = decoder
+    self.encoding = encoding
+    self.mark = mark
+    self.onError = onError
+  }
+
+  /// - Throws: `TextCodingError` for bytes that are no text or cannot be encoded.
+  mutating func run(from source: Int32, to output: StandardOutput) throws {
+    var raw = [UInt8](repeating: 0, count: Self.chunk)
+    // UTF-8 takes at most 3 bytes for each byte of a code page: room for a whole chunk.
+    var text = [UInt8](repeating: 0, count: 3 * Self.chunk)
+    var isFinal = false
+    while !isFinal {
+      let count = try Self.read(source, into: &raw)
+      isFinal = count == 0
+      var consumed = 0
+      repeat {
+        let step = try raw.withUnsafeBytes { input in
+          try text.withUnsafeMutableBytes { room in
+            try decoder.decode(
+              UnsafeRawBufferPointer(rebasing: input[consumed..<count]), into: room, isFinal: isFinal)
+          }
+        }
+        consumed += step.consumed
+        try text.withUnsafeBytes {
+          try write(UnsafeRawBufferPointer(rebasing: $0[..<step.written]), isFinal: isFinal, to: output)
+        }
+      } while consumed < count
+    }
+    try output.flush()
+  }
+
+  private mutating func write(_ text: UnsafeRawBufferPointer, isFinal: Bool, to output: StandardOutput) throws {
+    if encoder == nil {
+      // Whether the input has a mark is known with its first character, before which there is nothing to write.
+      guard !text.isEmpty || isFinal else { return }
+      let hasMark = mark == .add || mark == .keep && decoder.markWasFound
+      encoder = TextEncoder(encoding, mark: hasMark, onError: onError)
+      if text.isEmpty, hasMark {
+        return try encoding.byteOrderMark.withUnsafeBytes { try output.write($0) }
+      }
+    }
+    var encoded = [UInt8](repeating: 0, count: Self.chunk)
+    var done = 0
+    while done < text.count {
+      let rest = UnsafeRawBufferPointer(rebasing: text[done...])
+      let step = try encoded.withUnsafeMutableBytes { room in
+        try encoder!.encode(rest, into: room, isFinal: isFinal)
+      }
+      done += step.consumed
+      try encoded.withUnsafeBytes {
+        try output.writeText(UnsafeRawBufferPointer(rebasing: $0[..<step.written]))
+      }
+    }
+  }
+
+  private static func read(_ source: Int32, into buffer: inout [UInt8]) throws -> Int {
+    while true {
+      Interrupt.waitForInput(source)
+      try Interrupt.check()
+      let count = buffer.withUnsafeMutableBytes { Glibc.read(source, $0.baseAddress, $0.count) }
+      if count >= 0 { return count }
+      guard errno == EINTR else { throw Failure.system(errno, "the input") }
+    }
+  }
+}

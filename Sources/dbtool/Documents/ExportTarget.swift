@@ -1,0 +1,70 @@
+internal import CofferFormats
+internal import CofferText
+internal import Glibc
+
+/// Where an export goes: standard output, a file, or a directory of texts; complete, or not there at all.
+final class ExportTarget {
+  /// What documents are written to.
+  var sink: any DocumentSink
+  private let file: OutputFile?
+  private let directory: OutputDirectory?
+
+  /// - Parameters:
+  ///   - path: nil is standard output.
+  ///   - store: the file that is being read.
+  init(
+    _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
+    store: String
+  ) throws {
+    if format == .text {
+      guard let path else {
+        throw Failure.usage("texts go to a directory, a file each", hint: "name it with -o")
+      }
+      let directory = try OutputDirectory(at: path, isForced: isForced)
+      sink = TextDirectorySink(
+        path: directory.temporaryPath, separatesCollections: separatesCollections, options: options)
+      self.directory = directory
+      file = nil
+      return
+    }
+    directory = nil
+    if let path {
+      let file = try OutputFile(
+        at: path, isForced: isForced, inputs: [store], permissions: OutputFile.privatePermissions)
+      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options)
+      self.file = file
+      return
+    }
+    file = nil
+    let output = FileByteSink(descriptor: STDOUT_FILENO)
+    if Terminal.standardOutputIsTerminal {
+      guard options.encoding == .utf8 else {
+        throw Failure.usage(
+          "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
+      }
+      sink = Self.sink(to: TerminalSink(output), format, options)
+    } else {
+      sink = Self.sink(to: output, format, options)
+    }
+  }
+
+  func commit() throws {
+    try file?.commit()
+    try directory?.commit()
+  }
+
+  func discard() {
+    file?.discard()
+    directory?.discard()
+  }
+
+  private static func sink<Sink: ByteSink>(
+    to output: Sink, _ format: ExportFormat, _ options: WritingOptions
+  ) -> any DocumentSink {
+    switch format {
+    case .csv: DelimitedSink(output, dialect: .csv, options: options)
+    case .tsv: DelimitedSink(output, dialect: .tsv, options: options)
+    case .ndjson, .text: NDJSONSink(output)
+    }
+  }
+}

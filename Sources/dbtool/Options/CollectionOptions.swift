@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// The collection that is meant where none is named.
+let defaultCollection = "documents"
+
+/// Documents named on the command line: by number, or one by its key in a collection.
+struct DocumentSelection: ParsableArguments {
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("The collection that --key-name looks in (default: documents).", valueName: "name"))
+  var collection: String?
+
+  @Option(
+    name: .customLong("key-name"), parsing: .unconditional,
+    help: ArgumentHelp("The document with this key, in place of an id.", valueName: "key"))
+  var key: String?
+
+  @Argument(help: "Ids of documents.")
+  var ids: [Int64] = []
+
+  func validate() throws {
+    if ids.isEmpty, key == nil {
+      throw ValidationError("name documents by their ids, or one by --key-name")
+    }
+    if !ids.isEmpty, key != nil {
+      throw ValidationError("give ids or --key-name, not both")
+    }
+    if collection != nil, key == nil {
+      throw ValidationError("-c belongs to --key-name: an id names a document in the whole store")
+    }
+  }
+
+  /// The documents' headers, in the order given; all of them are there.
+  ///
+  /// - Throws: `noSuchDocument` that names the first one missing.
+  func existing(
+    in scope: borrowing some ReadScope & ~Copyable, of store: DocumentStore
+  ) throws -> [DocumentHeader] {
+    guard let key else {
+      return try ids.map { try scope.header(of: DocumentID($0)) }
+    }
+    let name = collection ?? defaultCollection
+    guard let id = try scope.id(forKey: ExternalKey(key), in: store.collection(name)) else {
+      throw Failure.noSuchDocument("nothing in \(name) has that key")
+    }
+    return [try scope.header(of: id)]
+  }
+}

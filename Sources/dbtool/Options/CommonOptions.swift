@@ -1,0 +1,28 @@
+internal import ArgumentParser
+
+extension ListFormat: ExpressibleByArgument {}
+
+/// How a verb talks: every verb has these.
+struct CommonOptions: ParsableArguments {
+  @Flag(help: "No notes, warnings or progress on standard error.")
+  var quiet = false
+
+  @Flag(help: "Reports and lists as JSON; errors end with a JSON line.")
+  var json = false
+
+  @Option(help: ArgumentHelp("How lists and reports are printed.", valueName: "format"))
+  var format: ListFormat?
+
+  var talk: Talk { Talk(isQuiet: quiet) }
+
+  /// Nil where the place decides: a table on a terminal, plain lines elsewhere.
+  var listFormat: ListFormat? { format ?? (json ? .json : nil) }
+
+  var isMachineReadable: Bool { listFormat != nil && listFormat != .table }
+}
+
+/// The progress of long work.
+struct ProgressOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Progress on standard error.", valueName: "style"))
+  var progress: Progress.Style = .auto
+}

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// What a store is made as: `create`, and `import --create`.
+struct CreationOptions: ParsableArguments {
+  enum Titles: String, CaseIterable, ExpressibleByArgument {
+    case sealed, clear, none
+
+    var mode: TitleMode {
+      switch self {
+      case .sealed: .sealed
+      case .clear: .clear
+      case .none: .none
+      }
+    }
+  }
+
+  enum JournalName: String, CaseIterable, ExpressibleByArgument {
+    case rollback, wal
+
+    var journal: CreateOptions.Journal { self == .wal ? .writeAheadLog : .rollback }
+  }
+
+  @Option(
+    name: .customLong("recipient"),
+    help: ArgumentHelp("A slot for this public recipient (repeatable).", valueName: "coffer-recipient-1-…"))
+  var recipients: [String] = []
+
+  @Option(parsing: .unconditional, help: ArgumentHelp("A name for the slot, where one is made.", valueName: "text"))
+  var label: String?
+
+  @Option(help: ArgumentHelp("How titles are kept.", valueName: "mode"))
+  var titles: Titles?
+
+  @Flag(help: "Do not round sizes up: exact sizes show in the file, which is smaller.")
+  var noPadding = false
+
+  @Option(help: ArgumentHelp("The journal: wal lets others read while one writes.", valueName: "journal"))
+  var journal: JournalName?
+
+  @Flag(help: "A TEST store: fast to open, for test keys only, never for real data.")
+  var test = false
+
+  func validate() throws {
+    if recipients.contains(where: { $0.hasPrefix("coffer-key-") || $0.contains("-identity-") }) {
+      throw ValidationError("--recipient takes a public recipient, not a secret: what was typed may be in a history")
+    }
+  }
+
+  /// True where any option is given that only the making of a store can use.
+  var isUsed: Bool {
+    !recipients.isEmpty || label != nil || titles != nil || noPadding || journal != nil || test
+  }
+
+  /// Makes the store that `options` name.
+  func create(_ options: StoreOptions) throws -> DocumentStore {
+    let keys = try newKeys(options)
+    if label != nil, keys.count > 1 {
+      throw Failure.usage("--label names one slot, and \(keys.count) are to be made")
+    }
+    var creation = CreateOptions()
+    creation.titles = titles?.mode ?? .sealed
+    creation.isPadded = !noPadding
+    creation.journal = journal?.journal ?? .rollback
+    creation.isTest = test
+    creation.labels = label.map { [$0] } ?? []
+    let store = try DocumentStore.create(
+      at: options.store.url, keys: keys, creation: creation, options: options.openOptions(false))
+    options.tellIfTest(store)
+    return store
+  }
+
+  /// One slot per key and recipient; with recipients alone nobody is asked.
+  private func newKeys(_ options: StoreOptions) throws -> [NewKey] {
+    var given = options.keys.inOrder
+    if given.isEmpty, recipients.isEmpty {
+      given = [Environment.key ?? .passphrase]
+    }
+    let keys = try given.map { try $0.newKey(for: options.store.path, policy: options.policy) }
+    return keys + recipients.map { .recipient($0) }
+  }
+}

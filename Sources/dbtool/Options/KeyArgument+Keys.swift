@@ -1,0 +1,177 @@
+internal import Coffer
+internal import FoundationEssentials
+internal import Glibc
+internal import Synchronization
+
+extension KeyArgument {
+  /// The key as something that opens a store.
+  ///
+  /// What is read once (a descriptor, an answer) is kept in locked memory while the command runs, because opening and
+  /// rekeying may each ask.
+  func openingKey(for store: String, policy: KeyPolicy) throws -> StoreKey {
+    switch self {
+    case .keyFile(let path):
+      try policy.checkPrivacy(of: path)
+      return .keyFile(URL(filePath: path))
+    case .identity(let path):
+      try policy.checkPrivacy(of: path)
+      return .identity(URL(filePath: path))
+    case .passphraseFile(let path):
+      try policy.checkPrivacy(of: path)
+      return .passphraseFile(URL(filePath: path))
+    case .passphrase:
+      let answer = KeptSecret {
+        try policy.requireQuestions()
+        return try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ")
+      }
+      return .passphrase { try answer.value() }
+    case .descriptor(let number):
+      let secret = KeptSecret { try Self.read(descriptor: number) }
+      return .keyMaterial { try secret.value() }
+    case .command(let command, let option):
+      let secret = KeptSecret { try ShellCommand(command: command, option: option).run() }
+      return .keyMaterial { try secret.value() }
+    case .provider(let name, let command):
+      return .provider(name: name) { blob in
+        try KeptSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
+      }
+    }
+  }
+
+  /// The key as a slot to be made.
+  func newKey(for store: String, policy: KeyPolicy) throws -> NewKey {
+    switch self {
+    case .keyFile(let path):
+      try policy.checkPrivacy(of: path)
+      return .keyFile(URL(filePath: path))
+    case .identity(let path):
+      try policy.checkPrivacy(of: path)
+      return .identity(URL(filePath: path))
+    case .passphraseFile(let path):
+      try policy.checkPrivacy(of: path)
+      return .passphraseFile(URL(filePath: path))
+    case .passphrase:
+      let answer = KeptSecret {
+        try policy.requireQuestions()
+        return try Terminal.askNewPassphrase("New passphrase for \(escapingControls(store)): ")
+      }
+      return .passphrase { try answer.value() }
+    case .descriptor(let number):
+      let secret = KeptSecret { try Self.read(descriptor: number) }
+      return .keyMaterial { try secret.value() }
+    case .command(let command, let option):
+      let secret = KeptSecret { try ShellCommand(command: command, option: option).run() }
+      return .keyMaterial { try secret.value() }
+    case .provider(let name, let command):
+      var generator = SystemRandomNumberGenerator()
+      let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      return .provider(name: name, blob: blob) { blob in
+        try KeptSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
+      }
+    }
+  }
+
+  private static func read(descriptor: Int32) throws -> Secret {
+    guard fcntl(descriptor, F_GETFD) >= 0 else {
+      throw Failure.usage("descriptor \(descriptor) is not open")
+    }
+    return try Secret.readAll(descriptor: descriptor, limit: ShellCommand.outputLimit)
+  }
+
+  /// A provider's 64 hex digits as the 32 bytes they stand for, from one locked memory to another.
+  private static func answer(of command: String, provider: String, to blob: [UInt8]) throws -> Secret {
+    let digits = try ShellCommand(command: command, option: "--provider \(provider)").run(input: blob)
+    return try digits.withUnsafeBytes { text in
+      var end = text.count
+      while end > 0, text[end - 1] == UInt8(ascii: "\n") || text[end - 1] == UInt8(ascii: "\r") {
+        end -= 1
+      }
+      guard end == 64 else { throw malformedAnswer(of: provider) }
+      return try Secret(byteCount: 32) { bytes in
+        for index in 0..<32 {
+          guard let high = hexValue(text[2 * index]), let low = hexValue(text[2 * index + 1]) else {
+            throw malformedAnswer(of: provider)
+          }
+          bytes[index] = high << 4 | low
+        }
+        return 32
+      }
+    }
+  }
+
+  private static func malformedAnswer(of provider: String) -> Failure {
+    Failure(.failed, kind: "key-command-failed", "the command of --provider \(provider) did not print 64 hex digits")
+  }
+
+  private static func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): return digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): return digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): return digit - UInt8(ascii: "A") + 10
+    default: return nil
+    }
+  }
+}
+
+/// A secret that is asked for at most once; what goes wrong is told as the store tells its own errors.
+private final class KeptSecret: Sendable {
+  private let ask: @Sendable () throws -> Secret
+  private let kept = Mutex<Secret?>(nil)
+
+  init(_ ask: @escaping @Sendable () throws -> Secret) {
+    self.ask = ask
+  }
+
+  func value() throws -> Secret {
+    try kept.withLock { secret in
+      if let secret { return secret }
+      do {
+        let answer = try ask()
+        secret = answer
+        return answer
+      } catch let failure as Failure {
+        throw failure.asStoreError
+      }
+    }
+  }
+}
+
+extension Failure {
+  /// The library passes on errors of its own kind as they are, and rewords others.
+  fileprivate var asStoreError: StoreError {
+    let code: StoreError.Code =
+      switch status {
+      case .keyNeeded: .keyNeeded
+      case .usage: .invalidArgument
+      case .interrupted: .cancelled
+      default: .systemFailure
+      }
+    return StoreError(code, message, hint: hint)
+  }
+}
+
+/// What keys must satisfy before they are used.
+struct KeyPolicy: Sendable {
+  let talk: Talk
+  let isStrict: Bool
+  let forbidsInput: Bool
+
+  /// A key file that group or others can read is worth a warning, and an error under `--strict`.
+  func checkPrivacy(of path: String) throws {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw Failure.system(errno, path) }
+    let isPrivate = status.st_mode & (S_IRGRP | S_IROTH) == 0 || status.st_mode & S_IFMT != S_IFREG
+    guard !isPrivate else { return }
+    let message = "\(path) can be read by others"
+    if isStrict {
+      throw Failure(.failed, kind: "key-file-not-private", message, hint: "chmod 600 \(path)")
+    }
+    talk.warning("\(message) (chmod 600 makes it yours alone)")
+  }
+
+  func requireQuestions() throws {
+    if forbidsInput {
+      throw Failure.keyNeeded("--no-input forbids asking for a passphrase")
+    }
+  }
+}

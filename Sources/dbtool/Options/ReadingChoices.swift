@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import CofferFormats
+internal import CofferText
+
+/// How inputs are to be read.
+struct ReadingChoices: ParsableArguments {
+  enum Header: String, CaseIterable, ExpressibleByArgument {
+    case auto, yes, no
+
+    var mode: HeaderMode {
+      switch self {
+      case .auto: .automatic
+      case .yes: .yes
+      case .no: .no
+      }
+    }
+  }
+
+  enum OnError: String, CaseIterable, ExpressibleByArgument {
+    case fail, skip, replace
+
+    var mode: RecordErrorMode {
+      switch self {
+      case .fail: .fail
+      case .skip: .skip
+      case .replace: .replace
+      }
+    }
+  }
+
+  enum Empty: String, CaseIterable, ExpressibleByArgument {
+    case store, skip, fail
+
+    var mode: EmptyTextMode {
+      switch self {
+      case .store: .store
+      case .skip: .skip
+      case .fail: .fail
+      }
+    }
+  }
+
+  @Option(
+    help: ArgumentHelp("What the inputs are; auto looks at their content, then their names.", valueName: "format"))
+  var from: ImportFormat = .auto
+
+  @Option(help: ArgumentHelp("Their encoding; auto takes a byte order mark's word, or UTF-8.", valueName: "encoding"))
+  var encoding = EncodingName(choice: .automatic)
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Which columns or members are which part: id=COL,title=COL,text=COL,key=COL, by name or number from 1.",
+      valueName: "parts"))
+  var map: String?
+
+  @Option(help: ArgumentHelp("Whether a table's first row names its columns.", valueName: "mode"))
+  var header: Header = .auto
+
+  @Flag(help: "Documents keep the ids that the input gives them.")
+  var keepIds = false
+
+  @Option(help: ArgumentHelp("What to do about a record that cannot be read.", valueName: "mode"))
+  var onError: OnError = .fail
+
+  @Option(
+    help: ArgumentHelp("What to do about a document without text (default: store; lines: skip).", valueName: "mode"))
+  var empty: Empty?
+
+  func validate() throws {
+    if let map, ColumnMapping(parsing: map) == nil {
+      throw ValidationError("--map takes id=COL,title=COL,text=COL,key=COL, each at most once")
+    }
+  }
+
+  /// Opens one input as these options say.
+  func open(
+    _ path: String, count: CountingSource.Count, onRejection: @escaping @Sendable (Rejection) -> Void
+  ) throws -> InputSource {
+    let isStream = path == InputFile.standardInput
+    let options = ReadingOptions(
+      encoding: encoding.choice, onError: onError.mode, emptyText: empty?.mode, keepsIDs: keepIds,
+      path: isStream ? "standard input" : path, onRejection: onRejection)
+    let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
+    if !isStream, InputFile.isDirectory(path) {
+      return try InputSource(opening: path, format: from.format, mapping: mapping, options: options)
+    }
+    let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
+    return try InputSource(
+      CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil), name: isStream ? nil : InputFile.name(of: path),
+      sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, mapping: mapping,
+      header: header.mode, options: options)
+  }
+}

@@ -1,0 +1,113 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// The store a verb works on.
+struct StoreArgument: ParsableArguments {
+  @Argument(help: ArgumentHelp("The store's file.", valueName: "store"))
+  var path: String
+
+  @OptionGroup(title: "Everywhere") var access: StoreAccess
+
+  var url: URL { URL(filePath: path) }
+
+  /// The same check for verbs that open no store: the pin is computed from what stands in the file.
+  func requireExpected(_ pin: String) throws {
+    if let expected = access.expect, expected != pin {
+      throw Failure(.mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)")
+    }
+  }
+}
+
+/// Which store is expected, and how long one waits for it.
+struct StoreAccess: ParsableArguments {
+  @Option(help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
+  var expect: String?
+
+  @Option(help: ArgumentHelp("How long to wait for other users of the store (default: 10).", valueName: "seconds"))
+  var wait: Double?
+
+  func validate() throws {
+    if let wait, !(wait >= 0 && wait <= 1e9) {
+      throw ValidationError("--wait takes seconds, 0 or more")
+    }
+    if let expect, !expect.hasPrefix("coffer-pin-1-") {
+      throw ValidationError("--expect takes a pin: coffer-pin-1-…")
+    }
+  }
+
+  /// - Parameter standard: what holds without `--wait`; nil waits without limit.
+  func waitingTime(standard: Duration? = .seconds(10)) -> Duration? {
+    wait.map { .milliseconds(Int64($0 * 1000)) } ?? standard
+  }
+}
+
+/// What every verb has that opens a store with a key.
+struct StoreOptions: ParsableArguments {
+  @OptionGroup var store: StoreArgument
+  @OptionGroup(title: "Keys") var keys: KeyOptions<StoreFamily>
+  @OptionGroup(title: "Keys") var permissions: KeyPermissions
+  @OptionGroup(title: "Everywhere") var common: CommonOptions
+}
+
+/// What keys and questions are allowed.
+struct KeyPermissions: ParsableArguments {
+  @Flag(help: "Ask nothing: a missing key is an error.")
+  var noInput = false
+
+  @Flag(help: "A key file that others can read is an error.")
+  var strict = false
+
+  @Flag(help: "Allow published test keys and TEST stores (or DBTOOL_ALLOW_TEST_KEYS=1).")
+  var allowTestKeys = false
+
+  var allowsTestKeys: Bool { allowTestKeys || Environment.allowsTestKeys }
+
+  func policy(_ common: CommonOptions) -> KeyPolicy {
+    KeyPolicy(talk: common.talk, isStrict: strict, forbidsInput: noInput)
+  }
+}
+
+extension StoreOptions {
+  var policy: KeyPolicy { permissions.policy(common) }
+
+  /// The keys to open with, in the contract's order: options, one variable, a question.
+  func openingKeys() throws -> [StoreKey] {
+    var given = keys.inOrder
+    if given.isEmpty, let fromEnvironment = Environment.key {
+      given = [fromEnvironment]
+    }
+    if given.isEmpty {
+      given = [.passphrase]
+    }
+    return try given.map { try $0.openingKey(for: store.path, policy: policy) }
+  }
+
+  /// Opens the store.
+  ///
+  /// - Parameter wait: what holds without `--wait`.
+  func open(readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
+    try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
+  }
+
+  func open(with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
+    let opened = try DocumentStore.open(at: store.url, key: key, options: openOptions(isReadOnly, wait))
+    tellIfTest(opened)
+    return opened
+  }
+
+  func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) -> OpenOptions {
+    var options = OpenOptions()
+    options.isReadOnly = isReadOnly
+    options.allowsTestKeys = permissions.allowsTestKeys
+    options.expectedPin = store.access.expect
+    options.wait = store.access.waitingTime(standard: wait)
+    return options
+  }
+
+  func tellIfTest(_ opened: DocumentStore) {
+    if opened.isTest {
+      common.talk.warning("\(store.path) is a TEST store: its keys may be published")
+    }
+  }
+}

@@ -1,0 +1,64 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// A directory of files that is being written: under another name beside its target, renamed when it is complete.
+final class OutputDirectory {
+  /// Where to write.
+  let temporaryPath: String
+  private let path: String
+  private let replacesExisting: Bool
+  private var isDone = false
+
+  /// - Parameter isForced: an earlier export may be replaced; nothing else ever is.
+  init(at path: String, isForced: Bool) throws {
+    var path = path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    self.path = path
+    replacesExisting = try Self.isReplaceable(path, isForced: isForced)
+    var template = Array((OutputFile.folder(of: path) + ".dbtool-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure.system(errno, path) }
+    temporaryPath = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  deinit {
+    discard()
+  }
+
+  func commit() throws {
+    if replacesExisting {
+      let old = temporaryPath + ".old"
+      guard rename(path, old) == 0 else { throw Failure.system(errno, path) }
+      guard rename(temporaryPath, path) == 0 else {
+        let number = errno
+        rename(old, path)
+        throw Failure.system(number, path)
+      }
+      try? FileManager.default.removeItem(atPath: old)
+    } else {
+      // Takes the place of an empty directory, too, and of nothing else.
+      guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
+    }
+    isDone = true
+    OutputFile.synchronizeFolder(of: path)
+  }
+
+  func discard() {
+    guard !isDone else { return }
+    isDone = true
+    try? FileManager.default.removeItem(atPath: temporaryPath)
+  }
+
+  /// Whether there is something to replace: with `--force`, a directory that holds the index of an earlier export.
+  private static func isReplaceable(_ path: String, isForced: Bool) throws -> Bool {
+    guard access(path, F_OK) == 0 else { return false }
+    guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) is there already, and no directory") }
+    let names = try FileManager.default.contentsOfDirectory(atPath: path)
+    if names.isEmpty { return false }
+    guard names.contains("index.ndjson") else {
+      throw Failure.failed(
+        "\(path) is not empty, and no earlier export", hint: "name a directory that is not there yet")
+    }
+    guard isForced else { throw Failure.outputExists(path) }
+    return true
+  }
+}

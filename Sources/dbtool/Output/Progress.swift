@@ -1,0 +1,101 @@
+internal import ArgumentParser
+internal import Glibc
+internal import Synchronization
+
+/// A bar with rate and time left on standard error: only on a terminal, only for work over a second; or, with
+/// `--progress json`, an object a line for other programs.
+final class Progress {
+  enum Style: String, CaseIterable, ExpressibleByArgument {
+    case auto, json, none
+  }
+
+  private static let delay = Duration.seconds(1)
+  private static let interval = Duration.milliseconds(100)
+
+  private static let isShown = Atomic<Bool>(false)
+
+  private let task: String
+  private let unit: String
+  private let style: Style
+  private let start = ContinuousClock.now
+  private var lastShown: ContinuousClock.Instant?
+
+  init(_ task: String, unit: String, style: Style, isQuiet: Bool) {
+    self.task = task
+    self.unit = unit
+    let canShow = Terminal.standardErrorIsTerminal && !isQuiet
+    self.style = style == .auto ? (canShow ? .auto : .none) : style
+  }
+
+  /// Says how far the work is; cheap enough for every batch.
+  ///
+  /// - Parameter fraction: how much of the whole is done, from 0 to 1, where that is known.
+  func update(_ done: Int, of total: Int? = nil, fraction: Double? = nil) {
+    guard style != .none else { return }
+    let now = ContinuousClock.now
+    guard now - start > Self.delay, now - (lastShown ?? start) > Self.interval else { return }
+    lastShown = now
+    show(done, of: total, fraction: fraction ?? total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, at: now)
+  }
+
+  /// Takes the bar away before other lines are printed.
+  func finish() {
+    Self.clear()
+  }
+
+  /// Takes a bar that is shown off its line, for another line in its place.
+  static func clear() {
+    if isShown.exchange(false, ordering: .relaxed) {
+      writeRaw("\r\u{1B}[K")
+    }
+  }
+
+  private func show(_ done: Int, of total: Int?, fraction: Double?, at now: ContinuousClock.Instant) {
+    let seconds = Self.seconds(now - start)
+    let rate = Double(done) / seconds
+    let left = fraction.flatMap { $0 > 0 ? seconds * (1 - $0) / $0 : nil }
+    if style == .json {
+      let facts: [(String, JSONValue?)] = [
+        ("task", .string(task)), ("done", .integer(done)), ("total", total.map { .integer($0) }),
+        ("fraction", fraction.map { .number($0) }), ("rate", .number(rate.rounded())),
+        ("seconds", .number(Self.tenths(seconds))), ("seconds_left", left.map { .number(Self.tenths($0)) }),
+      ]
+      return Talk.say(JSONValue.object([("progress", .object(present: facts))]).serialized)
+    }
+    var line = "\(task) "
+    if let fraction {
+      line += Self.bar(fraction) + " \(Int(fraction * 100)) % "
+    }
+    line += " \(done) \(unit), \(Int(rate))/s"
+    if let left {
+      line += ", \(Self.clock(left)) left"
+    }
+    let width = max(10, Terminal.width(of: STDERR_FILENO) - 1)
+    Self.isShown.store(true, ordering: .relaxed)
+    Self.writeRaw("\r" + line.prefix(width) + "\u{1B}[K")
+  }
+
+  private static func bar(_ fraction: Double) -> String {
+    let filled = min(20, max(0, Int(fraction * 20)))
+    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: 20 - filled) + "]"
+  }
+
+  private static func clock(_ seconds: Double) -> String {
+    let whole = Int(seconds.rounded(.up))
+    let rest = whole % 60
+    return "\(whole / 60):" + (rest < 10 ? "0" : "") + "\(rest)"
+  }
+
+  private static func seconds(_ duration: Duration) -> Double {
+    Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+  }
+
+  private static func tenths(_ value: Double) -> Double {
+    (value * 10).rounded() / 10
+  }
+
+  private static func writeRaw(_ text: String) {
+    var text = text
+    text.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,54 @@
+/// One record of facts: lines of `name: value` for people, an object under `--json`.
+struct Report {
+  private let members: [(name: String, value: JSONValue)]
+
+  /// - Parameter members: names as JSON has them; absent values are left out.
+  init(_ members: [(String, JSONValue?)]) {
+    self.members = members.compactMap { name, value in value.map { (name, $0) } }
+  }
+
+  func write(as format: ListFormat?, to output: StandardOutput) throws {
+    switch format {
+    case .json, .ndjson:
+      try output.write(line: JSONValue.object(members).serialized)
+    case .csv, .tsv:
+      let separator = format == .csv ? "," : "\t"
+      try output.write(line: "name\(separator)value")
+      for (name, value) in Self.flattened(members) {
+        try output.write(line: name + separator + Delimited.field(value.plainText, separator: separator))
+      }
+    case .table, nil:
+      let lines = Self.flattened(members)
+      let width = lines.map { displayWidth($0.name) }.max() ?? 0
+      for (name, value) in lines {
+        let label = name.replacing("_", with: " ") + ":"
+        let padding = String(repeating: " ", count: width + 2 - displayWidth(label))
+        try output.write(line: label + padding + escapingControls(value.plainText))
+      }
+    }
+  }
+
+  /// Prints the report alone.
+  func print(as format: ListFormat?) throws {
+    let output = StandardOutput()
+    try write(as: format, to: output)
+    try output.flush()
+  }
+
+  /// Members of members by `outer.inner`, elements of arrays by their number from 1.
+  private static func flattened(
+    _ members: [(name: String, value: JSONValue)], under prefix: String = ""
+  ) -> [(name: String, value: JSONValue)] {
+    members.flatMap { name, value -> [(name: String, value: JSONValue)] in
+      switch value {
+      case .object(let inner):
+        return flattened(inner, under: prefix + name + ".")
+      case .array(let elements):
+        let numbered = elements.enumerated().map { (name: "\(name) \($0.offset + 1)", value: $0.element) }
+        return flattened(numbered, under: prefix)
+      default:
+        return [(prefix + name, value)]
+      }
+    }
+  }
+}

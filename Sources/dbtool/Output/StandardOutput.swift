@@ -1,0 +1,73 @@
+internal import Glibc
+
+/// Standard output, buffered: the only place where the command writes data.
+final class StandardOutput {
+  static let bufferSize = 64 * 1024
+
+  private var buffer: [UInt8] = []
+  private let descriptor: Int32
+  let isTerminal: Bool
+
+  init(descriptor: Int32 = STDOUT_FILENO) {
+    self.descriptor = descriptor
+    isTerminal = isatty(descriptor) == 1
+    buffer.reserveCapacity(Self.bufferSize)
+  }
+
+  func write(_ text: String) throws {
+    var text = text
+    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+  }
+
+  func write(line: String) throws {
+    try write(line)
+    try write("\n")
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws {
+    if buffer.count + bytes.count > Self.bufferSize {
+      try flush()
+    }
+    if bytes.count >= Self.bufferSize {
+      try Self.writeAll(bytes, to: descriptor)
+    } else {
+      buffer.append(contentsOf: bytes)
+    }
+  }
+
+  /// Text of a user's: on a terminal, what could steer it is shown escaped.
+  ///
+  /// - Parameter bytes: whole characters of UTF-8.
+  func writeText(_ bytes: UnsafeRawBufferPointer) throws {
+    guard isTerminal else { return try write(bytes) }
+    try write(escapingControls(String(decoding: bytes, as: UTF8.self), keeping: ["\n", "\t"]))
+  }
+
+  /// Must be called when all is written: a full disk and a closed pipe are told here at the latest.
+  func flush() throws {
+    defer { buffer.removeAll(keepingCapacity: true) }
+    try buffer.withUnsafeBytes { try Self.writeAll($0, to: descriptor) }
+  }
+
+  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        if errno == EPIPE { throw ClosedPipe() }
+        throw Failure.system(errno, "standard output")
+      }
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+  }
+}
+
+/// Prints a few lines of data and makes sure that they arrived.
+func printLines(_ lines: String...) throws {
+  let output = StandardOutput()
+  for line in lines {
+    try output.write(line: line)
+  }
+  try output.flush()
+}

@@ -1,0 +1,151 @@
+/// How a list or report is printed.
+enum ListFormat: String, CaseIterable {
+  case table, json, ndjson, csv, tsv
+}
+
+/// Rows with named columns, printed as they come in every format but the table, whose widths need all of them.
+struct TableWriter {
+  struct Column {
+    let name: String
+    /// Numbers stand to the right in a table.
+    let isNumber: Bool
+  }
+
+  private let columns: [Column]
+  /// Nil: plain lines for other programs, columns parted by a tab, no header.
+  private let format: ListFormat?
+  private let output: StandardOutput
+  private var rows: [[String]] = []
+  private var count = 0
+
+  /// - Parameter format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
+  init(columns: [Column], format: ListFormat?, output: StandardOutput) {
+    self.columns = columns
+    self.format = format ?? (Terminal.standardOutputIsTerminal ? .table : nil)
+    self.output = output
+  }
+
+  mutating func add(_ cells: [JSONValue?]) throws {
+    switch format {
+    case .json:
+      try output.write(count == 0 ? "[\n" : ",\n")
+      try output.write(object(of: cells).serialized)
+    case .ndjson:
+      try output.write(line: object(of: cells).serialized)
+    case .csv, .tsv:
+      let separator = format == .csv ? "," : "\t"
+      if count == 0 { try writeHeader(separator) }
+      let fields = cells.map { Delimited.field($0?.plainText ?? "", separator: separator) }
+      try output.write(line: fields.joined(separator: separator))
+    case .table:
+      rows.append(cells.map { escapingControls($0?.plainText ?? "") })
+    case nil:
+      // A title may hold a tab or a line end; a line stays a line, and its columns stay columns.
+      try output.write(line: cells.map { escapingControls($0?.plainText ?? "") }.joined(separator: "\t"))
+    }
+    count += 1
+  }
+
+  mutating func finish() throws {
+    switch format {
+    case .json: try output.write(count == 0 ? "[]\n" : "\n]\n")
+    case .csv where count == 0: try writeHeader(",")
+    case .tsv where count == 0: try writeHeader("\t")
+    case .table: try writeTable()
+    default: break
+    }
+    try output.flush()
+  }
+
+  private func object(of cells: [JSONValue?]) -> JSONValue {
+    .object(present: zip(columns, cells).map { ($0.name, $1) })
+  }
+
+  private func writeHeader(_ separator: String) throws {
+    try output.write(line: columns.map(\.name).joined(separator: separator))
+  }
+
+  private func writeTable() throws {
+    let heads = columns.map { $0.name.uppercased().replacing("_", with: " ") }
+    var widths = heads.map(displayWidth)
+    for row in rows {
+      for (index, cell) in row.enumerated() {
+        widths[index] = max(widths[index], displayWidth(cell))
+      }
+    }
+    shrink(&widths)
+    try output.write(line: tableLine(heads, widths))
+    for row in rows {
+      try output.write(line: tableLine(row, widths))
+    }
+  }
+
+  /// Takes what is too wide for the terminal from the widest column.
+  private func shrink(_ widths: inout [Int]) {
+    guard Terminal.standardOutputIsTerminal else { return }
+    let excess = widths.reduce(0, +) + 2 * (widths.count - 1) - Terminal.width(of: 1)
+    guard excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }) else { return }
+    widths[widest] = max(8, widths[widest] - excess)
+  }
+
+  private func tableLine(_ cells: [String], _ widths: [Int]) -> String {
+    var line = ""
+    for (index, cell) in cells.enumerated() {
+      let text = fitting(cell, width: widths[index])
+      let padding = String(repeating: " ", count: max(0, widths[index] - displayWidth(text)))
+      if index > 0 { line += "  " }
+      let isLast = index == cells.count - 1
+      line += columns[index].isNumber ? padding + text : isLast ? text : text + padding
+    }
+    return line
+  }
+
+  private func fitting(_ text: String, width: Int) -> String {
+    guard displayWidth(text) > width else { return text }
+    var fitted = ""
+    var used = 1
+    for character in text {
+      used += displayWidth(String(character))
+      if used > width { break }
+      fitted.append(character)
+    }
+    return fitted + "…"
+  }
+}
+
+extension JSONValue {
+  /// The value in a cell of a table, CSV or TSV.
+  var plainText: String {
+    switch self {
+    case .null: return ""
+    case .string(let text): return text
+    default: return serialized
+    }
+  }
+}
+
+/// Fields of CSV and TSV reports (RFC 4180 quoting).
+enum Delimited {
+  static func field(_ text: String, separator: String) -> String {
+    let needsQuotes = text.unicodeScalars.contains { $0 == "\"" || $0 == "\n" || $0 == "\r" || String($0) == separator }
+    return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
+  }
+}
+
+/// Columns that a text takes on a terminal: two for the wide characters of East Asian scripts and emoji.
+func displayWidth(_ text: String) -> Int {
+  if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+  return text.reduce(0) { width, character in
+    guard let scalar = character.unicodeScalars.first else { return width }
+    switch scalar.value {
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+      0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F9FF, 0x20000...0x3FFFD:
+      return width + 2
+    default:
+      switch scalar.properties.generalCategory {
+      case .nonspacingMark, .enclosingMark, .format: return width
+      default: return width + 1
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+internal import Glibc
+
+/// What the command says on standard error beside its errors: warnings and notes, none under `--quiet`.
+struct Talk: Sendable {
+  let isQuiet: Bool
+
+  func note(_ text: String) {
+    if !isQuiet { Self.say("dbtool: \(text)") }
+  }
+
+  func warning(_ text: String) {
+    if !isQuiet { Self.say("dbtool: warning: \(text)") }
+  }
+
+  /// A finding that makes the exit code, told even when quiet.
+  func finding(_ text: String) {
+    Self.say("dbtool: \(text)")
+  }
+
+  /// One line on standard error, in one write; control characters of names are escaped on a terminal.
+  static func say(_ line: String) {
+    var text = Terminal.standardErrorIsTerminal ? escapingControls(line) : line
+    text += "\n"
+    Progress.clear()
+    text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)
+      while !rest.isEmpty {
+        let count = write(STDERR_FILENO, rest.baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      }
+    }
+  }
+}
+
+/// The text with control characters as `\n`, `\t`, `\u{1B}`: no title or name can steer a terminal.
+func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = []) -> String {
+  guard text.unicodeScalars.contains(where: { isControl($0) && !kept.contains($0) }) else { return text }
+  var escaped = ""
+  for scalar in text.unicodeScalars {
+    guard isControl(scalar), !kept.contains(scalar) else {
+      escaped.unicodeScalars.append(scalar)
+      continue
+    }
+    switch scalar {
+    case "\n": escaped += "\\n"
+    case "\r": escaped += "\\r"
+    case "\t": escaped += "\\t"
+    default: escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    }
+  }
+  return escaped
+}
+
+/// C0, DEL, C1, and the marks that turn the direction of a line around.
+private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.value {
+  case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: return true
+  default: return false
+  }
+}

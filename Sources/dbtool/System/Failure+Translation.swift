@@ -1,0 +1,101 @@
+internal import Coffer
+internal import CofferFormats
+internal import CofferText
+
+extension Failure {
+  /// Any error of the rooms below in the command's words.
+  init(_ error: any Error) {
+    switch error {
+    case let failure as Failure: self = failure
+    case let error as StoreError: self.init(error)
+    case let error as SealingError: self.init(error)
+    case let error as FormatError: self.init(error)
+    case let error as TextCodingError: self.init(error, in: "the input", optionName: "--encoding")
+    case is ClosedPipe: self = .failed("standard output was closed")
+    default: self = .failed("\(error)")
+    }
+  }
+
+  init(_ error: StoreError) {
+    self.init(error.code.status, kind: Self.kind(error.code.rawValue), error.message, hint: error.hint)
+  }
+
+  init(_ error: SealingError) {
+    let status: ExitStatus = error.code == .parametersRefused ? .damaged : .failed
+    self.init(status, kind: Self.kind(error.code.rawValue), error.message)
+  }
+
+  init(_ error: FormatError) {
+    let hint: String?
+    switch error.code {
+    case .missingColumn:
+      hint = error.names.isEmpty ? nil : "there are: \(error.names.joined(separator: ", "))"
+    case .undecodable:
+      hint = Self.hint(for: error.suggestions, optionName: "--encoding")
+    case .undecidedFormat, .unsupportedFormat:
+      hint = "say what it is with --from \(ImportFormat.names)"
+    default:
+      hint = nil
+    }
+    self.init(error.code.status, kind: Self.kind("\(error.code)"), error.description, hint: hint)
+  }
+
+  /// - Parameter optionName: the option that chooses an encoding, where the verb has one.
+  init(_ error: TextCodingError, in name: String, optionName: String?) {
+    let status: ExitStatus = error.code == .unencodableCharacter ? .failed : .undecodable
+    self.init(
+      status, kind: Self.kind("\(error.code)"), "\(name): \(error)",
+      hint: optionName.flatMap { Self.hint(for: error.suggestions, optionName: $0) }
+        ?? (error.suggestions.isEmpty ? nil : "convert it first: dbtool convert"))
+  }
+
+  private static func hint(for suggestions: [TextEncoding], optionName: String) -> String? {
+    guard let first = suggestions.first else { return nil }
+    switch first {
+    case .utf16LittleEndian: return "looks like UTF-16, little end first: \(optionName) utf-16le"
+    case .utf16BigEndian: return "looks like UTF-16, big end first: \(optionName) utf-16be"
+    default: return "try " + suggestions.map { "\(optionName) \($0.rawValue)" }.joined(separator: " or ")
+    }
+  }
+
+  /// `noSuchDocument` as `no-such-document`.
+  private static func kind(_ camelCase: String) -> String {
+    camelCase.reduce(into: "") { kind, letter in
+      kind += letter.isUppercase ? "-" + letter.lowercased() : String(letter)
+    }
+  }
+}
+
+extension StoreError.Code {
+  /// The exit code (CLI, "Exit codes").
+  var status: ExitStatus {
+    switch self {
+    case .noSuchFile, .notAStore: .noStore
+    case .locked: .locked
+    case .cannotUnlock, .keyChanged: .cannotUnlock
+    case .keyNeeded: .keyNeeded
+    case .noSuchDocument, .noSuchCollection: .noDocument
+    case .newerFormat: .newerFormat
+    case .testKeyRefused: .testKeyRefused
+    case .damaged, .parametersRefused: .damaged
+    case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch: .mismatch
+    case .rekeyUnfinished: .rekeyUnfinished
+    case .invalidArgument: .usage
+    case .cancelled: .interrupted
+    case .alreadyExists, .duplicateKey, .readOnly, .diskFull, .tooLarge, .keyFileInvalid, .misuse, .ioFailure,
+      .systemFailure:
+      .failed
+    }
+  }
+}
+
+extension FormatError.Code {
+  var status: ExitStatus {
+    switch self {
+    case .undecodable, .malformed, .emptyText, .tooLarge: .undecodable
+    case .missingColumn, .undecidedFormat, .unsupportedFormat: .usage
+    case .unreadable: .noStore
+    case .unencodable, .unwritable, .outputExists: .failed
+    }
+  }
+}

@@ -1,0 +1,61 @@
+internal import Coffer
+internal import CofferFormats
+internal import CofferText
+
+/// An error as the command tells it: the exit code, a word for machines, what happened, and at most one hint.
+///
+/// Holds no secret and no document text: names, ids and positions only.
+struct Failure: Error {
+  let status: ExitStatus
+  /// The kind in the JSON line, in lower case with dashes.
+  let kind: String
+  let message: String
+  let hint: String?
+
+  init(_ status: ExitStatus, kind: String, _ message: String, hint: String? = nil) {
+    self.status = status
+    self.kind = kind
+    self.message = message
+    self.hint = hint
+  }
+}
+
+extension Failure {
+  static func usage(_ message: String, hint: String? = nil) -> Failure {
+    Failure(.usage, kind: "usage", message, hint: hint)
+  }
+
+  static func failed(_ message: String, hint: String? = nil) -> Failure {
+    Failure(.failed, kind: "failed", message, hint: hint)
+  }
+
+  static func noSuchFile(_ path: String) -> Failure {
+    Failure(.noStore, kind: "no-such-file", "no such file: \(path)")
+  }
+
+  static func noSuchDocument(_ what: String) -> Failure {
+    Failure(.noDocument, kind: "no-such-document", "no such document: \(what)")
+  }
+
+  static func keyNeeded(_ reason: String) -> Failure {
+    Failure(
+      .keyNeeded, kind: "key-needed", "a key is needed, and \(reason)",
+      hint: "give --key-file, --identity, --passphrase-file, --key-fd, --key-command or DBTOOL_KEY_FILE")
+  }
+
+  static func outputExists(_ path: String) -> Failure {
+    Failure(.failed, kind: "already-exists", "\(path) exists already", hint: "--force replaces it")
+  }
+
+  static var interrupted: Failure {
+    Failure(.interrupted, kind: "interrupted", "interrupted")
+  }
+
+  /// A failed system call, by its `errno`.
+  static func system(_ number: Int32, _ what: String) -> Failure {
+    Errno.failure(number, what)
+  }
+}
+
+/// The reader of our standard output went away; nobody is left to tell.
+struct ClosedPipe: Error {}

@@ -1,0 +1,30 @@
+internal import Glibc
+
+/// What this process does to itself before it sees a secret, and how it ends.
+enum Process {
+  /// No core dump, no tracing by others, and a closed pipe is an error instead of a death.
+  static func harden() {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    setDumpable(false)
+    signal(SIGPIPE, SIG_IGN)
+    Interrupt.install()
+  }
+
+  /// Ends the process; standard output must have been flushed by whoever wrote to it.
+  static func exit(with status: ExitStatus) -> Never {
+    Glibc.exit(status.rawValue)
+  }
+
+  /// PR_SET_DUMPABLE of linux/prctl.h.
+  private static let setDumpableOption: Int32 = 4
+
+  /// `prctl(PR_SET_DUMPABLE, …)`. The C function is variadic, which Swift cannot import; called through a pointer of
+  /// the shape that the kernel's five arguments have, it reads what it is given.
+  private static func setDumpable(_ isDumpable: Bool) {
+    typealias Prctl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+    guard let symbol = dlsym(nil, "prctl") else { return }
+    let prctl = unsafeBitCast(symbol, to: Prctl.self)
+    _ = prctl(setDumpableOption, isDumpable ? 1 : 0, 0, 0, 0)
+  }
+}

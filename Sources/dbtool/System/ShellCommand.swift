@@ -1,0 +1,95 @@
+internal import Coffer
+internal import FoundationEssentials
+internal import Glibc
+
+/// A command of the user's that delivers a secret: run by `/bin/sh -c`, its output read straight into locked memory.
+///
+/// The command finds `input` on its standard input, or nothing; it may ask on the terminal, and its standard error is
+/// ours.
+struct ShellCommand {
+  /// The longest answer taken, in bytes.
+  static let outputLimit = 64 * 1024
+
+  let command: String
+  /// The option it came with, for messages; the command itself may say what nobody should read.
+  let option: String
+
+  func run(input: [UInt8] = []) throws -> Secret {
+    var answer: (Int32, Int32) = try Self.pipe()
+    var question: (Int32, Int32) = try Self.pipe()
+    defer {
+      for descriptor in [answer.0, answer.1, question.0, question.1] where descriptor >= 0 {
+        close(descriptor)
+      }
+    }
+    let child = try spawn(standardInput: question.0, standardOutput: answer.1)
+    close(question.0)
+    close(answer.1)
+    (question.0, answer.1) = (-1, -1)
+    // At most 4 KiB, less than any pipe holds: this cannot wait for a command that never reads.
+    _ = input.withUnsafeBytes { Glibc.write(question.1, $0.baseAddress, $0.count) }
+    close(question.1)
+    question.1 = -1
+    let output = Result { try Secret.readAll(descriptor: answer.0, limit: Self.outputLimit) }
+    close(answer.0)
+    answer.0 = -1
+    try Self.wait(for: child, option: option)
+    return try output.get()
+  }
+
+  private func spawn(standardInput: Int32, standardOutput: Int32) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, standardInput, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, standardOutput, STDOUT_FILENO)
+    // An ignored signal stays ignored across exec: the command gets back the usual SIGPIPE.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var defaults = sigset_t()
+    sigemptyset(&defaults)
+    sigaddset(&defaults, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+
+    var child: pid_t = 0
+    let arguments = CStrings(["sh", "-c", command])
+    let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
+    let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments.pointers, variables.pointers)
+    guard result == 0 else { throw Failure.system(result, "/bin/sh") }
+    return child
+  }
+
+  private static func wait(for child: pid_t, option: String) throws {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 {
+      guard errno == EINTR else { throw Failure.system(errno, "the command of \(option)") }
+    }
+    guard status == 0 else {
+      let ending = status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
+      throw Failure(.failed, kind: "key-command-failed", "the command of \(option) \(ending)")
+    }
+  }
+
+  private static func pipe() throws -> (Int32, Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard Glibc.pipe(&ends) == 0 else { throw Failure.system(errno, "a pipe") }
+    // The command must not hold our own ends open, or its input would never end.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+}
+
+/// Strings as a C program takes them: an array of pointers that ends with nil.
+private final class CStrings {
+  let pointers: [UnsafeMutablePointer<CChar>?]
+
+  init(_ strings: [String]) {
+    pointers = strings.map { strdup($0) } + [nil]
+  }
+
+  deinit {
+    for pointer in pointers { free(pointer) }
+  }
+}

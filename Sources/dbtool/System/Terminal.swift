@@ -1,0 +1,154 @@
+internal import Coffer
+internal import Glibc
+
+/// Where a person sits: what is a terminal, how wide it is, and a question whose answer nobody sees.
+enum Terminal {
+  static let standardInputIsTerminal = isatty(STDIN_FILENO) == 1
+  static let standardOutputIsTerminal = isatty(STDOUT_FILENO) == 1
+  static let standardErrorIsTerminal = isatty(STDERR_FILENO) == 1
+
+  /// Columns of the terminal that standard output or standard error is, 80 where it does not say.
+  static func width(of descriptor: Int32) -> Int {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
+  /// Asks for an existing passphrase.
+  static func askPassphrase(_ prompt: String) throws -> Secret {
+    try withTerminal { try ask(prompt, on: $0) }
+  }
+
+  /// Asks for a new passphrase, twice.
+  static func askNewPassphrase(_ prompt: String) throws -> Secret {
+    try withTerminal { terminal in
+      let first = try ask(prompt, on: terminal)
+      guard first.count > 0 else { throw Failure.failed("an empty passphrase protects nothing") }
+      let second = try ask("The same again: ", on: terminal)
+      guard first.isSame(as: second) else { throw Failure.failed("the two passphrases differ") }
+      return first
+    }
+  }
+
+  private static func withTerminal<R>(_ body: (Device) throws -> R) throws -> R {
+    let terminal = try Device.open()
+    defer { terminal.close() }
+    return try body(terminal)
+  }
+
+  private static func ask(_ prompt: String, on terminal: Device) throws -> Secret {
+    // The echo goes off first: whoever answers a prompt at once must not be shown.
+    let echo = try Echo.off(terminal.input)
+    defer {
+      echo.restore()
+      try? terminal.write("\n")
+    }
+    try terminal.write(prompt)
+    // In canonical mode one read gives one line: straight into locked memory, at most what a terminal line holds.
+    return try Secret(byteCount: 4096) { try terminal.readLine(into: $0) }
+  }
+}
+
+/// The terminal's two ends: `/dev/tty`, or standard input and standard error where they are a terminal themselves.
+private struct Device {
+  let input: Int32
+  let output: Int32
+
+  static func open() throws -> Device {
+    let terminal = Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    if terminal >= 0 {
+      return Device(input: terminal, output: terminal)
+    }
+    if Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal {
+      return Device(input: STDIN_FILENO, output: STDERR_FILENO)
+    }
+    throw Failure.keyNeeded("there is no terminal to ask on")
+  }
+
+  func close() {
+    if input != STDIN_FILENO {
+      Glibc.close(input)
+    }
+  }
+
+  func write(_ text: String) throws {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw Failure.system(errno, "the terminal")
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Reads up to a line end, which is left out.
+  func readLine(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    var count = 0
+    while count < buffer.count {
+      let got = Glibc.read(input, buffer.baseAddress! + count, buffer.count - count)
+      if got < 0 {
+        if errno == EINTR { continue }
+        throw Failure.system(errno, "the terminal")
+      }
+      if got == 0 {
+        if count == 0 { throw Failure(.keyNeeded, kind: "key-needed", "no passphrase was given") }
+        return count
+      }
+      if let end = buffer[count..<count + got].firstIndex(of: UInt8(ascii: "\n")) {
+        return end
+      }
+      count += got
+    }
+    throw Failure.failed("the passphrase is longer than a terminal line can be")
+  }
+}
+
+/// The terminal's echo, off while a passphrase is typed, and on again whatever ends that.
+struct Echo {
+  private let descriptor: Int32
+
+  // The handler of a signal may only read plain memory: where the former settings stand, and whether they are there.
+  nonisolated(unsafe) private static let former = UnsafeMutablePointer<termios>.allocate(capacity: 1)
+  // Written before the echo goes off and after it is back, by the one thread that asks.
+  nonisolated(unsafe) private static var offDescriptor: Int32 = -1
+
+  static func off(_ descriptor: Int32) throws -> Echo {
+    var settings = termios()
+    guard tcgetattr(descriptor, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
+    former.initialize(to: settings)
+    offDescriptor = descriptor
+    settings.c_lflag &= ~tcflag_t(ECHO)
+    settings.c_lflag |= tcflag_t(ICANON | ISIG)
+    guard tcsetattr(descriptor, TCSADRAIN, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
+    return Echo(descriptor: descriptor)
+  }
+
+  func restore() {
+    tcsetattr(descriptor, TCSANOW, Self.former)
+    Self.offDescriptor = -1
+  }
+
+  static func restoreInSignalHandler() {
+    if offDescriptor >= 0 {
+      tcsetattr(offDescriptor, TCSANOW, former)
+    }
+  }
+}
+
+extension Secret {
+  /// Compares without telling by its time where two secrets part.
+  fileprivate func isSame(as other: Secret) -> Bool {
+    guard count == other.count else { return false }
+    return withUnsafeBytes { ours in
+      other.withUnsafeBytes { theirs in
+        var difference: UInt8 = 0
+        for index in ours.indices {
+          difference |= ours[index] ^ theirs[index]
+        }
+        return difference == 0
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `check STORE`: structure, without a key.
+struct CheckVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Check a store's structure, without a key.",
+    discussion: """
+      Schema, lengths, epochs, and SQLite's own integrity check. Whether every document is what was written, 'verify' \
+      says, with a key.
+
+        dbtool check texts.coffer
+      """)
+
+  @OptionGroup var store: StoreArgument
+
+  @Flag(help: "Leave out the check that every index fits its table.")
+  var quick = false
+
+  @OptionGroup(title: "Everywhere") var common: CommonOptions
+
+  func run() throws {
+    if let expected = store.access.expect {
+      let info = try DocumentStore.info(at: store.url, wait: store.access.waitingTime())
+      if info.pin != expected { try store.requireExpected(info.pin) }
+    }
+    let report = try DocumentStore.check(at: store.url, isQuick: quick, wait: store.access.waitingTime())
+    if common.isMachineReadable || report.problems.isEmpty {
+      try Report([
+        ("sound", .bool(report.problems.isEmpty)), ("problems", .array(report.problems.map { .string($0) })),
+      ]).print(as: common.listFormat)
+    } else {
+      let output = StandardOutput()
+      for problem in report.problems {
+        try output.write(line: escapingControls(problem))
+      }
+      try output.flush()
+    }
+    guard report.problems.isEmpty else {
+      throw Failure(
+        .damaged, kind: "damaged", "\(store.path) is damaged: \(report.problems.count) problems",
+        hint: "restore it from a backup; 'verify' says which documents can still be trusted")
+    }
+  }
+}

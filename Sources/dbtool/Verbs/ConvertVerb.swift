@@ -1,0 +1,82 @@
+internal import ArgumentParser
+internal import CofferText
+internal import Glibc
+
+/// `convert INPUT`: a text file from one encoding to another, streaming; no store.
+struct ConvertVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "convert",
+    abstract: "Convert a text file to UTF-8, or from any known encoding to any other.",
+    discussion: """
+      A byte order mark decides what the input is; without one, only UTF-8 is taken for granted. The result goes to \
+      standard output or -o.
+
+        dbtool convert phrases.txt -o phrases-utf8.txt
+        dbtool convert old.txt --from windows-1251 > new.txt
+        dbtool convert notes.txt --to utf-16le --bom add -o notes-utf16.txt
+      """)
+
+  enum Mark: String, CaseIterable, ExpressibleByArgument {
+    case keep, add, strip
+  }
+
+  enum OnError: String, CaseIterable, ExpressibleByArgument {
+    case fail, replace
+
+    var mode: CodingErrorMode { self == .fail ? .fail : .replace }
+  }
+
+  @Argument(help: "The text file, or '-' for standard input.")
+  var input: String
+
+  @Option(help: ArgumentHelp("The input's encoding.", valueName: "encoding"))
+  var from: EncodingName = EncodingName(choice: .automatic)
+
+  @Option(help: ArgumentHelp("The output's encoding.", valueName: "encoding"))
+  var to: EncodingName = EncodingName(choice: .fixed(.utf8))
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The output file, in place of standard output.", valueName: "path"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("What becomes of the byte order mark.", valueName: "mark"))
+  var bom: Mark = .strip
+
+  @Option(help: ArgumentHelp("What to do about bytes that are no text.", valueName: "mode"))
+  var onError: OnError = .fail
+
+  @Flag(help: "Replace an existing output file.")
+  var force = false
+
+  @OptionGroup(title: "Everywhere") var common: CommonOptions
+
+  func validate() throws {
+    guard case .fixed = to.choice else {
+      throw ValidationError("--to takes one encoding, with its byte order: utf-8, utf-16le, utf-16be or a code page")
+    }
+  }
+
+  func run() throws {
+    guard case .fixed(let encoding) = to.choice else { return }
+    let name = input == InputFile.standardInput ? "standard input" : input
+    let source = input == InputFile.standardInput ? STDIN_FILENO : open(input, O_RDONLY | O_CLOEXEC)
+    guard source >= 0 else { throw Failure.system(errno, input) }
+    if InputFile.isDirectory(input) { throw Failure.failed("\(input) is a directory") }
+    let target = output == InputFile.standardInput ? nil : output
+    if target == nil, encoding != .utf8, Terminal.standardOutputIsTerminal {
+      throw Failure.usage("a terminal shows UTF-8, not \(encoding.rawValue)", hint: "write it to a file with -o")
+    }
+    let file = try target.map {
+      try OutputFile(at: $0, isForced: force, inputs: [input], permissions: OutputFile.usualPermissions)
+    }
+    var conversion = Conversion(
+      decoder: TextDecoder(from.choice, onError: onError.mode), encoding: encoding, mark: bom, onError: onError.mode)
+    do {
+      try Interrupt.deferring {
+        try conversion.run(from: source, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
+      }
+    } catch let error as TextCodingError {
+      throw Failure(error, in: name, optionName: "--from")
+    }
+    try file?.commit()
+  }
+}

@@ -1,0 +1,26 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `create STORE`: a new store, with one slot per key or recipient.
+struct CreateVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "create",
+    abstract: "Make a new, empty store.",
+    discussion: """
+      Every key or recipient given becomes a slot, and any slot opens the whole store. Prints the store's id and its \
+      pin: whoever is handed the store can check with --expect PIN that it is this one.
+
+        dbtool create texts.coffer --key-file my.key
+        dbtool create texts.coffer --passphrase --recipient coffer-recipient-1-…
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "The store") var creation: CreationOptions
+
+  func run() throws {
+    let store = try creation.create(options)
+    let report = Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin))])
+    try store.close()
+    try report.print(as: options.common.listFormat)
+  }
+}

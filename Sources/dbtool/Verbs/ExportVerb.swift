@@ -1,0 +1,154 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferFormats
+internal import CofferText
+internal import Glibc
+
+/// `export STORE`: documents in order, to standard output, a file or a directory.
+struct ExportVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write documents to standard output, a file or a directory.",
+    discussion: """
+      All of one moment, in order. NDJSON keeps every fact; CSV and TSV keep id, title, text and key; text makes a \
+      file each, with an index.ndjson beside them. 'import --keep-ids' reads each back. The output is not encrypted: \
+      files are made for you alone.
+
+        dbtool export texts.coffer --key-file my.key > all.ndjson
+        dbtool export texts.coffer -c notes -o notes.csv
+        dbtool export texts.coffer --all --to text -o texts/
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A collection (repeatable; default: documents).", valueName: "name"))
+  var collections: [String] = []
+
+  @Flag(help: "All collections.")
+  var all = false
+
+  @Option(name: .customLong("id"), help: ArgumentHelp("This document (repeatable).", valueName: "n"))
+  var ids: [Int64] = []
+
+  @Option(help: ArgumentHelp("The format (default: by -o's extension, else ndjson).", valueName: "format"))
+  var to: ExportFormat?
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The file, or the directory for text.", valueName: "path"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("The encoding of csv, tsv and text: utf-8, utf-16le or utf-16be.", valueName: "encoding"))
+  var encoding: EncodingName?
+
+  @Flag(help: "Begin csv, tsv and text with a byte order mark.")
+  var bom = false
+
+  @Flag(help: "Replace an existing output.")
+  var force = false
+
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func validate() throws {
+    if [!collections.isEmpty, all, !ids.isEmpty].count(where: { $0 }) > 1 {
+      throw ValidationError("give -c, --all or --id: one of them")
+    }
+    if let encoding, ![.fixed(.utf8), .fixed(.utf16LittleEndian), .fixed(.utf16BigEndian)].contains(encoding.choice) {
+      throw ValidationError("--encoding takes utf-8, utf-16le or utf-16be")
+    }
+    if to == .ndjson, encoding != nil || bom {
+      throw ValidationError("NDJSON is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+    }
+  }
+
+  func run() throws {
+    let path = output == InputFile.standardInput ? nil : output
+    let format = try to ?? ExportFormat(outputPath: path)
+    if format == .ndjson, encoding != nil || bom {
+      throw Failure.usage("NDJSON is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+    }
+    if format.isTable, all || collections.count > 1 {
+      throw Failure.usage("\(format.rawValue) takes one collection", hint: "use ndjson, or -c NAME for one")
+    }
+    // What leaves the store is no longer encrypted: files and directories are made for their owner alone.
+    umask(0o077)
+    let store = try options.open(readOnly: true)
+    let target = try ExportTarget(
+      path, format: format, options: writing, separatesCollections: all || collections.count > 1, isForced: force,
+      store: options.store.path)
+    let count: Int
+    do {
+      count = try Interrupt.deferring { try write(store, to: target, isTable: format.isTable) }
+    } catch {
+      target.discard()
+      if let error = error as? FormatError, error.systemError == EPIPE { throw ClosedPipe() }
+      throw error
+    }
+    try target.commit()
+    try store.close()
+    if let path {
+      if options.common.isMachineReadable {
+        try Report([("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(count))])
+          .print(as: options.common.listFormat)
+      } else {
+        options.common.talk.note("\(count) documents written to \(path)")
+      }
+    }
+  }
+
+  private var writing: WritingOptions {
+    guard case .fixed(let encoding) = encoding?.choice else { return WritingOptions(byteOrderMark: bom) }
+    return WritingOptions(encoding: encoding, byteOrderMark: bom)
+  }
+
+  /// Writes everything that was asked for, as of one moment.
+  ///
+  /// - Returns: how many documents.
+  private func write(_ store: DocumentStore, to target: ExportTarget, isTable: Bool) throws -> Int {
+    try store.read { reader in
+      let known = try reader.collections()
+      var count = 0
+      if !ids.isEmpty {
+        try writeByID(known, reader, target, isTable: isTable)
+        return ids.count
+      }
+      let wanted = all ? known.map(\.name) : collections.isEmpty ? [defaultCollection] : collections
+      try Collections.require(wanted, in: reader, of: store)
+      let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
+      let bar = Progress("export", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+      defer { bar.finish() }
+      try target.sink.begin()
+      for name in wanted {
+        try reader.forEach(in: store.collection(name)) { document in
+          try target.sink.write(document, inCollection: name)
+          count += 1
+          if count & 0xFF == 0 {
+            try Interrupt.check()
+            bar.update(count, of: total)
+          }
+        }
+      }
+      try target.sink.finish()
+      return count
+    }
+  }
+
+  private func writeByID(
+    _ known: [CollectionInfo], _ reader: borrowing Reader, _ target: ExportTarget, isTable: Bool
+  ) throws {
+    let names = Collections.names(known)
+    let headers = try ids.map { try reader.header(of: DocumentID($0)) }
+    if isTable, Set(headers.map(\.collection)).count > 1 {
+      throw Failure.usage("a table takes documents of one collection", hint: "use ndjson")
+    }
+    try target.sink.begin()
+    for header in headers {
+      try reader.withText(of: header.id) { document in
+        let name = names[header.collection] ?? header.collection.description
+        try target.sink.write(document, inCollection: name)
+      }
+      try Interrupt.check()
+    }
+    try target.sink.finish()
+  }
+}

@@ -1,0 +1,152 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `key list|add|remove|passwd STORE`: the slots that open a store.
+struct KeyVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "key",
+    abstract: "List, add, replace and remove the keys that open a store.",
+    discussion: """
+      Each slot wraps the store's root key for one secret: changing slots is instant and touches no document. Whoever \
+      has an old copy of the file can still open that copy with an old secret; after a key was exposed, 'rekey'.
+      """,
+    subcommands: [KeyListVerb.self, KeyAddVerb.self, KeyRemoveVerb.self, KeyPasswdVerb.self])
+}
+
+struct KeyListVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the slots: number, kind, label.",
+    discussion: """
+      The slot that opened the store is marked. Without a key, 'info' lists slots as the file has them.
+
+        dbtool key list texts.coffer --key-file my.key
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  func run() throws {
+    let store = try options.open(readOnly: true)
+    let slots = try store.keys.list()
+    try store.close()
+    var table = TableWriter(
+      columns: [
+        .init(name: "slot", isNumber: true), .init(name: "kind", isNumber: false),
+        .init(name: "label", isNumber: false), .init(name: "detail", isNumber: false),
+        .init(name: "opened", isNumber: false),
+      ],
+      format: options.common.listFormat, output: StandardOutput())
+    for slot in slots {
+      try table.add(slot.facts(withOpening: true).map(\.value))
+    }
+    try table.finish()
+  }
+}
+
+struct KeyAddVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Add a slot: another key, passphrase or recipient that opens the store.",
+    discussion: """
+      Prints the number of the new slot.
+
+        dbtool key add texts.coffer --key-file my.key --new-passphrase
+        dbtool key add texts.coffer --label "customer 42" --recipient coffer-…
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "New key") var newKey: NewKeyOptions
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    let slot = try store.keys.add(
+      newKey.single(for: options, recipientsAllowed: true), label: newKey.label ?? "")
+    try store.close()
+    if options.common.isMachineReadable {
+      try Report([("slot", .integer(slot))]).print(as: options.common.listFormat)
+    } else {
+      try printLines(String(slot))
+    }
+  }
+}
+
+struct KeyRemoveVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Remove a slot, never the last one.",
+    discussion: """
+        dbtool key remove texts.coffer --key-file my.key --slot 2
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Option(help: ArgumentHelp("The slot's number, as 'key list' shows it.", valueName: "n"))
+  var slot: Int
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    try store.keys.remove(slot: slot)
+    try store.close()
+  }
+}
+
+struct KeyPasswdVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "passwd",
+    abstract: "Replace the key of a slot by a new one.",
+    discussion: """
+      The new secret is shown to open the store before the old slot goes. Without --slot, the slot that opened.
+
+        dbtool key passwd texts.coffer --passphrase
+        dbtool key passwd texts.coffer --key-file old.key --new-key-file new.key
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "New key") var newKey: NewKeyOptions
+
+  @Option(help: ArgumentHelp("The slot to replace (default: the one that opened).", valueName: "n"))
+  var slot: Int?
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    let made = try store.keys.replace(
+      slot: slot, with: newKey.single(for: options, recipientsAllowed: false), label: newKey.label)
+    try store.close()
+    if options.common.isMachineReadable {
+      try Report([("slot", .integer(made))]).print(as: options.common.listFormat)
+    } else {
+      try printLines(String(made))
+    }
+  }
+}
+
+/// The key that is to come: `--new-…`, or a recipient where one may be.
+struct NewKeyOptions: ParsableArguments {
+  @OptionGroup var keys: KeyOptions<NewFamily>
+
+  @Option(
+    name: .customLong("recipient"),
+    help: ArgumentHelp("A public recipient.", valueName: "coffer-recipient-1-…"))
+  var recipients: [String] = []
+
+  @Option(parsing: .unconditional, help: ArgumentHelp("A name for the slot.", valueName: "text"))
+  var label: String?
+
+  /// Exactly one key; asked for on the terminal, twice, when none is given.
+  func single(for options: StoreOptions, recipientsAllowed: Bool) throws -> NewKey {
+    if !recipientsAllowed, !recipients.isEmpty {
+      throw Failure.usage("--recipient belongs to 'key add'")
+    }
+    var given = keys.inOrder
+    guard given.count + recipients.count <= 1 else {
+      throw Failure.usage("one new key at a time")
+    }
+    if let recipient = recipients.first {
+      return .recipient(recipient)
+    }
+    if given.isEmpty {
+      given = [.passphrase]
+    }
+    return try given[0].newKey(for: options.store.path, policy: options.policy)
+  }
+}

@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Glibc
+
+/// `keygen [FILE]`: a new key or identity file.
+struct KeygenVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keygen",
+    abstract: "Make a new key file, or an identity to receive stores with.",
+    discussion: """
+      A key file opens a store by itself: keep a copy in a second place, and neither beside the store. An identity is \
+      the secret half of a pair; its public half, the recipient, may be given to anyone who makes a store for you.
+
+        dbtool keygen my.key
+        dbtool keygen --identity me.identity
+        dbtool keygen | pass insert -m coffer
+      """)
+
+  @Argument(help: "The new file, mode 0600; never an existing one. Without it: standard output.")
+  var file: String?
+
+  @Flag(help: "An X25519 identity in place of a key.")
+  var identity = false
+
+  @Flag(help: "A test key: opens TEST stores only.")
+  var test = false
+
+  @OptionGroup(title: "Everywhere") var common: CommonOptions
+
+  func run() throws {
+    let line = try KeyLine.generate(identity ? .identity : .key, isTest: test)
+    let recipient = identity ? try line.recipient() : nil
+    guard let file, file != "-" else {
+      guard !Terminal.standardOutputIsTerminal else {
+        throw Failure.usage("a key is not shown on a terminal", hint: "give a file, or send it to a program")
+      }
+      try line.write(descriptor: STDOUT_FILENO)
+      if let recipient {
+        common.talk.note("recipient: \(recipient)")
+      }
+      return
+    }
+    if access(file, F_OK) == 0 {
+      throw Failure(.failed, kind: "already-exists", "\(file) exists already: a key is never written over")
+    }
+    try line.write(toNewFile: file)
+    if common.isMachineReadable {
+      try Report([
+        ("path", .string(file)), ("kind", .string(line.kind.rawValue)), ("test", .bool(test)),
+        ("recipient", recipient.map { .string($0) }),
+      ]).print(as: common.listFormat)
+    } else {
+      try printLines(recipient ?? file)
+    }
+  }
+}

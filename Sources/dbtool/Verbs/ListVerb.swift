@@ -1,0 +1,183 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `ls STORE`: a collection's headers in order; no text is opened.
+struct ListVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ls",
+    abstract: "List a collection's documents in order.",
+    discussion: """
+      Id, title, size in bytes and date of the last change; -l adds position, key, date of creation and attributes. \
+      No text is opened.
+
+        dbtool ls texts.coffer --key-file my.key
+        dbtool ls texts.coffer -c notes --sort modified --reverse --limit 10
+        dbtool ls texts.coffer --keyless -c '#2'
+      """)
+
+  enum Order: String, CaseIterable, ExpressibleByArgument {
+    case position, id, title, modified, size
+  }
+
+  @OptionGroup var options: StoreOptions
+
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
+  var collection: String?
+
+  @Flag(help: "All collections, one after the other.")
+  var all = false
+
+  @Flag(name: .customShort("l"), help: "Every fact that a header has.")
+  var long = false
+
+  @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+  var limit: Int?
+
+  @Option(help: ArgumentHelp("Pass over the first ones.", valueName: "n"))
+  var offset: Int = 0
+
+  @Option(help: ArgumentHelp("The order.", valueName: "order"))
+  var sort: Order = .position
+
+  @Flag(help: "The last first.")
+  var reverse = false
+
+  @Flag(help: "Without a key: clear titles only, collections by number ('#2'), no size or date.")
+  var keyless = false
+
+  func validate() throws {
+    if all, collection != nil { throw ValidationError("give -c or --all, not both") }
+    if offset < 0 || (limit ?? 0) < 0 { throw ValidationError("--limit and --offset take numbers from 0") }
+    if keyless, sort != .position || reverse || long {
+      throw ValidationError("--keyless lists by position; the facts that -l and --sort need are sealed")
+    }
+  }
+
+  func run() throws {
+    if keyless { return try listKeyless() }
+    let store = try options.open(readOnly: true)
+    let fields = fields
+    var table = TableWriter(
+      columns: fields.map(\.column), format: options.common.listFormat, output: StandardOutput())
+    try store.read { reader in
+      let names = all ? try reader.collections().map(\.name) : [collection ?? defaultCollection]
+      if !all { try Collections.require(names, in: reader, of: store) }
+      if sort == .position, !reverse {
+        try listInOrder(names, reader, store) { header, name in
+          try table.add(fields.map { $0.value(in: header, of: name) })
+        }
+      } else {
+        for (header, name) in try sorted(names, reader, store) {
+          try table.add(fields.map { $0.value(in: header, of: name) })
+        }
+      }
+    }
+    try table.finish()
+    try store.close()
+  }
+
+  private var fields: [HeaderField] {
+    // A program that asks for objects gets every member, as an export has them.
+    let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
+    if isObjects { return HeaderField.allCases }
+    return (all ? [.collection] : []) + (long ? HeaderField.long : HeaderField.short)
+  }
+
+  private func listInOrder(
+    _ names: [String], _ reader: borrowing Reader, _ store: DocumentStore,
+    _ body: (DocumentHeader, String) throws -> Void
+  ) throws {
+    var toSkip = offset
+    var left = limit ?? .max
+    for name in names where left > 0 {
+      let collection = store.collection(name)
+      if toSkip > 0, all {
+        let count = try reader.count(in: collection)
+        if count <= toSkip {
+          toSkip -= count
+          continue
+        }
+      }
+      try reader.forEachHeader(in: collection, offset: toSkip, limit: left) { header in
+        try body(header, name)
+        left -= 1
+      }
+      toSkip = 0
+    }
+  }
+
+  private func sorted(
+    _ names: [String], _ reader: borrowing Reader, _ store: DocumentStore
+  ) throws -> ArraySlice<(DocumentHeader, String)> {
+    var headers: [(DocumentHeader, String)] = []
+    for name in names {
+      try reader.forEachHeader(in: store.collection(name)) { headers.append(($0, name)) }
+    }
+    switch sort {
+    case .position: break
+    case .id: headers.sort { $0.0.id < $1.0.id }
+    case .title: headers.sort { ($0.0.title ?? "", $0.0.id) < ($1.0.title ?? "", $1.0.id) }
+    case .modified: headers.sort { ($0.0.modified, $0.0.id) < ($1.0.modified, $1.0.id) }
+    case .size: headers.sort { ($0.0.byteCount, $0.0.id) < ($1.0.byteCount, $1.0.id) }
+    }
+    if reverse { headers.reverse() }
+    return headers.dropFirst(offset).prefix(limit ?? .max)
+  }
+}
+
+// MARK: - Without a key
+
+extension ListVerb {
+  private func listKeyless() throws {
+    let wait = options.store.access.waitingTime()
+    let info = try DocumentStore.info(at: options.store.url, wait: wait)
+    try options.store.requireExpected(info.pin)
+    guard info.titles == .clear else {
+      throw Failure(
+        .keyNeeded, kind: "key-needed", "the titles of \(options.store.path) are not in clear",
+        hint: "list it with a key")
+    }
+    var columns: [TableWriter.Column] = [.init(name: "id", isNumber: true), .init(name: "title", isNumber: false)]
+    if all { columns.insert(.init(name: "collection", isNumber: false), at: 0) }
+    var table = TableWriter(columns: columns, format: options.common.listFormat, output: StandardOutput())
+    var toSkip = offset
+    var left = limit ?? .max
+    for (number, count) in try keylessCollections(info) where left > 0 {
+      if toSkip >= count {
+        toSkip -= count
+        continue
+      }
+      let headers = try DocumentStore.clearHeaders(
+        at: options.store.url, collection: number, offset: toSkip, limit: left, wait: wait)
+      for header in headers {
+        let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
+        try table.add(all ? [.string(number.description)] + cells : cells)
+      }
+      toSkip = 0
+      left -= left == .max ? 0 : headers.count
+    }
+    try table.finish()
+  }
+
+  private func keylessCollections(_ info: StoreInfo) throws -> [(CollectionID, Int)] {
+    let numbers = info.collections.map(\.0.description).joined(separator: ", ")
+    if all { return info.collections.map { ($0.0, $0.count) } }
+    guard let collection else {
+      guard info.collections.count <= 1 else {
+        throw Failure.usage("several collections are there: \(numbers)", hint: "choose one with -c, or --all")
+      }
+      return info.collections.map { ($0.0, $0.count) }
+    }
+    guard collection.hasPrefix("#"), let number = UInt32(collection.dropFirst()) else {
+      throw Failure.usage("without a key, collections have numbers only: -c '#1'")
+    }
+    guard let found = info.collections.first(where: { $0.0 == CollectionID(number) }) else {
+      throw Failure(
+        .noDocument, kind: "no-such-collection", "there is no collection #\(number)",
+        hint: numbers.isEmpty ? nil : "there are \(numbers)")
+    }
+    return [(found.0, found.count)]
+  }
+}

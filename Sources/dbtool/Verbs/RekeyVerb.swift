@@ -1,0 +1,109 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `rekey STORE`: new keys at once, then every document under them, batch by batch.
+struct RekeyVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rekey",
+    abstract: "Change a store's root key and re-encrypt every document.",
+    discussion: """
+      The keys change at once; documents follow in batches, while others read and write. Safe to interrupt at any \
+      time: --resume goes on. Without --new-… the same secret opens the new root key. Slots of other secrets need \
+      those secrets (key options repeat), or --drop-slots; recipients need none.
+
+        dbtool rekey texts.coffer --key-file old.key --new-key-file new.key
+        dbtool rekey texts.coffer --key-file my.key --status
+        dbtool rekey texts.coffer --key-file my.key --resume
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "New key") var newKeys: KeyOptions<NewFamily>
+
+  @Flag(help: "Stop after the change of keys.")
+  var keysOnly = false
+
+  @Flag(help: "Go on with a rekey that was interrupted.")
+  var resume = false
+
+  @Flag(help: "Say how far a rekey is; exit code 23 while documents remain under old keys.")
+  var status = false
+
+  @Flag(help: "Remove the slots whose secrets are not given.")
+  var dropSlots = false
+
+  @Option(help: ArgumentHelp("Documents per transaction.", valueName: "n"))
+  var batch: Int?
+
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func validate() throws {
+    if status, resume || keysOnly || dropSlots || !newKeys.isEmpty {
+      throw ValidationError("--status changes nothing, and goes with no option that does")
+    }
+    if resume, keysOnly || dropSlots || !newKeys.isEmpty {
+      throw ValidationError("--resume goes on with the keys as they are")
+    }
+    if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
+  }
+
+  func run() throws {
+    if status { return try tellStatus() }
+    let keys = try options.openingKeys()
+    let store = try options.open(with: .anyOf(keys), readOnly: false, wait: nil)
+    var rekey = RekeyOptions()
+    rekey.isKeysOnly = keysOnly
+    rekey.isResuming = resume
+    rekey.dropsOtherSlots = dropSlots
+    rekey.otherKeys = keys
+    if let batch { rekey.batchSize = batch }
+    let replacements = try newKeys.inOrder.map { try $0.newKey(for: options.store.path, policy: options.policy) }
+    let bar = Progress("rekey", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let report: RekeyReport
+    do {
+      report = try Interrupt.deferring {
+        try store.rekey(to: replacements, options: rekey) { step in
+          bar.update(step.done, of: step.total)
+          try Interrupt.check()
+        }
+      }
+    } catch {
+      bar.finish()
+      throw Failure(error)
+    }
+    bar.finish()
+    try store.close()
+    try tell(report)
+  }
+
+  private func tell(_ report: RekeyReport) throws {
+    for skipped in report.skipped {
+      options.common.talk.finding("document \(skipped.id) stays under its old key: \(skipped.reason)")
+    }
+    try Report([
+      ("documents", .integer(report.documents)),
+      ("skipped", .array(report.skipped.map { .integer($0.id.rawValue) })),
+      ("finished", .bool(report.isFinished)),
+      ("pin", .string(report.pin)),
+    ]).print(as: options.common.listFormat)
+    if !report.skipped.isEmpty {
+      throw Failure(
+        .partlyDone, kind: "partly-done", "\(report.skipped.count) documents do not open and stay under old keys",
+        hint: "restore or remove them, then rekey --resume")
+    }
+  }
+
+  private func tellStatus() throws {
+    let store = try options.open(readOnly: true)
+    let status = try store.rekeyStatus()
+    try store.close()
+    try Report([
+      ("finished", .bool(!status.isUnfinished)),
+      ("remaining", .integer(status.remaining)),
+      ("documents", .integer(status.total)),
+      ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
+    ]).print(as: options.common.listFormat)
+    if status.isUnfinished {
+      throw Outcome(.rekeyUnfinished)
+    }
+  }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `rm STORE ID…`: deletes documents, all of them or none.
+struct RemoveVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rm",
+    abstract: "Delete documents.",
+    discussion: """
+      All of them in one transaction, or none where one is missing.
+
+        dbtool rm texts.coffer 17 18
+        dbtool rm texts.coffer -c notes --key-name n-42 --dry-run
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup(title: "Documents") var selection: DocumentSelection
+
+  @Flag(help: "Say what would be deleted, and delete nothing.")
+  var dryRun = false
+
+  func run() throws {
+    let store = try options.open(readOnly: dryRun)
+    let headers: [DocumentHeader]
+    if dryRun {
+      headers = try store.read { try selection.existing(in: $0, of: store) }
+    } else {
+      headers = try store.write { writer in
+        let found = try selection.existing(in: writer, of: store)
+        for id in Set(found.map(\.id)) {
+          try writer.delete(id)
+        }
+        return found
+      }
+    }
+    try store.close()
+    guard dryRun || options.common.isMachineReadable else { return }
+    let fields: [HeaderField] = [.id, .title, .size]
+    var table = TableWriter(
+      columns: fields.map(\.column), format: options.common.listFormat, output: StandardOutput())
+    for header in headers {
+      try table.add(fields.map { $0.value(in: header, of: "") })
+    }
+    try table.finish()
+  }
+}

@@ -1,0 +1,59 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `show STORE ID…`: texts, byte for byte.
+struct ShowVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Print texts.",
+    discussion: """
+      Byte for byte as stored, one after the other, nothing added; on a terminal, control characters are shown \
+      escaped. Where one is missing, nothing is printed.
+
+        dbtool show texts.coffer 17
+        dbtool show texts.coffer -c notes --key-name n-42
+        dbtool show texts.coffer 17 18 --json
+      """)
+
+  @OptionGroup var options: StoreOptions
+  @OptionGroup var selection: DocumentSelection
+
+  func run() throws {
+    let store = try options.open(readOnly: true)
+    let output = StandardOutput()
+    let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
+    try store.read { reader in
+      let headers = try selection.existing(in: reader, of: store)
+      let names = isJSON ? Collections.names(try reader.collections()) : [:]
+      for header in headers {
+        try reader.withText(of: header.id) { opened in
+          if isJSON {
+            try output.write(line: Self.json(of: opened, in: names).serialized)
+          } else {
+            try Self.write(opened.utf8, to: output)
+          }
+        }
+      }
+    }
+    try output.flush()
+    try store.close()
+  }
+
+  /// The bytes as they are; on a terminal each text ends its line.
+  private static func write(_ text: UnsafeRawBufferPointer, to output: StandardOutput) throws {
+    try output.writeText(text)
+    if output.isTerminal, text.last != UInt8(ascii: "\n") {
+      try output.write("\n")
+    }
+  }
+
+  private static func json(of opened: OpenedDocument, in names: [CollectionID: String]) -> JSONValue {
+    let collection = names[opened.header.collection] ?? opened.header.collection.description
+    return .object(
+      present: HeaderField.allCases.map { field in
+        // A document has its text where a list has the text's size.
+        field == .size
+          ? ("text", .string(opened.text)) : (field.rawValue, field.value(in: opened.header, of: collection))
+      })
+  }
+}

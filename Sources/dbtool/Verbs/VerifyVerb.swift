@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `verify STORE`: every document opened, the set of them compared with the sealed one.
+struct VerifyVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Verify that a store holds what was written, all of it, and nothing else.",
+    discussion: """
+      Opens every document and compares the set of them with the sealed one. A whole older copy of the file passes, \
+      unless an anchor kept elsewhere says how far the store had come.
+
+        dbtool verify texts.coffer --key-file my.key
+        dbtool anchor texts.coffer > anchor.txt
+        dbtool verify texts.coffer --quick --anchor-file anchor.txt
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Flag(help: "The set and SQLite's integrity check only: no document is opened.")
+  var quick = false
+
+  @OptionGroup(title: "Anchor") var anchor: AnchorLine
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func run() throws {
+    let anchorLine = try anchor.line()
+    let store = try options.open(readOnly: true)
+    let bar = Progress("verify", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine) { step in
+      bar.update(step.done, of: step.total)
+    }
+    bar.finish()
+    try store.close()
+    try report(verdict).print(as: options.common.listFormat)
+    if let error = verdict.error {
+      throw Failure(error)
+    }
+  }
+
+  private func report(_ verdict: Verdict) -> Report {
+    Report([
+      ("sound", .bool(verdict.isSound)),
+      ("documents", .integer(verdict.documents)),
+      ("set", .string(verdict.setMatches ? "matches" : "differs")),
+      ("count", .string(verdict.countMatches ? "matches" : "differs")),
+      ("anchor", verdict.anchor.map { .string($0.words) }),
+      (
+        "damaged",
+        .array(
+          verdict.damaged.map { damaged in
+            .object([("id", .integer(damaged.id.rawValue)), ("reason", .string(damaged.reason))])
+          })
+      ),
+      ("problems", .array(verdict.problems.map { .string($0) })),
+    ])
+  }
+}
+
+/// An anchor that was kept: on the command line, or in a file.
+struct AnchorLine: ParsableArguments {
+  @Option(help: ArgumentHelp("The store must not be older than this anchor.", valueName: "line"))
+  var anchor: String?
+
+  @Option(help: ArgumentHelp("The same, from a file.", valueName: "path"))
+  var anchorFile: String?
+
+  func validate() throws {
+    if anchor != nil, anchorFile != nil { throw ValidationError("give --anchor or --anchor-file, not both") }
+  }
+
+  func line() throws -> String? {
+    try anchorFile.map(Self.read) ?? anchor
+  }
+
+  /// The one anchor line of a file.
+  static func read(_ path: String) throws -> String {
+    let lines = String(decoding: try InputFile.contents(of: path, limit: 64 * 1024), as: UTF8.self)
+      .split(whereSeparator: \.isNewline)
+      .filter { $0.hasPrefix("coffer1:") }
+    guard lines.count == 1 else {
+      throw Failure.usage("\(path) holds \(lines.isEmpty ? "no anchor line" : "several anchor lines")")
+    }
+    return String(lines[0])
+  }
+}
+
+extension AnchorCheck {
+  var words: String {
+    switch self {
+    case .same: "same"
+    case .newer(let generations): "newer by \(generations)"
+    case .incomparable: "from before a rekey"
+    }
+  }
+}

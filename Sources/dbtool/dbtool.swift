@@ -1,0 +1,77 @@
+// dbtool: the command.
+//
+// Does: parses a command line, calls the library, prints. One file per verb (folder Verbs).
+// Knows: options and environment (Options), streams and tables (Output), terminals, signals, processes (System), and
+//        which file format meets which option (Documents).
+// Does not know: how anything is sealed, stored, decoded or cut into documents; that is Coffer, CofferFormats and
+//        CofferText. The contract it keeps is CLI: names, streams and exit codes.
+
+internal import ArgumentParser
+
+/// The root of the command line: `dbtool VERB …`.
+struct Dbtool: ParsableCommand {
+  static let version = "0.1.0"
+
+  static let configuration = CommandConfiguration(
+    commandName: "dbtool",
+    abstract: "An encrypted document store in one SQLite file.",
+    discussion: """
+      A session, from a spreadsheet's "Unicode Text" to an encrypted store and back:
+
+        dbtool keygen my.key
+        dbtool import texts.coffer phrases.txt --create --key-file my.key
+        export DBTOOL_KEY_FILE=my.key
+        dbtool ls texts.coffer
+        dbtool show texts.coffer 1
+        dbtool export texts.coffer --to csv -o phrases.csv
+
+      Keys come from a file, an identity, a passphrase (asked, or from a file), a descriptor, a command or a provider; \
+      never from an argument. 'dbtool VERB --help' never asks for one.
+      """,
+    version: "dbtool \(version)",
+    subcommands: [],
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Keys",
+        subcommands: [KeygenVerb.self, RecipientVerb.self, KeyVerb.self, RekeyVerb.self]),
+      CommandGroup(
+        name: "Documents",
+        subcommands: [
+          CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
+          PutVerb.self, RemoveVerb.self,
+        ]),
+      CommandGroup(
+        name: "Looking after a store",
+        subcommands: [InfoVerb.self, CheckVerb.self, VerifyVerb.self, AnchorVerb.self]),
+      CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
+    ])
+}
+
+extension Dbtool {
+  /// Parses and runs one command line; every error is told on standard error here and nowhere else.
+  static func run(_ arguments: some Collection<String>) -> ExitStatus {
+    let arguments = Array(arguments)
+    let errors = ErrorReport(arguments: arguments)
+    do {
+      var command = try parseAsRoot(arguments)
+      do {
+        try command.run()
+        return .done
+      } catch let failure as Failure {
+        return errors.tell(failure)
+      } catch let outcome as Outcome {
+        return outcome.status
+      } catch is ClosedPipe {
+        return .failed
+      } catch let request where exitCode(for: request) == .success {
+        throw request
+      } catch let error as ValidationError {
+        return errors.tell(.usage(error.message))
+      } catch {
+        return errors.tell(Failure(error))
+      }
+    } catch {
+      return errors.tell(parsing: error)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Testing
+
+@testable import CofferSQLite
+
+@Suite struct HardeningTests {
+  let scratch: Scratch
+  let path: String
+
+  init() throws {
+    scratch = try Scratch()
+    path = scratch.file("file.db")
+    try Database(path, mode: .create).execute(
+      """
+      CREATE TABLE t(a);
+      CREATE VIEW v AS SELECT * FROM t;
+      CREATE TABLE log(a);
+      CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO log VALUES(new.a); END
+      """)
+  }
+
+  private func hardened() throws -> Database { try Database(path, configuration: .init(isHardened: true)) }
+
+  @Test func triggersDoNotRun() throws {
+    let database = try hardened()
+    try database.execute("INSERT INTO t VALUES(1)")
+    #expect(try database.query("SELECT * FROM log").rows.isEmpty)
+  }
+
+  @Test func viewsAreRefused() throws {
+    #expect(throws: error(.sqlLogic)) { try hardened().query("SELECT * FROM v") }
+  }
+
+  @Test func schemaCannotBeWritten() throws {
+    let database = try hardened()
+    _ = try database.integerPragma("writable_schema = ON")
+    #expect(throws: error(.sqlLogic)) { try database.execute("UPDATE sqlite_schema SET sql = 'x'") }
+  }
+
+  @Test func schemaIsNotTrusted() throws {
+    let database = try hardened()
+    #expect(try database.integerPragma("trusted_schema") == 0)
+    #expect(try database.integerPragma("cell_size_check") == 1)
+    #expect(try database.integerPragma("mmap_size") ?? 0 == 0)
+  }
+
+  @Test func extensionsDoNotLoad() throws {
+    #expect(throws: error(.sqlLogic)) { try hardened().query("SELECT load_extension('x')") }
+    #expect(throws: error(.sqlLogic)) { try Database(path).query("SELECT load_extension('x')") }
+  }
+
+  @Test func withoutHardeningTriggersAndViewsWork() throws {
+    let database = try Database(path)
+    try database.execute("INSERT INTO t VALUES(1)")
+    #expect(try database.query("SELECT * FROM log UNION ALL SELECT * FROM v").rows.count == 2)
+  }
+
+  @Test func foreignKeysCanBeLeftUnenforced() throws {
+    let database = try emptyDatabase(.init(enforcesForeignKeys: false))
+    try database.execute("CREATE TABLE t(a PRIMARY KEY, b REFERENCES t(a)); INSERT INTO t VALUES(1, 99)")
+    #expect(try database.integerPragma("foreign_keys") == 0)
+  }
+}

@@ -1,0 +1,155 @@
+import Testing
+
+@testable import CofferSQLite
+
+/// Two connections to one file.
+@Suite struct LockingTests {
+  let scratch: Scratch
+  let path: String
+  let one: Database
+  let other: Database
+
+  init() throws {
+    scratch = try Scratch()
+    path = scratch.file("file.db")
+    one = try Database(path, mode: .create)
+    try one.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1)")
+    other = try Database(path, configuration: .init(busyTimeout: .zero))
+  }
+
+  private func count(_ database: Database) throws -> Value? { try database.firstValue("SELECT count(*) FROM t") }
+
+  @Test func secondWriterIsBusy() throws {
+    try one.begin(.immediate)
+    #expect(throws: error(.busy)) { try other.transaction {} }
+    try one.commit()
+    try other.transaction {}
+  }
+
+  @Test func readerIsBusyWhileAnotherCommitsExclusively() throws {
+    try one.begin(.exclusive)
+    #expect(throws: error(.busy)) { try count(other) }
+    try one.rollback()
+    #expect(try count(other) == 1)
+  }
+
+  @Test func commitIsBusyWhileAnotherReadsAndStaysOpen() throws {
+    one.busyTimeout = .zero
+    try other.begin(.deferred)
+    #expect(try count(other) == 1)
+    try one.begin(.immediate)
+    try one.execute("INSERT INTO t VALUES(2)")
+    #expect(throws: error(.busy)) { try one.commit() }
+    #expect(one.isInTransaction)
+    #expect(try count(other) == 1)
+    try other.commit()
+    try one.commit()
+    #expect(try count(other) == 2)
+  }
+
+  @Test func scopeWhoseCommitIsBusyIsRolledBack() throws {
+    one.busyTimeout = .zero
+    try other.begin(.deferred)
+    #expect(try count(other) == 1)
+    #expect(throws: error(.busy)) { try one.transaction { try one.execute("INSERT INTO t VALUES(2)") } }
+    try other.commit()
+    #expect(try !one.isInTransaction && count(one) == 1)
+  }
+
+  @Test func eachSeesWhatTheOtherHasCommitted() throws {
+    try one.execute("INSERT INTO t VALUES(2)")
+    #expect(try count(other) == 2)
+    try other.execute("DELETE FROM t")
+    #expect(try count(one) == 0)
+  }
+
+  @Test func changedSchemaIsNoticedByCachedStatements() throws {
+    #expect(try other.query("SELECT * FROM t").columnNames == ["a"])
+    try one.execute("ALTER TABLE t ADD COLUMN b")
+    #expect(try other.query("SELECT * FROM t").rows[0].values == [1, .null])
+    try one.execute("DROP TABLE t")
+    #expect(throws: error(.sqlLogic)) { try other.query("SELECT * FROM t") }
+  }
+
+  @Test func readTransactionSeesOneMoment() throws {
+    _ = try one.textPragma("journal_mode = WAL")
+    try other.begin(.deferred)
+    #expect(try count(other) == 1)
+    try one.execute("INSERT INTO t VALUES(2)")
+    #expect(try count(other) == 1)
+    try other.commit()
+    #expect(try count(other) == 2)
+  }
+
+  @Test func readTransactionThatWritesTooLateIsStale() throws {
+    _ = try one.textPragma("journal_mode = WAL")
+    try other.begin(.deferred)
+    #expect(try count(other) == 1)
+    try one.execute("INSERT INTO t VALUES(2)")
+    #expect(throws: error(.staleSnapshot)) { try other.execute("INSERT INTO t VALUES(3)") }
+    try other.rollback()
+    try other.execute("INSERT INTO t VALUES(3)")
+  }
+
+  @Test func writerWaitsForAnother() async throws {
+    try one.begin(.immediate)
+    let path = path
+    async let waiting = onThread {
+      let third = try Database(path, configuration: .init(busyTimeout: nil))
+      return try third.execute("INSERT INTO t VALUES(2)").rowsAffected
+    }
+    try one.commit()
+    #expect(try await waiting == 1)
+  }
+
+  @Test func busyTimeoutPasses() throws {
+    try one.begin(.immediate)
+    other.busyTimeout = .milliseconds(30)
+    let start = ContinuousClock.now
+    #expect(throws: error(.busy)) { try other.transaction {} }
+    #expect(ContinuousClock.now - start >= .milliseconds(30))
+    try one.commit()
+  }
+
+  @Test func waitingForALockCanBeInterrupted() async throws {
+    try one.begin(.immediate)
+    let code = try await interruptedUntilItEnds { [path] handle in
+      let third = try Database(path, configuration: .init(busyTimeout: nil))
+      handle(third.interruptHandle)
+      return thrown { try third.execute("INSERT INTO t VALUES(2)") }?.code
+    }
+    #expect(code == .interrupted)
+    try one.rollback()
+  }
+
+  @Test func checkpointEmptiesTheLog() throws {
+    #expect(try one.checkpoint(.passive) == nil)
+    _ = try one.textPragma("journal_mode = WAL")
+    try one.execute("INSERT INTO t VALUES(2)")
+    let done = try #require(try one.checkpoint(.passive))
+    #expect(done.frames > 0 && done.copied == done.frames)
+    try one.checkpoint(.truncate)
+    #expect(try one.checkpoint(.passive)?.frames == 0)
+  }
+
+  @Test func checkpointThatMustWaitForAReaderIsBusy() throws {
+    _ = try one.textPragma("journal_mode = WAL")
+    one.busyTimeout = .zero
+    try other.begin(.deferred)
+    #expect(try count(other) == 1)
+    try one.execute("INSERT INTO t VALUES(2)")
+    #expect(throws: error(.busy)) { try one.checkpoint(.truncate) }
+    try other.commit()
+    try one.checkpoint(.truncate)
+  }
+
+  @Test func lastToCloseLeavesTheLogIfTold() throws {
+    _ = try one.textPragma("journal_mode = WAL")
+    try one.execute("INSERT INTO t VALUES(2)")
+    try one.set(.noCheckpointOnClose, to: true)
+    try other.close()
+    try one.close()
+    #expect(try scratch.names().contains("file.db-wal"))
+    #expect(try count(Database(path)) == 2)
+  }
+}

@@ -1,0 +1,88 @@
+// CofferSealingTests: what the sealing room promises, against public vectors and against FORMAT.md's own.
+//
+// Does: published vectors of every primitive; each value of corpora/format-1/primitives.json that concerns keys and
+//       seals; what must be refused, by its code; secrets that stay secret.
+// Knows: the package interface of CofferSealing, and where the corpora are (COFFER_CORPORA, else ../shared/corpora).
+// Does not know: rows, stores, SQL. Tests that need an absent corpus are skipped, and say so.
+//
+// First file to read: FormatVectors.swift. COFFER_LONG=1 adds the rounds that take minutes.
+
+import CofferSealing
+import Foundation
+import Testing
+
+/// Test material outside the package.
+enum Corpora {
+  static let folder: String = {
+    if let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"] { return given }
+    let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return package.deletingLastPathComponent().appendingPathComponent("shared/corpora").path
+  }()
+
+  static let areAbsent: Comment = "the corpora are absent: set COFFER_CORPORA"
+  static let isLongRun = ProcessInfo.processInfo.environment["COFFER_LONG"] == "1"
+
+  static func has(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: "\(folder)/\(path)")
+  }
+
+  static func data(_ path: String) throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(path)"))
+  }
+
+  static func json<T: Decodable>(_ path: String, as type: T.Type = T.self) throws -> T {
+    try JSONDecoder().decode(type, from: data(path))
+  }
+
+  static func lines(_ path: String) throws -> [Substring] {
+    String(decoding: try data(path), as: UTF8.self).split(whereSeparator: \.isNewline)
+  }
+}
+
+/// Bytes that stand as hex in a vector file.
+struct Hex: Decodable, ExpressibleByStringLiteral {
+  let bytes: [UInt8]
+
+  init(bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  init(_ text: some StringProtocol) {
+    let digits = text.utf8.map { UInt8($0 > 0x39 ? ($0 | 0x20) - 0x61 + 10 : $0 - 0x30) }
+    bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
+  init(stringLiteral text: String) {
+    self.init(text)
+  }
+
+  init(from decoder: any Decoder) throws {
+    self.init(try decoder.singleValueContainer().decode(String.self))
+  }
+}
+
+extension Secret {
+  convenience init(_ bytes: [UInt8]) {
+    self.init(byteCount: bytes.count) { memory in
+      memory.copyBytes(from: bytes)
+      return bytes.count
+    }
+  }
+
+  convenience init(_ text: String) {
+    self.init(Array(text.utf8))
+  }
+
+  var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+}
+
+/// The code that `body` throws, or nil where it throws nothing.
+func code<T>(_ body: () throws(SealingError) -> T) -> SealingError.Code? {
+  do throws(SealingError) {
+    _ = try body()
+    return nil
+  } catch {
+    return error.code
+  }
+}

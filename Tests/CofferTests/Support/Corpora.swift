@@ -1,0 +1,82 @@
+import Coffer
+import Foundation
+
+/// The shared test material; tests that need it are skipped, visibly, where it is absent.
+enum Corpora {
+  static let root: URL? = {
+    let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let candidates = [
+      ProcessInfo.processInfo.environment["COFFER_CORPORA"].map { URL(filePath: $0) },
+      package.appending(path: "../shared/corpora").standardizedFileURL,
+    ]
+    return candidates.compactMap { $0 }.first { FileManager.default.fileExists(atPath: $0.path) }
+  }()
+
+  static var format1: URL? { root?.appending(path: "format-1") }
+  static var isPresent: Bool { root != nil }
+}
+
+/// JSON as a test reads it.
+struct JSON {
+  let value: Any?
+
+  init(_ value: Any?) {
+    self.value = value is NSNull ? nil : value
+  }
+
+  init(file: URL) throws {
+    self.init(try JSONSerialization.jsonObject(with: Data(contentsOf: file), options: .fragmentsAllowed))
+  }
+
+  subscript(_ name: String) -> JSON { JSON((value as? [String: Any])?[name]) }
+  var string: String? { value as? String }
+  var int: Int64? { (value as? NSNumber)?.int64Value }
+  var array: [JSON] { (value as? [Any] ?? []).map { JSON($0) } }
+  var object: [String: JSON] { (value as? [String: Any] ?? [:]).mapValues { JSON($0) } }
+  /// One string, or several that are as good.
+  var strings: [String] { string.map { [$0] } ?? array.compactMap(\.string) }
+}
+
+/// A directory that goes when the test ends.
+final class Workplace: Sendable {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appending(path: "coffer-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  func file(_ name: String) -> URL { url.appending(path: name) }
+
+  func copy(_ original: URL, as name: String? = nil) throws -> URL {
+    let copy = file(name ?? original.lastPathComponent)
+    try FileManager.default.copyItem(at: original, to: copy)
+    return copy
+  }
+}
+
+extension Secret {
+  static func text(_ text: String) -> Secret {
+    Array(text.utf8).withUnsafeBytes { Secret(copying: $0) }
+  }
+}
+
+extension StoreKey {
+  /// What the test material names a secret.
+  static func named(_ kind: String, _ text: String) -> StoreKey {
+    kind.contains("passphrase") ? .passphrase { .text(text) } : .keyMaterial { .text(text) }
+  }
+}
+
+extension OpenOptions {
+  static var testing: OpenOptions {
+    var options = OpenOptions()
+    options.allowsTestKeys = true
+    return options
+  }
+}

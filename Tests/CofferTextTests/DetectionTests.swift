@@ -1,0 +1,158 @@
+import CofferText
+import Testing
+
+@Suite struct DetectionTests {
+  // MARK: Without a mark
+
+  @Test func validUTF8WithoutMarkIsTaken() {
+    #expect(decode([UInt8]("Grüße, 世界".utf8), .automatic) == .text("Grüße, 世界", .utf8))
+  }
+
+  @Test func emptyTextIsUTF8() {
+    for choice in [EncodingChoice.automatic, .utf16WithMark, .fixed(.utf8)] {
+      #expect(decode([], choice) == .text("", .utf8))
+    }
+    #expect(decode([], .fixed(.utf16LittleEndian)) == .text("", .utf16LittleEndian))
+    #expect(decode([], .fixed(.windows1251)) == .text("", .windows1251))
+  }
+
+  @Test func nulWithoutMarkStopsAtItsOffset() {
+    let outcome = decode([0x61, 0x62, 0x00, 0x63], .automatic)
+    #expect(outcome == .error(.undecidedEncoding, at: 2, "U+0000 in text without a byte order mark"))
+  }
+
+  @Test func nulFarInsideStopsAtItsOffset() {
+    for position in [7, 8, 31, 32, 40, 63, 20_000] {
+      var bytes = [UInt8](repeating: 0x61, count: 40_000)
+      bytes[position] = 0
+      #expect(decode(bytes, .automatic).errorOffset == position)
+      #expect(decode(bytes, .fixed(.utf8)).bytes == bytes)
+    }
+  }
+
+  @Test func beginningOfACharacterBeforeNulIsTheFirstBadByte() {
+    #expect(decode([0x61, 0xC3, 0x00], .automatic).errorOffset == 1)
+  }
+
+  @Test func invalidUTF8WithoutMarkStopsEvenWhenReplacing() {
+    for mode in [CodingErrorMode.fail, .replace] {
+      #expect(
+        decode([0x61, 0xE9, 0x62], .automatic, onError: mode)
+          == .error(.undecidedEncoding, at: 1, "incomplete UTF-8 sequence"))
+      #expect(decode([0x61, 0xE4, 0xB8], .automatic, onError: mode).failure == .undecidedEncoding)
+      #expect(decode([0x00], .automatic, onError: mode).errorOffset == 0)
+    }
+  }
+
+  @Test func failedDecoderKeepsFailing() throws {
+    var decoder = TextDecoder(.automatic)
+    var output = [UInt8](repeating: 0, count: 16)
+    for bytes in [[0x61, 0xFF], [0x61, 0x61]] as [[UInt8]] {
+      let error = #expect(throws: TextCodingError.self) {
+        try bytes.withUnsafeBytes { input in
+          try output.withUnsafeMutableBytes { _ = try decoder.decode(input, into: $0, isFinal: false) }
+        }
+      }
+      #expect(error?.byteOffset == 1)
+    }
+  }
+
+  // MARK: With a mark
+
+  @Test func markOfUTF8IsDropped() {
+    #expect(decode([0xEF, 0xBB, 0xBF, 0x61], .automatic) == .text("a", .utf8, mark: true))
+    #expect(decode([0xEF, 0xBB, 0xBF, 0x61], .fixed(.utf8)) == .text("a", .utf8, mark: true))
+  }
+
+  @Test func markOfUTF16Decides() {
+    #expect(decode([0xFF, 0xFE, 0x61, 0x00], .automatic) == .text("a", .utf16LittleEndian, mark: true))
+    #expect(decode([0xFE, 0xFF, 0x00, 0x61], .automatic) == .text("a", .utf16BigEndian, mark: true))
+    #expect(decode([0xFF, 0xFE, 0x61, 0x00], .utf16WithMark) == .text("a", .utf16LittleEndian, mark: true))
+    #expect(decode([0xFE, 0xFF, 0x00, 0x61], .utf16WithMark) == .text("a", .utf16BigEndian, mark: true))
+  }
+
+  @Test func markAloneIsAnEmptyText() {
+    #expect(decode([0xFF, 0xFE], .automatic) == .text("", .utf16LittleEndian, mark: true))
+    #expect(decode([0xEF, 0xBB, 0xBF], .automatic) == .text("", .utf8, mark: true))
+  }
+
+  @Test func onlyOneMarkIsDropped() {
+    #expect(
+      decode([0xFF, 0xFE, 0xFF, 0xFE, 0x61, 0x00], .automatic) == .text("\u{FEFF}a", .utf16LittleEndian, mark: true))
+    #expect(decode([UInt8]("\u{FEFF}\u{FEFF}a".utf8), .automatic) == .text("\u{FEFF}a", .utf8, mark: true))
+    #expect(decode([UInt8]("a\u{FEFF}".utf8), .automatic) == .text("a\u{FEFF}", .utf8))
+  }
+
+  @Test func nulAfterAMarkIsData() {
+    #expect(decode([0xEF, 0xBB, 0xBF, 0x00], .automatic) == .text("\0", .utf8, mark: true))
+    #expect(
+      decode([0xFF, 0xFE, 0x61, 0x00, 0x00, 0x00], .automatic) == .text("a\0", .utf16LittleEndian, mark: true))
+  }
+
+  @Test func faultsAfterAMarkAreReplacedWhenAsked() {
+    #expect(decode([0xEF, 0xBB, 0xBF, 0xFF], .automatic, onError: .replace).string == "\u{FFFD}")
+    #expect(decode([0xEF, 0xBB, 0xBF, 0xFF], .automatic).failure == .invalidBytes)
+  }
+
+  @Test func brokenMarkIsBytesLikeAnyOther() {
+    #expect(
+      decode([0xEF, 0xBB], .automatic) == .error(.undecidedEncoding, at: 0, "truncated UTF-8 sequence at the end"))
+    #expect(decode([0xFF], .automatic).errorOffset == 0)
+    #expect(decode([0xEF, 0xBB, 0xEF], .fixed(.utf8), onError: .replace).string == "\u{FFFD}\u{FFFD}")
+  }
+
+  // MARK: UTF-32
+
+  @Test func markOfUTF32IsRefusedByName() {
+    for choice in [EncodingChoice.automatic, .utf16WithMark] {
+      for mode in [CodingErrorMode.fail, .replace] {
+        let little = decode([0xFF, 0xFE, 0, 0, 0x61, 0, 0, 0], choice, onError: mode)
+        #expect(little == .error(.unsupportedEncoding, at: 0, "byte order mark of UTF-32, little end first"))
+        let big = decode([0, 0, 0xFE, 0xFF, 0, 0, 0, 0x61], choice, onError: mode)
+        #expect(big == .error(.unsupportedEncoding, at: 0, "byte order mark of UTF-32, big end first"))
+      }
+    }
+  }
+
+  @Test func inAChosenOrderTheSameBytesAreAMarkAndNul() {
+    #expect(
+      decode([0xFF, 0xFE, 0, 0], .fixed(.utf16LittleEndian)) == .text("\0", .utf16LittleEndian, mark: true))
+    #expect(
+      decode([0, 0, 0xFE, 0xFF], .fixed(.utf16BigEndian)) == .text("\0\u{FEFF}", .utf16BigEndian))
+  }
+
+  @Test func threeBytesOfUTF32sMarkAreUTF16() {
+    #expect(decode([0xFF, 0xFE, 0], .automatic) == .error(.invalidBytes, at: 2, "truncated UTF-16 unit at the end"))
+  }
+
+  // MARK: Chosen encodings
+
+  @Test func utf16NeedsAMark() {
+    #expect(decode([0x61, 0x00], .utf16WithMark) == .error(.needsMark, at: 0, "no byte order mark of UTF-16"))
+    #expect(decode([0xEF, 0xBB, 0xBF, 0x61], .utf16WithMark, onError: .replace).failure == .needsMark)
+  }
+
+  @Test func chosenOrderNeedsNoMarkAndDropsItsOwn() {
+    #expect(decode([0x61, 0x00], .fixed(.utf16LittleEndian)) == .text("a", .utf16LittleEndian))
+    #expect(decode([0xFF, 0xFE, 0x61, 0x00], .fixed(.utf16LittleEndian)) == .text("a", .utf16LittleEndian, mark: true))
+    #expect(decode([0x00, 0x61], .fixed(.utf16BigEndian)) == .text("a", .utf16BigEndian))
+    #expect(decode([0xFE, 0xFF, 0x00, 0x61], .fixed(.utf16BigEndian)) == .text("a", .utf16BigEndian, mark: true))
+  }
+
+  @Test func codePageHasNoMark() {
+    #expect(decode([0xEF, 0xBB, 0xBF], .fixed(.windows1252)) == .text("ï»¿", .windows1252))
+  }
+
+  @Test func choicesHaveNames() {
+    for name in EncodingChoice.allNames {
+      #expect(EncodingChoice(name: name)?.name == name)
+      #expect(EncodingChoice(name: name.uppercased())?.name == name)
+    }
+    #expect(EncodingChoice.allNames.count == TextEncoding.allCases.count + 2)
+    #expect(EncodingChoice(name: "auto") == .automatic)
+    #expect(EncodingChoice(name: "utf-16") == .utf16WithMark)
+    #expect(EncodingChoice(name: "windows-1251") == .fixed(.windows1251))
+    #expect(EncodingChoice(name: "utf-32") == nil)
+    #expect(EncodingChoice(name: "") == nil)
+  }
+}

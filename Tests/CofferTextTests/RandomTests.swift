@@ -1,0 +1,79 @@
+import CofferText
+import Testing
+
+/// Random texts against the standard library, which replaces by the same rules.
+@Suite struct RandomTests {
+  /// SplitMix64: the same numbers in every run.
+  private struct Numbers: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ mixed >> 31
+    }
+  }
+
+  /// Runs of characters of one length, as text has them, with a broken byte or unit now and then.
+  private func scalars(_ numbers: inout Numbers, count: Int) -> [Unicode.Scalar] {
+    let ranges: [ClosedRange<UInt32>] = [
+      0x20...0x7E, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
+    ]
+    var result: [Unicode.Scalar] = []
+    while result.count < count {
+      let range = ranges.randomElement(using: &numbers)!
+      for _ in 0..<Int.random(in: 1...40, using: &numbers) {
+        result.append(Unicode.Scalar(UInt32.random(in: range, using: &numbers))!)
+      }
+    }
+    return result
+  }
+
+  @Test(arguments: 0..<40 as Range<UInt64>)
+  func utf16IsReadLikeTheStandardLibrary(seed: UInt64) {
+    var numbers = Numbers(state: seed)
+    let text = String(String.UnicodeScalarView(scalars(&numbers, count: 600)))
+    var units = [UInt16](text.utf16)
+    if seed.isMultiple(of: 2) {
+      for _ in 0..<20 {
+        units[Int.random(in: units.indices, using: &numbers)] = UInt16.random(in: 0xD7F0...0xE010, using: &numbers)
+      }
+    }
+    let expected = [UInt8](String(decoding: units, as: UTF16.self).utf8)
+    let little = littleEnd(units)
+    let big = swapped(little)
+    for _ in 0..<8 {
+      let chunks = (0..<60).map { _ in Int.random(in: 0...50, using: &numbers) } + [.max]
+      let room = Int.random(in: 4...200, using: &numbers)
+      // The first unit may look like a mark: it is text here, so one is put before it.
+      let first = decode([0xFF, 0xFE] + little, .automatic, onError: .replace, chunks: chunks, room: room)
+      #expect(first.bytes == expected)
+      let second = decode([0xFE, 0xFF] + big, .automatic, onError: .replace, chunks: chunks, room: room)
+      #expect(second.bytes == expected)
+      #expect(first.replacements == second.replacements)
+    }
+  }
+
+  @Test(arguments: 0..<40 as Range<UInt64>)
+  func utf8IsReadLikeTheStandardLibrary(seed: UInt64) {
+    var numbers = Numbers(state: seed)
+    var bytes = [UInt8](String(String.UnicodeScalarView(scalars(&numbers, count: 600))).utf8)
+    for _ in 0..<(seed.isMultiple(of: 2) ? 30 : 0) {
+      bytes[Int.random(in: bytes.indices, using: &numbers)] = UInt8.random(in: 0x70...0xFF, using: &numbers)
+    }
+    let expected = [UInt8](String(decoding: bytes, as: UTF8.self).utf8)
+    for _ in 0..<8 {
+      let chunks = (0..<60).map { _ in Int.random(in: 0...50, using: &numbers) } + [.max]
+      let room = Int.random(in: 4...200, using: &numbers)
+      let marked = [0xEF, 0xBB, 0xBF] + bytes
+      let replaced = decode(marked, .automatic, onError: .replace, chunks: chunks, room: room)
+      #expect(replaced.bytes == expected)
+      // Where the first replacement was, the strict reading stops.
+      let strict = decode(marked, .automatic, chunks: chunks, room: room)
+      #expect(strict.errorOffset == replaced.replacements?.first?[1])
+      #expect(replaced.replacements?.isEmpty == String(validating: bytes, as: UTF8.self).map { _ in true } ?? false)
+    }
+  }
+}

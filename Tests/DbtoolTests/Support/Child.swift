@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+
+/// A running dbtool.
+final class Child {
+  enum Streams {
+    case files(input: String, output: String, errors: String)
+    /// Descriptors of this process, one of them perhaps a pipe.
+    case descriptors(input: Int32, output: Int32, errors: Int32)
+    /// A terminal by its path, which becomes the controlling one.
+    case terminal(String)
+  }
+
+  let process: pid_t
+
+  init(_ arguments: [String], in sandbox: Sandbox, without variables: [String] = [], streams: Streams) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    switch streams {
+    case .files(let input, let output, let errors):
+      posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
+      posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    case .descriptors(let input, let output, let errors):
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+      posix_spawn_file_actions_adddup2(&actions, output, 1)
+      posix_spawn_file_actions_adddup2(&actions, errors, 2)
+    case .terminal(let path):
+      posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0)
+      posix_spawn_file_actions_adddup2(&actions, 0, 1)
+      posix_spawn_file_actions_adddup2(&actions, 0, 2)
+    }
+    // A session without a terminal: the question about a passphrase must not reach whoever runs the tests. The first
+    // terminal that is then opened becomes the session's own. POSIX_SPAWN_SETSID is 0x80.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(0x80 | POSIX_SPAWN_SETSIGMASK))
+
+    var environment = sandbox.environment
+    for name in variables { environment[name] = nil }
+    environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
+    let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", sandbox.directory.path, Sandbox.dbtool] + arguments
+    var argumentPointers = words.map { strdup($0) } + [nil]
+    var environmentPointers = environment.map { strdup("\($0)=\($1)") } + [nil]
+    defer { (argumentPointers + environmentPointers).forEach { free($0) } }
+    var process: pid_t = 0
+    let result = posix_spawn(&process, "/bin/sh", &actions, &attributes, &argumentPointers, &environmentPointers)
+    guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: result) ?? .EIO) }
+    self.process = process
+  }
+
+  func signal(_ number: Int32) {
+    kill(process, number)
+  }
+
+  /// The exit code, or the negated number of the signal that ended it.
+  func wait() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+  }
+}

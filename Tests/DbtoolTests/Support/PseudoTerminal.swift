@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+
+/// A terminal with a person at it who reads what is shown and types answers.
+final class PseudoTerminal {
+  private let master: Int32
+  let path: String
+  private(set) var shown = ""
+
+  init() throws {
+    master = posix_openpt(O_RDWR | O_NOCTTY)
+    guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+      throw POSIXError(.EIO)
+    }
+    path = String(cString: name)
+  }
+
+  deinit {
+    close(master)
+  }
+
+  /// Reads until something is shown.
+  ///
+  /// - Returns: false when the other side is gone before.
+  func waitFor(_ text: String) -> Bool {
+    let start = shown.endIndex
+    while !shown[start...].contains(text) {
+      guard readMore() else { return false }
+    }
+    return true
+  }
+
+  func type(_ text: String) {
+    _ = (text + "\n").utf8.withContiguousStorageIfAvailable { write(master, $0.baseAddress, $0.count) }
+  }
+
+  /// Reads until the other side is gone.
+  func readToEnd() {
+    while readMore() {}
+  }
+
+  private func readMore() -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = buffer.withUnsafeMutableBytes { read(master, $0.baseAddress, $0.count) }
+    guard count > 0 else { return false }
+    shown += String(decoding: buffer[..<count], as: UTF8.self)
+    return true
+  }
+}
+
+extension PseudoTerminal {
+  /// Whether what is typed is shown.
+  var echoes: Bool {
+    let slave = open(path, O_RDWR | O_NOCTTY)
+    defer { close(slave) }
+    var settings = termios()
+    tcgetattr(slave, &settings)
+    return settings.c_lflag & tcflag_t(ECHO) != 0
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+/// A directory of its own, with the published test keys in it, in which the command is run.
+final class Sandbox {
+  let directory: URL
+  /// Every run gets these variables and no others, `PATH` excepted.
+  var environment = ["DBTOOL_ALLOW_TEST_KEYS": "1"]
+
+  static let root = URL(filePath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// The binary stands beside the test bundle that this code is part of.
+  static let dbtool: String = {
+    let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: "dbtool").path
+    let usual = root.appending(path: ".build/debug/dbtool").path
+    return FileManager.default.isExecutableFile(atPath: beside) ? beside : usual
+  }()
+
+  init() throws {
+    directory = FileManager.default.temporaryDirectory.appending(path: "dbtool-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let keys = Self.root.appending(path: "Keys")
+    for name in ["primary.key", "next.key", "wrong.key", "identity.key", "recipient.txt", "passphrase.txt"] {
+      try FileManager.default.copyItem(at: keys.appending(path: name), to: directory.appending(path: name))
+      try setMode(name, 0o600)
+    }
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  /// A sandbox with an empty TEST store `s.coffer` of `primary.key`, which later runs open by default.
+  static func withStore(_ options: String...) throws -> Sandbox {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let made = try sandbox.run(["create", "s.coffer"] + options)
+    try #require(made.status == 0, "\(made.errors)")
+    return sandbox
+  }
+
+  func path(_ name: String) -> String { directory.appending(path: name).path }
+
+  func write(_ name: String, _ text: String) throws {
+    try write(name, bytes: Array(text.utf8))
+  }
+
+  func write(_ name: String, bytes: [UInt8]) throws {
+    try Data(bytes).write(to: directory.appending(path: name))
+  }
+
+  func read(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: directory.appending(path: name)))
+  }
+
+  func text(of name: String) throws -> String {
+    String(decoding: try read(name), as: UTF8.self)
+  }
+
+  func exists(_ name: String) -> Bool {
+    FileManager.default.fileExists(atPath: path(name))
+  }
+
+  func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+  }
+
+  func setMode(_ name: String, _ mode: Int) throws {
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
+  }
+
+  func mode(of name: String) throws -> Int {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path(name))
+    return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
+  }
+}
+
+// MARK: - Running
+
+extension Sandbox {
+  /// How one run ended.
+  struct Outcome {
+    let status: Int32
+    let output: [UInt8]
+    let errors: String
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+    var lines: [String] { text.split(separator: "\n").map(String.init) }
+
+    /// Standard error without the reminder that a store is a TEST store.
+    var talk: String {
+      errors.split(separator: "\n", omittingEmptySubsequences: false)
+        .filter { !$0.hasSuffix("is a TEST store: its keys may be published") }
+        .joined(separator: "\n")
+    }
+
+    /// Standard output as the JSON that it is.
+    func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
+      try JSONDecoder().decode(type, from: Data(output))
+    }
+  }
+
+  @discardableResult
+  func run(_ arguments: String..., input: String = "", without variables: String...) throws -> Outcome {
+    try run(arguments, input: Array(input.utf8), without: variables)
+  }
+
+  @discardableResult
+  func run(_ arguments: [String], input: [UInt8] = [], without variables: [String] = []) throws -> Outcome {
+    let number = UUID().uuidString
+    try write(".in-\(number)", bytes: input)
+    defer {
+      for stream in ["in", "out", "err"] { try? FileManager.default.removeItem(atPath: path(".\(stream)-\(number)")) }
+    }
+    let child = try Child(
+      arguments, in: self, without: variables,
+      streams: .files(input: path(".in-\(number)"), output: path(".out-\(number)"), errors: path(".err-\(number)")))
+    let status = child.wait()
+    return Outcome(status: status, output: try read(".out-\(number)"), errors: try text(of: ".err-\(number)"))
+  }
+
+  /// A run that must succeed.
+  @discardableResult
+  func succeed(_ arguments: String..., input: String = "") throws -> Outcome {
+    let outcome = try run(arguments, input: Array(input.utf8))
+    try #require(outcome.status == 0, "\(arguments.joined(separator: " ")): \(outcome.errors)")
+    return outcome
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+import Testing
+
+/// What a person at a terminal sees: questions without echo, tables, escaped control characters.
+@Suite struct TerminalTests {
+  @Test func newPassphraseIsAskedTwiceAndNeverShown() throws {
+    let sandbox = try Sandbox()
+    let terminal = try PseudoTerminal()
+    let child = try Child(
+      ["create", "s.coffer", "--test", "--passphrase"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("New passphrase for s.coffer: "))
+    terminal.type("blue whale 7")
+    #expect(terminal.waitFor("The same again: "))
+    terminal.type("blue whale 7")
+    terminal.readToEnd()
+    #expect(child.wait() == 0, "\(terminal.shown)")
+    #expect(!terminal.shown.contains("whale"))
+    #expect(terminal.shown.contains("coffer-pin-1-"))
+
+    try sandbox.write("p.txt", "blue whale 7\n")
+    try sandbox.setMode("p.txt", 0o600)
+    try sandbox.succeed("collections", "s.coffer", "--passphrase-file", "p.txt")
+  }
+
+  @Test func twoDifferentPassphrasesMakeNothing() throws {
+    let sandbox = try Sandbox()
+    let terminal = try PseudoTerminal()
+    let child = try Child(["create", "s.coffer", "--test"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("New passphrase"))
+    terminal.type("one")
+    #expect(terminal.waitFor("again"))
+    terminal.type("two")
+    terminal.readToEnd()
+    #expect(child.wait() == 1)
+    #expect(terminal.shown.contains("differ"))
+    #expect(!sandbox.exists("s.coffer"))
+  }
+
+  @Test func passphraseIsAskedWhereNoKeyIsGiven() throws {
+    let sandbox = try Sandbox()
+    try sandbox.succeed("create", "s.coffer", "--test", "--passphrase-file", "passphrase.txt")
+    let words = try sandbox.text(of: "passphrase.txt").split(separator: "\n").map(String.init)
+    let terminal = try PseudoTerminal()
+    let child = try Child(["collections", "s.coffer"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("Passphrase for s.coffer: "))
+    terminal.type(words[0])
+    terminal.readToEnd()
+    #expect(child.wait() == 0, "\(terminal.shown)")
+    #expect(!terminal.shown.contains(words[0]))
+  }
+
+  @Test func interruptedQuestionEndsWithEchoOnAgain() throws {
+    let sandbox = try Sandbox()
+    let terminal = try PseudoTerminal()
+    let child = try Child(["create", "s.coffer", "--test"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("New passphrase"))
+    child.signal(SIGINT)
+    #expect(child.wait() == 130)
+    #expect(!sandbox.exists("s.coffer"))
+    #expect(terminal.echoes)
+  }
+
+  @Test func noInputAsksNothing() throws {
+    let sandbox = try Sandbox()
+    let terminal = try PseudoTerminal()
+    let child = try Child(
+      ["create", "s.coffer", "--no-input", "--passphrase"], in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 13)
+    #expect(!terminal.shown.contains("New passphrase"))
+  }
+
+  @Test func listIsATableOnATerminal() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", "Plan A")
+    let terminal = try PseudoTerminal()
+    let child = try Child(["ls", "s.coffer", "--quiet"], in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 0)
+    #expect(terminal.shown.hasPrefix("ID  TITLE   SIZE  MODIFIED"))
+    #expect(terminal.shown.contains(" 1  Plan A     1  2"))
+  }
+
+  @Test func titlesAndTextsCannotSteerATerminal() throws {
+    let sandbox = try Sandbox.withStore()
+    let hostile = "red\u{1B}[31m\u{9B}2J"
+    try sandbox.succeed("put", "s.coffer", "--text", hostile, "--title", hostile)
+    for arguments in [
+      ["ls", "s.coffer"], ["show", "s.coffer", "1"], ["export", "s.coffer", "--to", "csv"],
+      ["show", "s.coffer", "1", "--json"], ["export", "s.coffer"],
+    ] {
+      let terminal = try PseudoTerminal()
+      let child = try Child(arguments, in: sandbox, streams: .terminal(terminal.path))
+      terminal.readToEnd()
+      #expect(child.wait() == 0)
+      #expect(!terminal.shown.contains("\u{1B}[31m"), "\(arguments)")
+      #expect(!terminal.shown.contains("\u{9B}"), "\(arguments)")
+    }
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == hostile)
+  }
+}

@@ -1,0 +1,119 @@
+import Coffer
+
+/// What is measured: each work as plain.c does it, through the library as an app uses it.
+struct Works {
+  let store: DocumentStore
+  let count: Int
+  let samples = Samples()
+  let documents: DocumentCollection
+
+  init(store: DocumentStore, count: Int) {
+    self.store = store
+    self.count = count
+    self.documents = store.collection("documents")
+  }
+
+  /// Every work's set-up runs when it is asked for; the closure that comes back is what is timed.
+  func work(_ name: String) throws -> (() throws -> Void)? {
+    switch name {
+    case "insert": insert
+    case "insert-each": insertEach
+    case "commit": commit
+    case "get": try get()
+    case "list": list
+    case "read": read
+    case "update": try update()
+    case "key": changeKey
+    case "rewrite": rekey
+    default: nil
+    }
+  }
+
+  private func insert() throws {
+    try store.write { tx in
+      _ = try tx.insert(contentsOf: SampleSource(samples, count: count), into: documents, options: BulkOptions())
+    }
+  }
+
+  private func insertEach() throws {
+    try store.write { tx in
+      for number in 1...count {
+        _ = try tx.insert(Document(title: samples.title(number), text: samples.text(number)), into: documents)
+      }
+    }
+  }
+
+  private func commit() throws {
+    for number in 1...count {
+      try store.write { tx in
+        _ = try tx.insert(
+          Document(title: samples.title(number), text: samples.text(number + 1_000_000)), into: documents)
+      }
+    }
+  }
+
+  private func get() throws -> () throws -> Void {
+    let order = Samples.randomOrder(try stored()).prefix(count)
+    return {
+      try store.read { tx in
+        var touched = 0
+        for number in order {
+          touched &+= try tx.withText(of: DocumentID(Int64(number))) { touch($0.utf8) }
+        }
+        keep(touched)
+      }
+    }
+  }
+
+  private func list() throws {
+    try store.read { tx in
+      var touched = 0
+      try tx.forEachHeader(in: documents) { touched &+= $0.title?.utf8.count ?? 0 }
+      keep(touched)
+    }
+  }
+
+  private func read() throws {
+    try store.read { tx in
+      var touched = 0
+      try tx.forEach(in: documents) { touched &+= touch($0.utf8) }
+      keep(touched)
+    }
+  }
+
+  private func update() throws -> () throws -> Void {
+    let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID(Int64($0)), samples.text($0 + 5)) }
+    return {
+      try store.write { tx in
+        for (id, text) in changes {
+          try tx.update(id) { $0.text = text }
+        }
+      }
+    }
+  }
+
+  private func changeKey() throws {
+    for _ in 1...count {
+      _ = try store.keys.replace(slot: nil, with: .keyFile(BenchFiles.key), label: nil)
+    }
+  }
+
+  private func rekey() throws {
+    _ = try store.rekey(to: [.keyFile(BenchFiles.key)], options: RekeyOptions()) { _ in }
+  }
+
+  private func stored() throws -> Int {
+    try store.read { try $0.count(in: documents) }
+  }
+
+  private func touch(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard let first = bytes.first, let last = bytes.last else { return 0 }
+    return Int(first) &+ Int(last) &+ bytes.count
+  }
+}
+
+/// Uses a result, so that nothing of the work can be left out.
+@inline(never)
+func keep(_ value: Int) {
+  BenchFiles.touched = value
+}

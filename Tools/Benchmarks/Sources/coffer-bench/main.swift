@@ -1,0 +1,59 @@
+// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT [sealed|clear|none]`.
+//
+// Does: one piece of work on one store through the library; prints its wall and CPU seconds, set-up excluded.
+// Knows: the library's public face, the published test key. Does not know: what it is compared with (plain.c).
+// A store that is not there is made, a TEST store with the key file that COFFER_BENCH_KEY names.
+
+import Coffer
+import FoundationEssentials
+import Glibc
+
+enum BenchFiles {
+  static let key = URL(filePath: ProcessInfo.processInfo.environment["COFFER_BENCH_KEY"] ?? "")
+  nonisolated(unsafe) static var touched = 0  // one thread writes it, nothing reads it
+}
+
+func seconds(_ clock: clockid_t) -> Double {
+  var now = timespec()
+  clock_gettime(clock, &now)
+  return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+}
+
+func openStore(_ path: String, titles: TitleMode) throws -> DocumentStore {
+  let url = URL(filePath: path)
+  var options = OpenOptions()
+  options.allowsTestKeys = true
+  if access(path, F_OK) == 0 {
+    return try DocumentStore.open(at: url, key: .keyFile(BenchFiles.key), options: options)
+  }
+  var creation = CreateOptions()
+  creation.titles = titles
+  creation.isTest = true
+  return try DocumentStore.create(at: url, keys: [.keyFile(BenchFiles.key)], creation: creation, options: options)
+}
+
+func stop(_ text: String, code: Int32) -> Never {
+  let line = text + "\n"
+  _ = line.utf8.withContiguousStorageIfAvailable { write(2, $0.baseAddress, $0.count) }
+  exit(code)
+}
+
+let arguments = CommandLine.arguments
+let modes: [String: TitleMode] = ["sealed": .sealed, "clear": .clear, "none": .none]
+guard (4...5).contains(arguments.count), let count = Int(arguments[3]),
+  let titles = modes[arguments.count == 5 ? arguments[4] : "sealed"]
+else { stop("usage: coffer-bench WORK STORE COUNT [sealed|clear|none]", code: 64) }
+
+do {
+  let store = try openStore(arguments[2], titles: titles)
+  guard let work = try Works(store: store, count: count).work(arguments[1]) else {
+    stop("coffer-bench: no work \(arguments[1])", code: 64)
+  }
+  let (wall, cpu) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
+  try work()
+  let times = [seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu]
+  try store.close()
+  print(times.map { String(Double(Int($0 * 1e6)) / 1e6) }.joined(separator: " "))
+} catch {
+  stop("coffer-bench: \(error)", code: 1)
+}

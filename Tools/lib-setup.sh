@@ -1,0 +1,63 @@
+# Set-up shared by demo and test; sourced by them with the repository as working directory.
+# Does: finds what a build and the checks need and installs, by apt, only what is missing.
+# Knows: the names of Debian's packages. Does not know: what is built or checked.
+
+python=python3
+
+say() { printf '\n== %s\n' "$*"; }
+
+fail() {
+  printf '%s: error: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# Whether what a Debian package is wanted for is there, whoever installed it.
+have() {
+  case $1 in
+    libsqlite3-dev) command -v pkg-config > /dev/null && pkg-config --exists sqlite3 ;;
+    libssl-dev) command -v pkg-config > /dev/null && pkg-config --exists libcrypto ;;
+    pkg-config | sqlite3 | python3) command -v "$1" > /dev/null ;;
+    gcc) command -v cc > /dev/null ;;
+    libc-bin) command -v iconv > /dev/null ;;
+    iso-codes) [ -d /usr/share/iso-codes/json ] ;;
+    python3-cryptography) find_python ;;
+    *) return 1 ;;
+  esac
+}
+
+# A python3 of one's own may lack what Debian's has.
+find_python() {
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import cryptography' 2> /dev/null; then return 0; fi
+  done
+  python=python3
+  return 1
+}
+
+# need PACKAGE...: installs those that are missing.
+need() {
+  missing=
+  for package in "$@"; do
+    have "$package" || missing="$missing $package"
+  done
+  if [ -n "$missing" ]; then
+    command -v apt-get > /dev/null || fail "missing, and no apt-get to install it:$missing"
+    say "Installing$missing"
+    as_root apt-get update -q
+    # shellcheck disable=SC2086 # a list of words
+    as_root apt-get install -q -y --no-install-recommends $missing
+    for package in $missing; do
+      have "$package" || fail "$package was installed, but what it is for is still missing"
+    done
+  fi
+  command -v swift > /dev/null || fail "swift is not on the PATH (Swift 6.1 or newer, see swift.org/install)"
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    env DEBIAN_FRONTEND=noninteractive "$@"
+  else
+    command -v sudo > /dev/null || fail "not root, and no sudo, to install:$missing"
+    sudo env DEBIAN_FRONTEND=noninteractive "$@"
+  fi
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Reads a store without the library: a second reader, written from FORMAT.md alone.
+
+Opens STORE, checks all that a reader checks, verifies every document, and prints one JSON object:
+store_id, pin, generation, anchor, titles, padded, test, next_id, count, target, cursor, epochs,
+collections {number: name}, documents in (coll, pos, id) order (key in hex, dates in milliseconds since 1970,
+attributes as their JSON text), set_hash "ok" or "mismatch", and problems, a list that should be empty.
+
+Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, 16 TEST not allowed, 20 damaged,
+21 mismatch or rolled back, 64 usage.
+"""
+
+import argparse
+import json
+import sys
+
+sys.dont_write_bytecode = True
+
+try:
+    from storereader import keyfiles
+    from storereader.errors import StoreError
+    from storereader.store import Store
+except ImportError as error:
+    sys.exit(f"read_store: {error}. On Debian: apt-get install python3-cryptography")
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(64, f"read_store: error: {message}\n")
+
+
+def arguments():
+    parser = Parser(description=__doc__.splitlines()[0])
+    parser.add_argument("store")
+    parser.add_argument("--key-file", action="append", default=[], metavar="FILE")
+    parser.add_argument("--identity", action="append", default=[], metavar="FILE")
+    parser.add_argument("--passphrase-file", action="append", default=[], metavar="FILE")
+    parser.add_argument("--allow-test", action="store_true", help="open TEST stores, whose keys are published")
+    parser.add_argument("--expect", metavar="PIN", help="the store must be this one")
+    parser.add_argument("--anchor", metavar="LINE", help="the store must not be older than this")
+    options = parser.parse_args()
+    try:
+        options.secrets = list(secrets(options))
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    if not options.secrets:
+        parser.error("one of --key-file, --identity, --passphrase-file is needed")
+    return options
+
+
+def secrets(options):
+    for paths, parse, kind in (
+        (options.key_file, keyfiles.key_file, "key"),
+        (options.identity, keyfiles.key_file, "identity"),
+        (options.passphrase_file, keyfiles.passphrase_file, "passphrase"),
+    ):
+        for path in paths:
+            with open(path, "rb") as file:
+                secret = parse(file.read())
+            if secret.kind != kind:
+                raise ValueError(f"{path} holds a {secret.kind}, not a {kind}")
+            yield secret
+
+
+def documents(store):
+    """Every document that opens, in order; what does not open is among the problems."""
+    opened = []
+    for values in store.record_rows():
+        try:
+            row, head, text = store.open_document(values)
+        except StoreError:
+            continue
+        opened.append({
+            "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
+            "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
+            "created": head.created, "modified": head.modified, "length": head.length,
+            "attributes": head.attributes, "text": text,
+        })
+    return sorted(opened, key=lambda document: (document["coll"], document["pos"], document["id"]))
+
+
+def names(store):
+    try:
+        return {coll: collection.name for coll, collection in store.collections().items()}
+    except StoreError:
+        return {}
+
+
+def main():
+    options = arguments()
+    try:
+        store = Store(options.store, options.secrets, options.allow_test, options.expect, options.anchor)
+        differences = store.set_hash_problems()
+        problems = differences + store.quick_problems() + store.deep_problems()
+        state = store.state
+        report = {
+            "store_id": store.header.store_id.hex(), "pin": store.header.pin, "generation": state.generation,
+            "anchor": store.anchor, "titles": store.titles, "padded": store.header.is_padded,
+            "test": store.header.is_test, "next_id": state.next_id, "count": state.count, "target": state.target,
+            "cursor": state.cursor, "epochs": sorted(store.epochs), "collections": names(store),
+            "documents": documents(store), "set_hash": "mismatch" if differences else "ok",
+            "problems": list(dict.fromkeys(problems)),
+        }
+    except StoreError as error:
+        print(f"read_store: error: {error.kind}: {error}", file=sys.stderr)
+        return error.exit_code
+    except ValueError as error:
+        print(f"read_store: error: {error}", file=sys.stderr)
+        return 64
+    sys.stdout.reconfigure(encoding="utf-8")
+    json.dump(report, sys.stdout, ensure_ascii=False, indent=1)
+    print()
+    return 21 if differences else 20 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

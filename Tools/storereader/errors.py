@@ -1,0 +1,49 @@
+"""What can be wrong with a store, by what the caller can do about it."""
+
+
+class StoreError(Exception):
+    """Opening or reading failed. Its message holds no text, title, key or other content of a document."""
+
+    kind = "damaged"
+    exit_code = 20
+
+
+class NotAStore(StoreError):
+    kind = "not-a-store"
+    exit_code = 10
+
+
+class CannotUnlock(StoreError):
+    kind = "cannot-unlock"
+    exit_code = 12
+
+
+class Newer(StoreError):
+    kind = "newer"
+    exit_code = 15
+
+
+class Refused(StoreError):
+    """Refused before any work with keys: a schema that is not ours, or parameters out of bounds."""
+
+    kind = "refused"
+
+
+class TestRefused(Refused):
+    """A TEST store or key where none is allowed, or a test key for a store that is not one."""
+
+    exit_code = 16
+
+
+class Damaged(StoreError):
+    pass
+
+
+class RolledBack(StoreError):
+    kind = "rolled-back"
+    exit_code = 21
+
+
+class Mismatch(StoreError):
+    kind = "mismatch"
+    exit_code = 21
