@@ -1,4 +1,7 @@
 /// Bytes put together in the conventions of FORMAT: unsigned big-endian, i64 in two's complement.
+///
+/// No generic parameters, here and in ``ByteReader``, though one would do: every row passes through, and other modules
+/// call the unspecialised form of a generic `package` function, which takes 50 ns an integer.
 package struct ByteBuilder {
   package private(set) var bytes: [UInt8] = []
 
@@ -10,9 +13,11 @@ package struct ByteBuilder {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  package mutating func append(_ value: some FixedWidthInteger) {
-    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
-  }
+  package mutating func append(_ value: UInt8) { bytes.append(value) }
+  package mutating func append(_ value: UInt16) { appendBigEndian(value) }
+  package mutating func append(_ value: UInt32) { appendBigEndian(value) }
+  package mutating func append(_ value: UInt64) { appendBigEndian(value) }
+  package mutating func append(_ value: Int64) { appendBigEndian(value) }
 
   package mutating func append(bytes more: UnsafeRawBufferPointer) {
     bytes.append(contentsOf: more)
@@ -26,6 +31,11 @@ package struct ByteBuilder {
   package mutating func append(label: StaticString, width: Int = 0) {
     label.withUTF8Buffer { bytes.append(contentsOf: $0) }
     for _ in 0..<max(0, width - label.utf8CodeUnitCount) { bytes.append(0) }
+  }
+
+  @inline(__always)
+  private mutating func appendBigEndian(_ value: some FixedWidthInteger) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
 }
 
@@ -66,27 +76,31 @@ package struct PreAuthenticationEncoding {
 
 /// Reads what ``ByteBuilder`` wrote; nil past the end.
 package struct ByteReader {
-  private var rest: Slice<UnsafeRawBufferPointer>
+  private var rest: UnsafeRawBufferPointer
 
   package init(_ bytes: UnsafeRawBufferPointer) {
-    rest = bytes[...]
+    rest = bytes
   }
 
   package var isAtEnd: Bool { rest.isEmpty }
   package var remaining: Int { rest.count }
 
-  package mutating func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T? {
-    let count = MemoryLayout<T>.size
-    guard rest.count >= count else { return nil }
-    let value = UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: T.self)
-    rest = rest.dropFirst(count)
-    return T(bigEndian: value)
-  }
+  package mutating func integer(_ type: UInt8.Type = UInt8.self) -> UInt8? { bigEndian() }
+  package mutating func integer(_ type: UInt16.Type = UInt16.self) -> UInt16? { bigEndian() }
+  package mutating func integer(_ type: UInt32.Type = UInt32.self) -> UInt32? { bigEndian() }
+  package mutating func integer(_ type: UInt64.Type = UInt64.self) -> UInt64? { bigEndian() }
+  package mutating func integer(_ type: Int64.Type = Int64.self) -> Int64? { bigEndian() }
 
   package mutating func bytes(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, rest.count >= count else { return nil }
-    let part = UnsafeRawBufferPointer(rebasing: rest.prefix(count))
-    rest = rest.dropFirst(count)
+    let part = UnsafeRawBufferPointer(rebasing: rest[..<count])
+    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     return part
+  }
+
+  @inline(__always)
+  private mutating func bigEndian<T: FixedWidthInteger & BitwiseCopyable>() -> T? {
+    guard let part = bytes(MemoryLayout<T>.size) else { return nil }
+    return T(bigEndian: part.loadUnaligned(as: T.self))
   }
 }

@@ -5,6 +5,8 @@ package final class HMACKey {
   package static let byteCount = 32
 
   private let context: OpaquePointer
+  /// Where a code is written that is wanted as a number.
+  let code = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
 
   package init(_ key: Secret) throws(SealingError) {
     guard let context = EVP_MAC_CTX_new(Algorithms.hmac) else { throw .openSSL("an HMAC context") }
@@ -19,6 +21,7 @@ package final class HMACKey {
 
   deinit {
     EVP_MAC_CTX_free(context)
+    code.deallocate()
   }
 
   /// The code of `message` into `code` (32 bytes).

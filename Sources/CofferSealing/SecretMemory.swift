@@ -7,7 +7,8 @@ internal import CCofferOpenSSL
 /// Memory for secrets: locked where the process may lock so much, kept out of core dumps, zero at first, wiped at the
 /// end.
 ///
-/// Small ones share OpenSSL's secure heap. What is large, and what no longer fits there, gets pages of its own.
+/// Small ones share OpenSSL's secure heap, up to half of it: OpenSSL keeps its own secrets there, and without room for
+/// them it can't even draw random bytes. What is large, and what comes then, gets pages of its own.
 enum SecretMemory {
   /// 1 MiB holds thousands of keys; a smaller RLIMIT_MEMLOCK leaves it unlocked, not unused.
   private static let heapCount = 1 << 20
@@ -19,7 +20,11 @@ enum SecretMemory {
     CRYPTO_secure_malloc_initialized() == 1 || CRYPTO_secure_malloc_init(heapCount, smallestBlock) != 0
 
   static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-    if isReady, count <= largestInHeap, let memory = CRYPTO_secure_zalloc(count, nil, 0) { return memory }
+    if isReady, count <= largestInHeap, CRYPTO_secure_used() < heapCount / 2,
+      let memory = CRYPTO_secure_zalloc(count, nil, 0)
+    {
+      return memory
+    }
     let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     guard let memory, memory != MAP_FAILED else { preconditionFailure("out of memory for keys") }
     mlock(memory, count)

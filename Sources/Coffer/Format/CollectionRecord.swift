@@ -24,12 +24,12 @@ struct CollectionRecord: Sendable, Hashable {
     "{\"folding\":\(foldsKeys ? 1 : 0),\"title\":\(titleRule.rawValue)}"
   }
 
-  func seal(_ keys: RowKeys, binding: inout RowBinding) throws(StoreError) -> [UInt8] {
+  func seal(_ keys: RowKeys) throws(StoreError) -> [UInt8] {
     let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
     do throws(SealingError) {
       guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
-      return try context.name.seal(
-        frame, authenticating: binding.collection(id, revision: revision, epoch: epoch), nonces: keys.nonces)
+      let binding = Array(keys.binding.collection(id, revision: revision, epoch: epoch))
+      return try context.name.seal(frame, authenticating: binding, nonces: keys.nonces)
     } catch {
       throw StoreError(error)
     }
@@ -37,27 +37,26 @@ struct CollectionRecord: Sendable, Hashable {
 
   /// What the set hash sums of a collection.
   static func element(
-    id: UInt32, epoch: UInt32, revision: UInt64, sealed: [UInt8], keys: RowKeys, binding: inout RowBinding
+    id: UInt32, epoch: UInt32, revision: UInt64, sealed: [UInt8], keys: RowKeys
   ) throws(SealingError) -> SetHash {
     guard let context = keys.context(of: epoch), sealed.count > XAESKey.overhead else {
       throw SealingError(.malformed, "no such epoch")
     }
     let element = sealed.withBytes {
-      binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
+      keys.binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
     }
-    let code = try context.set.authenticate(element)
-    return code.withBytes { SetHash(bytes: $0) }
+    return try SetHash(of: element, under: context.set)
   }
 
   /// - Throws: `damaged` when the seal, the frame or the settings are not what a writer makes.
-  init(id: UInt32, epoch: UInt32, revision: UInt64, sealed: [UInt8], keys: RowKeys, binding: inout RowBinding)
+  init(id: UInt32, epoch: UInt32, revision: UInt64, sealed: [UInt8], keys: RowKeys)
     throws(StoreError)
   {
     let isPadded = keys.session.isPadded
     do throws(SealingError) {
       guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
       let frame = try context.name.open(
-        sealed, authenticating: binding.collection(id, revision: revision, epoch: epoch))
+        sealed, authenticating: Array(keys.binding.collection(id, revision: revision, epoch: epoch)))
       let data = try frame.withBytes { frame throws(SealingError) in
         Array(frame[try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)])
       }

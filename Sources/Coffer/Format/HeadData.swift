@@ -18,24 +18,23 @@ struct HeadData {
   /// i64 created || i64 modified || u64 text length || key || title || attributes, each of the last three with its
   /// length, the first two of them with a mark for being there.
   func write(to memory: UnsafeMutableRawBufferPointer) {
-    var cursor = 0
-    func put(_ value: some FixedWidthInteger) {
-      memory.storeBytes(of: value.bigEndian, toByteOffset: cursor, as: type(of: value))
-      cursor += MemoryLayout.size(ofValue: value)
+    memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
+    memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
+    memory.storeBytes(of: UInt64(textCount).bigEndian, toByteOffset: 16, as: UInt64.self)
+    var cursor = 24
+    func put(_ bytes: UnsafeRawBufferPointer) {
+      memory.storeBytes(of: UInt32(bytes.count).bigEndian, toByteOffset: cursor, as: UInt32.self)
+      UnsafeMutableRawBufferPointer(rebasing: memory[(cursor + 4)...]).copyMemory(from: bytes)
+      cursor += 4 + bytes.count
     }
-    func put(bytes: UnsafeRawBufferPointer) {
-      put(UInt32(bytes.count))
-      UnsafeMutableRawBufferPointer(rebasing: memory[cursor...]).copyMemory(from: bytes)
-      cursor += bytes.count
+    func put(marked part: UnsafeRawBufferPointer?) {
+      memory[cursor] = part == nil ? 0 : 1
+      cursor += 1
+      if let part { put(part) }
     }
-    put(created)
-    put(modified)
-    put(UInt64(textCount))
-    for part in [key, title] {
-      put(UInt8(part == nil ? 0 : 1))
-      if let part { put(bytes: part) }
-    }
-    put(bytes: attributes)
+    put(marked: key)
+    put(marked: title)
+    put(attributes)
   }
 
   init(
@@ -52,12 +51,17 @@ struct HeadData {
 
   /// - Returns: nil for bytes that no writer makes.
   init?(_ data: UnsafeRawBufferPointer) {
-    var reader = ByteReader(data)
-    guard let created: Int64 = reader.integer(), let modified: Int64 = reader.integer(),
-      let textCount: UInt64 = reader.integer(), textCount <= UInt64(StoreFormat.maximumText),
-      let key = Self.part(&reader), let title = Self.part(&reader),
-      let count: UInt32 = reader.integer(), let attributes = reader.bytes(Int(count)), reader.isAtEnd
+    guard data.count >= Self.fixedCount else { return nil }
+    created = Int64(bitPattern: data.bigEndian64(at: 0))
+    modified = Int64(bitPattern: data.bigEndian64(at: 8))
+    let count = data.bigEndian64(at: 16)
+    guard count <= UInt64(StoreFormat.maximumText) else { return nil }
+    textCount = Int(count)
+    var cursor = 24
+    guard Self.read(data, &cursor, into: &key), Self.read(data, &cursor, into: &title),
+      let attributes = Self.bytes(data, &cursor), cursor == data.count
     else { return nil }
+    self.attributes = attributes
     if let key { guard (1...ExternalKey.maximumByteCount).contains(key.count) else { return nil } }
     if let title { guard TextValidity.isUTF8(title) else { return nil } }
     if !attributes.isEmpty {
@@ -65,20 +69,45 @@ struct HeadData {
         TextValidity.isUTF8(attributes)
       else { return nil }
     }
-    self.init(
-      created: created, modified: modified, textCount: Int(textCount), key: key, title: title, attributes: attributes)
   }
 
-  /// `u8 0`, or `u8 1 || u32 length || bytes`; the outer nil is a part that is neither.
-  private static func part(_ reader: inout ByteReader) -> UnsafeRawBufferPointer?? {
-    guard let mark: UInt8 = reader.integer() else { return nil }
-    switch mark {
-    case 0: return .some(nil)
-    case 1:
-      guard let count: UInt32 = reader.integer(), let bytes = reader.bytes(Int(count)) else { return nil }
-      return .some(bytes)
-    default: return nil
+  /// Three numbers, two marks and a length: the least a head holds.
+  private static let fixedCount = 24 + 1 + 1 + 4
+
+  /// `u8 0`, or `u8 1 || u32 length || bytes`; false for anything else.
+  private static func read(
+    _ data: UnsafeRawBufferPointer, _ cursor: inout Int, into part: inout UnsafeRawBufferPointer?
+  ) -> Bool {
+    guard cursor < data.count else { return false }
+    let mark = data[cursor]
+    cursor += 1
+    if mark == 0 {
+      part = nil
+      return true
     }
+    guard mark == 1, let bytes = bytes(data, &cursor) else { return false }
+    part = bytes
+    return true
+  }
+
+  /// `u32 length || bytes`
+  private static func bytes(_ data: UnsafeRawBufferPointer, _ cursor: inout Int) -> UnsafeRawBufferPointer? {
+    guard data.count - cursor >= 4 else { return nil }
+    let count = Int(data.bigEndian32(at: cursor))
+    cursor += 4
+    guard data.count - cursor >= count else { return nil }
+    defer { cursor += count }
+    return UnsafeRawBufferPointer(rebasing: data[cursor..<cursor + count])
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func bigEndian64(at offset: Int) -> UInt64 {
+    UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  fileprivate func bigEndian32(at offset: Int) -> UInt32 {
+    UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 }
 

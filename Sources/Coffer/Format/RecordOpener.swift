@@ -6,13 +6,11 @@ internal import CofferSealing
 /// Belongs to one thread at a time. What it returns points into its memory until it opens the next.
 final class RecordOpener {
   let keys: RowKeys
-  private var binding: RowBinding
   private let headMemory = ScratchMemory()
   private let bodyMemory = ScratchMemory()
 
   init(_ keys: RowKeys) {
     self.keys = keys
-    binding = RowBinding(storeID: keys.session.storeID)
   }
 
   /// - Throws: `damaged`: the row is not the one that was written there.
@@ -22,13 +20,11 @@ final class RecordOpener {
       throw .damagedDocument(id, "its epoch has no key")
     }
     let mode = keys.session.titles
-    let additional = binding.head(row.fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title)
+    let additional = keys.binding.head(row.fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title)
     let frame = headMemory.room(row.head.count - XAESKey.overhead)
     let head: HeadData?
     do throws(SealingError) {
-      try additional.withBytes { additional throws(SealingError) in
-        try context.head.open(row.head, authenticating: additional, plaintext: frame)
-      }
+      try context.head.open(row.head, authenticating: additional, plaintext: frame)
       let bytes = UnsafeRawBufferPointer(frame)
       let range = try Frame.dataRange(
         of: bytes, minimum: Frame.sealedTitleMinimum, orMinimum: Frame.standardMinimum,
@@ -66,16 +62,14 @@ final class RecordOpener {
     let expected = Frame.byteCount(
       around: head.textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
     guard ciphertext.count == expected else { throw .damagedDocument(id, "its text has another length") }
-    let additional = binding.body(id: id, collection: row.fields.collection, epoch: row.fields.epoch)
+    let additional = keys.binding.body(id: id, collection: row.fields.collection, epoch: row.fields.epoch)
     bodyMemory.shrink(above: max(8 << 20, expected))
     let frame = bodyMemory.room(ciphertext.count)
     do throws(SealingError) {
-      try additional.withBytes { additional throws(SealingError) in
-        try context.body.open(
-          ciphertext, authenticating: additional,
-          nonce: UnsafeRawBufferPointer(rebasing: row.bodyTag[..<XAESKey.nonceCount]),
-          tag: UnsafeRawBufferPointer(rebasing: row.bodyTag[XAESKey.nonceCount...]), plaintext: frame)
-      }
+      try context.body.open(
+        ciphertext, authenticating: additional,
+        nonce: UnsafeRawBufferPointer(rebasing: row.bodyTag[..<XAESKey.nonceCount]),
+        tag: UnsafeRawBufferPointer(rebasing: row.bodyTag[XAESKey.nonceCount...]), plaintext: frame)
       let bytes = UnsafeRawBufferPointer(frame)
       let range = try Frame.dataRange(
         of: bytes, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
@@ -94,7 +88,7 @@ final class RecordOpener {
     guard let context = keys.context(of: row.fields.epoch) else {
       throw .damagedDocument(row.fields.id, "its epoch has no key")
     }
-    let element = binding.element(
+    let element = keys.binding.element(
       row.fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title, head: row.head)
     do throws(SealingError) {
       return try SetHash(of: element, under: context.set)

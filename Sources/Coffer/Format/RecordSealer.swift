@@ -16,15 +16,13 @@ struct RecordSealer {
   }
 
   let keys: RowKeys
-  private var binding: RowBinding
 
   init(_ keys: RowKeys) {
     self.keys = keys
-    binding = RowBinding(storeID: keys.session.storeID)
   }
 
   /// Seals a whole document under the epoch of `fields`, which must be live.
-  mutating func seal(
+  func seal(
     _ fields: RowFields, _ content: Content, text: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {
     try check(content, textCount: text.count)
@@ -37,16 +35,14 @@ struct RecordSealer {
     let frame = batch.mutable(body)
     Self.write(frame: frame, count: text.count)
     UnsafeMutableRawBufferPointer(rebasing: frame[Frame.headerCount...]).copyMemory(from: text)
-    let additional = binding.body(id: fields.id, collection: fields.collection, epoch: fields.epoch)
+    let additional = keys.binding.body(id: fields.id, collection: fields.collection, epoch: fields.epoch)
     do throws(SealingError) {
       let tag = batch.mutable(bodyTag)
       let nonce = UnsafeMutableRawBufferPointer(rebasing: tag[..<XAESKey.nonceCount])
       try keys.nonces.draw(into: nonce)
-      try additional.withBytes { additional throws(SealingError) in
-        try context.body.seal(
-          UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
-          ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))
-      }
+      try context.body.seal(
+        UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
+        ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))
     } catch {
       throw StoreError(error)
     }
@@ -54,7 +50,7 @@ struct RecordSealer {
   }
 
   /// Seals the head alone, over a body of `textCount` bytes that stays as it is.
-  mutating func sealHead(
+  func sealHead(
     _ fields: RowFields, _ content: Content, textCount: Int, bodyTag: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {
     try check(content, textCount: textCount)
@@ -63,7 +59,7 @@ struct RecordSealer {
       fields, content, textCount: textCount, context(of: fields), bodyTag: copied, body: 0..<0, into: batch)
   }
 
-  private mutating func sealHead(
+  private func sealHead(
     _ fields: RowFields, _ content: Content, textCount: Int, _ context: EpochContext, bodyTag: Range<Int>,
     body: Range<Int>, into batch: SealedBatch
   ) throws(StoreError) {
@@ -92,12 +88,10 @@ struct RecordSealer {
     let titleBytes = title.map { batch.bytes($0) }
     let tag = batch.bytes(bodyTag)
     do throws(SealingError) {
-      let additional = binding.head(fields, lookup: lookupBytes, bodyTag: tag, title: titleBytes)
-      try additional.withBytes { additional throws(SealingError) in
-        try context.head.seal(
-          UnsafeRawBufferPointer(frame), authenticating: additional, nonces: keys.nonces, into: blob)
-      }
-      let element = binding.element(
+      let additional = keys.binding.head(fields, lookup: lookupBytes, bodyTag: tag, title: titleBytes)
+      try context.head.seal(
+        UnsafeRawBufferPointer(frame), authenticating: additional, nonces: keys.nonces, into: blob)
+      let element = keys.binding.element(
         fields, lookup: lookupBytes, bodyTag: tag, title: titleBytes, head: UnsafeRawBufferPointer(blob))
       var row = SealedBatch.Row(
         fields: fields, lookup: lookup, title: title, head: head, bodyTag: bodyTag, body: body, element: SetHash())
@@ -136,14 +130,7 @@ struct RecordSealer {
 
 extension SetHash {
   /// The code of one element as a number.
-  init(of element: [UInt8], under key: HMACKey) throws(SealingError) {
-    var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
-    let result: Result<SetHash, SealingError> = withUnsafeMutableBytes(of: &words) { code in
-      Result { () throws(SealingError) in
-        try element.withBytes { element throws(SealingError) in try key.authenticate(element, into: code) }
-        return SetHash(bytes: UnsafeRawBufferPointer(code))
-      }
-    }
-    self = try result.get()
+  init(of element: UnsafeRawBufferPointer, under key: HMACKey) throws(SealingError) {
+    self = try key.number(of: element)
   }
 }

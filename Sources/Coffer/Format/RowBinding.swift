@@ -11,107 +11,155 @@ struct RowFields {
   var flags: UInt32
 }
 
-/// Builds the bytes that heads are bound to and that the set hash sums, in memory that is used again.
+/// Builds the bytes that seals are bound to and that the set hash sums, in memory that is used again.
 ///
-/// One layout serves both: label (16), `row` (117), then for a head `t`, for an element nonce, tag and `t`.
-struct RowBinding {
+/// What a call returns is valid until the next call. Belongs to one thread at a time.
+final class RowBinding {
+  /// The width of the labels of heads, bodies, names and rows; that of collections in the set hash is another.
   private static let labelCount = 16
-  private static let headLabel: StaticString = "coffer1/head"
-  private static let elementLabel: StaticString = "coffer1/row"
+  private static let collectionLabelCount = 20
 
   private let storeID: [UInt8]
-  private var builder = ByteBuilder(reserving: 512)
+  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 16)
+  private var used = 0
 
   init(storeID: [UInt8]) {
     self.storeID = storeID
   }
 
+  deinit {
+    memory.deallocate()
+  }
+
   /// `label16("coffer1/head") || row || t`
-  mutating func head(
+  func head(
     _ fields: RowFields, lookup: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?
-  ) -> [UInt8] {
-    begin(Self.headLabel, fields, lookup, bodyTag)
+  ) -> UnsafeRawBufferPointer {
+    begin("coffer1/head", Self.labelCount, extra: title?.count ?? 0)
+    append(row: fields, lookup, bodyTag)
     append(title: title)
-    return builder.bytes
+    return bytes
   }
 
   /// `label16("coffer1/row") || row || head's N || head's T || t`
-  mutating func element(
+  func element(
     _ fields: RowFields, lookup: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
-  ) -> [UInt8] {
-    begin(Self.elementLabel, fields, lookup, bodyTag)
-    builder.append(bytes: UnsafeRawBufferPointer(rebasing: head.prefix(XAESKey.nonceCount)))
-    builder.append(bytes: UnsafeRawBufferPointer(rebasing: head.suffix(XAESKey.tagCount)))
+  ) -> UnsafeRawBufferPointer {
+    begin("coffer1/row", Self.labelCount, extra: title?.count ?? 0)
+    append(row: fields, lookup, bodyTag)
+    append(nonceAndTagOf: head)
     append(title: title)
-    return builder.bytes
-  }
-
-  private mutating func begin(
-    _ label: StaticString, _ fields: RowFields, _ lookup: UnsafeRawBufferPointer?, _ bodyTag: UnsafeRawBufferPointer
-  ) {
-    builder.removeAll()
-    builder.append(label: label, width: Self.labelCount)
-    builder.append(bytes: storeID)
-    builder.append(UInt64(bitPattern: fields.id))
-    builder.append(fields.collection)
-    builder.append(fields.epoch)
-    builder.append(fields.revision)
-    builder.append(fields.position)
-    builder.append(UInt64(bitPattern: fields.parent ?? 0))
-    builder.append(fields.flags)
-    if let lookup {
-      builder.append(UInt8(1))
-      builder.append(bytes: lookup)
-    } else {
-      builder.append(UInt64(0))
-      builder.append(UInt64(0))
-      builder.append(UInt8(0))
-    }
-    builder.append(bytes: bodyTag)
-  }
-
-  /// `t`: whether the column holds a title, and which.
-  private mutating func append(title: UnsafeRawBufferPointer?) {
-    builder.append(UInt8(title == nil ? 0 : 1))
-    if let title { builder.append(bytes: title) }
+    return bytes
   }
 
   /// `label16("coffer1/body") || store_id || u32 coll || u64 id || u32 epoch`
-  mutating func body(id: Int64, collection: UInt32, epoch: UInt32) -> [UInt8] {
-    builder.removeAll()
-    builder.append(label: "coffer1/body", width: Self.labelCount)
-    builder.append(bytes: storeID)
-    builder.append(collection)
-    builder.append(UInt64(bitPattern: id))
-    builder.append(epoch)
-    return builder.bytes
+  func body(id: Int64, collection: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer1/body", Self.labelCount)
+    append(storeID)
+    append(collection)
+    append(UInt64(bitPattern: id))
+    append(epoch)
+    return bytes
   }
 
   /// `label16("coffer1/name") || store_id || u32 coll || u64 rev || u32 epoch`
-  mutating func collection(_ collection: UInt32, revision: UInt64, epoch: UInt32) -> [UInt8] {
-    builder.removeAll()
-    builder.append(label: "coffer1/name", width: Self.labelCount)
-    builder.append(bytes: storeID)
-    builder.append(collection)
-    builder.append(revision)
-    builder.append(epoch)
-    return builder.bytes
+  func collection(_ collection: UInt32, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer1/name", Self.labelCount)
+    append(storeID)
+    append(collection)
+    append(revision)
+    append(epoch)
+    return bytes
   }
 
   /// `"coffer1/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`
-  mutating func collectionElement(
-    _ collection: UInt32, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer
-  ) -> [UInt8] {
-    builder.removeAll()
-    builder.append(label: "coffer1/collection", width: 20)
-    builder.append(bytes: storeID)
-    builder.append(collection)
-    builder.append(epoch)
-    builder.append(revision)
-    builder.append(bytes: UnsafeRawBufferPointer(rebasing: sealed.prefix(XAESKey.nonceCount)))
-    builder.append(bytes: UnsafeRawBufferPointer(rebasing: sealed.suffix(XAESKey.tagCount)))
-    return builder.bytes
+  func collectionElement(_ collection: UInt32, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
+    -> UnsafeRawBufferPointer
+  {
+    begin("coffer1/collection", Self.collectionLabelCount)
+    append(storeID)
+    append(collection)
+    append(epoch)
+    append(revision)
+    append(nonceAndTagOf: sealed)
+    return bytes
+  }
+
+  // MARK: Appending, big-endian
+
+  private var bytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[..<used])
+  }
+
+  /// Everything but a title fits into 256 bytes.
+  private func begin(_ label: StaticString, _ width: Int, extra: Int = 0) {
+    if memory.count < 256 + extra {
+      memory.deallocate()
+      memory = .allocate(byteCount: 2 * (256 + extra), alignment: 16)
+    }
+    memory.baseAddress!.copyMemory(from: label.utf8Start, byteCount: label.utf8CodeUnitCount)
+    (memory.baseAddress! + label.utf8CodeUnitCount).initializeMemory(
+      as: UInt8.self, repeating: 0, count: width - label.utf8CodeUnitCount)
+    used = width
+  }
+
+  private func append(
+    row fields: RowFields, _ lookup: UnsafeRawBufferPointer?, _ bodyTag: UnsafeRawBufferPointer
+  ) {
+    append(storeID)
+    append(UInt64(bitPattern: fields.id))
+    append(fields.collection)
+    append(fields.epoch)
+    append(fields.revision)
+    append(UInt64(bitPattern: fields.position))
+    append(UInt64(bitPattern: fields.parent ?? 0))
+    append(fields.flags)
+    if let lookup {
+      append(mark: 1)
+      append(lookup)
+    } else {
+      append(mark: 0)
+      append(UInt64(0))
+      append(UInt64(0))
+    }
+    append(bodyTag)
+  }
+
+  /// `t`: whether the column holds a title, and which.
+  private func append(title: UnsafeRawBufferPointer?) {
+    append(mark: title == nil ? 0 : 1)
+    if let title { append(title) }
+  }
+
+  private func append(nonceAndTagOf sealed: UnsafeRawBufferPointer) {
+    append(UnsafeRawBufferPointer(rebasing: sealed[..<XAESKey.nonceCount]))
+    append(UnsafeRawBufferPointer(rebasing: sealed[(sealed.count - XAESKey.tagCount)...]))
+  }
+
+  private func append(mark: UInt8) {
+    memory[used] = mark
+    used += 1
+  }
+
+  private func append(_ value: UInt32) {
+    memory.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt32.self)
+    used += 4
+  }
+
+  private func append(_ value: UInt64) {
+    memory.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt64.self)
+    used += 8
+  }
+
+  private func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress else { return }
+    (memory.baseAddress! + used).copyMemory(from: start, byteCount: bytes.count)
+    used += bytes.count
+  }
+
+  private func append(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { append($0) }
   }
 }

@@ -150,8 +150,7 @@ extension StoreTransaction {
         sum.set.add(
           try sealing { () throws(SealingError) in
             try CollectionRecord.element(
-              id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys,
-              binding: &connection.binding)
+              id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys)
           })
       }
     } catch {

@@ -23,12 +23,14 @@ final class EpochContext {
 final class RowKeys {
   let session: SessionKeys
   let nonces: RandomBytes
+  let binding: RowBinding
   let active: EpochContext
   /// By rising epoch, the active one among them.
   let epochs: [EpochContext]
 
   init(_ session: SessionKeys) throws(StoreError) {
     self.session = session
+    binding = RowBinding(storeID: session.storeID)
     do throws(SealingError) {
       nonces = try RandomBytes()
       var contexts: [EpochContext] = []

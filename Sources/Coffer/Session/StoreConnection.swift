@@ -10,8 +10,9 @@ final class StoreConnection {
   /// For rows that are done with before anything else is read.
   private(set) var opener: RecordOpener
   private var idleOpeners: [RecordOpener] = []
+  private var idleWithBody: [Statement] = []
+  private var idleWithoutBody: [Statement] = []
   var sealer: RecordSealer
-  var binding: RowBinding
   /// Holds the rows of a single write; bulk work brings its own.
   let batch = SealedBatch()
   private var stateKey: XAESKey
@@ -27,7 +28,6 @@ final class StoreConnection {
     keys = try RowKeys(session.keys)
     opener = RecordOpener(keys)
     sealer = RecordSealer(keys)
-    binding = RowBinding(storeID: keys.session.storeID)
     stateKey = try Self.stateKey(keys.session)
   }
 
@@ -92,6 +92,19 @@ final class StoreConnection {
     lastCollections = nil
   }
 
+  /// A statement to read a row with, compiled once; to be given back when its row is done with.
+  func takeStatement(withBody: Bool) throws(StoreError) -> Statement {
+    if let statement = withBody ? idleWithBody.popLast() : idleWithoutBody.popLast() { return statement }
+    return try storing { () throws(SQLiteError) in
+      try database.statement(withBody ? SQL.recordWithBody : SQL.record)
+    }
+  }
+
+  func giveBack(_ statement: Statement, withBody: Bool) {
+    statement.reset()
+    if withBody { idleWithBody.append(statement) } else { idleWithoutBody.append(statement) }
+  }
+
   /// An opener whose memory nobody else uses while a caller looks at what it opened; to be given back.
   func takeOpener() -> RecordOpener {
     idleOpeners.popLast() ?? RecordOpener(keys)
@@ -136,7 +149,7 @@ final class StoreConnection {
     for row in try readCollectionRows(state) {
       records.append(
         try CollectionRecord(
-          id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys, binding: &binding))
+          id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys))
     }
     lastCollections = (state.generation, records)
     return records

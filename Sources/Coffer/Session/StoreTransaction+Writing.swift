@@ -147,7 +147,7 @@ extension StoreTransaction {
   }
 
   func insertCollection(_ record: CollectionRecord) throws(StoreError) {
-    let sealed = try record.seal(keys, binding: &connection.binding)
+    let sealed = try record.seal(keys)
     try changing { () throws(StoreError) in
       try storing { () throws(SQLiteError) in
         _ = try database.execute(
@@ -162,7 +162,7 @@ extension StoreTransaction {
   func replaceCollection(_ old: CollectionRecord, with new: CollectionRecord) throws(StoreError) {
     try willWrite()
     let before = try element(of: old)
-    let sealed = try new.seal(keys, binding: &connection.binding)
+    let sealed = try new.seal(keys)
     try changing { () throws(StoreError) in
       try storing { () throws(SQLiteError) in
         _ = try database.execute(
@@ -213,7 +213,7 @@ extension StoreTransaction {
   {
     try sealing { () throws(SealingError) in
       try CollectionRecord.element(
-        id: id, epoch: epoch, revision: revision, sealed: sealed, keys: keys, binding: &connection.binding)
+        id: id, epoch: epoch, revision: revision, sealed: sealed, keys: keys)
     }
   }
 }

@@ -113,13 +113,13 @@ public final class StoreTransaction {
     throws(StoreError) -> R
   {
     try requireOpen()
-    let statement = try storing { () throws(SQLiteError) in
-      let statement = try database.statement(body ? SQL.recordWithBody : SQL.record)
+    let statement = try connection.takeStatement(withBody: body)
+    defer { connection.giveBack(statement, withBody: body) }
+    let isThere = try storing { () throws(SQLiteError) in
       try statement.bind(id.rawValue, at: 1)
-      return try statement.step() ? statement : nil
+      return try statement.step()
     }
-    guard let statement else { throw .noSuchDocument(id) }
-    defer { statement.reset() }
+    guard isThere else { throw .noSuchDocument(id) }
     return try use(try RecordRow(statement, state: state), statement)
   }
 

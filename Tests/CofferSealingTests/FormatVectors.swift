@@ -1,0 +1,181 @@
+import CofferSealing
+import Testing
+
+/// corpora/format-1/primitives.json: every value of FORMAT.md, computed by an independent implementation.
+struct FormatVectors: Decodable {
+  static let path = "format-1/primitives.json"
+  static let areThere = Corpora.has(path)
+
+  static func load() throws -> FormatVectors {
+    try Corpora.json(path)
+  }
+
+  var storeID, rk, ek: Hex
+  var epoch: UInt32
+  var rkKeys, ekKeys: [String: Hex]
+  var pae: [PAE]
+  var slots: [Slot]
+  var x25519AllZero: Point
+  var keyring: SealedKeyring
+  var header: Header
+  var frames: [SoundFrame]
+  var framesRefused: [BrokenFrame]
+  var records: [Record]
+  var accOfThreeRecords: Hex
+  var collection: Collection
+  var state: State
+  var anchor, pin: String
+  var keyLines: KeyLines
+
+  var root: RootKey { RootKey(secret: Secret(rk.bytes), storeID: storeID.bytes) }
+  var epochKeys: EpochKeys {
+    get throws { try EpochKeys(epoch: epoch, root: Secret(ek.bytes), storeID: storeID.bytes) }
+  }
+
+  struct PAE: Decodable {
+    var parts: [Hex]
+    var out: Hex
+  }
+
+  struct Slot: Decodable {
+    var slot, kind: UInt32
+    var params, kek, wrapped: Hex
+    var label: String
+    var test: Bool?
+    var passphrase, passphraseNFD: String?
+    var keyLine, identityLine, recipientLine: String?
+    var ephemeralSecret, shared, answer: Hex?
+
+    var record: KeySlotRecord {
+      KeySlotRecord(slot: slot, kind: kind, label: label, parameters: params.bytes, wrapped: wrapped.bytes)
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case slot, kind, params, kek, wrapped, label, test, passphrase, shared, answer
+      case passphraseNFD = "passphrase_nfd"
+      case keyLine = "key_line"
+      case identityLine = "identity_line"
+      case recipientLine = "recipient_line"
+      case ephemeralSecret = "ephemeral_secret"
+    }
+  }
+
+  struct Point: Decodable {
+    var `public`: Hex
+  }
+
+  struct SealedKeyring: Decodable {
+    var generation: UInt64
+    var active: UInt32
+    var epochs: [String: Hex]
+    var plain, sealed: Hex
+
+    enum CodingKeys: String, CodingKey {
+      case generation = "rk_generation"
+      case active, epochs, plain, sealed
+    }
+  }
+
+  struct Header: Decodable {
+    var macInput, mac: Hex
+
+    enum CodingKeys: String, CodingKey {
+      case macInput = "mac_input"
+      case mac
+    }
+  }
+
+  struct SoundFrame: Decodable {
+    var length, padme, least64, least128, unpadded: Int
+    var sha256: Hex
+    var frame64: Hex?
+
+    enum CodingKeys: String, CodingKey {
+      case length, padme, unpadded
+      case least64 = "padded_least_64"
+      case least128 = "padded_least_128"
+      case sha256 = "sha256_padded_64"
+      case frame64 = "frame_64"
+    }
+  }
+
+  struct BrokenFrame: Decodable {
+    var why: String
+    var padded: Bool
+    var least: Int
+    var frame: Hex
+  }
+
+  struct Seal: Decodable {
+    var aad, frame, nonce, ciphertext, tag: Hex
+
+    var blob: [UInt8] { nonce.bytes + ciphertext.bytes + tag.bytes }
+
+    enum CodingKeys: String, CodingKey {
+      case aad, frame
+      case nonce = "N"
+      case ciphertext = "C"
+      case tag = "T"
+    }
+  }
+
+  struct Record: Decodable {
+    var coll: UInt32
+    var text: String
+    var externalKey, lookup: Hex?
+    var body, head: Seal
+    var element, h: Hex
+
+    enum CodingKeys: String, CodingKey {
+      case coll, text, lookup, body, head, element, h
+      case externalKey = "external_key"
+    }
+  }
+
+  struct Collection: Decodable {
+    var aad, frame, sealed, element, h: Hex
+  }
+
+  struct State: Decodable {
+    var accWithCollection, plain, aad, sealed: Hex
+
+    enum CodingKeys: String, CodingKey {
+      case accWithCollection = "acc_with_collection"
+      case plain, aad, sealed
+    }
+  }
+
+  struct KeyLines: Decodable {
+    struct Valid: Decodable {
+      var line, kind: String
+      var test: Bool
+      var bytes: Hex
+    }
+    struct ValidFile: Decodable {
+      var file: String
+      var bytes: Hex
+    }
+    struct Invalid: Decodable {
+      var why, file: String
+    }
+    var valid: [Valid]
+    var validFiles: [ValidFile]
+    var invalid: [Invalid]
+
+    enum CodingKeys: String, CodingKey {
+      case valid, invalid
+      case validFiles = "valid_files"
+    }
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case rk, ek, epoch, pae, slots, keyring, header, frames, records, collection, state, anchor, pin
+    case storeID = "store_id"
+    case rkKeys = "rk_keys"
+    case ekKeys = "ek_keys"
+    case x25519AllZero = "x25519_all_zero"
+    case framesRefused = "frames_refused"
+    case accOfThreeRecords = "acc_of_three_records"
+    case keyLines = "key_lines"
+  }
+}
