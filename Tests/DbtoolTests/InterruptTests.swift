@@ -69,7 +69,7 @@ private struct RunningImport {
     close(output)
     feeding = ends[1]
     // More than pipe and buffers hold: when all of it is taken, documents are on their way into the store.
-    let lines = [UInt8](String(repeating: "a line of text\n", count: 400_000).utf8)
+    let lines = [UInt8](String(repeating: "a line of text\n", count: 150_000).utf8)
     var sent = 0
     while sent < lines.count {
       let count = lines.withUnsafeBytes { write(feeding, $0.baseAddress! + sent, lines.count - sent) }
