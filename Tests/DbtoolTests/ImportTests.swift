@@ -230,6 +230,14 @@ import Testing
     #expect(result.talk.contains("json"))
   }
 
+  @Test func progressForMachinesIsALineOfJSON() throws {
+    let sandbox = try Sandbox.withStore()
+    let result = try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "lines", "--progress", "json", input: "a\nb\n")
+    let line = try #require(result.talk.split(separator: "\n").last)
+    #expect(line.hasPrefix(#"{"progress":{"task":"import","done":2,"#))
+  }
+
   @Test func quietImportSaysNothing() throws {
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", "--quiet", input: "a\n")
