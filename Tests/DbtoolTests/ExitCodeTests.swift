@@ -30,7 +30,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     let whole = try sandbox.read("s.coffer")
-    try sandbox.write("s.coffer", bytes: Array(whole.prefix(whole.count - 4096)))
+    try sandbox.write("s.coffer", bytes: Array(whole.prefix(whole.count - 10_000)))
     #expect(try sandbox.run("ls", "s.coffer").status == 20)
   }
 

@@ -16,8 +16,8 @@ import Testing
     let removed: Int
     let skipped: Int
     let rejected: Int
-    let first_id: Int?
-    let last_id: Int?
+    let firstId: Int?
+    let lastId: Int?
     let inputs: [Input]
   }
 
@@ -84,7 +84,7 @@ import Testing
     let report = try result.json(Report.self)
     #expect(report.inputs == [.init(path: "Book1.tsv", format: "tsv", encoding: "utf-16le", documents: 2)])
     #expect(report.collection == "documents")
-    #expect((report.created, report.first_id, report.last_id) == (2, 1, 2))
+    #expect((report.created, report.firstId, report.lastId) == (2, 1, 2))
     #expect((report.updated, report.unchanged, report.removed, report.skipped, report.rejected) == (0, 0, 0, 0, 0))
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "x\r\nyä😀")
     #expect(try sandbox.succeed("ls", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == ["A", "B"])
@@ -144,7 +144,7 @@ import Testing
     try sandbox.write("in.csv", "text\n1\n2\n")
     let result = try sandbox.succeed("import", "s.coffer", "in.csv", "--dry-run", "--json")
     let report = try result.json(Report.self)
-    #expect((report.created, report.first_id) == (2, nil))
+    #expect((report.created, report.firstId) == (2, nil))
     #expect(try sandbox.read("s.coffer") == before)
     try sandbox.write("bad.csv", "text\n1\n\"2\n")
     #expect(try sandbox.run("import", "s.coffer", "bad.csv", "--dry-run").status == 22)
@@ -228,6 +228,14 @@ import Testing
     let result = try sandbox.run("import", "s.coffer", "in.json")
     #expect(result.status == 64)
     #expect(result.talk.contains("json"))
+  }
+
+  @Test func progressForMachinesIsALineOfJSON() throws {
+    let sandbox = try Sandbox.withStore()
+    let result = try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "lines", "--progress", "json", input: "a\nb\n")
+    let line = try #require(result.talk.split(separator: "\n").last)
+    #expect(line.hasPrefix(#"{"progress":{"task":"import","done":2,"#))
   }
 
   @Test func quietImportSaysNothing() throws {

@@ -25,7 +25,7 @@ import Testing
         let slot: Int
         let kind: String
       }
-      let store_id: String
+      let storeId: String
       let pin: String
       let size: Int
       let format: Int
