@@ -12,13 +12,15 @@ enum Pipeline {
   static func run(produce: (SealedBatch) throws -> Bool, consume: (SealedBatch) throws -> Void) throws {
     let channel = Channel((0..<batchCount).map { _ in SealedBatch() })
     try withoutActuallyEscaping(produce) { produce in
-      let work = Handover(value: produce)
+      let work = Work(produce)
       let done = DispatchSemaphore(value: 0)
       DispatchQueue.global(qos: .userInitiated).async {
         channel.finish(
           Result {
-            while let batch = channel.takeEmpty(), try work.value(batch) { channel.putFull(batch) }
+            while let batch = channel.takeEmpty(), try work.produce!(batch) { channel.putFull(batch) }
           })
+        // The queue may keep this closure a little longer than it runs; the producer must not live in it.
+        work.produce = nil
         done.signal()
       }
       // Whatever happens here, the producer is waited for: it works on what the caller owns.
@@ -31,6 +33,16 @@ enum Pipeline {
         batch.removeAll()
         channel.putEmpty(batch)
       }
+    }
+  }
+
+  /// The producer, let go of by its thread before the caller goes on.
+  private final class Work: @unchecked Sendable {
+    // `run` waits for the other thread before it returns, and does not touch it meanwhile.
+    var produce: ((SealedBatch) throws -> Bool)?
+
+    init(_ produce: @escaping (SealedBatch) throws -> Bool) {
+      self.produce = produce
     }
   }
 
@@ -55,7 +67,9 @@ enum Pipeline {
     private let fullCount = DispatchSemaphore(value: 0)
 
     init(_ batches: [SealedBatch]) {
-      emptyCount = DispatchSemaphore(value: batches.count)
+      // Counted up from 0: a semaphore may not be let go of below the value that it began with.
+      emptyCount = DispatchSemaphore(value: 0)
+      for _ in batches { emptyCount.signal() }
       state = Mutex(Handover(value: State(empty: batches)))
     }
 
