@@ -166,6 +166,7 @@ extension DocumentStore {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
     try storing { () throws(SQLiteError) in try file.database.begin(.deferred) }
     defer { try? file.database.rollback() }
+    try file.checkSize()
     return try body(file)
   }
 }
