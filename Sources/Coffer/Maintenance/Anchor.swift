@@ -77,7 +77,8 @@ struct Anchor {
     if state.generation > generation {
       guard !exact else {
         throw StoreError(
-          .anchorMismatch, "the store was written to since: generation \(state.generation), the anchor has \(generation)")
+          .anchorMismatch,
+          "the store was written to since: generation \(state.generation), the anchor has \(generation)")
       }
       return .newer(by: state.generation - generation)
     }

@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 
 // The walk of a rekey over the rows, and its end.
 
@@ -59,7 +59,8 @@ extension DocumentStore {
     }
     defer { statement.reset() }
     var found = Found()
-    while connection.batch.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() }) {
+    while connection.batch.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() })
+    {
       found.seen += 1
       found.last = statement.int64(at: 0)
       do throws(StoreError) {

@@ -1,6 +1,6 @@
-public import FoundationEssentials
 internal import CofferSQLite
 internal import CofferSealing
+public import FoundationEssentials
 
 /// What a store file says of itself without a key. Nothing of it is proved.
 public struct StoreInfo: Sendable {
