@@ -64,8 +64,8 @@ extension DocumentStore {
       found.seen += 1
       found.last = statement.int64(at: 0)
       do throws(StoreError) {
-        let row = try RecordRow(statement, state: state)
-        let head = try connection.opener.openHead(row, state: state)
+        let row = try RecordRow(statement, within: state.limits)
+        let head = try connection.opener.openHead(row)
         let text = try transaction.openBody(row, statement, head, with: connection.opener)
         let element = try connection.opener.element(of: row)
         var fields = row.fields

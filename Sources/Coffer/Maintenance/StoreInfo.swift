@@ -104,12 +104,10 @@ extension DocumentStore {
         let statement = try database.statement(SQL.allRecords)
         defer { statement.reset() }
         // Without the key the state can't be opened: only bounds that hold in every state are checked.
-        var state = StoreState(headerMAC: [])
-        state.generation = UInt64(Int64.max)
-        state.nextID = UInt64(Int64.max)
+        let limits = RowLimits(nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: 0)
         while try statement.step() {
           count += 1
-          do throws(StoreError) { _ = try RecordRow(statement, state: state) } catch { problems.append(error.message) }
+          do throws(StoreError) { _ = try RecordRow(statement, within: limits) } catch { problems.append(error.message) }
         }
         for (sql, what) in [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
