@@ -107,7 +107,9 @@ extension DocumentStore {
         let limits = RowLimits(nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: 0)
         while try statement.step() {
           count += 1
-          do throws(StoreError) { _ = try RecordRow(statement, within: limits) } catch { problems.append(error.message) }
+          do throws(StoreError) { _ = try RecordRow(statement, within: limits) } catch {
+            problems.append(error.message)
+          }
         }
         for (sql, what) in [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
