@@ -19,6 +19,7 @@ struct CheckVerb: ParsableCommand {
   var quick = false
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions
+  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
 
   func run() throws {
     if let expected = store.access.expect {
