@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 public import FoundationEssentials
 
 #if canImport(Glibc)

@@ -148,9 +148,11 @@ extension NewKey {
       guard secret.looksLikeKeyFile else {
         return try Self.target(ofPassphrase: Passphrase.droppingLineEnd(secret), isTest: isTest)
       }
-      return try Self.target(of: try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }, isTest: isTest)
+      return try Self.target(
+        of: try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }, isTest: isTest)
     case .recipient(let text):
-      return try Self.target(of: try sealing { () throws(SealingError) in try KeyLine(recipient: text) }, isTest: isTest)
+      return try Self.target(
+        of: try sealing { () throws(SealingError) in try KeyLine(recipient: text) }, isTest: isTest)
     case .provider(let name, let blob, let answer):
       return .external(provider: name, blob: blob, answer: try asking { try answer(blob) })
     }

@@ -43,10 +43,10 @@ extension ReadScope where Self: ~Copyable {
     defer { statement.reset() }
     var order = OrderCheck(collection: record.id, after: previous)
     let opener = transaction.connection.opener
-    let state = transaction.state
+    let limits = transaction.state.limits
     while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try RecordRow(statement, state: state)
-      let head = try opener.openHead(row, state: state)
+      let row = try RecordRow(statement, within: limits)
+      let head = try opener.openHead(row)
       try order.check(row.fields)
       try body(DocumentHeader(row, head))
     }
@@ -68,10 +68,10 @@ extension ReadScope where Self: ~Copyable {
     var order = OrderCheck(collection: record.id, after: nil)
     let opener = transaction.connection.takeOpener()
     defer { transaction.connection.giveBack(opener) }
-    let state = transaction.state
+    let limits = transaction.state.limits
     while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try RecordRow(statement, state: state)
-      let head = try opener.openHead(row, state: state)
+      let row = try RecordRow(statement, within: limits)
+      let head = try opener.openHead(row)
       try order.check(row.fields)
       let text = try transaction.openBody(row, statement, head, with: opener)
       try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))

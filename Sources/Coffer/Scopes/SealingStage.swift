@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 
 /// The first stage of bulk work: reads drafts, numbers and places them, and seals them, on a thread of its own.
 ///
@@ -68,7 +68,8 @@ final class SealingStage {
     return true
   }
 
-  private func seal(_ draft: DraftBatch.Draft, _ bytes: UnsafeRawBufferPointer, into batch: SealedBatch) throws(StoreError)
+  private func seal(_ draft: DraftBatch.Draft, _ bytes: UnsafeRawBufferPointer, into batch: SealedBatch)
+    throws(StoreError)
   {
     func part(_ range: Range<Int>?) -> UnsafeRawBufferPointer? {
       range.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }

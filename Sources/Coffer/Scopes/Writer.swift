@@ -65,7 +65,8 @@ extension Writer {
   ///
   /// - Returns: true when it was added.
   @discardableResult
-  public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool {
+  public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool
+  {
     guard try transaction.isTaken(id) else {
       try insert(document, into: collection, id: id)
       return true

@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 internal import Synchronization
 
 #if canImport(Glibc)

@@ -81,7 +81,7 @@ extension StoreTransaction {
   func delete(_ id: DocumentID) throws(StoreError) {
     try willWrite()
     let element = try withRow(id, body: false) { row, _ throws(StoreError) in
-      _ = try connection.opener.openHead(row, state: state)
+      _ = try connection.opener.openHead(row)
       return try connection.opener.element(of: row)
     }
     try changing { () throws(StoreError) in

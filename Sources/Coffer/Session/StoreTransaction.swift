@@ -120,7 +120,7 @@ public final class StoreTransaction {
       return try statement.step()
     }
     guard isThere else { throw .noSuchDocument(id) }
-    return try use(try RecordRow(statement, state: state), statement)
+    return try use(try RecordRow(statement, within: state.limits), statement)
   }
 
   /// Opens the text of a row that was selected with its body.
