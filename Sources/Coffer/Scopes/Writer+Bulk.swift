@@ -42,7 +42,6 @@ extension Writer {
       transaction.fail(error)
       throw error
     }
-    transaction.state.nextID = max(transaction.state.nextID, stage.nextID)
     report.collections = stage.counts
     report.parentsDropped = stage.parentsDropped
     return report
@@ -62,6 +61,7 @@ extension Writer {
       }
       transaction.state.set.add(row.element)
       transaction.state.count += 1
+      transaction.state.nextID = max(transaction.state.nextID, UInt64(row.fields.id) + 1)
     }
   }
 
