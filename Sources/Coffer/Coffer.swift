@@ -8,6 +8,7 @@
 // First files to read: DocumentStore.swift, then Scopes/Writer.swift; Format/RecordRow.swift for what stands on disk.
 
 @_exported public import CofferDocuments
+
 @_exported public import struct CofferSealing.KeyLine
-@_exported public import class CofferSealing.Secret
 @_exported public import struct CofferSealing.SealingError
+@_exported public import class CofferSealing.Secret

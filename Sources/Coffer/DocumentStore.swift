@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 public import FoundationEssentials
 internal import Synchronization
 
@@ -131,6 +131,7 @@ extension StoreFile {
   func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
     try storing { () throws(SQLiteError) in try database.begin(.deferred) }
     defer { try? database.rollback() }
+    try checkSize()
     return try readHeader()
   }
 }

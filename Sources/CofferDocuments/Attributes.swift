@@ -57,15 +57,3 @@ extension Attributes {
     canonicalJSON = output
   }
 }
-
-extension JSONScanner {
-  /// Reads the object that begins here and appends it in canonical form; appends nothing for `{}`.
-  package mutating func appendCanonicalObject(to output: inout [UInt8]) throws(JSONError) {
-    guard next == JSONByte.openBrace else {
-      throw JSONError(.notAnObject, at: position, "attributes are a JSON object")
-    }
-    let node = try scanNode()
-    if case .object(let members) = node, members.isEmpty { return }
-    node.appendCanonical(to: &output)
-  }
-}

@@ -5,38 +5,40 @@ internal import CofferDocuments
 
 /// Reads dates out of JSON strings.
 struct DateReader: Sendable {
-  private var day: [UInt8] = []
+  /// The 10 bytes of the day last read, as two words.
+  private var day: (UInt64, UInt16) = (0, 0)
   private var dayStart: Int64 = 0
 
-  mutating func read(_ token: JSONScanner.StringToken, _ scanner: JSONScanner) -> Timestamp? {
-    let bytes = scanner.value(of: token)
-    guard let clock = Self.clock(in: bytes) else {
-      return Timestamp(iso8601: String(decoding: bytes, as: UTF8.self))
+  mutating func read(_ text: UnsafeRawBufferPointer) -> Timestamp? {
+    guard let clock = Self.clock(in: text) else {
+      return Timestamp(iso8601: String(decoding: text, as: UTF8.self))
     }
-    if !bytes.prefix(10).elementsEqual(day) {
-      let midnight = String(decoding: bytes.prefix(11), as: UTF8.self) + "00:00:00Z"
+    let day = (text.loadUnaligned(as: UInt64.self), text.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
+    if day != self.day {
+      let midnight = String(decoding: text.prefix(11), as: UTF8.self) + "00:00:00Z"
       guard let start = Timestamp(iso8601: midnight) else { return nil }
-      day = Array(bytes.prefix(10))
+      self.day = day
       dayStart = start.millisecondsSince1970
     }
     return Timestamp(millisecondsSince1970: dayStart + clock)
   }
 
   /// The milliseconds since midnight of `yyyy-MM-ddThh:mm:ss.SSSZ`; nil for any other form.
-  private static func clock(in bytes: [UInt8]) -> Int64? {
-    guard bytes.count == 24, bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"),
-      bytes[16] == UInt8(ascii: ":"), bytes[19] == UInt8(ascii: "."), bytes[23] == UInt8(ascii: "Z"),
-      let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]), let second = number(bytes[17..<19]),
-      let millisecond = number(bytes[20..<23]), hour < 24, minute < 60, second < 60
+  private static func clock(in text: UnsafeRawBufferPointer) -> Int64? {
+    guard text.count == 24, text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"),
+      text[16] == UInt8(ascii: ":"), text[19] == UInt8(ascii: "."), text[23] == UInt8(ascii: "Z"),
+      let hour = number(text, 11..<13), let minute = number(text, 14..<16), let second = number(text, 17..<19),
+      let millisecond = number(text, 20..<23), hour < 24, minute < 60, second < 60
     else { return nil }
     return ((hour * 60 + minute) * 60 + second) * 1000 + millisecond
   }
 
-  private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+  private static func number(_ text: UnsafeRawBufferPointer, _ range: Range<Int>) -> Int64? {
     var value: Int64 = 0
-    for digit in digits {
-      guard digit >= 0x30, digit <= 0x39 else { return nil }
-      value = value * 10 + Int64(digit - 0x30)
+    for offset in range {
+      let digit = text[offset] &- 0x30
+      guard digit < 10 else { return nil }
+      value = value * 10 + Int64(digit)
     }
     return value
   }

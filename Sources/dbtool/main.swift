@@ -1,4 +1,7 @@
 // The entry: process hardening first, then the verb, then one exit code (CLI, "Exit codes").
 
+internal import Coffer
+
 Process.harden()
+DocumentStore.disableMemoryStatistics()
 Process.exit(with: Dbtool.run(CommandLine.arguments.dropFirst()))

@@ -91,6 +91,25 @@ import Testing
         """)
   }
 
+  @Test(arguments: [
+    #"{"a":1,"b":[{},[],"x",{"c":null}],"e":{"f":true,"g":false}}"#, #"{"é":"ü","€":0,"😀":[1,2],"ﬀ":123456789012345}"#,
+  ])
+  func whatIsCanonicalStaysAsItIs(json: String) throws {
+    #expect(try Attributes(json: json).description == json)
+    let spaced = json.replacing(",", with: " , ").replacing("{", with: "{ ")
+    #expect(try Attributes(json: spaced).description == json)
+  }
+
+  @Test(arguments: [
+    #"{"b":1,"a":1}"#, #"{"a":1,"a":1}"#, #"{"a":01}"#, #"{"a":1,}"#, #"{"a":[1,]}"#, #"{"a":{"c":1,"b":1}}"#,
+    #"{"a":1]"#,
+    #"{"ﬀ":0,"😀":1}"#, #"{"a":1 }"#, #"{"a":1.0}"#, #"{"a":"\u0041"}"#, #"{"a":1234567890123456789}"#, #"{"a"}"#,
+    #"{"a":"#,
+  ])
+  func whatOnlyLooksCanonicalIsNotTakenForIt(json: String) {
+    #expect((try? Attributes(json: json))?.description != json)
+  }
+
   @Test func valuesComeBackByName() throws {
     let attributes: Attributes = [
       "tags": ["a", "b"], "count": 3, "ratio": 0.5, "done": true, "none": nil, "in": ["x": 1],

@@ -18,7 +18,8 @@ import Testing
   @Test func spectrumIsReadAsItsJSONSays() throws {
     for name in try Corpora.names(in: "csv-spectrum/csvs") {
       let json = try Corpora.bytes("csv-spectrum/json/\(name.dropLast(4)).json")
-      var read = try rows(try Corpora.bytes("csv-spectrum/csvs/\(name)"))
+      let bytes = try Corpora.bytes("csv-spectrum/csvs/\(name)")
+      var read = try rows(bytes)
       if name == "location_coordinates.csv" {
         // Published with another telephone number in the JSON than in the CSV.
         #expect(read[0].removeValue(forKey: "Contact Phone Number") == "2095257564")
@@ -27,7 +28,12 @@ import Testing
         #expect(read == [expected])
         continue
       }
-      #expect(try read == JSONDecoder().decode([[String: String]].self, from: Data(json)), "\(name)")
+      var expected = try JSONDecoder().decode([[String: String]].self, from: Data(json))
+      if !bytes.contains(Byte.carriageReturn) {
+        // The files of CRLF are published with LF; their JSON still says CRLF.
+        expected = expected.map { $0.mapValues { $0.replacingOccurrences(of: "\r\n", with: "\n") } }
+      }
+      #expect(read == expected, "\(name)")
     }
   }
 

@@ -230,6 +230,20 @@ import Testing
     #expect(try drafts(DelimitedSource(csv: "text\na\0b\n", options: options)).map(\.text) == ["a\0b"])
   }
 
+  @Test func batchesStayAsLargeAsTheirBuffer() throws {
+    let small = String(repeating: "1,x\n", count: 200_000)
+    let text = "id,text\n" + small + "2,\(String(repeating: "y", count: 3_000_000))\n" + small
+    var source = DelimitedSource(csv: text)
+    var batch = DraftBatch()
+    var large = 0
+    while try source.read(into: &batch) {
+      if batch.bytes.count > DecodedReader.usualCapacity { large += 1 }
+      #expect(batch.drafts.count <= 1024)
+    }
+    #expect(large == 1)
+    #expect(source.report.documents == 400_001)
+  }
+
   @Test func severalBatchesFollowEachOther() throws {
     let row = String(repeating: "wörter ", count: 20)
     let text = "id,text\n" + (1...4000).map { "\($0),\"\(row)\($0)\"\n" }.joined()

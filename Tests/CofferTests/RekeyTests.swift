@@ -182,14 +182,13 @@ struct RekeyTests {
   private func expectNoRowOpens(under old: SessionKeys, of database: Database) throws {
     let keys = try RowKeys(old)
     let opener = RecordOpener(keys)
-    var state = StoreState(headerMAC: [])
-    (state.generation, state.nextID) = (1 << 40, 1 << 40)
+    let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0)
     for epoch in [nil, Int64(1)] {
       if let epoch { try database.execute("BEGIN; UPDATE coffer_record SET epoch = \(epoch)") }
       let statement = try database.statement(SQL.allRecords)
       while try statement.step() {
-        let row = try RecordRow(statement, state: state)
-        expect(.damaged) { try opener.openHead(row, state: state) }
+        let row = try RecordRow(statement, within: limits)
+        expect(.damaged) { try opener.openHead(row) }
       }
       statement.reset()
       if epoch != nil { try database.execute("ROLLBACK") }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CreateTests {
   private struct Report: Decodable {
-    let store_id: String
+    let storeId: String
     let pin: String
   }
 
@@ -11,8 +11,8 @@ import Testing
     let sandbox = try Sandbox()
     let result = try sandbox.succeed("create", "s.coffer", "--key-file", "primary.key", "--json")
     let report = try result.json(Report.self)
-    #expect(report.store_id.count == 32)
-    #expect(report.pin.hasPrefix("coffer-pin-1-" + report.store_id))
+    #expect(report.storeId.count == 32)
+    #expect(report.pin.hasPrefix("coffer-pin-1-" + report.storeId))
     #expect(report.pin.count == 13 + 96)
   }
 

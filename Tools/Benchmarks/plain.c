@@ -164,6 +164,7 @@ int main(int argc, char **argv) {
   const char *work = argv[1];
   uint64_t count = strtoull(argv[3], 0, 10);
   make_block();
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);  // as our side does
   open_database(argv[2]);
   uint64_t stored = 0;
   sqlite3_stmt *highest = prepare("SELECT coalesce(max(id), 0) FROM docs");

@@ -14,7 +14,7 @@ final class RecordOpener {
   }
 
   /// - Throws: `damaged`: the row is not the one that was written there.
-  func openHead(_ row: RecordRow, state: StoreState) throws(StoreError) -> HeadData {
+  func openHead(_ row: RecordRow) throws(StoreError) -> HeadData {
     let id = row.fields.id
     guard let context = keys.context(of: row.fields.epoch) else {
       throw .damagedDocument(id, "its epoch has no key")
@@ -41,10 +41,8 @@ final class RecordOpener {
         throw .damagedDocument(id, "its title stands in the wrong place or is no text")
       }
     }
-    // A rekey that changes the title mode leaves rows below its target as they were.
-    let mayBeOfAnyMode = state.target > 0 && row.fields.epoch < state.target
     let isInPlace = (row.title == nil || mode == .clear) && (head.title == nil || mode == .sealed)
-    guard isInPlace || mayBeOfAnyMode else {
+    guard isInPlace || row.isBelowTarget else {
       throw .damagedDocument(id, "its title stands where this store keeps none")
     }
     head.title = head.title ?? row.title

@@ -43,7 +43,7 @@ struct Unlocking {
     for way in key.ways {
       if let found = try unlock(way) { return found }
     }
-    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "key list shows the slots there are")
+    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "info shows the slots there are")
   }
 
   private func unlock(_ way: StoreKey.Way) throws(StoreError) -> Unlocked? {

@@ -4,10 +4,8 @@ internal import CofferSQLite
 public enum AnchorCheck: Sendable, Hashable {
   /// Exactly the state that the anchor names.
   case same
-  /// The anchor's state, and so many write transactions since.
+  /// So many write transactions later than the anchor. Of what was written since, a rekey included, nothing is known.
   case newer(by: UInt64)
-  /// From before a rekey, and not of a later generation than the store's: nothing else can be compared.
-  case incomparable
 }
 
 extension DocumentStore {
@@ -79,7 +77,8 @@ struct Anchor {
     if state.generation > generation {
       guard !exact else {
         throw StoreError(
-          .anchorMismatch, "the store was written to since: generation \(state.generation), the anchor has \(generation)")
+          .anchorMismatch,
+          "the store was written to since: generation \(state.generation), the anchor has \(generation)")
       }
       return .newer(by: state.generation - generation)
     }

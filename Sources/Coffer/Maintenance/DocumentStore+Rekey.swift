@@ -18,7 +18,9 @@ extension DocumentStore {
     to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(),
     progress: (RekeyProgress) throws -> Void
   ) throws(StoreError) -> RekeyReport {
-    guard !isReadOnly else { throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed") }
+    guard !isReadOnly else {
+      throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed")
+    }
     var report = RekeyReport()
     let total = try rekeyStatus().total
     func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {

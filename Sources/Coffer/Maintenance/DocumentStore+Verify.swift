@@ -90,8 +90,8 @@ extension DocumentStore {
           seen += 1
           last = statement.int64(at: 0)
           do throws(StoreError) {
-            let row = try RecordRow(statement, state: transaction.state)
-            let head = try opener.openHead(row, state: transaction.state)
+            let row = try RecordRow(statement, within: transaction.state.limits)
+            let head = try opener.openHead(row)
             _ = try transaction.openBody(row, statement, head, with: opener)
           } catch {
             guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
@@ -163,7 +163,7 @@ extension StoreTransaction {
       while try storing({ () throws(SQLiteError) in try statement.step() }) {
         sum.count += 1
         do throws(StoreError) {
-          let row = try RecordRow(statement, state: state)
+          let row = try RecordRow(statement, within: state.limits)
           sum.set.add(try connection.opener.element(of: row))
         } catch {
           sum.isComplete = false

@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 internal import Synchronization
 
 /// The first transaction of a rekey: a new root key for every slot, a new epoch for every later write.
@@ -66,7 +66,8 @@ struct KeyChange {
       for (index, key) in replacements.enumerated() {
         if index > 0 { next += 1 }
         plans.append(
-          Plan(slot: index == 0 ? opened : next, label: index == 0 ? label : "", target: try key.target(isTest: isTest)))
+          Plan(slot: index == 0 ? opened : next, label: index == 0 ? label : "", target: try key.target(isTest: isTest))
+        )
       }
     }
     var known: [UInt32: SlotTarget] = [:]

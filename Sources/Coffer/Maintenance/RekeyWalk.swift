@@ -1,5 +1,5 @@
-internal import CofferSealing
 internal import CofferSQLite
+internal import CofferSealing
 
 // The walk of a rekey over the rows, and its end.
 
@@ -59,12 +59,13 @@ extension DocumentStore {
     }
     defer { statement.reset() }
     var found = Found()
-    while connection.batch.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() }) {
+    while connection.batch.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() })
+    {
       found.seen += 1
       found.last = statement.int64(at: 0)
       do throws(StoreError) {
-        let row = try RecordRow(statement, state: state)
-        let head = try connection.opener.openHead(row, state: state)
+        let row = try RecordRow(statement, within: state.limits)
+        let head = try connection.opener.openHead(row)
         let text = try transaction.openBody(row, statement, head, with: connection.opener)
         let element = try connection.opener.element(of: row)
         var fields = row.fields

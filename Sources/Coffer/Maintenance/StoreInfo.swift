@@ -1,6 +1,6 @@
-public import FoundationEssentials
 internal import CofferSQLite
 internal import CofferSealing
+public import FoundationEssentials
 
 /// What a store file says of itself without a key. Nothing of it is proved.
 public struct StoreInfo: Sendable {
@@ -104,12 +104,12 @@ extension DocumentStore {
         let statement = try database.statement(SQL.allRecords)
         defer { statement.reset() }
         // Without the key the state can't be opened: only bounds that hold in every state are checked.
-        var state = StoreState(headerMAC: [])
-        state.generation = UInt64(Int64.max)
-        state.nextID = UInt64(Int64.max)
+        let limits = RowLimits(nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: 0)
         while try statement.step() {
           count += 1
-          do throws(StoreError) { _ = try RecordRow(statement, state: state) } catch { problems.append(error.message) }
+          do throws(StoreError) { _ = try RecordRow(statement, within: limits) } catch {
+            problems.append(error.message)
+          }
         }
         for (sql, what) in [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
@@ -166,6 +166,7 @@ extension DocumentStore {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
     try storing { () throws(SQLiteError) in try file.database.begin(.deferred) }
     defer { try? file.database.rollback() }
+    try file.checkSize()
     return try body(file)
   }
 }

@@ -15,7 +15,12 @@ enum Pipeline {
       let work = Work(produce)
       let done = DispatchSemaphore(value: 0)
       DispatchQueue.global(qos: .userInitiated).async {
-        work.run(channel)
+        channel.finish(
+          Result {
+            while let batch = channel.takeEmpty(), try work.produce!(batch) { channel.putFull(batch) }
+          })
+        // The queue may keep this closure a little longer than it runs; the producer must not live in it.
+        work.produce = nil
         done.signal()
       }
       // Whatever happens here, the producer is waited for: it works on what the caller owns.
@@ -31,22 +36,13 @@ enum Pipeline {
     }
   }
 
-  /// The producer on its way to the other thread, which lets go of it before it says that it is done: whoever waits
-  /// for that must be the last to hold what does not escape.
+  /// The producer, let go of by its thread before the caller goes on.
   private final class Work: @unchecked Sendable {
-    // Made by one thread and used once by the other.
-    private var produce: ((SealedBatch) throws -> Bool)?
+    // `run` waits for the other thread before it returns, and does not touch it meanwhile.
+    var produce: ((SealedBatch) throws -> Bool)?
 
     init(_ produce: @escaping (SealedBatch) throws -> Bool) {
       self.produce = produce
-    }
-
-    func run(_ channel: Channel) {
-      guard let produce = produce.take() else { return }
-      channel.finish(
-        Result {
-          while let batch = channel.takeEmpty(), try produce(batch) { channel.putFull(batch) }
-        })
     }
   }
 
@@ -71,7 +67,7 @@ enum Pipeline {
     private let fullCount = DispatchSemaphore(value: 0)
 
     init(_ batches: [SealedBatch]) {
-      // A semaphore must not end below the count it began with, and a work that breaks off keeps batches.
+      // Counted up from 0: a semaphore may not be let go of below the value that it began with.
       emptyCount = DispatchSemaphore(value: 0)
       for _ in batches { emptyCount.signal() }
       state = Mutex(Handover(value: State(empty: batches)))

@@ -45,10 +45,10 @@ extension ReadScope where Self: ~Copyable {
     defer { statement.reset() }
     var order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
     let opener = transaction.connection.opener
-    let state = transaction.state
+    let limits = transaction.state.limits
     while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try transaction.row(statement, listedIn: state)
-      let head = try opener.openHead(row, state: state)
+      let row = try transaction.row(statement, within: limits)
+      let head = try opener.openHead(row)
       try order.check(row.fields, isWriting: transaction.hasWritten)
       try body(DocumentHeader(row, head))
     }
@@ -70,10 +70,10 @@ extension ReadScope where Self: ~Copyable {
     var order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
     let opener = transaction.connection.takeOpener()
     defer { transaction.connection.giveBack(opener) }
-    let state = transaction.state
+    let limits = transaction.state.limits
     while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try transaction.row(statement, listedIn: state)
-      let head = try opener.openHead(row, state: state)
+      let row = try transaction.row(statement, within: limits)
+      let head = try opener.openHead(row)
       try order.check(row.fields, isWriting: transaction.hasWritten)
       let text = try transaction.openBody(row, statement, head, with: opener)
       try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))

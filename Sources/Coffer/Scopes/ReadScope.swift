@@ -19,7 +19,7 @@ extension ReadScope where Self: ~Copyable {
   /// - Throws: `noSuchDocument`, `damaged`.
   public func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
     try transaction.withRow(id, body: false) { row, _ throws(StoreError) in
-      DocumentHeader(row, try transaction.connection.opener.openHead(row, state: transaction.state))
+      DocumentHeader(row, try transaction.connection.opener.openHead(row))
     }
   }
 
@@ -52,7 +52,7 @@ extension ReadScope where Self: ~Copyable {
     try transaction.withRow(id, body: true) { row, statement throws(StoreError) in
       let opener = transaction.connection.takeOpener()
       defer { transaction.connection.giveBack(opener) }
-      let head = try opener.openHead(row, state: transaction.state)
+      let head = try opener.openHead(row)
       let text = try transaction.openBody(row, statement, head, with: opener)
       return try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
     }

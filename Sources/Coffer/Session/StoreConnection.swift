@@ -10,6 +10,8 @@ final class StoreConnection {
   /// For rows that are done with before anything else is read.
   private(set) var opener: RecordOpener
   private var idleOpeners: [RecordOpener] = []
+  private var idleWithBody: [Statement] = []
+  private var idleWithoutBody: [Statement] = []
   var sealer: RecordSealer
   /// Holds the rows of a single write; bulk work brings its own.
   let batch = SealedBatch()
@@ -96,6 +98,19 @@ final class StoreConnection {
     stateKey = try Self.stateKey(session)
     lastState = nil
     lastCollections = nil
+  }
+
+  /// A statement to read a row with, compiled once; to be given back when its row is done with.
+  func takeStatement(withBody: Bool) throws(StoreError) -> Statement {
+    if let statement = withBody ? idleWithBody.popLast() : idleWithoutBody.popLast() { return statement }
+    return try storing { () throws(SQLiteError) in
+      try database.statement(withBody ? SQL.recordWithBody : SQL.record)
+    }
+  }
+
+  func giveBack(_ statement: Statement, withBody: Bool) {
+    statement.reset()
+    if withBody { idleWithBody.append(statement) } else { idleWithoutBody.append(statement) }
   }
 
   /// An opener whose memory nobody else uses while a caller looks at what it opened; to be given back.

@@ -77,6 +77,19 @@ struct StoreFile {
     return StoreError(error, path: path)
   }
 
+  /// Sees a file that was cut short, which SQLite does not where only part of the last page is gone.
+  ///
+  /// Within a transaction, in which nobody else changes the file's size. In WAL mode the last pages may stand in the log.
+  func checkSize() throws(StoreError) {
+    guard !isWriteAhead else { return }
+    let isWhole = try database.stored { database throws(SQLiteError) in
+      let pages = try database.integerPragma("page_count") ?? 0
+      let pageSize = try database.integerPragma("page_size") ?? 0
+      return try database.fileSize() >= pages * pageSize
+    }
+    guard isWhole else { throw .damagedStore("the file was cut short") }
+  }
+
   /// The header and its slots, checked as far as that goes without a key.
   func readHeader() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
     let header = try StoreHeader(database)

@@ -24,8 +24,8 @@ extension StoreTransaction {
     }
     guard let statement else { return nil }
     defer { statement.reset() }
-    let row = try RecordRow(statement, state: state)
-    let head = try connection.opener.openHead(row, state: state)
+    let row = try RecordRow(statement, within: state.limits)
+    let head = try connection.opener.openHead(row)
     guard row.fields.collection == collection.id, let found = head.key,
       try collection.folded(ExternalKey(bytes: found)) == folded
     else { throw .damagedDocument(row.fields.id, "the index of keys names it for another key") }
@@ -42,8 +42,8 @@ extension StoreTransaction {
     }
     guard let statement else { return nil }
     defer { statement.reset() }
-    let row = try RecordRow(statement, state: state)
-    _ = try connection.opener.openHead(row, state: state)
+    let row = try RecordRow(statement, within: state.limits)
+    _ = try connection.opener.openHead(row)
     return DocumentID(row.fields.id)
   }
 

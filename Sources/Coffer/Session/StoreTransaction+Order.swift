@@ -40,7 +40,7 @@ extension StoreTransaction {
   {
     func fields() throws(StoreError) -> RowFields {
       try withRow(neighbour, body: false) { row, _ throws(StoreError) in
-        _ = try connection.opener.openHead(row, state: state)
+        _ = try connection.opener.openHead(row)
         return row.fields
       }
     }
@@ -97,7 +97,7 @@ extension StoreTransaction {
     let old = try withRow(id, body: true) { row, statement throws(StoreError) in
       let opener = connection.takeOpener()
       defer { connection.giveBack(opener) }
-      let head = try opener.openHead(row, state: state)
+      let head = try opener.openHead(row)
       let element = try opener.element(of: row)
       var fields = row.fields
       var content = RecordSealer.Content(

@@ -83,7 +83,7 @@ extension StoreTransaction {
   func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
     let element = try withRow(id, body: false) { row, _ throws(StoreError) in
-      _ = try connection.opener.openHead(row, state: state)
+      _ = try connection.opener.openHead(row)
       try row.fields.require(collection)
       return try connection.opener.element(of: row)
     }

@@ -122,24 +122,24 @@ public final class StoreTransaction {
     throws(StoreError) -> R
   {
     try requireOpen()
-    let statement = try storing { () throws(SQLiteError) in
-      let statement = try database.statement(body ? SQL.recordWithBody : SQL.record)
+    let statement = try connection.takeStatement(withBody: body)
+    defer { connection.giveBack(statement, withBody: body) }
+    let isThere = try storing { () throws(SQLiteError) in
       try statement.bind(id.rawValue, at: 1)
-      return try statement.step() ? statement : nil
+      return try statement.step()
     }
-    guard let statement else { throw .noSuchDocument(id) }
-    defer { statement.reset() }
-    return try use(try RecordRow(statement, state: state), statement)
+    guard isThere else { throw .noSuchDocument(id) }
+    return try use(try RecordRow(statement, within: state.limits), statement)
   }
 
-  /// A row of a list that began in `state`.
+  /// A row of a list that began within `start`.
   ///
   /// - Throws: `misuse` for a row that this transaction wrote behind the place where its own list stood.
-  func row(_ statement: Statement, listedIn start: StoreState) throws(StoreError) -> RecordRow {
+  func row(_ statement: Statement, within start: RowLimits) throws(StoreError) -> RecordRow {
     do throws(StoreError) {
-      return try RecordRow(statement, state: start)
+      return try RecordRow(statement, within: start)
     } catch {
-      guard hasWritten, (try? RecordRow(statement, state: state)) != nil else { throw error }
+      guard hasWritten, (try? RecordRow(statement, within: state.limits)) != nil else { throw error }
       throw .writtenWhileListed(statement.int64(at: 0))
     }
   }

@@ -47,7 +47,7 @@ struct JSONDocumentParser: Sendable {
         if scanner.equals(memberName, "name"), case .string(let token) = value.content { name = token }
       }
     }
-    if isOurs, let record = ownRecord(scanner) {
+    if isOurs, let record = ownRecord(scanner, bytes) {
       if hasDuplicates { throw JSONError(.duplicateName, at: start, "an object with the same name twice") }
       return try record.fill(&output, scanner, bytes)
     }
@@ -62,7 +62,7 @@ struct JSONDocumentParser: Sendable {
   }
 
   /// What the members say, or nil when one is not of its type, so that the object is not ours.
-  private mutating func ownRecord(_ scanner: JSONScanner) -> OwnRecord? {
+  private mutating func ownRecord(_ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer) -> OwnRecord? {
     guard case .string(let text)? = value(.text)?.content else { return nil }
     var record = OwnRecord(text: text)
     for member in DocumentMember.allCases {
@@ -87,15 +87,22 @@ struct JSONDocumentParser: Sendable {
         guard scanner.integer(of: token) != nil else { return nil }
         record.hasPosition = true
       case (.created, .string(let token)):
-        record.created = dates.read(token, scanner)
+        record.created = date(token, scanner, bytes)
         if record.created == nil { return nil }
       case (.modified, .string(let token)):
-        record.modified = dates.read(token, scanner)
+        record.modified = date(token, scanner, bytes)
         if record.modified == nil { return nil }
       default: return nil
       }
     }
     return record
+  }
+
+  private mutating func date(
+    _ token: JSONScanner.StringToken, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
+  ) -> Timestamp? {
+    if token.hasEscapes { return scanner.value(of: token).withUnsafeBytes { dates.read($0) } }
+    return dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range]))
   }
 }
 

@@ -42,19 +42,29 @@ extension UnsafeRawBufferPointer {
   }
 
   func count(of byte: UInt8) -> Int {
-    var total = 0
-    for each in self { total &+= each == byte ? 1 : 0 }
-    return total
+    count { $0 == byte }
   }
 
   /// How many Unicode scalars valid UTF-8 holds, and how many of them lie beyond U+FFFF.
   func scalarCounts() -> (all: Int, astral: Int) {
-    var all = 0
-    var astral = 0
-    for byte in self {
-      all &+= byte & 0xC0 != 0x80 ? 1 : 0
-      astral &+= byte >= 0xF0 ? 1 : 0
+    (count { $0 & 0xC0 != 0x80 }, count { $0 >= 0xF0 })
+  }
+
+  /// Counts bytes in blocks, whose counts fit into bytes themselves: that is a form that compilers make vectors of.
+  @inline(__always)
+  private func count(where matches: (UInt8) -> Bool) -> Int {
+    guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    var total = 0
+    var offset = 0
+    while offset < count {
+      let blockEnd = Swift.min(offset + 128, count)
+      var inBlock: UInt8 = 0
+      while offset < blockEnd {
+        inBlock &+= matches(base[offset]) ? 1 : 0
+        offset &+= 1
+      }
+      total &+= Int(inBlock)
     }
-    return (all, astral)
+    return total
   }
 }

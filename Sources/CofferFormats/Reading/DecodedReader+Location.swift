@@ -5,38 +5,61 @@ internal import CofferText
 // distance from there, or from the next replaced byte, says it.
 extension DecodedReader {
   /// The line, column and byte of the input that a position in `start...end` stands for.
-  func location(of position: Int, record: Int? = nil) -> InputLocation {
-    bytes.withUnsafeBytes { buffer in
+  mutating func location(of position: Int, record: Int? = nil) -> InputLocation {
+    countLines(to: position)
+    let column = bytes.withUnsafeBytes { buffer in
       let before = UnsafeRawBufferPointer(rebasing: buffer[start..<position])
       let lineStart = before.lastIndex(of: Byte.lineFeed).map { $0 + 1 } ?? 0
-      return InputLocation(
-        record: record,
-        line: linesBefore + before.count(of: Byte.lineFeed) + 1,
-        column: UnsafeRawBufferPointer(rebasing: before[lineStart...]).scalarCounts().all + 1,
-        byteOffset: inputOffset(of: position))
+      return UnsafeRawBufferPointer(rebasing: before[lineStart...]).scalarCounts().all + 1
     }
+    return InputLocation(
+      record: record, line: countedLines.lineFeeds + 1, column: column, byteOffset: inputOffset(of: position))
+  }
+
+  /// Counts line feeds on to a position, or back.
+  mutating func countLines(to position: Int) {
+    let counted = countedLines.position
+    bytes.withUnsafeBytes { buffer in
+      if position >= counted {
+        countedLines.lineFeeds += UnsafeRawBufferPointer(rebasing: buffer[counted..<position]).count(of: Byte.lineFeed)
+      } else {
+        countedLines.lineFeeds -= UnsafeRawBufferPointer(rebasing: buffer[position..<counted]).count(of: Byte.lineFeed)
+      }
+    }
+    countedLines.position = position
   }
 
   /// Which byte of the input the byte at `position` was decoded from.
-  func inputOffset(of position: Int) -> Int {
+  mutating func inputOffset(of position: Int) -> Int {
+    let offset: Int
     let anchor = firstReplacement(from: position)
-    let anchorPosition = anchor?.position ?? end
-    let anchorOffset = anchor?.inputOffset ?? decoder.bytesDecoded
-    return anchorOffset - encodedLength(of: position..<anchorPosition)
+    // Many bad records in one buffer would each count to its end, were the last place not remembered.
+    if let known = knownOffset, (start...position).contains(known.position),
+      firstReplacement(from: known.position)?.position == anchor?.position
+    {
+      offset = known.inputOffset + encodedLength(of: known.position..<position)
+    } else {
+      let anchorPosition = anchor?.position ?? end
+      let anchorOffset = anchor?.inputOffset ?? decoder.bytesDecoded
+      offset = anchorOffset - encodedLength(of: position..<anchorPosition)
+    }
+    knownOffset = (position, offset)
+    return offset
   }
 
   /// The input's own bytes for a range of the buffer; none unless they are kept.
-  func input(of range: Range<Int>) -> [UInt8] {
-    guard let kept else { return [] }
+  mutating func input(of range: Range<Int>) -> [UInt8] {
+    guard kept != nil else { return [] }
     let lower = inputOffset(of: range.lowerBound) - keptOffset
     let upper = inputOffset(of: range.upperBound) - keptOffset
-    return Array(kept[lower..<upper])
+    return kept.map { Array($0[lower..<upper]) } ?? []
   }
 
   /// The byte order mark and everything before `position`; asked for before anything is discarded.
-  func inputHead(before position: Int) -> [UInt8] {
-    guard let kept, keptOffset == 0 else { return [] }
-    return Array(kept[..<inputOffset(of: position)])
+  mutating func inputHead(before position: Int) -> [UInt8] {
+    guard kept != nil, keptOffset == 0 else { return [] }
+    let offset = inputOffset(of: position)
+    return kept.map { Array($0[..<offset]) } ?? []
   }
 
   private func encodedLength(of range: Range<Int>) -> Int {

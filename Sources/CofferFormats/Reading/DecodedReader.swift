@@ -8,7 +8,7 @@ struct DecodedReader: Sendable {
   static let usualCapacity = 256 << 10
   private static let rawCapacity = 64 << 10
   /// Room below which decoding waits for more.
-  private static let leastRoom = 64
+  static let leastRoom = 64
 
   struct Replacement: Sendable {
     var position: Int
@@ -17,30 +17,33 @@ struct DecodedReader: Sendable {
   }
 
   private var source: any ByteSource
-  private(set) var decoder: TextDecoder
+  var decoder: TextDecoder
   private var raw: [UInt8]
   private var rawStart = 0
   private var rawEnd = 0
   private var sourceHasEnded = false
-  private let capacity: Int
+  let capacity: Int
   private let maximum: Int
+  /// How far the buffer may be filled: the usual capacity, unless one record needs more.
+  var limit = 0
 
   /// Decoded bytes are at `start..<end`; what follows is room.
-  private(set) var bytes: [UInt8] = []
-  private(set) var start = 0
-  private(set) var end = 0
+  var bytes: [UInt8] = []
+  var start = 0
+  var end = 0
   /// The input's last byte is decoded.
-  private(set) var isAtEnd = false
+  var isAtEnd = false
   /// Why decoding cannot go on; what was decoded before it can still be consumed.
-  private(set) var failure: FormatError?
+  var failure: FormatError?
   /// Where in the buffer U+FFFD stands for bad bytes, in order.
-  private(set) var replacements: [Replacement] = []
+  var replacements: [Replacement] = []
 
-  /// Line feeds before `start`.
-  private(set) var linesBefore = 0
+  /// The place up to which line feeds were counted, and the last one of which the offset was asked for.
+  var countedLines = (position: 0, lineFeeds: 0)
+  var knownOffset: (position: Int, inputOffset: Int)?
   /// The input's own bytes from `keptOffset` to the last one read, when they may be asked for.
-  private(set) var kept: [UInt8]?
-  private(set) var keptOffset = 0
+  var kept: [UInt8]?
+  var keptOffset = 0
 
   /// - Parameters:
   ///   - maximum: the most bytes that may be in the buffer, which is the longest record.
@@ -74,9 +77,7 @@ struct DecodedReader: Sendable {
   /// Forgets what is before `position`.
   mutating func discard(to position: Int) {
     guard position > start else { return }
-    linesBefore += bytes.withUnsafeBytes {
-      UnsafeRawBufferPointer(rebasing: $0[start..<position]).count(of: Byte.lineFeed)
-    }
+    countLines(to: position)
     if kept != nil {
       let offset = inputOffset(of: position)
       kept?.removeFirst(offset - keptOffset)
@@ -86,6 +87,9 @@ struct DecodedReader: Sendable {
     replacements.removeAll { $0.position < position }
   }
 
+  /// So little is left that it is time to decode more.
+  var isLow: Bool { end - start < capacity / 2 }
+
   /// Decodes more behind what is there, making room first.
   ///
   /// Sets ``isAtEnd`` or ``failure`` when the input ends or is bad.
@@ -93,14 +97,17 @@ struct DecodedReader: Sendable {
   /// - Returns: false when the buffer is full and may not grow.
   mutating func fill() -> Bool {
     guard !isAtEnd, failure == nil else { return true }
-    compact()
-    if bytes.count - end < Self.leastRoom {
-      let wanted = end == 0 ? capacity : min(max(2 * bytes.count, capacity), maximum + Self.leastRoom)
-      guard end < maximum, wanted > bytes.count else { return false }
-      bytes += repeatElement(0, count: wanted - bytes.count)
+    let count = end - start
+    if count + Self.leastRoom <= capacity {
+      limit = capacity
+    } else if limit - count < Self.leastRoom {
+      let wanted = min(2 * limit, maximum + Self.leastRoom)
+      guard count < maximum, wanted > limit else { return false }
+      limit = wanted
     }
+    compact()
     do throws(FormatError) {
-      while !isAtEnd, bytes.count - end >= Self.leastRoom {
+      while !isAtEnd, limit - end >= Self.leastRoom {
         if rawStart == rawEnd, !sourceHasEnded { try readRaw() }
         try decodeRaw()
       }
@@ -108,39 +115,6 @@ struct DecodedReader: Sendable {
       failure = error
     }
     return true
-  }
-
-  /// Gives the buffer away, with all of `0..<end` in it, and goes on in `replacement` with what is not yet consumed.
-  mutating func handOver(into replacement: inout [UInt8], consumed: Int) {
-    discard(to: consumed)
-    swap(&bytes, &replacement)
-    let tail = end - start
-    let wanted = max(capacity, 2 * tail)
-    if bytes.count < wanted {
-      bytes += repeatElement(0, count: wanted - bytes.count)
-    }
-    bytes.withUnsafeMutableBytes { target in
-      replacement.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
-    }
-    replacement.removeLast(replacement.count - end)
-    shift(by: start)
-  }
-
-  private mutating func compact() {
-    guard start > 0 else { return }
-    let start = self.start
-    let end = self.end
-    bytes.withUnsafeMutableBytes { buffer in
-      UnsafeMutableRawBufferPointer(rebasing: buffer[..<(end - start)])
-        .copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<end]))
-    }
-    shift(by: start)
-  }
-
-  private mutating func shift(by distance: Int) {
-    start -= distance
-    end -= distance
-    for index in replacements.indices { replacements[index].position -= distance }
   }
 
   private mutating func readRaw() throws(FormatError) {
@@ -167,13 +141,14 @@ struct DecodedReader: Sendable {
     }
   }
 
-  private mutating func decodeOnce(upTo limit: Int, isFinal: Bool) -> Result<Void, TextCodingError> {
-    raw.withUnsafeBytes { raw in
+  private mutating func decodeOnce(upTo rawLimit: Int, isFinal: Bool) -> Result<Void, TextCodingError> {
+    let room = limit
+    return raw.withUnsafeBytes { raw in
       bytes.withUnsafeMutableBytes { bytes in
         do throws(TextCodingError) {
           let (consumed, written) = try decoder.decode(
-            UnsafeRawBufferPointer(rebasing: raw[rawStart..<limit]),
-            into: UnsafeMutableRawBufferPointer(rebasing: bytes[end...]), isFinal: isFinal)
+            UnsafeRawBufferPointer(rebasing: raw[rawStart..<rawLimit]),
+            into: UnsafeMutableRawBufferPointer(rebasing: bytes[end..<room]), isFinal: isFinal)
           for each in decoder.replacements {
             replacements.append(
               Replacement(position: end + each.outputOffset, inputOffset: each.inputOffset, reason: each.reason))

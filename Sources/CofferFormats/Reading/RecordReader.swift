@@ -1,66 +1,6 @@
 internal import CofferDocuments
 internal import CofferText
 
-/// The grammar of one format: finds where a record ends and which of its bytes are what.
-protocol RecordParser: Sendable {
-  /// An input of no bytes is one record.
-  static var emptyInputIsRecord: Bool { get }
-  static var usualEmptyText: EmptyTextMode { get }
-  static var usualMaximum: Int { get }
-
-  /// Reads the record that begins at `start`; it may be asked again for the same one when more has come.
-  ///
-  /// - Parameters:
-  ///   - bytes: valid UTF-8; nothing follows it when `isFinal`.
-  ///   - output: where a record's parts go.
-  mutating func parse(
-    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
-  ) -> RecordOutcome
-}
-
-extension RecordParser {
-  static var emptyInputIsRecord: Bool { false }
-  static var usualEmptyText: EmptyTextMode { .store }
-  static var usualMaximum: Int { 1 << 30 }
-}
-
-enum RecordOutcome {
-  /// A document, in ``RecordOutput/draft``.
-  case record(end: Int)
-  /// No document: a blank line.
-  case nothing(end: Int)
-  /// No document: the row of names.
-  case header(end: Int)
-  /// The row of names cannot be read, so no other can.
-  case badHeader(RecordFault)
-  /// The record goes on beyond the buffer.
-  case needsMore
-  /// A bad record; the next one begins at `end`.
-  case bad(RecordFault, end: Int)
-  /// The input cannot be read as it was asked for.
-  case failure(FormatError)
-}
-
-struct RecordFault {
-  var code = FormatError.Code.malformed
-  let position: Int
-  let reason: String
-}
-
-/// The parts of one record: ranges of the parsed buffer where its bytes stand there as they are, of ``made`` otherwise.
-struct RecordOutput: Sendable {
-  var draft = DraftBatch.Draft(text: 0..<0, record: 0)
-  /// Bytes that had to be made: without escapes, or canonical.
-  var made: [UInt8] = []
-  /// What an offset in ``made`` is counted from; the made bytes will stand behind the buffer.
-  var madeBase = 0
-
-  /// The range of what was appended to ``made`` since it held `count` bytes.
-  func range(madeSince count: Int) -> Range<Int> {
-    madeBase + count..<madeBase + made.count
-  }
-}
-
 /// Cuts an input into documents: decoding, batches, places of errors and what to do about them, for every grammar.
 struct RecordReader<Parser: RecordParser>: Sendable {
   /// Documents in a batch; small ones end it before its bytes do.
@@ -95,12 +35,14 @@ struct RecordReader<Parser: RecordParser>: Sendable {
   /// Fills an emptied batch; false when there are no more documents.
   mutating func read(into batch: inout DraftBatch) throws(FormatError) -> Bool {
     batch.removeAll()
+    var needsMore = false
     while true {
-      let hasRoom = input.fill()
+      let hasRoom = needsMore || input.isLow ? input.fill() : true
       report.encoding = input.decoder.encoding
       let consumed = try parseBuffer(into: &batch)
       if !batch.isEmpty {
-        input.handOver(into: &batch.bytes, consumed: consumed)
+        let distance = input.handOver(into: &batch.bytes, consumed: consumed)
+        batch.moveRanges(by: distance, madeBase: output.madeBase, newMadeBase: batch.bytes.count)
         batch.bytes += output.made
         report.documents += batch.drafts.count
         return true
@@ -110,6 +52,7 @@ struct RecordReader<Parser: RecordParser>: Sendable {
       if input.isExhausted { return false }
       if let failure = input.failure { throw located(failure, record: recordCount + 1) }
       if !hasRoom, !hasMoved { try rejectOversized() }
+      needsMore = true
     }
   }
 
@@ -240,7 +183,7 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     }
   }
 
-  private func located(_ fault: RecordFault) -> FormatError {
+  private mutating func located(_ fault: RecordFault) -> FormatError {
     var error = FormatError(
       fault.code, fault.reason, at: input.location(of: fault.position, record: recordCount + 1))
     error.path = options.path
@@ -259,5 +202,24 @@ extension TextDecoder {
   /// The byte order mark that the input began with.
   fileprivate var markBytes: [UInt8] {
     markWasFound ? encoding?.byteOrderMark ?? [] : []
+  }
+}
+
+extension DraftBatch {
+  /// Makes the ranges point into ``bytes`` that are part of a parsed buffer, with the made bytes behind them.
+  fileprivate mutating func moveRanges(by distance: Int, madeBase: Int, newMadeBase: Int) {
+    if distance == 0, madeBase == newMadeBase { return }
+    func moved(_ range: Range<Int>) -> Range<Int> {
+      if range.isEmpty { return 0..<0 }
+      let difference = range.lowerBound >= madeBase ? newMadeBase - madeBase : -distance
+      return range.lowerBound + difference..<range.upperBound + difference
+    }
+    for index in drafts.indices {
+      drafts[index].text = moved(drafts[index].text)
+      drafts[index].title = drafts[index].title.map(moved)
+      drafts[index].key = drafts[index].key.map(moved)
+      drafts[index].collection = drafts[index].collection.map(moved)
+      drafts[index].attributes = drafts[index].attributes.map(moved)
+    }
   }
 }

@@ -42,7 +42,7 @@ final class ExportTarget {
         throw Failure.usage(
           "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
       }
-      sink = Self.sink(to: TerminalSink(output), format, options)
+      sink = Self.sink(to: TerminalSink(output, isJSON: format == .ndjson), format, options)
     } else {
       sink = Self.sink(to: output, format, options)
     }

@@ -41,8 +41,8 @@ struct ImportOutcome {
 
   /// The same for people.
   func lines(isDryRun: Bool) -> [String] {
-    var line = "\(created) documents \(isDryRun ? "would be " : "")created"
-    if let firstID, let lastID { line += ", ids \(firstID) to \(lastID)" }
+    var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
+    if let firstID, let lastID { line += created == 1 ? ", id \(firstID)" : ", ids \(firstID) to \(lastID)" }
     if skipped > 0 { line += ", \(skipped) without text skipped" }
     if rejected > 0 { line += ", \(rejected) rejected" }
     return inputs.map(\.words) + [line]

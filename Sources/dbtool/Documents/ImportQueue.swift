@@ -93,6 +93,6 @@ extension ImportQueue.InputReport {
 
   var words: String {
     let encoding = reading.encoding.map { ", \($0.rawValue)" } ?? ""
-    return "\(path): \(reading.documents) documents (\(format.rawValue)\(encoding))"
+    return "\(path): \(counted(reading.documents, "document")) (\(format.rawValue)\(encoding))"
   }
 }

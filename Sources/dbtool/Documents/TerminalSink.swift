@@ -5,9 +5,11 @@ struct TerminalSink: ByteSink {
   private var terminal: FileByteSink
   /// The beginning of a character whose rest has not come yet.
   private var cut: [UInt8] = []
+  private let isJSON: Bool
 
-  init(_ terminal: FileByteSink) {
+  init(_ terminal: FileByteSink, isJSON: Bool) {
     self.terminal = terminal
+    self.isJSON = isJSON
   }
 
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
@@ -24,7 +26,7 @@ struct TerminalSink: ByteSink {
       }
       break
     }
-    var safe = escapingControls(String(decoding: text, as: UTF8.self), keeping: ["\n", "\t"])
+    var safe = escapingControls(String(decoding: text, as: UTF8.self), keeping: ["\n", "\t"], isJSON: isJSON)
     let result: Result<Void, FormatError> = safe.withUTF8 { utf8 in
       do throws(FormatError) {
         return .success(try terminal.write(UnsafeRawBufferPointer(utf8)))

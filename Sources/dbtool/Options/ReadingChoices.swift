@@ -87,7 +87,8 @@ struct ReadingChoices: ParsableArguments {
     }
     let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
     return try InputSource(
-      CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil), name: isStream ? nil : InputFile.name(of: path),
+      CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
+      name: isStream ? nil : InputFile.name(of: path),
       sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, mapping: mapping,
       header: header.mode, options: options)
   }

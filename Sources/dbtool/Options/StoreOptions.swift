@@ -50,6 +50,12 @@ struct StoreOptions: ParsableArguments {
   @OptionGroup(title: "Everywhere") var common: CommonOptions
 }
 
+/// The family of keys in verbs that need none: taken, so that a script may give it everywhere, and not looked at.
+struct UnneededKeys: ParsableArguments {
+  @OptionGroup var keys: KeyOptions<StoreFamily>
+  @OptionGroup var permissions: KeyPermissions
+}
+
 /// What keys and questions are allowed.
 struct KeyPermissions: ParsableArguments {
   @Flag(help: "Ask nothing: a missing key is an error.")

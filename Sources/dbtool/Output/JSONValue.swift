@@ -25,7 +25,9 @@ extension JSONValue {
   var serialized: String {
     var bytes: [UInt8] = []
     append(to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+    let text = String(decoding: bytes, as: UTF8.self)
+    // JSON itself escapes the first 32 control characters only; a terminal obeys more.
+    return Terminal.standardOutputIsTerminal ? escapingControls(text, isJSON: true) : text
   }
 
   private func append(to bytes: inout [UInt8]) {

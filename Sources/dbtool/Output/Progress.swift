@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// A bar with rate and time left on standard error: only on a terminal, only for work over a second; or, with
-/// `--progress json`, an object a line for other programs.
+/// `--progress json`, an object a line for other programs, the last one when the work is done.
 final class Progress {
   enum Style: String, CaseIterable, ExpressibleByArgument {
     case auto, json, none
@@ -19,6 +19,8 @@ final class Progress {
   private let style: Style
   private let start = ContinuousClock.now
   private var lastShown: ContinuousClock.Instant?
+  /// What was told last and not shown, because it came too soon after another.
+  private var unshown: (done: Int, total: Int?, fraction: Double?)?
 
   init(_ task: String, unit: String, style: Style, isQuiet: Bool) {
     self.task = task
@@ -32,14 +34,23 @@ final class Progress {
   /// - Parameter fraction: how much of the whole is done, from 0 to 1, where that is known.
   func update(_ done: Int, of total: Int? = nil, fraction: Double? = nil) {
     guard style != .none else { return }
+    let fraction = fraction ?? total.map { $0 == 0 ? 1 : Double(done) / Double($0) }
     let now = ContinuousClock.now
-    guard now - start > Self.delay, now - (lastShown ?? start) > Self.interval else { return }
+    guard now - start > (style == .json ? .zero : Self.delay), now - (lastShown ?? start) > Self.interval else {
+      unshown = (done, total, fraction)
+      return
+    }
+    unshown = nil
     lastShown = now
-    show(done, of: total, fraction: fraction ?? total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, at: now)
+    show(done, of: total, fraction: fraction, at: now)
   }
 
-  /// Takes the bar away before other lines are printed.
+  /// Takes the bar away before other lines are printed; a program gets the last state in any case.
   func finish() {
+    if style == .json, let (done, total, fraction) = unshown {
+      unshown = nil
+      show(done, of: total, fraction: fraction, at: .now)
+    }
     Self.clear()
   }
 

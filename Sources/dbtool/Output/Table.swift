@@ -127,7 +127,7 @@ extension JSONValue {
 /// Fields of CSV and TSV reports (RFC 4180 quoting).
 enum Delimited {
   static func field(_ text: String, separator: String) -> String {
-    let needsQuotes = text.unicodeScalars.contains { $0 == "\"" || $0 == "\n" || $0 == "\r" || String($0) == separator }
+    let needsQuotes = text.utf8.contains { $0 == 0x22 || $0 == 0x0A || $0 == 0x0D || $0 == separator.utf8.first }
     return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
   }
 }

@@ -34,23 +34,34 @@ struct Talk: Sendable {
   }
 }
 
-/// The text with control characters as `\n`, `\t`, `\u{1B}`: no title or name can steer a terminal.
-func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = []) -> String {
-  guard text.unicodeScalars.contains(where: { isControl($0) && !kept.contains($0) }) else { return text }
+/// Text that no title or name can steer a terminal with.
+///
+/// - Parameters:
+///   - kept: control characters that may stay.
+///   - isJSON: the text is JSON, and stays JSON: `\u001b` in place of `\u{1B}`.
+func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], isJSON: Bool = false) -> String {
+  guard mayHoldControls(text) else { return text }
   var escaped = ""
   for scalar in text.unicodeScalars {
     guard isControl(scalar), !kept.contains(scalar) else {
       escaped.unicodeScalars.append(scalar)
       continue
     }
+    let digits = String(scalar.value, radix: 16, uppercase: !isJSON)
     switch scalar {
     case "\n": escaped += "\\n"
     case "\r": escaped += "\\r"
     case "\t": escaped += "\\t"
-    default: escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+    case _ where isJSON: escaped += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    default: escaped += "\\u{" + digits + "}"
     }
   }
   return escaped
+}
+
+/// False for most texts at the cost of a look at each byte: what is looked for begins with one of these.
+private func mayHoldControls(_ text: String) -> Bool {
+  text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }
 }
 
 /// C0, DEL, C1, and the marks that turn the direction of a line around.

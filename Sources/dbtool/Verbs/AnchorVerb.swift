@@ -44,10 +44,5 @@ struct AnchorVerb: ParsableCommand {
     let outcome = try store.checkAnchor(line, exact: exact)
     try store.close()
     try Report([("anchor", .string(outcome.words))]).print(as: options.common.listFormat)
-    if case .incomparable = outcome {
-      throw Failure(
-        .answerIsNo, kind: "incomparable", "the anchor is from before a rekey: it cannot be compared any more",
-        hint: "keep a new one: dbtool anchor \(options.store.path)")
-    }
   }
 }

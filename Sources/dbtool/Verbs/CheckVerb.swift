@@ -19,6 +19,7 @@ struct CheckVerb: ParsableCommand {
   var quick = false
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions
+  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
 
   func run() throws {
     if let expected = store.access.expect {
@@ -39,7 +40,7 @@ struct CheckVerb: ParsableCommand {
     }
     guard report.problems.isEmpty else {
       throw Failure(
-        .damaged, kind: "damaged", "\(store.path) is damaged: \(report.problems.count) problems",
+        .damaged, kind: "damaged", "\(store.path) is damaged: \(counted(report.problems.count, "problem"))",
         hint: "restore it from a backup; 'verify' says which documents can still be trusted")
     }
   }

@@ -57,7 +57,7 @@ struct ExportVerb: ParsableCommand {
       throw ValidationError("--encoding takes utf-8, utf-16le or utf-16be")
     }
     if to == .ndjson, encoding != nil || bom {
-      throw ValidationError("NDJSON is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+      throw ValidationError("ndjson is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
     }
   }
 
@@ -65,7 +65,7 @@ struct ExportVerb: ParsableCommand {
     let path = output == InputFile.standardInput ? nil : output
     let format = try to ?? ExportFormat(outputPath: path)
     if format == .ndjson, encoding != nil || bom {
-      throw Failure.usage("NDJSON is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+      throw Failure.usage("ndjson is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
     }
     if format.isTable, all || collections.count > 1 {
       throw Failure.usage("\(format.rawValue) takes one collection", hint: "use ndjson, or -c NAME for one")
@@ -91,7 +91,7 @@ struct ExportVerb: ParsableCommand {
         try Report([("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(count))])
           .print(as: options.common.listFormat)
       } else {
-        options.common.talk.note("\(count) documents written to \(path)")
+        options.common.talk.note("\(counted(count, "document")) written to \(path)")
       }
     }
   }

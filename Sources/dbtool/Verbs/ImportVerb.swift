@@ -54,6 +54,9 @@ struct ImportVerb: ParsableCommand {
     if creation.isUsed, !create {
       throw ValidationError("--recipient, --label, --titles, --no-padding, --journal and --test belong to --create")
     }
+    if top, batch != nil {
+      throw ValidationError("--top keeps the input's order in one transaction: it does not go with --batch")
+    }
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
 
@@ -202,6 +205,7 @@ extension Failure {
   /// The same failure, saying what earlier transactions have already stored.
   func saying(stored count: Int) -> Failure {
     guard count > 0 else { return self }
-    return Failure(status, kind: kind, "\(message); \(count) documents of earlier batches are stored", hint: hint)
+    return Failure(
+      status, kind: kind, "\(message); \(counted(count, "document")) of earlier batches stored", hint: hint)
   }
 }

@@ -15,6 +15,7 @@ struct InfoVerb: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Everywhere") var common: CommonOptions
+  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
 
   func run() throws {
     let info = try DocumentStore.info(at: store.url, wait: store.access.waitingTime())

@@ -85,9 +85,15 @@ struct RekeyVerb: ParsableCommand {
       ("finished", .bool(report.isFinished)),
       ("pin", .string(report.pin)),
     ]).print(as: options.common.listFormat)
+    if !report.setMatches {
+      throw Failure(
+        .mismatch, kind: "set-mismatch", "the documents are not the set that was written: the old keys are kept",
+        hint: "verify says more")
+    }
     if !report.skipped.isEmpty {
       throw Failure(
-        .partlyDone, kind: "partly-done", "\(report.skipped.count) documents do not open and stay under old keys",
+        .partlyDone, kind: "partly-done",
+        "what does not open stays under old keys: \(counted(report.skipped.count, "document"))",
         hint: "restore or remove them, then rekey --resume")
     }
   }

@@ -91,7 +91,6 @@ extension AnchorCheck {
     switch self {
     case .same: "same"
     case .newer(let generations): "newer by \(generations)"
-    case .incomparable: "from before a rekey"
     }
   }
 }

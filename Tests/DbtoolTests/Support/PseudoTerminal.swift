@@ -8,11 +8,14 @@ final class PseudoTerminal {
   private(set) var shown = ""
 
   init() throws {
-    master = posix_openpt(O_RDWR | O_NOCTTY)
-    guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+    master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var number: Int32 = 0
+    var isLocked: Int32 = 0
+    // What unlockpt and ptsname do: TIOCSPTLCK and TIOCGPTN of asm-generic/ioctls.h.
+    guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
       throw POSIXError(.EIO)
     }
-    path = String(cString: name)
+    path = "/dev/pts/\(number)"
   }
 
   deinit {

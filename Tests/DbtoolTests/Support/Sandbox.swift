@@ -98,7 +98,9 @@ extension Sandbox {
 
     /// Standard output as the JSON that it is.
     func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
-      try JSONDecoder().decode(type, from: Data(output))
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      return try decoder.decode(type, from: Data(output))
     }
   }
 

@@ -44,6 +44,7 @@ guard (4...5).contains(arguments.count), let count = Int(arguments[3]),
   let titles = modes[arguments.count == 5 ? arguments[4] : "sealed"]
 else { stop("usage: coffer-bench WORK STORE COUNT [sealed|clear|none]", code: 64) }
 
+DocumentStore.disableMemoryStatistics()
 do {
   let store = try openStore(arguments[2], titles: titles)
   guard let work = try Works(store: store, count: count).work(arguments[1]) else {

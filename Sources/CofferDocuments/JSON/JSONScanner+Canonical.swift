@@ -1,0 +1,76 @@
+// The form of RFC 8785, in which a value has one text only.
+extension JSONScanner {
+  /// Reads the object that begins here and appends it in canonical form; appends nothing for `{}`.
+  ///
+  /// - Throws: `notAnObject`, and what ``scanNode(depth:)`` throws.
+  package mutating func appendCanonicalObject(to output: inout [UInt8]) throws(JSONError) {
+    guard next == JSONByte.openBrace else {
+      throw JSONError(.notAnObject, at: position, "attributes are a JSON object")
+    }
+    // What was written by us is canonical already, and seeing that costs a fraction of taking it apart.
+    var look = self
+    if look.skipPlainCanonical(depth: 0) {
+      let source = UnsafeRawBufferPointer(start: base + position, count: look.position - position)
+      if source.count > 2 { output.append(contentsOf: source) }
+      self = look
+      return
+    }
+    let node = try scanNode()
+    if case .object(let members) = node, members.isEmpty { return }
+    node.appendCanonical(to: &output)
+  }
+
+  /// Steps over a value that is surely canonical: no white space, no escapes, names in order, short integers.
+  ///
+  /// - Returns: false, standing anywhere, where that cannot be seen at once.
+  private mutating func skipPlainCanonical(depth: Int) -> Bool {
+    guard depth < Self.maximumDepth else { return false }
+    switch next {
+    case JSONByte.quote:
+      return plainString() != nil
+    case JSONByte.openBrace:
+      return skipPlainObject(depth: depth)
+    case JSONByte.openBracket:
+      advance(to: position + 1)
+      if take(JSONByte.closeBracket) { return true }
+      while skipPlainCanonical(depth: depth + 1) {
+        if take(JSONByte.closeBracket) { return true }
+        guard take(JSONByte.comma) else { return false }
+      }
+      return false
+    case (0x30...0x39)?:
+      guard let token = try? scanNumber() else { return false }
+      return token.isInteger && token.range.count <= 15
+    case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+      return (try? skipValue()) != nil
+    default:
+      return false
+    }
+  }
+
+  private mutating func skipPlainObject(depth: Int) -> Bool {
+    advance(to: position + 1)
+    if take(JSONByte.closeBrace) { return true }
+    var last: Range<Int>?
+    while let name = plainString() {
+      if let last {
+        let isInOrder = JSONOrder.precedes(bytes(in: last), bytes(in: name))
+        guard isInOrder else { return false }
+      }
+      last = name
+      guard take(JSONByte.colon), skipPlainCanonical(depth: depth + 1) else { return false }
+      if take(JSONByte.closeBrace) { return true }
+      guard take(JSONByte.comma) else { return false }
+    }
+    return false
+  }
+
+  private mutating func plainString() -> Range<Int>? {
+    guard let token = try? scanString(), !token.hasEscapes else { return nil }
+    return token.range
+  }
+
+  private func bytes(in range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+  }
+}

@@ -1,0 +1,61 @@
+internal import CofferDocuments
+
+/// The grammar of one format: finds where a record ends and which of its bytes are what.
+protocol RecordParser: Sendable {
+  /// An input of no bytes is one record.
+  static var emptyInputIsRecord: Bool { get }
+  static var usualEmptyText: EmptyTextMode { get }
+  static var usualMaximum: Int { get }
+
+  /// Reads the record that begins at `start`; it may be asked again for the same one when more has come.
+  ///
+  /// - Parameters:
+  ///   - bytes: valid UTF-8; nothing follows it when `isFinal`.
+  ///   - output: where a record's parts go.
+  mutating func parse(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
+  ) -> RecordOutcome
+}
+
+extension RecordParser {
+  static var emptyInputIsRecord: Bool { false }
+  static var usualEmptyText: EmptyTextMode { .store }
+  static var usualMaximum: Int { 1 << 30 }
+}
+
+enum RecordOutcome {
+  /// A document, in ``RecordOutput/draft``.
+  case record(end: Int)
+  /// No document: a blank line.
+  case nothing(end: Int)
+  /// No document: the row of names.
+  case header(end: Int)
+  /// The row of names cannot be read, so no other can.
+  case badHeader(RecordFault)
+  /// The record goes on beyond the buffer.
+  case needsMore
+  /// A bad record; the next one begins at `end`.
+  case bad(RecordFault, end: Int)
+  /// The input cannot be read as it was asked for.
+  case failure(FormatError)
+}
+
+struct RecordFault {
+  var code = FormatError.Code.malformed
+  let position: Int
+  let reason: String
+}
+
+/// The parts of one record: ranges of the parsed buffer where its bytes stand there as they are, of ``made`` otherwise.
+struct RecordOutput: Sendable {
+  var draft = DraftBatch.Draft(text: 0..<0, record: 0)
+  /// Bytes that had to be made: without escapes, or canonical.
+  var made: [UInt8] = []
+  /// What an offset in ``made`` is counted from; the made bytes will stand behind the buffer.
+  var madeBase = 0
+
+  /// The range of what was appended to ``made`` since it held `count` bytes.
+  func range(madeSince count: Int) -> Range<Int> {
+    madeBase + count..<madeBase + made.count
+  }
+}

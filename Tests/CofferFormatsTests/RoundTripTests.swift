@@ -1,0 +1,114 @@
+import CofferDocuments
+import CofferText
+import Testing
+
+@testable import CofferFormats
+
+/// Documents as difficult as a store lets them be.
+enum Samples {
+  static func header(
+    _ id: Int64, title: String? = nil, key: ExternalKey? = nil, attributes: Attributes = Attributes(),
+    parent: DocumentID? = nil, created: Int64 = 0, modified: Int64 = 1, isJSON: Bool = false, collection: UInt32 = 1
+  ) -> DocumentHeader {
+    DocumentHeader(
+      id: DocumentID(id), collection: CollectionID(collection), position: id << 32, parent: parent, title: title,
+      key: key, attributes: attributes, created: Timestamp(millisecondsSince1970: created),
+      modified: Timestamp(millisecondsSince1970: modified), byteCount: 0, isJSON: isJSON)
+  }
+
+  static let difficult: [(DocumentHeader, String)] = [
+    (header(1, title: "plain", key: "k-1"), "text"),
+    (header(7, title: ""), ""),
+    (header(2, title: "a,b\t\"c\"\r\nd"), "\r"),
+    (header(3), "\"quoted\""),
+    (header(4, title: "\u{FEFF}mark"), "\u{FEFF}mark"),
+    (header(5, title: "e\u{301} \u{E9} 😀"), "\u{2028}\u{7F}\\u0041 \\ / 😀\u{10FFFF}"),
+    (header(.max, title: " spaces "), " \t lead and trail \n\n"),
+    (header(8, title: String(repeating: "long ", count: 100)), String(repeating: "ä\"\n", count: 200_000)),
+    (header(9, key: "schlüssel, \"x\"\ty"), "\n"),
+    (header(10, title: "../../etc/passwd"), "x,y"),
+    (header(11, title: "..\u{0}."), ","),
+    (header(12, title: "CON"), "a\tb"),
+    (header(13, title: "CON"), "\u{1}\u{8}\u{C}\u{1F}"),
+    (header(14, title: "index.ndjson"), "{}"),
+  ]
+
+  static let withNUL: [(DocumentHeader, String)] = difficult + [(header(15, title: "n\0"), "a\0b")]
+
+  static let rich: [(DocumentHeader, String)] =
+    withNUL + [
+      (
+        header(
+          20, title: "rich", key: ExternalKey(bytes: [0xFF, 0x00]), attributes: ["b": 1, "a": ["x": "é\"", "y": nil]],
+          parent: 1, created: -1, modified: 253_402_300_800_000, isJSON: true), "{\"n\":1}"
+      ),
+      (header(21, created: 1_795_271_700_123, modified: 1_795_305_599_999), "dates"),
+    ]
+}
+
+extension DocumentSink {
+  mutating func writeAll(_ documents: [(DocumentHeader, String)], collection: String = "notes") throws {
+    try begin()
+    for (header, text) in documents {
+      try Array(text.utf8).withUnsafeBytes {
+        try write(OpenedDocument(header: header, utf8: $0), inCollection: collection)
+      }
+    }
+    try finish()
+  }
+}
+
+@Suite struct RoundTripTests {
+  @Test func ndjsonGivesEqualDocumentsBack() throws {
+    var sink = NDJSONSink(MemoryByteSink())
+    try sink.writeAll(Samples.rich, collection: "nötes \"1\"")
+    let read = try drafts(NDJSONSource(MemoryByteSource(sink.sink.bytes)))
+    #expect(read.count == Samples.rich.count)
+    for (draft, (header, text)) in zip(read, Samples.rich) {
+      #expect(draft.id == header.id.rawValue)
+      #expect(draft.collection == "nötes \"1\"")
+      #expect(draft.title.map { Array($0.utf8) } == header.title.map { Array($0.utf8) })
+      #expect(Array(draft.text.utf8) == Array(text.utf8))
+      #expect(draft.key == header.key?.bytes)
+      #expect(draft.created == header.created.millisecondsSince1970)
+      #expect(draft.modified == header.modified.millisecondsSince1970)
+      #expect(draft.attributes ?? "{}" == header.attributes.description)
+      #expect(draft.parent == header.parent?.rawValue)
+      #expect(draft.isJSON == header.isJSON)
+      #expect(draft.isComplete)
+    }
+  }
+
+  @Test(arguments: [DelimitedDialect.csv, .tsv], [TextEncoding.utf8, .utf16LittleEndian, .utf16BigEndian])
+  func tablesGiveEqualDocumentsBack(dialect: DelimitedDialect, encoding: TextEncoding) throws {
+    var sink = DelimitedSink(
+      MemoryByteSink(), dialect: dialect, options: WritingOptions(encoding: encoding, byteOrderMark: true))
+    try sink.writeAll(Samples.withNUL)
+    let options = ReadingOptions(keepsIDs: true)
+    let read = try drafts(DelimitedSource(MemoryByteSource(sink.sink.bytes), dialect: dialect, options: options))
+    try expectEqual(read, Samples.withNUL)
+  }
+
+  @Test(arguments: [
+    WritingOptions(), WritingOptions(byteOrderMark: true),
+    WritingOptions(encoding: .utf16BigEndian, byteOrderMark: true),
+  ])
+  func directoriesGiveEqualDocumentsBack(options: WritingOptions) throws {
+    let directory = try TemporaryDirectory()
+    var sink = TextDirectorySink(path: "\(directory.path)/out", options: options)
+    try sink.writeAll(Samples.withNUL)
+    var source = try DirectorySource(path: "\(directory.path)/out")
+    try expectEqual(try drafts(&source), Samples.withNUL)
+    #expect(source.report.documents == Samples.withNUL.count)
+  }
+
+  private func expectEqual(_ read: [Drafted], _ documents: [(DocumentHeader, String)]) throws {
+    #expect(read.count == documents.count)
+    for (draft, (header, text)) in zip(read, documents) {
+      #expect(draft.id == header.id.rawValue)
+      #expect(draft.title.map { Array($0.utf8) } == header.title.map { Array($0.utf8) })
+      #expect(Array(draft.text.utf8) == Array(text.utf8), "document \(header.id)")
+      #expect(draft.key == header.key?.bytes)
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct InterruptTests {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func interruptedImportStoresNothing(signal: Int32) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "before")
+    #expect(try RunningImport([], in: sandbox).end(by: signal) == 130)
+    #expect(try sandbox.text(of: "err").hasSuffix("dbtool: error: interrupted\n"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  @Test func interruptedCreationLeavesNoFile() throws {
+    let sandbox = try Sandbox()
+    let names = try sandbox.names()
+    let running = try RunningImport(["--create", "--key-file", "primary.key"], in: sandbox)
+    #expect(running.end(by: SIGINT) == 130)
+    #expect(try sandbox.names() == (names + ["err"]).sorted())
+  }
+
+  @Test func killedImportLeavesAStoreThatOpens() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "before")
+    #expect(try RunningImport([], in: sandbox).end(by: SIGKILL) == -SIGKILL)
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  @Test func interruptedRekeyGoesOnWithResume() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "lines", input: (1...3000).map { "text \($0)\n" }.joined())
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["rekey", "s.coffer", "--batch", "1"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    // The second epoch appears with the first commit; 3000 more follow.
+    while try !sandbox.run("info", "s.coffer", "--wait", "60").text.contains("epochs 2.documents:") {}
+    child.signal(SIGINT)
+    #expect(child.wait() == 130)
+    let status = try sandbox.run("rekey", "s.coffer", "--status")
+    #expect(status.status == 23)
+    try sandbox.succeed("verify", "s.coffer")
+    try sandbox.succeed("rekey", "s.coffer", "--resume")
+    #expect(try sandbox.run("rekey", "s.coffer", "--status").status == 0)
+    try sandbox.succeed("verify", "s.coffer")
+  }
+}
+
+/// An import that has taken many lines from its standard input and waits for more.
+private struct RunningImport {
+  let child: Child
+  private let feeding: Int32
+
+  /// - Parameter errors: the file in the sandbox that standard error goes to.
+  init(_ options: [String], in sandbox: Sandbox, errors: String = "err") throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let output = open(sandbox.path(errors), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    child = try Child(
+      ["import", "s.coffer", "-", "--from", "lines"] + options, in: sandbox,
+      streams: .descriptors(input: ends[0], output: output, errors: output))
+    close(ends[0])
+    close(output)
+    feeding = ends[1]
+    // More than pipe and buffers hold: when all of it is taken, documents are on their way into the store.
+    let lines = [UInt8](String(repeating: "a line of text\n", count: 150_000).utf8)
+    var sent = 0
+    while sent < lines.count {
+      let count = lines.withUnsafeBytes { write(feeding, $0.baseAddress! + sent, lines.count - sent) }
+      try #require(count > 0)
+      sent += count
+    }
+  }
+
+  func end(by signal: Int32) -> Int32 {
+    child.signal(signal)
+    defer { close(feeding) }
+    return child.wait()
+  }
+}
