@@ -113,7 +113,7 @@ final class ConnectionPool: Sendable {
         try writeAheadLock?.lock(wait: wait)
         defer { writeAheadLock?.unlock() }
         let result = try body(connection)
-        writeAheadLock?.checkpointIfLong(connection.database)
+        writeAheadLock?.checkpointIfLong(connection.database, path: path)
         return Sent(value: result)
       }
     }
@@ -164,12 +164,12 @@ final class ConnectionPool: Sendable {
     }
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
-        // The last to close copies the log into the file, so that one file remains.
-        if let connection = writing.connection ?? readers.value.last, writeAheadLock != nil {
-          try writeAheadLock?.lock(wait: wait)
-          defer { writeAheadLock?.unlock() }
-          // Readers of other processes put it off until the next to close.
-          _ = try? connection.database.checkpoint(.truncate)
+        // The last to close copies the log into the file, so that one file remains; a reader of another process only
+        // puts that off until the next.
+        if let connection = writing.connection ?? readers.value.last, let writeAheadLock {
+          try writeAheadLock.lock(wait: wait)
+          defer { writeAheadLock.unlock() }
+          writeAheadLock.checkpoint(connection.database)
         }
         for connection in readers.value { try close(connection) }
         if let connection = writing.connection { try close(connection) }
