@@ -164,15 +164,12 @@ final class ConnectionPool: Sendable {
     }
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
-        // The last to close copies the log into the file, so that one file remains; a reader of another process only
-        // puts that off until the next.
-        if let connection = writing.connection ?? readers.value.last, let writeAheadLock {
-          try writeAheadLock.lock(wait: wait)
-          defer { writeAheadLock.unlock() }
-          writeAheadLock.checkpoint(connection.database)
-        }
-        for connection in readers.value { try close(connection) }
-        if let connection = writing.connection { try close(connection) }
+        let open = readers.value + [writing.connection].compactMap { $0 }
+        // The last to close copies the log into the file and removes it, under our lock; a reader of another process
+        // only leaves that to the next.
+        if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
+        defer { if !open.isEmpty { writeAheadLock?.unlock() } }
+        for connection in open { try close(connection) }
         writing.connection = nil
       }
     }
@@ -180,7 +177,11 @@ final class ConnectionPool: Sendable {
   }
 
   private func close(_ connection: StoreConnection) throws(StoreError) {
-    try storing { () throws(SQLiteError) in try connection.database.close() }
+    try storing { () throws(SQLiteError) in
+      if writeAheadLock != nil { try connection.database.set(.noCheckpointOnClose, to: false) }
+      connection.database.busyTimeout = .zero
+      try connection.database.close()
+    }
   }
 
   private static var closed: StoreError { StoreError(.misuse, "the store was closed") }
