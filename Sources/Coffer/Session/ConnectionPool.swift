@@ -44,7 +44,7 @@ final class ConnectionPool: Sendable {
     isWriteAhead = file.isWriteAhead
     writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     var first = Idle()
-    try Self.configure(file, checkpoints: false)
+    try Self.configure(file)
     first.readers = [try StoreConnection(file, session: session)]
     idle = Mutex(first)
     writing = Mutex(Writing())
@@ -73,7 +73,7 @@ final class ConnectionPool: Sendable {
       connection = taken
     } else {
       let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.readerCache)
-      try Self.configure(file, checkpoints: false)
+      try Self.configure(file)
       connection = try StoreConnection(file, session: session)
     }
     let back = Taken(connection: connection)
@@ -114,7 +114,9 @@ final class ConnectionPool: Sendable {
         let connection = try connection(of: &writing)
         try writeAheadLock?.lock(wait: wait)
         defer { writeAheadLock?.unlock() }
-        return Sent(value: try body(connection))
+        let result = try body(connection)
+        writeAheadLock?.checkpointIfLong(connection.database, path: path)
+        return Sent(value: result)
       }
     }
     return try result.get().value
@@ -123,18 +125,17 @@ final class ConnectionPool: Sendable {
   private func connection(of writing: inout Writing) throws(StoreError) -> StoreConnection {
     if let connection = writing.connection { return connection }
     let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.writerCache)
-    try Self.configure(file, checkpoints: true)
+    try Self.configure(file)
     let connection = try StoreConnection(file, session: session)
     writing.connection = connection
     return connection
   }
 
-  /// In WAL with a SQLite that has the reset bug, only the connection that writes checkpoints: after a commit of its
-  /// own, while it holds our lock, and without waiting for readers.
-  private static func configure(_ file: StoreFile, checkpoints: Bool) throws(StoreError) {
+  /// In WAL with a SQLite that has the reset bug, only we checkpoint, under our lock.
+  private static func configure(_ file: StoreFile) throws(StoreError) {
     guard file.isWriteAhead, WriteAheadLock.isNeeded else { return }
     try file.database.stored { database throws(SQLiteError) in
-      _ = try database.integerPragma("wal_autocheckpoint = \(checkpoints ? WriteAheadLock.longLog : 0)")
+      _ = try database.integerPragma("wal_autocheckpoint = 0")
       try database.set(.noCheckpointOnClose, to: true)
     }
   }
@@ -170,30 +171,24 @@ final class ConnectionPool: Sendable {
     }
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
-        var connections = readers.value
-        if let connection = writing.connection { connections.append(connection) }
+        let open = readers.value + [writing.connection].compactMap { $0 }
+        // The last to close copies the log into the file and removes it, under our lock; a reader of another process
+        // only leaves that to the next.
+        if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
+        defer { if !open.isEmpty { writeAheadLock?.unlock() } }
+        for connection in open { try close(connection) }
         writing.connection = nil
-        guard let last = connections.popLast() else { return }
-        for connection in connections { try close(connection) }
-        try closeLast(last)
       }
     }
     try result.get()
   }
 
-  /// The last of all to close copies the log into the file and removes it, so that one file remains. SQLite does that
-  /// by itself; with the reset bug, only while nobody of ours writes.
-  private func closeLast(_ connection: StoreConnection) throws(StoreError) {
-    try writeAheadLock?.lock(wait: wait)
-    defer { writeAheadLock?.unlock() }
-    if writeAheadLock != nil {
-      try storing { () throws(SQLiteError) in try connection.database.set(.noCheckpointOnClose, to: false) }
-    }
-    try close(connection)
-  }
-
   private func close(_ connection: StoreConnection) throws(StoreError) {
-    try storing { () throws(SQLiteError) in try connection.database.close() }
+    try storing { () throws(SQLiteError) in
+      if writeAheadLock != nil { try connection.database.set(.noCheckpointOnClose, to: false) }
+      connection.database.busyTimeout = .zero
+      try connection.database.close()
+    }
   }
 
   private static var closed: StoreError { StoreError(.misuse, "the store was closed") }

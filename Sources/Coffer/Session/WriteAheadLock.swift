@@ -12,8 +12,8 @@ internal import Synchronization
 /// the whole process and is never closed, since closing any descriptor of a file drops the locks that SQLite holds on
 /// it in this process.
 final class WriteAheadLock: Sendable {
-  /// The log is copied into the file beyond so many frames, 4 MiB of pages.
-  static let longLog = 1000
+  /// The log is copied into the file beyond so many bytes.
+  private static let longLog: Int64 = 4 << 20
 
   private struct Identity: Hashable {
     let device: UInt64
@@ -32,6 +32,8 @@ final class WriteAheadLock: Sendable {
 
   private let descriptor: Int32
   private let isHeld = Atomic<Bool>(false)
+  /// The length of the log at which it is next copied.
+  private let threshold = Atomic<Int64>(longLog)
 
   private init(descriptor: Int32) {
     self.descriptor = descriptor
@@ -77,5 +79,25 @@ final class WriteAheadLock: Sendable {
   func unlock() {
     flock(descriptor, LOCK_UN)
     isHeld.store(false, ordering: .releasing)
+  }
+
+  /// After a commit, while the lock is held: copies a long log into the file and starts it over.
+  ///
+  /// Waits for nobody. A reader in the way only puts it off, until the log has grown by as much again.
+  func checkpointIfLong(_ database: Database, path: String) {
+    var status = stat()
+    guard stat(path + "-wal", &status) == 0, Int64(status.st_size) >= threshold.load(ordering: .relaxed) else { return }
+    let isDone = checkpoint(database)
+    threshold.store(isDone ? Self.longLog : Int64(status.st_size) + Self.longLog, ordering: .relaxed)
+  }
+
+  /// Copies the log into the file and cuts it, if no reader is in the way; while the lock is held.
+  @discardableResult
+  func checkpoint(_ database: Database) -> Bool {
+    let wait = database.busyTimeout
+    database.busyTimeout = .zero
+    defer { database.busyTimeout = wait }
+    guard let log = try? database.checkpoint(.passive), log.frames == log.copied else { return false }
+    return (try? database.checkpoint(.truncate)) != nil
   }
 }
