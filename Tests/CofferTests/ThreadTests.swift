@@ -129,6 +129,20 @@ struct ThreadTests {
     try test.expectSound()
   }
 
+  @Test func storesOpenedAgainTakeNoMoreDescriptors() throws {
+    let test = try TestStore({ $0.journal = .writeAheadLog })
+    let file = test.url.resolvingSymlinksInPath().path
+    func descriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { number in
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")) == file
+      }
+    }
+    try test.store.close()
+    let before = try descriptors()
+    for _ in 0..<5 { try test.reopened().close() }
+    #expect(try descriptors() == before && before <= 1)
+  }
+
   @Test(arguments: CreateOptions.Journal.allCases)
   func keyChangesBesideReadersAndWritersAreFollowed(_ journal: CreateOptions.Journal) throws {
     try withTestStore({ $0.journal = journal }) { test in
