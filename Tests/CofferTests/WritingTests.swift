@@ -174,6 +174,29 @@ struct WritingTests {
     }
   }
 
+  @Test func composedAndDecomposedTextsAreTwoTexts() throws {
+    let (composed, decomposed) = ("\u{E5}\u{E9}", "a\u{30A}e\u{301}")
+    #expect(composed == decomposed)
+    try withTestStore { test in
+      let ids = try test.store.write { writer in
+        try (0..<4).map { _ in try writer.insert(Document(title: composed, text: composed), into: test.notes) }
+      }
+      try test.store.write { writer in
+        try writer.update(ids[0]) { $0.text = decomposed }
+        try writer.update(ids[1]) { $0.title = decomposed }
+        try writer.update(ids[2]) {
+          $0.text = decomposed
+          $0.attributes = ["a": 1]
+        }
+        _ = try writer.put(Document(title: decomposed, text: decomposed), id: ids[3], into: test.notes)
+      }
+      let found = try ids.map { id in try test.store.read { try $0.document(id) } }
+      let (old, new) = (Array(composed.utf8), Array(decomposed.utf8))
+      #expect(found.map { Array($0.text.utf8) } == [new, old, new, new])
+      #expect(found.map { Array($0.title?.utf8 ?? "".utf8) } == [old, new, old, new])
+    }
+  }
+
   @Test func readsWithinAListGiveTheRightBytes() throws {
     try withTestStore { test in
       try test.store.write { writer in

@@ -52,7 +52,7 @@ final class SealingStage {
   /// Documents per collection.
   var counts: [String: Int] {
     var counts: [String: Int] = [:]
-    for target in targets where target.count > 0 { counts[target.record.name] = target.count }
+    for target in targets where target.count > 0 { counts[target.record.name, default: 0] += target.count }
     return counts
   }
 

@@ -56,7 +56,7 @@ extension Writer {
     let old = try document(id)
     var new = old
     change(&new)
-    guard new != old else { return }
+    guard !new.isIdentical(to: old) else { return }
     if new.modified == old.modified { new.modified = .now() }
     try replace(header, old, with: new)
   }
@@ -190,7 +190,7 @@ extension Writer {
     try transaction.willWrite()
     // A text that stays, under keys that stay, is not sealed again.
     let (element, kept) = try transaction.withRow(id, body: false) { row, _ throws(StoreError) in
-      let isKept = new.text == old.text && row.fields.epoch == transaction.keys.active.epoch
+      let isKept = new.text.isIdentical(to: old.text) && row.fields.epoch == transaction.keys.active.epoch
       return (try transaction.connection.opener.element(of: row), isKept ? Array(row.bodyTag) : nil)
     }
     let fields = RowFields(
@@ -253,6 +253,23 @@ extension Writer {
   {
     guard let bytes else { return try body(nil) }
     return try bytes.withBytes { bytes throws(StoreError) in try body(bytes) }
+  }
+}
+
+extension String {
+  /// Byte by byte: composed and decomposed forms are equal, but two texts.
+  fileprivate func isIdentical(to other: String) -> Bool {
+    utf8.elementsEqual(other.utf8)
+  }
+}
+
+extension Document {
+  fileprivate func isIdentical(to other: Document) -> Bool {
+    func isIdentical(_ one: String?, _ other: String?) -> Bool {
+      guard let one, let other else { return one == nil && other == nil }
+      return one.isIdentical(to: other)
+    }
+    return self == other && isIdentical(title, other.title) && text.isIdentical(to: other.text)
   }
 }
 
