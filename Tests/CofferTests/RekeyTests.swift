@@ -230,6 +230,16 @@ struct RekeyTests {
     }
   }
 
+  @Test(arguments: [Int.min, -1, 0, 1, Int.max])
+  func batchesOfAnySizeComeToAnEnd(_ size: Int) throws {
+    let test = try TestStore()
+    try fill(test)
+    var options = RekeyOptions()
+    options.batchSize = size
+    #expect(try test.store.rekey(options: options) { _ in }.isFinished)
+    try test.expectSound()
+  }
+
   @Test func unfinishedRekeyIsTakenOver() throws {
     let test = try TestStore()
     try fill(test)

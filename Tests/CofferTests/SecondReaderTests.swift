@@ -152,7 +152,7 @@ enum SecondReader {
     return JSON(try JSONSerialization.jsonObject(with: output))
   }
 
-  private static func run(_ command: [String]) throws -> (status: Int32, output: Data) {
+  static func run(_ command: [String]) throws -> (status: Int32, output: Data) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = command

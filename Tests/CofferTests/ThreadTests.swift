@@ -166,6 +166,22 @@ struct ThreadTests {
     }
   }
 
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func keyChangeIsFollowedAtTheMomentOfItsCommit(_ journal: CreateOptions.Journal) throws {
+    try withTestStore({ $0.journal = journal }) { test in
+      let store = test.store
+      let isOver = Atomic(false)
+      try together(4) { thread in
+        if thread == 0 {
+          defer { isOver.store(true, ordering: .relaxed) }
+          for _ in 0..<40 { try store.rekey { _ in } }
+        } else {
+          while !isOver.load(ordering: .relaxed) { try store.read { _ = try $0.collections() } }
+        }
+      }
+    }
+  }
+
   @Test func storeClosedUnderItsThreadsEndsThemWithMisuse() throws {
     let test = try TestStore()
     try open(test)

@@ -189,7 +189,7 @@ struct WritingErrorTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func writeInsideOfWriteIsMisuse() throws {
+  @Test func writeInsideOfWriteIsMisuse() throws {
     try withTestStore { test in
       try test.store.write { writer in
         expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }

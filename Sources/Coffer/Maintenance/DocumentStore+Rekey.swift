@@ -44,7 +44,7 @@ extension DocumentStore {
     var mayRestart = true
     var isOver = false
     while !isOver {
-      while try reencryptBatch(options.batchSize, &report) { try tell(.documents) }
+      while try reencryptBatch(max(1, options.batchSize), &report) { try tell(.documents) }
       try tell(.finishing)
       isOver = try finishRekey(&report, mayRestart: mayRestart)
       mayRestart = false

@@ -18,21 +18,32 @@ public final class StoreTransaction {
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger
-    let known = connection.session.snapshot
-    try storing { () throws(SQLiteError) in try connection.database.begin(kind) }
-    do throws(StoreError) {
-      state = try connection.proveState(since: known)
-      revision = state.generation + 1
-    } catch {
-      try? connection.database.rollback()
-      throw error
-    }
+    state = try Self.begin(connection, kind)
+    revision = state.generation + 1
     if kind != .deferred {
       do throws(StoreError) {
         try checkHighestID()
       } catch {
         rollback()
         throw error
+      }
+    }
+  }
+
+  private static func begin(_ connection: StoreConnection, _ kind: Database.TransactionKind) throws(StoreError)
+    -> StoreState
+  {
+    var known = connection.session.snapshot
+    while true {
+      try storing { () throws(SQLiteError) in try connection.database.begin(kind) }
+      do throws(StoreError) {
+        return try connection.proveState(since: known)
+      } catch {
+        try? connection.database.rollback()
+        // Threads of ours may have changed the keys more than once since: look again from there.
+        let now = connection.session.snapshot
+        guard error.code == .keyChanged, now.keys !== known.keys else { throw error }
+        known = now
       }
     }
   }
