@@ -117,15 +117,21 @@ extension UnsafeRawBufferPointer {
 /// Strict UTF-8, fast where it is ASCII.
 enum TextValidity {
   static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var index = 0
-    while index + 8 <= bytes.count,
-      bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-    {
-      index += 8
+    let index = endOfASCII(bytes, from: 0)
+    return index == bytes.count || isMixedUTF8(bytes, from: index)
+  }
+
+  /// Where the first byte beyond ASCII stands, or the end.
+  @inline(__always)
+  private static func endOfASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var index = start
+    func word(_ offset: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: index + offset, as: UInt64.self) }
+    while index + 32 <= bytes.count, (word(0) | word(8) | word(16) | word(24)) & 0x8080_8080_8080_8080 == 0 {
+      index += 32
     }
+    while index + 8 <= bytes.count, word(0) & 0x8080_8080_8080_8080 == 0 { index += 8 }
     while index < bytes.count, bytes[index] < 0x80 { index += 1 }
-    if index == bytes.count { return true }
-    return isMixedUTF8(bytes, from: index)
+    return index
   }
 
   /// The table of well-formed sequences of the Unicode standard (table 3-7).
