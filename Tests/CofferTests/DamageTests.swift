@@ -1,7 +1,8 @@
-import Coffer
 import CofferSQLite
 import Foundation
 import Testing
+
+@testable import Coffer
 
 /// Bytes changed on disk: what is read is what was written, or an error.
 struct DamageTests {
@@ -150,22 +151,54 @@ struct DamageTests {
     }
     try test.store.close()
     // The index is written as if the second document stood in the first collection.
+    try replaceIndex(of: test, with: "1, pos, id")
+    let store = try test.reopened()
+    expect(.damaged) { try store.read { try $0.headers(in: DocumentCollection("first")) } }
+    expect(.damaged) { try store.write { try $0.dropCollection("first") } }
+    #expect(try store.read { try $0.header(of: 2).title } == "b")
+    #expect(try !store.verify().isSound)
+  }
+
+  @Test(arguments: [[1, 0, 2, 3, 4], [0, 0, 2, 3, 4], [0, 1, 2, 4, 3]])
+  func indexInAnotherOrderIsSeenByEachList(_ order: [Int]) throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for number in 1...5 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes) }
+    }
+    let headers = try test.store.read { try $0.headers(in: test.notes) }
+    try test.store.close()
+    // Each entry stays as it is; the page's pointers to them, from its byte 8 on, change places.
+    let root = try test.raw().query("SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_record_pos'").rows[0][0]
+    guard case .integer(let page) = root else { return #expect(Bool(false)) }
+    var bytes = Array(try Data(contentsOf: test.url))
+    let start = Int(page - 1) * StoreFormat.pageSize
+    #expect(bytes[start] == 0x0A && bytes[start + 4] == 5)
+    let pointers = (0..<5).map { Array(bytes[start + 8 + 2 * $0..<start + 10 + 2 * $0]) }
+    for (place, entry) in order.enumerated() {
+      bytes.replaceSubrange(start + 8 + 2 * place..<start + 10 + 2 * place, with: pointers[entry])
+    }
+    try Data(bytes).write(to: test.url)
+
+    let store = try test.reopened()
+    expect(.damaged) { try store.read { try $0.headers(in: test.notes) } }
+    expect(.damaged) { try store.read { try $0.forEach(in: test.notes) { _ in } } }
+    #expect(try store.read { try $0.header(of: 3) } == headers[2])
+    #expect(try !store.verify().isSound)
+  }
+
+  /// Puts an index over other values in the place of the one that lists are read by.
+  private func replaceIndex(of test: TestStore, with columns: String) throws {
     let database = try test.raw()
     try database.execute(
       """
       PRAGMA writable_schema = ON;
       CREATE TABLE other(coll INTEGER NOT NULL, pos INTEGER NOT NULL, id INTEGER PRIMARY KEY);
-      INSERT INTO other SELECT 1, pos, id FROM coffer_record;
+      INSERT INTO other SELECT \(columns) FROM coffer_record;
       CREATE INDEX other_pos ON other(coll,pos);
       UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'other_pos')
         WHERE name = 'coffer_record_pos';
       DELETE FROM sqlite_schema WHERE name LIKE 'other%'
       """)
     try database.close()
-    let store = try test.reopened()
-    expect(.damaged) { try store.read { try $0.headers(in: DocumentCollection("first")) } }
-    expect(.damaged) { try store.write { try $0.dropCollection("first") } }
-    #expect(try store.read { try $0.header(of: 2).title } == "b")
-    #expect(try !store.verify().isSound)
   }
 }
