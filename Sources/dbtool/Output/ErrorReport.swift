@@ -24,7 +24,7 @@ struct ErrorReport {
         ("code", .integer(Int64(failure.status.rawValue))), ("kind", .string(failure.kind)),
         ("message", .string(failure.message)),
       ])
-      Talk.say(JSONValue.object([("error", details)]).serialized)
+      Talk.say(.object([("error", details)]))
     }
     return failure.status
   }
@@ -36,12 +36,38 @@ struct ErrorReport {
       do {
         try printLines(message)
         return .done
+      } catch is ClosedPipe {
+        return .failed
       } catch {
         return tell(Failure(error))
       }
     }
-    let words = withoutMisplacedSecrets(message)
-    return tell(.usage(words.prefix(1).lowercased() + words.dropFirst(), hint: "see 'dbtool \(verb)--help'"))
+    return tell(usage(withoutMisplacedTexts(withoutMisplacedSecrets(message))))
+  }
+
+  /// The parser's words as an error on one line; the values that it lists on lines of their own go to the hint.
+  private func usage(_ message: String) -> Failure {
+    let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
+    let words = lines.joined(separator: " ")
+    let values = lines.filter { $0.hasPrefix("- ") }.map { $0.dropFirst(2) }
+    if !values.isEmpty, let end = words.firstRange(of: ". Please provide one of the following:") {
+      let known = values.dropLast().joined(separator: ", ") + " or \(values[values.count - 1])"
+      return .usage(Self.begunSmall(words[..<end.lowerBound]), hint: "choose \(known)")
+    }
+    return .usage(Self.begunSmall(words[...]), hint: "see 'dbtool \(verb)--help'")
+  }
+
+  private static func begunSmall(_ words: Substring) -> String {
+    words.prefix(1).lowercased() + words.dropFirst()
+  }
+
+  /// Words of a text or title that was given without quotes are not repeated.
+  private func withoutMisplacedTexts(_ message: String) -> String {
+    let texts = ["--text", "--title"]
+    guard message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '"),
+      arguments.contains(where: { word in texts.contains { word == $0 || word.hasPrefix($0 + "=") } })
+    else { return message }
+    return "more arguments than expected: a text or title of several words needs quotes"
   }
 
   /// A passphrase given where none belongs (`--passphrase hunter2`) is not repeated.
