@@ -20,7 +20,8 @@ extension DocumentStore {
   public static func create(
     at url: URL, keys: [NewKey], creation: CreateOptions = CreateOptions(), options: OpenOptions = OpenOptions()
   ) throws(StoreError) -> DocumentStore {
-    try create(at: url, keys: keys, creation: creation, options: options, openedWith: StoreKey(way: .anyOf([])))
+    try create(
+      at: url, keys: keys, creation: creation, options: options, openedWith: .anyOf(keys.compactMap(\.asStoreKey)))
   }
 
   static func create(

@@ -111,6 +111,12 @@ extension StoreError {
     StoreError(.damaged, "the store is damaged: \(what)", hint: "run check and verify, and restore it from a backup")
   }
 
+  static func writtenWhileListed(_ id: Int64) -> StoreError {
+    StoreError(
+      .misuse, "document \(id) was added or moved by the list that it is in",
+      hint: "end the list before its documents are added or moved", documentID: DocumentID(id))
+  }
+
   static func noSuchDocument(_ id: DocumentID) -> StoreError {
     StoreError(.noSuchDocument, "there is no document \(id)", documentID: id)
   }

@@ -64,11 +64,14 @@ struct HeadData {
     self.attributes = attributes
     if let key { guard (1...ExternalKey.maximumByteCount).contains(key.count) else { return nil } }
     if let title { guard TextValidity.isUTF8(title) else { return nil } }
-    if !attributes.isEmpty {
-      guard attributes.count > 2, attributes.first == UInt8(ascii: "{"), attributes.last == UInt8(ascii: "}"),
-        TextValidity.isUTF8(attributes)
-      else { return nil }
-    }
+    guard Self.isObject(attributes) else { return nil }
+  }
+
+  /// Whether attributes look like the canonical object that they are; no bytes are no attributes.
+  static func isObject(_ attributes: UnsafeRawBufferPointer) -> Bool {
+    attributes.isEmpty
+      || attributes.count > 2 && attributes.first == UInt8(ascii: "{") && attributes.last == UInt8(ascii: "}")
+        && TextValidity.isUTF8(attributes)
   }
 
   /// Three numbers, two marks and a length: the least a head holds.

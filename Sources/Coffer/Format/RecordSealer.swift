@@ -111,6 +111,12 @@ struct RecordSealer {
     guard textCount <= StoreFormat.maximumText else {
       throw StoreError(.tooLarge, "a text has at most 256 MiB")
     }
+    if let title = content.title, !TextValidity.isUTF8(title) {
+      throw StoreError(.invalidArgument, "a title is not UTF-8")
+    }
+    guard HeadData.isObject(content.attributes) else {
+      throw StoreError(.invalidArgument, "attributes are no JSON object")
+    }
     if let key = content.key {
       guard (1...ExternalKey.maximumByteCount).contains(key.count) else {
         throw StoreError(.tooLarge, "a key has 1 to \(ExternalKey.maximumByteCount) bytes")

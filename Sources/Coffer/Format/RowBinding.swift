@@ -9,6 +9,13 @@ struct RowFields {
   var position: Int64
   var parent: Int64?
   var flags: UInt32
+
+  /// An index that names a row for another collection was tampered with.
+  func require(_ collection: UInt32?) throws(StoreError) {
+    guard collection == nil || collection == self.collection else {
+      throw .damagedDocument(id, "the list names it in another collection")
+    }
+  }
 }
 
 /// Builds the bytes that seals are bound to and that the set hash sums, in memory that is used again.

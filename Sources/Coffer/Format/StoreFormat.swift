@@ -4,7 +4,7 @@ enum StoreFormat {
   static let applicationID: UInt32 = 0x434F_4652
   static let version: UInt32 = 1
   /// Writers choose it; readers take any. Against 4096, measured with our rows: bulk insert and file an eighth less,
-  /// scans a tenth faster, random reads up to a fifth slower.
+  /// scans faster, random reads up to a tenth slower.
   static let pageSize = 8192
   static let storeIDCount = 16
   static let commitmentCount = 32

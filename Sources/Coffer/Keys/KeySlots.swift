@@ -182,9 +182,11 @@ extension StoreTransaction {
     for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }
     state.headerMAC = new.header.mac
     if keys.session !== new { try connection.use(new) }
+    connection.session.announce(new)
     do throws(StoreError) {
       try commit()
     } catch {
+      connection.session.announce(nil)
       try connection.use(old)
       throw error
     }

@@ -127,6 +127,20 @@ public struct NewKey: Sendable {
   }
 }
 
+extension NewKey {
+  /// The way to open with the same secret again, for a rekey; nil for a recipient.
+  var asStoreKey: StoreKey? {
+    switch way {
+    case .keyFile(let path): StoreKey(way: .keyFile(path))
+    case .identity(let path): StoreKey(way: .identity(path))
+    case .passphrase(let ask): StoreKey(way: .passphrase(ask))
+    case .material(let read): StoreKey(way: .material(read))
+    case .provider(let name, _, let answer): StoreKey(way: .provider(name, answer))
+    case .recipient: nil
+    }
+  }
+}
+
 // MARK: - Asking
 
 extension NewKey {

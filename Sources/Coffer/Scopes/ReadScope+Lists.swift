@@ -24,6 +24,8 @@ extension ReadScope where Self: ~Copyable {
   }
 
   /// Every header in order, one at a time.
+  ///
+  /// In `write`, `body` may change and delete documents, but not add or move any within this collection.
   public func forEachHeader(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
     _ body: (DocumentHeader) throws -> Void
@@ -41,13 +43,13 @@ extension ReadScope where Self: ~Copyable {
       return statement
     }
     defer { statement.reset() }
-    var order = OrderCheck(collection: record.id, after: previous)
+    var order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
     let opener = transaction.connection.opener
     let limits = transaction.state.limits
     while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try RecordRow(statement, within: limits)
+      let row = try transaction.row(statement, within: limits)
       let head = try opener.openHead(row)
-      try order.check(row.fields)
+      try order.check(row.fields, isWriting: transaction.hasWritten)
       try body(DocumentHeader(row, head))
     }
   }
@@ -65,14 +67,14 @@ extension ReadScope where Self: ~Copyable {
       return statement
     }
     defer { statement.reset() }
-    var order = OrderCheck(collection: record.id, after: nil)
+    var order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
     let opener = transaction.connection.takeOpener()
     defer { transaction.connection.giveBack(opener) }
     let limits = transaction.state.limits
     while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try RecordRow(statement, within: limits)
+      let row = try transaction.row(statement, within: limits)
       let head = try opener.openHead(row)
-      try order.check(row.fields)
+      try order.check(row.fields, isWriting: transaction.hasWritten)
       let text = try transaction.openBody(row, statement, head, with: opener)
       try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
     }
@@ -83,19 +85,22 @@ extension ReadScope where Self: ~Copyable {
 private struct OrderCheck {
   private let collection: UInt32
   private var last: (position: Int64, id: Int64)?
+  /// As many rows as the store had can come; more are rows that the list's own body moves on before it.
+  private var left: UInt64
 
-  init(collection: UInt32, after header: DocumentHeader?) {
+  init(collection: UInt32, after header: DocumentHeader?, limit: UInt64) {
     self.collection = collection
+    left = limit
     last = header.map { ($0.position, $0.id.rawValue) }
   }
 
-  mutating func check(_ fields: RowFields) throws(StoreError) {
-    guard fields.collection == collection else {
-      throw .damagedDocument(fields.id, "the list names it in another collection")
-    }
+  mutating func check(_ fields: RowFields, isWriting: Bool) throws(StoreError) {
+    try fields.require(collection)
     if let last, (fields.position, fields.id) <= last {
       throw .damagedDocument(fields.id, "the list is not in order")
     }
     last = (fields.position, fields.id)
+    guard left > 0 || !isWriting else { throw .writtenWhileListed(fields.id) }
+    left = left == 0 ? 0 : left - 1
   }
 }

@@ -15,7 +15,7 @@ final class SealingStage {
     var count = 0
   }
 
-  private(set) var nextID: UInt64
+  private var nextID: UInt64
   private(set) var parentsDropped = 0
   private let options: BulkOptions
   private let keys: RowKeys
@@ -78,6 +78,10 @@ final class SealingStage {
     let record = targets[current].record
     let id = try number(draft)
     let text = UnsafeRawBufferPointer(rebasing: bytes[draft.text])
+    // What is no text would be sealed and never read again.
+    guard TextValidity.isUTF8(text) else {
+      throw StoreError(.invalidArgument, "record \(draft.record): its text is not UTF-8")
+    }
     let key = part(draft.key)
     let lookup: [UInt8]? =
       if let key { try keys.lookup(of: ExternalKey(bytes: key), in: record, under: keys.active) } else { nil }
@@ -146,10 +150,12 @@ final class SealingStage {
       current = known
       return
     }
-    let name = name.map { String(decoding: $0, as: UTF8.self) } ?? String(decoding: defaultName, as: UTF8.self)
-    guard (1...StoreFormat.maximumCollectionName).contains(name.utf8.count), newest < UInt32(Int32.max) else {
+    let bytes = name.map { Array($0) } ?? defaultName
+    guard let name = String(validating: bytes, as: UTF8.self),
+      (1...StoreFormat.maximumCollectionName).contains(bytes.count), newest < UInt32(Int32.max)
+    else {
       throw StoreError(
-        .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes")
+        .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
     }
     newest += 1
     let record = CollectionRecord(

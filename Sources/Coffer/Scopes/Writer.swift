@@ -112,14 +112,14 @@ extension Writer {
   @discardableResult
   public func savepoint<T>(_ body: (inout Writer) throws -> T) throws -> T {
     try transaction.requireOpen()
-    let state = transaction.state
+    let mark = transaction.mark
     do {
       return try transaction.database.savepoint {
         var inner = Writer(transaction: transaction)
         return try body(&inner)
       }
     } catch {
-      transaction.restore(state)
+      transaction.restore(mark)
       throw error
     }
   }

@@ -109,11 +109,13 @@ final class ConnectionPool: Sendable {
       writer.store(thread, ordering: .releasing)
       defer { writer.store(0, ordering: .releasing) }
       return Result { () throws(StoreError) in
+        // Another thread may have closed the store while this one waited for the lock.
+        guard !(idle.withLock { $0.isClosed }) else { throw Self.closed }
         let connection = try connection(of: &writing)
         try writeAheadLock?.lock(wait: wait)
         defer { writeAheadLock?.unlock() }
         let result = try body(connection)
-        writeAheadLock?.checkpointIfLong(connection.database)
+        writeAheadLock?.checkpointIfLong(connection.database, path: path)
         return Sent(value: result)
       }
     }
@@ -154,8 +156,13 @@ final class ConnectionPool: Sendable {
     }
   }
 
+  /// - Throws: `misuse` inside of a `read` or `write` of this thread, which would wait for itself.
   func close() throws(StoreError) {
-    let readers = idle.withLock { idle in
+    let thread = currentThread()
+    let readers = try idle.withLock { idle throws(StoreError) in
+      guard writer.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
+        throw StoreError(.misuse, "a store can't be closed inside of its own read or write")
+      }
       defer {
         idle.isClosed = true
         idle.readers = []
@@ -164,15 +171,12 @@ final class ConnectionPool: Sendable {
     }
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
-        // The last to close copies the log into the file, so that one file remains.
-        if let connection = writing.connection ?? readers.value.last, writeAheadLock != nil {
-          try writeAheadLock?.lock(wait: wait)
-          defer { writeAheadLock?.unlock() }
-          // Readers of other processes put it off until the next to close.
-          _ = try? connection.database.checkpoint(.truncate)
-        }
-        for connection in readers.value { try close(connection) }
-        if let connection = writing.connection { try close(connection) }
+        let open = readers.value + [writing.connection].compactMap { $0 }
+        // The last to close copies the log into the file and removes it, under our lock; a reader of another process
+        // only leaves that to the next.
+        if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
+        defer { if !open.isEmpty { writeAheadLock?.unlock() } }
+        for connection in open { try close(connection) }
         writing.connection = nil
       }
     }
@@ -180,7 +184,11 @@ final class ConnectionPool: Sendable {
   }
 
   private func close(_ connection: StoreConnection) throws(StoreError) {
-    try storing { () throws(SQLiteError) in try connection.database.close() }
+    try storing { () throws(SQLiteError) in
+      if writeAheadLock != nil { try connection.database.set(.noCheckpointOnClose, to: false) }
+      connection.database.busyTimeout = .zero
+      try connection.database.close()
+    }
   }
 
   private static var closed: StoreError { StoreError(.misuse, "the store was closed") }

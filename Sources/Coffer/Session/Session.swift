@@ -3,38 +3,49 @@ internal import Synchronization
 
 /// What all connections of one open store share: the keys, and the latest generation that was seen.
 final class Session: Sendable {
-  private struct Known {
+  struct Known {
     var keys: SessionKeys
+    /// Of a key change that is being committed: other threads may find it in the file before it is noted here.
+    var next: SessionKeys?
     var generation: UInt64
   }
 
   private let known: Mutex<Known>
 
   init(keys: SessionKeys, generation: UInt64) {
-    known = Mutex(Known(keys: keys, generation: generation))
+    known = Mutex(Known(keys: keys, next: nil, generation: generation))
   }
 
   var keys: SessionKeys {
     known.withLock { $0.keys }
   }
 
+  /// What was known at one moment. A transaction asks before it begins: what it finds may then be newer, but not older,
+  /// even where other threads commit before it has read.
+  var snapshot: Known {
+    known.withLock { $0 }
+  }
+
   /// Notes the generation a transaction found or made.
-  ///
-  /// - Throws: `rolledBack` when a later one was seen: somebody put an older state back.
-  func note(generation: UInt64) throws(StoreError) {
-    let seen = known.withLock { known in
-      defer { known.generation = max(known.generation, generation) }
-      return known.generation
-    }
-    guard generation >= seen else {
-      throw StoreError(
-        .rolledBack, "the store was put back to an older state (generation \(generation) after \(seen))",
-        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+  func note(generation: UInt64) {
+    known.withLock { $0.generation = max($0.generation, generation) }
+  }
+
+  /// Says which keys the commit that follows will put into the file, or that it failed.
+  func announce(_ next: SessionKeys?) {
+    known.withLock { $0.next = next }
+  }
+
+  /// After a change of header or slots by this process.
+  func replaceKeys(_ keys: SessionKeys) {
+    known.withLock {
+      $0.keys = keys
+      $0.next = nil
     }
   }
 
-  /// After a change of header or slots, by this process or another.
-  func replaceKeys(_ keys: SessionKeys) {
-    known.withLock { $0.keys = keys }
+  /// After a change of header or slots by another process; a thread that has followed further goes before.
+  func replaceKeys(_ old: SessionKeys, with keys: SessionKeys) {
+    known.withLock { if $0.keys === old { $0.keys = keys } }
   }
 }

@@ -39,26 +39,34 @@ final class StoreConnection {
 
   /// Proves that header and state are those of this session, or of a key change it can follow.
   ///
+  /// - Parameter known: the session as it was before the transaction began.
   /// - Throws: `keyChanged` when the root key is another; `rolledBack`; `damaged`.
-  func proveState() throws(StoreError) -> StoreState {
+  func proveState(since known: Session.Known) throws(StoreError) -> StoreState {
     let (commitment, mac, sealed) = try readMark()
-    var known = session.keys
-    guard commitment == known.header.commitment else {
+    let current = session.snapshot
+    // Another thread of ours may have changed the keys since, or be about to.
+    let candidates = [known.keys, current.keys, known.next, current.next].compactMap { $0 }
+    guard let root = candidates.first(where: { $0.header.commitment == commitment }) else {
       throw StoreError(
         .keyChanged, "another process changed the store's root key",
         hint: "close the store and open it again")
     }
-    if mac != known.header.mac {
-      known = try reloadKeys(under: known.root)
-    }
-    if known !== keys.session { try use(known) }
+    var found = candidates.first { $0.header.commitment == commitment && $0.header.mac == mac }
+    if found == nil { found = try reloadKeys(after: root) }
+    if let found, found !== keys.session { try use(found) }
     let state = try open(sealed)
     guard state.headerMAC == mac else {
       throw StoreError(
         .rolledBack, "header and state belong to different times: an older one was put back",
         hint: "restore the store from a backup")
     }
-    try session.note(generation: state.generation)
+    guard state.generation >= known.generation else {
+      throw StoreError(
+        .rolledBack,
+        "the store was put back to an older state (generation \(state.generation) after \(known.generation))",
+        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+    }
+    session.note(generation: state.generation)
     return state
   }
 
@@ -74,10 +82,10 @@ final class StoreConnection {
   }
 
   /// Reads header and slots anew and proves them with the root key in memory.
-  func reloadKeys(under root: RootKey) throws(StoreError) -> SessionKeys {
+  private func reloadKeys(after known: SessionKeys) throws(StoreError) -> SessionKeys {
     let (header, slots) = try file.readHeader()
-    let keys = try SessionKeys(root: root, header: header, slots: slots)
-    session.replaceKeys(keys)
+    let keys = try SessionKeys(root: known.root, header: header, slots: slots)
+    session.replaceKeys(known, with: keys)
     return keys
   }
 

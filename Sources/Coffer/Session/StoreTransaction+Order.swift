@@ -67,7 +67,10 @@ extension StoreTransaction {
     }
     for (index, row) in rows.enumerated() {
       guard case .integer(let id) = row[0] else { continue }
-      try move(DocumentID(id), toPosition: Int64(index + 1) * StoreFormat.positionGap)
+      try rewrite(DocumentID(id)) { _, fields throws(StoreError) in
+        try fields.require(collection)
+        fields.position = Int64(index + 1) * StoreFormat.positionGap
+      }
     }
   }
 

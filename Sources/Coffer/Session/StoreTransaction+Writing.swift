@@ -78,10 +78,13 @@ extension StoreTransaction {
   }
 
   /// Takes a row out; it must be the one that was written, or the set hash would no longer tell.
-  func delete(_ id: DocumentID) throws(StoreError) {
+  ///
+  /// - Parameter collection: where an index says that it stands; the row itself must say so too.
+  func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
     let element = try withRow(id, body: false) { row, _ throws(StoreError) in
       _ = try connection.opener.openHead(row)
+      try row.fields.require(collection)
       return try connection.opener.element(of: row)
     }
     try changing { () throws(StoreError) in
@@ -183,7 +186,7 @@ extension StoreTransaction {
     try changing { () throws(StoreError) in
       for row in ids {
         guard case .integer(let id) = row[0] else { continue }
-        try delete(DocumentID(id))
+        try delete(DocumentID(id), in: record.id)
       }
       try storing { () throws(SQLiteError) in _ = try database.execute(SQL.deleteCollection, Int64(record.id)) }
       state.set.subtract(before)

@@ -18,9 +18,10 @@ public final class StoreTransaction {
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger
+    let known = connection.session.snapshot
     try storing { () throws(SQLiteError) in try connection.database.begin(kind) }
     do throws(StoreError) {
-      state = try connection.proveState()
+      state = try connection.proveState(since: known)
       revision = state.generation + 1
     } catch {
       try? connection.database.rollback()
@@ -66,10 +67,18 @@ public final class StoreTransaction {
     failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off: \(error)")
   }
 
-  /// Within a savepoint: what was left half made is undone with it.
-  func restore(_ earlier: StoreState) {
-    state = earlier
-    failure = nil
+  /// What a savepoint goes back to.
+  struct Mark {
+    let state: StoreState
+    fileprivate let failure: StoreError?
+  }
+
+  var mark: Mark { Mark(state: state, failure: failure) }
+
+  /// What was left half made within a savepoint is undone with it; what was before it is not.
+  func restore(_ mark: Mark) {
+    state = mark.state
+    failure = mark.failure
     connection.forgetCollections()
   }
 
@@ -88,7 +97,7 @@ public final class StoreTransaction {
       throw error
     }
     isOpen = false
-    try connection.session.note(generation: state.generation)
+    connection.session.note(generation: state.generation)
   }
 
   func rollback() {
@@ -121,6 +130,18 @@ public final class StoreTransaction {
     }
     guard isThere else { throw .noSuchDocument(id) }
     return try use(try RecordRow(statement, within: state.limits), statement)
+  }
+
+  /// A row of a list that began within `start`.
+  ///
+  /// - Throws: `misuse` for a row that this transaction wrote behind the place where its own list stood.
+  func row(_ statement: Statement, within start: RowLimits) throws(StoreError) -> RecordRow {
+    do throws(StoreError) {
+      return try RecordRow(statement, within: start)
+    } catch {
+      guard hasWritten, (try? RecordRow(statement, within: state.limits)) != nil else { throw error }
+      throw .writtenWhileListed(statement.int64(at: 0))
+    }
   }
 
   /// Opens the text of a row that was selected with its body.

@@ -12,12 +12,17 @@ internal import Synchronization
 /// the whole process and is never closed, since closing any descriptor of a file drops the locks that SQLite holds on
 /// it in this process.
 final class WriteAheadLock: Sendable {
-  /// The log is copied into the file beyond so many frames, 4 MiB of pages.
-  private static let longLog = 1000
+  /// The log is copied into the file beyond so many bytes.
+  private static let longLog: Int64 = 4 << 20
 
   private struct Identity: Hashable {
     let device: UInt64
     let file: UInt64
+
+    init(_ status: stat) {
+      device = UInt64(status.st_dev)
+      file = UInt64(status.st_ino)
+    }
   }
 
   private static let all = Mutex<[Identity: WriteAheadLock]>([:])
@@ -27,6 +32,8 @@ final class WriteAheadLock: Sendable {
 
   private let descriptor: Int32
   private let isHeld = Atomic<Bool>(false)
+  /// The length of the log at which it is next copied.
+  private let threshold = Atomic<Int64>(longLog)
 
   private init(descriptor: Int32) {
     self.descriptor = descriptor
@@ -35,17 +42,15 @@ final class WriteAheadLock: Sendable {
   /// The lock of the file at `path`; nil where none is needed.
   static func of(_ path: String) throws(StoreError) -> WriteAheadLock? {
     guard isNeeded else { return nil }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    var status = stat()
-    guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-      throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
-    }
-    let identity = Identity(device: UInt64(status.st_dev), file: UInt64(status.st_ino))
-    return all.withLock { all in
-      // The second descriptor of a known file stays open too, for the same reason.
-      if let known = all[identity] { return known }
+    return try all.withLock { all throws(StoreError) in
+      var status = stat()
+      if stat(path, &status) == 0, let known = all[Identity(status)] { return known }
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+        throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
+      }
       let lock = WriteAheadLock(descriptor: descriptor)
-      all[identity] = lock
+      all[Identity(status)] = lock
       return lock
     }
   }
@@ -76,9 +81,23 @@ final class WriteAheadLock: Sendable {
     isHeld.store(false, ordering: .releasing)
   }
 
-  /// After a commit, while the lock is held. A reader in the way only puts it off.
-  func checkpointIfLong(_ database: Database) {
-    guard let log = try? database.checkpoint(.passive), log.frames > Self.longLog else { return }
-    _ = try? database.checkpoint(.truncate)
+  /// After a commit, while the lock is held: copies a long log into the file and starts it over.
+  ///
+  /// Waits for nobody. A reader in the way only puts it off, until the log has grown by as much again.
+  func checkpointIfLong(_ database: Database, path: String) {
+    var status = stat()
+    guard stat(path + "-wal", &status) == 0, Int64(status.st_size) >= threshold.load(ordering: .relaxed) else { return }
+    let isDone = checkpoint(database)
+    threshold.store(isDone ? Self.longLog : Int64(status.st_size) + Self.longLog, ordering: .relaxed)
+  }
+
+  /// Copies the log into the file and cuts it, if no reader is in the way; while the lock is held.
+  @discardableResult
+  func checkpoint(_ database: Database) -> Bool {
+    let wait = database.busyTimeout
+    database.busyTimeout = .zero
+    defer { database.busyTimeout = wait }
+    guard let log = try? database.checkpoint(.passive), log.frames == log.copied else { return false }
+    return (try? database.checkpoint(.truncate)) != nil
   }
 }

@@ -1,0 +1,162 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// What stands on disk, byte by byte.
+struct BytesTests {
+  // Latin and other scripts in turn; no slice of a title is one of a text.
+  private let words = (0..<400).map { "word no. \($0) — слово \($0 * 7) 言葉 \($0 * 13)" }
+  private let titles = (0..<40).map { "title \($0) ← заглавие \($0 * 17) 題名 \($0 * 19)" }
+
+  private func fill(_ test: TestStore) throws {
+    try test.store.write { writer in
+      for (number, title) in titles.enumerated() {
+        let text = words[number * 10..<number * 10 + 10].joined(separator: "\n")
+        try writer.insert(
+          Document(
+            title: title, text: text, key: ExternalKey("external key \(number) of this document"),
+            attributes: ["attribute name": .string("attribute value number \(number)")]),
+          into: DocumentCollection("a collection whose name is sealed \(number % 3)"))
+      }
+    }
+  }
+
+  private func secrets(clearTitles: Bool) -> [String] {
+    words + (clearTitles ? [] : titles)
+      + (0..<40).flatMap { ["external key \($0) of this document", "attribute value number \($0)"] }
+      + ["attribute name", "a collection whose name is sealed"]
+  }
+
+  /// Every slice of 16 bytes of the texts in each encoding, looked up in one pass over the bytes.
+  private func slicesFound(of texts: [String], in data: Data) -> Int {
+    var slices: Set<[UInt8]> = []
+    for text in texts {
+      for encoding in [String.Encoding.utf8, .utf16LittleEndian, .utf16BigEndian] {
+        let bytes = Array(text.data(using: encoding)!)
+        guard bytes.count >= 16 else { continue }
+        for start in stride(from: 0, through: bytes.count - 16, by: 1) {
+          slices.insert(Array(bytes[start..<start + 16]))
+        }
+      }
+    }
+    // The first four bytes rule nearly all places out.
+    var beginnings: Set<UInt32> = []
+    for slice in slices { beginnings.insert(Self.number(slice, 0)) }
+    let bytes = Array(data)
+    guard bytes.count >= 16 else { return 0 }
+    var found = 0
+    for start in 0...bytes.count - 16
+    where beginnings.contains(Self.number(bytes, start)) && slices.contains(Array(bytes[start..<start + 16])) {
+      found += 1
+    }
+    return found
+  }
+
+  private static func number(_ bytes: [UInt8], _ at: Int) -> UInt32 {
+    UInt32(bytes[at]) << 24 | UInt32(bytes[at + 1]) << 16 | UInt32(bytes[at + 2]) << 8 | UInt32(bytes[at + 3])
+  }
+
+  @Test func searchItselfFindsWhatIsThere() {
+    #expect(slicesFound(of: ["sixteen bytes it is"], in: Data("…sixteen bytes it is…".utf8)) == 4)
+    #expect(slicesFound(of: ["sixteen bytes it is"], in: "sixteen bytes".data(using: .utf16LittleEndian)!) > 0)
+    #expect(slicesFound(of: ["sixteen bytes it is"], in: Data("sixteen bites it is".utf8)) == 0)
+  }
+
+  @Test(arguments: TitleMode.allCases, CreateOptions.Journal.allCases)
+  func nothingSealedStandsInTheFile(_ mode: TitleMode, _ journal: CreateOptions.Journal) throws {
+    let test = try TestStore {
+      $0.titles = mode; $0.journal = journal
+    }
+    try fill(test)
+    let hidden = secrets(clearTitles: mode == .clear)
+    // In WAL, the log is still there beside the file.
+    #expect(slicesFound(of: hidden, in: try test.bytesOnDisk()) == 0)
+    try test.store.write { writer in
+      for id in 1...20 { try writer.update(DocumentID(Int64(id))) { $0.text += " changed" } }
+      for id in 21...25 { try writer.delete(DocumentID(Int64(id))) }
+    }
+    try test.store.rekey { _ in }
+    try test.store.close()
+    let data = try test.bytesOnDisk()
+    #expect(slicesFound(of: hidden, in: data) == 0)
+    #expect((slicesFound(of: titles, in: data) > 0) == (mode == .clear))
+  }
+
+  @Test func nothingStandsInTheJournalOfARunningWrite() throws {
+    let test = try TestStore()
+    try fill(test)
+    try test.store.write { writer in
+      for id in 1...40 { try writer.update(DocumentID(Int64(id))) { $0.text += " changed" } }
+      let data = try test.bytesOnDisk()
+      #expect(slicesFound(of: secrets(clearTitles: false), in: data) == 0)
+      #expect(FileManager.default.fileExists(atPath: test.url.path + "-journal"))
+    }
+    try test.expectSound()
+  }
+
+  @Test func oldSealsAreGoneFromTheFile() throws {
+    let test = try TestStore { $0.titles = .clear }
+    let long = String(repeating: "long enough to overflow its page ", count: 400)
+    try test.store.write { writer in
+      for number in 0..<6 {
+        try writer.insert(
+          Document(title: "a clear title that goes \(number)", text: "\(number) " + long), into: test.notes)
+      }
+    }
+    func slices(_ id: Int) throws -> [Data] {
+      let row = try test.raw().query(
+        "SELECT ct, head, body_nt FROM coffer_body JOIN coffer_record USING(id) WHERE id=?", id
+      ).rows[0]
+      return row.values.flatMap { value -> [Data] in
+        guard case .blob(let bytes) = value else { return [] }
+        return stride(from: 0, to: bytes.count - 32, by: 512).map { Data(bytes[$0..<$0 + 32]) } + [
+          Data(bytes.suffix(32))
+        ]
+      }
+    }
+    func present(_ slices: [Data]) throws -> [Data] {
+      let data = try test.bytesOnDisk()
+      return slices.filter { data.range(of: $0) != nil }
+    }
+    // A slice that goes over the end of a page is not found in one piece.
+    let (replaced, deleted, kept) = (try present(slices(2)), try present(slices(3)), try present(slices(4)))
+    #expect(replaced.count > 20 && deleted.count > 20 && kept.count > 20)
+    try test.store.write { writer in
+      try writer.update(2) {
+        $0.title = "other"
+        $0.text = "short"
+      }
+      try writer.delete(3)
+    }
+    #expect(try present(replaced) == [])
+    #expect(try present(deleted) == [])
+    #expect(try present(kept) == kept)
+    let data = try test.bytesOnDisk()
+    #expect(data.range(of: Data("a clear title that goes 1".utf8)) == nil)
+    #expect(data.range(of: Data("a clear title that goes 2".utf8)) == nil)
+    #expect(data.range(of: Data("a clear title that goes 3".utf8)) != nil)
+    try test.expectSound()
+  }
+
+  @Test func equalTextsAreSealedUnequally() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for _ in 0..<50 { try writer.insert(Document(title: "same", text: "same"), into: test.notes) }
+    }
+    let rows = try test.raw().query("SELECT ct, head, body_nt FROM coffer_body JOIN coffer_record USING(id)").rows
+    for column in 0..<3 { #expect(Set(rows.map { $0[column] }).count == 50) }
+  }
+
+  @Test func storeIsASoundPlainDatabase() throws {
+    let test = try TestStore()
+    try fill(test)
+    let database = try test.raw()
+    #expect(try database.query("PRAGMA integrity_check").rows[0][0] == "ok")
+    #expect(try database.query("PRAGMA application_id").rows[0][0] == 0x434F_4652)
+    #expect(try database.query("PRAGMA user_version").rows[0][0] == 1)
+    #expect(try database.query("PRAGMA page_size").rows[0][0] == .integer(Int64(StoreFormat.pageSize)))
+    #expect(try database.query("PRAGMA journal_mode").rows[0][0] == "delete")
+  }
+}

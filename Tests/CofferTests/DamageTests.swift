@@ -1,0 +1,171 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+/// Bytes changed on disk: what is read is what was written, or an error.
+struct DamageTests {
+  /// A small store that holds something of every kind, in small pages so that it has few bytes.
+  private func smallStore(_ mode: TitleMode) throws -> TestStore {
+    let test = try TestStore(keys: [.published("primary"), .words("words")]) {
+      $0.titles = mode
+      $0.labels = ["one", "two"]
+    }
+    try test.store.write { writer in
+      try writer.createCollection("folded", foldsKeys: true)
+      for number in 1...5 {
+        try writer.insert(
+          Document(
+            title: "t\(number)", text: "text \(number)", key: number < 3 ? ExternalKey("k\(number)") : nil,
+            attributes: ["n": .number(Double(number))], parent: number == 4 ? 2 : nil,
+            created: Timestamp(millisecondsSince1970: 5), modified: Timestamp(millisecondsSince1970: 6)),
+          into: number == 3 ? DocumentCollection("folded") : test.notes, at: number == 5 ? .top : .bottom)
+      }
+    }
+    try test.store.close()
+    let database = try test.raw()
+    try database.execute("PRAGMA page_size = 512; VACUUM")
+    try database.close()
+    return test
+  }
+
+  /// Everything that can be read, each way it can be read.
+  private struct Reading: Equatable {
+    var listed: [String: [StoredDocument]]
+    var headers: [String: [DocumentHeader]]
+    var byNumber: [DocumentID: String] = [:]
+    var byKey: [String: DocumentID?] = [:]
+    var generation: UInt64
+    var slots: [String]
+  }
+
+  private func read(_ store: DocumentStore) throws -> Reading {
+    let listed = try store.everything()
+    return try store.read { reader in
+      var reading = Reading(
+        listed: listed, headers: [:], generation: reader.generation, slots: try store.keys.list().map(\.label))
+      for name in listed.keys { reading.headers[name] = try reader.headers(in: DocumentCollection(name)) }
+      for id: DocumentID in [1, 2, 3, 4, 5] { reading.byNumber[id] = try reader.text(of: id) }
+      for key in ["k1", "k2"] {
+        reading.byKey[key] = .some(try reader.id(forKey: ExternalKey(key), in: DocumentCollection("notes")))
+      }
+      return reading
+    }
+  }
+
+  /// Whether every document that is listed is as it was, in the old order, and only some are missing.
+  private func isMissingSome(_ found: Reading, of whole: Reading) -> Bool {
+    guard found.generation == whole.generation, found.slots == whole.slots, found.byNumber == whole.byNumber else {
+      return false
+    }
+    for (name, documents) in found.listed {
+      let all = whole.listed[name] ?? []
+      guard documents == all.filter({ documents.contains($0) }), found.headers[name] == documents.map(\.header) else {
+        return false
+      }
+    }
+    return found.byKey.allSatisfy { $0.value == nil || $0.value == whole.byKey[$0.key] }
+  }
+
+  /// Every 8th byte, or with COFFER_LONG each of them.
+  static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG"] != nil
+
+  @Test(arguments: isLong ? TitleMode.allCases : [.clear])
+  func flippedBitIsAnErrorOrHarmless(_ mode: TitleMode) throws {
+    let test = try smallStore(mode)
+    let whole = try read(try test.reopened())
+    var bytes = Array(try Data(contentsOf: test.url))
+    let copy = test.place.file("flipped.coffer")
+    var (refused, harmless, missing) = (0, 0, 0)
+    for offset in stride(from: 0, to: bytes.count, by: Self.isLong ? 1 : 8) {
+      let place = Self.isLong ? offset : min(offset + offset / 8 % 8, bytes.count - 1)
+      let bit = UInt8(1 << ((place ^ place >> 3) % 8))
+      bytes[place] ^= bit
+      try Data(bytes).write(to: copy)
+      bytes[place] ^= bit
+      do {
+        let store = try DocumentStore.open(at: copy, key: .published("primary"), options: .testing)
+        let found = try read(store)
+        if found == whole {
+          harmless += 1
+        } else {
+          missing += 1
+          #expect(isMissingSome(found, of: whole), "byte \(place), bit \(bit)")
+          #expect(try !store.verify().isSound, "byte \(place), bit \(bit)")
+        }
+      } catch is StoreError {
+        refused += 1
+      }
+    }
+    // About half of these small pages is free space.
+    #expect(refused > (refused + harmless + missing) / 3 && missing < 100)
+  }
+
+  @Test(arguments: TitleMode.allCases)
+  func verifySeesEachChangedColumn(_ mode: TitleMode) throws {
+    let test = try smallStore(mode)
+    let whole = try Data(contentsOf: test.url)
+    let reading = try read(try test.reopened())
+    let columns = [
+      (
+        "coffer_record", ["coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "title", "head", "body_nt", "id"]
+      ),
+      ("coffer_body", ["ct", "id"]), ("coffer_collection", ["coll", "epoch", "rev", "sealed"]),
+    ]
+    for (table, names) in columns {
+      let key = table == "coffer_collection" ? "coll" : "id"
+      let rows = try test.raw().query("SELECT \(key) FROM \(table)").rows.map { $0[0] }
+      for name in names {
+        for row in rows {
+          let change =
+            switch name {
+            case "title": "CASE WHEN title IS NULL THEN 'x' ELSE title || 'x' END"
+            case "lookup": "CASE WHEN lookup IS NULL THEN randomblob(16) ELSE NULL END"
+            case "head", "body_nt", "ct", "sealed": "CAST(substr(\(name),1,30) || x'00' || substr(\(name),32) AS BLOB)"
+            case "id": "id + 40"
+            case "parent": "ifnull(parent,0) + 1"
+            case "epoch": "epoch + 1"
+            default: "\(name) + 1"
+            }
+          try whole.write(to: test.url)
+          let database = try test.raw()
+          // A neighbour may stand on that number already, and the byte may have been 0.
+          let before = try database.query("SELECT * FROM \(table)").rows
+          _ = try? database.execute("UPDATE \(table) SET \(name) = \(change) WHERE \(key) = ?", parameters: [row])
+          guard try database.query("SELECT * FROM \(table)").rows != before else { continue }
+          try database.close()
+          let store = try test.reopened()
+          #expect(try !store.verify().isSound, "\(table).\(name) of \(row)")
+          if let found = try? read(store) { #expect(isMissingSome(found, of: reading), "\(table).\(name) of \(row)") }
+        }
+      }
+    }
+  }
+
+  @Test func indexThatNamesAForeignRowDeletesNothingOfIt() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      try writer.insert(Document(title: "a", text: ""), into: DocumentCollection("first"))
+      try writer.insert(Document(title: "b", text: ""), into: DocumentCollection("second"))
+    }
+    try test.store.close()
+    // The index is written as if the second document stood in the first collection.
+    let database = try test.raw()
+    try database.execute(
+      """
+      PRAGMA writable_schema = ON;
+      CREATE TABLE other(coll INTEGER NOT NULL, pos INTEGER NOT NULL, id INTEGER PRIMARY KEY);
+      INSERT INTO other SELECT 1, pos, id FROM coffer_record;
+      CREATE INDEX other_pos ON other(coll,pos);
+      UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'other_pos')
+        WHERE name = 'coffer_record_pos';
+      DELETE FROM sqlite_schema WHERE name LIKE 'other%'
+      """)
+    try database.close()
+    let store = try test.reopened()
+    expect(.damaged) { try store.read { try $0.headers(in: DocumentCollection("first")) } }
+    expect(.damaged) { try store.write { try $0.dropCollection("first") } }
+    #expect(try store.read { try $0.header(of: 2).title } == "b")
+    #expect(try !store.verify().isSound)
+  }
+}

@@ -1,0 +1,95 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// What a store says of itself without a key.
+struct InfoTests {
+  private func filled(_ change: (inout CreateOptions) -> Void = { _ in }) throws -> TestStore {
+    let test = try TestStore(keys: [.published("primary"), .words("words")], change)
+    try test.store.write { writer in
+      for title in ["b", "a", nil] { try writer.insert(Document(title: title, text: "x"), into: test.notes, at: .top) }
+      try writer.createCollection("empty")
+    }
+    return test
+  }
+
+  @Test func infoTellsWhatStandsInTheFile() throws {
+    let test = try filled { $0.labels = ["one", "two"] }
+    let info = try DocumentStore.info(at: test.url)
+    #expect(info.storeID == test.store.storeID && info.pin == test.store.pin && info.pin.hasPrefix("coffer-pin-1-"))
+    #expect(info.documents == 3 && info.collections.map(\.count) == [3, 0])
+    #expect(info.slots.map(\.label) == ["one", "two"] && info.slots.map(\.opened) == [false, false])
+    #expect(info.epochs.map(\.epoch) == [1] && info.epochs.map(\.count) == [3])
+    #expect(info.isTest && info.isPadded && info.format == 1 && info.titles == .sealed && info.journal == "rollback")
+    #expect(info.fileBytes == Int64(info.pageSize * info.pageCount) && info.pageSize == StoreFormat.pageSize)
+  }
+
+  @Test func infoAndCheckLeaveTheFileAsItIs() throws {
+    let test = try filled()
+    let before = try Data(contentsOf: test.url)
+    _ = try DocumentStore.info(at: test.url)
+    #expect(try DocumentStore.check(at: test.url).isSound)
+    #expect(try Data(contentsOf: test.url) == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path) == ["test.coffer"])
+  }
+
+  @Test(arguments: [
+    "DELETE FROM coffer_body WHERE id = 2", "INSERT INTO coffer_body VALUES(9, zeroblob(64))",
+    "DELETE FROM coffer_collection WHERE coll = 1", "UPDATE coffer_record SET head = zeroblob(3) WHERE id = 1",
+    "UPDATE coffer_record SET flags = 2 WHERE id = 1", "UPDATE coffer_record SET parent = 0 WHERE id = 1",
+    "UPDATE coffer_slot SET params = zeroblob(3) WHERE slot = 2",
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'coffer_record_pos'",
+  ])
+  func checkFindsDamageWithoutAKey(_ edit: String) throws {
+    let test = try filled()
+    try test.store.close()
+    let database = try test.raw()
+    try database.execute(edit)
+    try database.close()
+    // Pages in disorder may also keep the file from being opened at all.
+    if let report = try? DocumentStore.check(at: test.url) { #expect(!report.isSound, "\(report)") }
+  }
+
+  @Test func clearTitlesAreListedWithoutAKey() throws {
+    let test = try filled { $0.titles = .clear }
+    let found = try DocumentStore.clearHeaders(at: test.url, collection: CollectionID(1))
+    #expect(found.map(\.title) == [nil, "a", "b"] && found.map(\.id) == [3, 2, 1])
+    let page = try DocumentStore.clearHeaders(at: test.url, collection: CollectionID(1), offset: 1, limit: 1)
+    #expect(page.map(\.title) == ["a"])
+    #expect(try DocumentStore.clearHeaders(at: test.url, collection: CollectionID(2)).isEmpty)
+    expect(.noSuchCollection) { try DocumentStore.clearHeaders(at: test.url, collection: CollectionID(3)) }
+  }
+
+  @Test(arguments: [TitleMode.sealed, .none])
+  func sealedTitlesAreNotListedWithoutAKey(_ mode: TitleMode) throws {
+    let test = try filled { $0.titles = mode }
+    expect(.invalidArgument) { try DocumentStore.clearHeaders(at: test.url, collection: CollectionID(1)) }
+  }
+
+  @Test func errorsAndDescriptionsHoldNoSecrets() throws {
+    let test = try TestStore()
+    let secret = "SECRET-\(UUID().uuidString)"
+    var said: [String] = []
+    func note(_ work: () throws -> Void) {
+      do { try work() } catch { said.append("\(error) \(String(reflecting: error)) \(error.localizedDescription)") }
+    }
+    let document = Document(title: secret, text: secret, key: ExternalKey(secret))
+    let longName = secret + String(repeating: "x", count: 1024)
+    let source = ListSource([.init(title: secret, text: secret, key: secret)])
+    _ = try test.store.write { try $0.insert(document, into: test.notes) }
+    note { _ = try test.store.write { try $0.insert(document, into: test.notes) } }
+    note { _ = try test.store.write { try $0.createCollection(longName) } }
+    note { _ = try test.store.read { try $0.headers(in: DocumentCollection(secret)) } }
+    note { _ = try test.reopened(.words(secret)) }
+    note { _ = try test.reopened(.keyMaterial { .text("coffer-key-1-\(secret)") }) }
+    note { _ = try test.store.write { try $0.insert(contentsOf: source, into: test.notes) } }
+    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct))")
+    note { _ = try test.store.read { try $0.text(of: 1) } }
+    #expect(said.count == 7)
+    for text in said + ["\(Secret.text(secret))", String(reflecting: Secret.text(secret)), "\(test.store)"] {
+      #expect(!text.contains(secret), "\(text)")
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+struct OrderTests {
+  @Test func placementsPutDocumentsWhereTheySay() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let b = try writer.insert(Document(title: "b", text: ""), into: test.notes)
+        try writer.insert(Document(title: "a", text: ""), into: test.notes, at: .top)
+        let e = try writer.insert(Document(title: "e", text: ""), into: test.notes, at: .bottom)
+        try writer.insert(Document(title: "d", text: ""), into: test.notes, at: .before(e))
+        try writer.insert(Document(title: "c", text: ""), into: test.notes, at: .after(b))
+        try writer.insert(Document(title: "f", text: ""), into: test.notes, at: .after(e))
+      }
+      #expect(try test.store.titles(in: test.notes) == ["a", "b", "c", "d", "e", "f"])
+    }
+  }
+
+  @Test func movesChangeTheOrderAndNothingElse() throws {
+    try withTestStore { test in
+      let ids = try test.store.write { writer in
+        try "abcde".map { try writer.insert(Document(title: String($0), text: "\($0)\($0)"), into: test.notes) }
+      }
+      let bodies = try test.raw().query("SELECT * FROM coffer_body ORDER BY id").rows
+      try test.store.write { writer in
+        try writer.move(ids[4], to: .top)
+        try writer.move(ids[0], to: .bottom)
+        try writer.move(ids[1], to: .after(ids[2]))
+        try writer.move(ids[3], to: .before(ids[3]))
+        try writer.move(ids[2], to: .after(ids[2]))
+      }
+      #expect(try test.store.titles(in: test.notes) == ["e", "c", "b", "d", "a"])
+      #expect(try test.raw().query("SELECT * FROM coffer_body ORDER BY id").rows == bodies)
+      for (id, letter) in zip(ids, "abcde") {
+        #expect(try test.store.read { try $0.text(of: id) } == "\(letter)\(letter)")
+      }
+    }
+  }
+
+  @Test func neighbourOfAnotherCollectionIsRefused() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let here = try writer.insert(Document(text: ""), into: test.notes)
+        let there = try writer.insert(Document(text: ""), into: DocumentCollection("other"))
+        expect(.invalidArgument) { try writer.move(here, to: .before(there)) }
+        expect(.invalidArgument) { try writer.insert(Document(text: ""), into: test.notes, at: .after(there)) }
+      }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func hundredDocumentsGoBetweenTheSameNeighbours(_ isAfter: Bool) throws {
+    try withTestStore { test in
+      var expected: [String] = []
+      try test.store.write { writer in
+        let first = try writer.insert(Document(title: "first", text: "1"), into: test.notes)
+        let last = try writer.insert(Document(title: "last", text: "2"), into: test.notes)
+        for number in 0..<100 {
+          try writer.insert(
+            Document(title: "\(number)", text: "x", key: ExternalKey("\(number)")), into: test.notes,
+            at: isAfter ? .after(first) : .before(last))
+          expected.insert("\(number)", at: isAfter ? 0 : expected.count)
+        }
+      }
+      #expect(try test.store.titles(in: test.notes) == ["first"] + expected + ["last"])
+      #expect(try test.store.read { try $0.id(forKey: "57", in: test.notes) } == 60)
+    }
+  }
+
+  @Test(arguments: [Placement.top, .bottom])
+  func positionsAtTheEndOfTheNumbersAreSpread(_ placement: Placement) throws {
+    try withTestStore { test in
+      // Bulk work at the top leaves 2^56 of room; 200 of them would run out of numbers.
+      for number in 0..<200 {
+        var options = BulkOptions()
+        options.atTop = true
+        try test.store.write {
+          _ = try $0.insert(contentsOf: titlesOnly(["\(number)"]), into: test.notes, options: options)
+        }
+      }
+      try test.store.write { _ = try $0.insert(Document(title: "end", text: ""), into: test.notes, at: placement) }
+      let numbers = (0..<200).reversed().map { String?("\($0)") }
+      let titles = try test.store.titles(in: test.notes)
+      #expect(titles == (placement == .top ? ["end"] + numbers : numbers + ["end"]))
+    }
+  }
+
+  @Test func pagesCoverTheListOnce() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 0..<25 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes, at: .top) }
+      }
+      try test.store.read { reader in
+        let all = try reader.headers(in: test.notes)
+        #expect(all.map(\.title) == (0..<25).reversed().map { "\($0)" })
+        for size in [1, 7, 25, 100] {
+          var paged: [DocumentHeader] = []
+          while case let page = try reader.headers(in: test.notes, after: paged.last, limit: size), !page.isEmpty {
+            paged += page
+          }
+          #expect(paged == all)
+        }
+        #expect(try reader.headers(in: test.notes, offset: 20) == Array(all[20...]))
+        #expect(try reader.headers(in: test.notes, after: all[3], offset: 2, limit: 2) == Array(all[6...7]))
+        #expect(try reader.headers(in: test.notes, offset: 99) == [])
+        #expect(try reader.headers(in: test.notes, limit: 0) == [])
+      }
+    }
+  }
+}

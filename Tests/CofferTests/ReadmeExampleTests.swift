@@ -1,0 +1,51 @@
+import Coffer
+import Foundation
+import Testing
+
+/// README's Swift example: a ```swift block of it holds the lines between the markers, word for word.
+struct ReadmeExampleTests {
+  private func example(url: URL, keyURL: URL) throws -> (titles: [String?], text: String) {
+    // README-EXAMPLE-BEGIN
+    let store = try DocumentStore.open(at: url, key: .keyFile(keyURL), creatingIfMissing: true)
+    let notes = store.collection("notes")
+
+    try store.write { tx in  // commits on return, rolls back on throw
+      let id = try tx.insert(Document(title: "Plans", text: "Sail at dawn."), into: notes, at: .top)
+      try tx.update(id) { $0.text += "\n" }
+    }
+
+    let page = try store.read { try $0.headers(in: notes, limit: 50) }  // titles, dates, sizes: no text is opened
+    let text = try store.read { try $0.text(of: page[0].id) }  // one text
+    // README-EXAMPLE-END
+    return (page.map(\.title), text)
+  }
+
+  @Test func exampleRuns() throws {
+    let place = try Workplace()
+    let key = place.file("real.key")
+    try KeyLine.generate(.key).write(toNewFile: key.path)
+    for count in 1...2 {
+      let found = try example(url: place.file("notes.coffer"), keyURL: key)
+      #expect(found.titles == Array(repeating: "Plans", count: count))
+      #expect(found.text == "Sail at dawn.\n")
+    }
+  }
+
+  private static let readme = PublishedKeys.folder.deletingLastPathComponent().appending(path: "README.md")
+
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: readme.path), "README.md is absent"))
+  func readmeShowsTheExampleThatRuns() throws {
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    let begin = try #require(source.firstIndex { $0.hasSuffix("// README-EXAMPLE-BEGIN") })
+    let end = try #require(source.firstIndex { $0.hasSuffix("// README-EXAMPLE-END") })
+    let expected = source[(begin + 1)..<end].map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
+    let readme = try String(contentsOf: Self.readme, encoding: .utf8).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    // An import and a blank line may stand before it.
+    let blocks = readme.indices.filter { readme[$0] == "```swift" }.map { start in
+      Array(readme[(start + 1)...].prefix { $0 != "```" }.drop { $0.isEmpty || $0 == "import Coffer" })
+    }
+    #expect(blocks.contains(Array(expected)), "copy the lines between the markers into README.md")
+  }
+}

@@ -1,0 +1,138 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+/// Edits made to the file while an honest session is open (session-attacks.json, in its order).
+@Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
+struct SessionAttackTests {
+  let place: Workplace
+  let url: URL
+  let secrets: JSON
+  let attacks: [JSON]
+  let store: DocumentStore
+
+  init() throws {
+    let original = try #require(Corpora.format1)
+    place = try Workplace()
+    url = try place.copy(original.appending(path: "sealed.coffer"))
+    secrets = try JSON(file: original.appending(path: "sealed.json"))["open_with"]
+    attacks = try JSON(file: original.appending(path: "session-attacks.json")).array
+    store = try DocumentStore.open(
+      at: url, key: .named("key", try #require(secrets["key"].string)), options: .testing)
+    _ = try store.read { try $0.collections() }
+  }
+
+  /// One file of the archive of attacks.
+  private func attacked(_ name: String) throws -> Database {
+    let tar = Process()
+    tar.executableURL = URL(filePath: "/usr/bin/env")
+    tar.arguments = [
+      "tar", "-xJf", try #require(Corpora.format1).appending(path: "attacks.tar.xz").path, "-C", place.url.path, name,
+    ]
+    try tar.run()
+    tar.waitUntilExit()
+    return try Database(place.file(name).path, mode: .readOnly)
+  }
+
+  @Test func slotPutBackIsNotSealedIntoTheNextHeader() throws {
+    let row = try #require(
+      try attacked("slot-put-back.coffer").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
+        .rows.first)
+    let edit = try Database(url.path)
+    try edit.execute("INSERT INTO coffer_slot VALUES(?,?,?,?,?)", parameters: row.values.map { $0 })
+    try edit.close()
+    let before = try Data(contentsOf: url)
+
+    expect(.damaged) { try store.keys.add(.published("next")) }
+    expect(.damaged) { try store.keys.remove(slot: 2) }
+    expect(.damaged) { try store.keys.replace(with: .published("next")) }
+    expect(.damaged) { try store.rekey(to: [.published("next")]) { _ in } }
+    #expect(try Data(contentsOf: url) == before)
+    // The removed key still opens nothing.
+    expect(.damaged) {
+      _ = try DocumentStore.open(
+        at: url, key: .named("key", try #require(attacks[0]["removed_key"].string)), options: .testing)
+    }
+  }
+
+  @Test func ordinaryWritesKeepThePutBackSlotOut() throws {
+    let row = try #require(
+      try attacked("slot-put-back.coffer").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
+        .rows.first)
+    let edit = try Database(url.path)
+    try edit.execute("INSERT INTO coffer_slot VALUES(?,?,?,?,?)", parameters: row.values.map { $0 })
+    try edit.close()
+    // The session goes on with the header it holds; the next one to open sees the slot that nobody sealed.
+    try store.write { _ = try $0.insert(Document(text: "x"), into: DocumentCollection("Notes")) }
+    expect(.damaged) {
+      _ = try DocumentStore.open(at: url, key: .named("key", secrets["key"].string!), options: .testing)
+    }
+  }
+
+  @Test func swappedRecipientNeverGetsTheNewRootKey() throws {
+    let edit = try Database(url.path)
+    let attacker = try #require(attacks[1]["attacker_public"].string)
+    try edit.execute("UPDATE coffer_slot SET params = CAST(substr(params,1,32) || x'\(attacker)' AS BLOB) WHERE kind=3")
+    try edit.close()
+    let before = try Data(contentsOf: url)
+
+    var options = RekeyOptions()
+    options.otherKeys = try ["key", "passphrase"].map { .named($0, try #require(secrets[$0].string)) }
+    expect(.damaged) { try store.rekey(options: options) { _ in } }
+    expect(.damaged) { try store.keys.add(.published("next")) }
+    #expect(try Data(contentsOf: url) == before)
+  }
+
+  @Test func statePutBackIsSeenByTheNextTransaction() throws {
+    try store.write { _ = try $0.insert(Document(text: "later"), into: DocumentCollection("Notes")) }
+    let old = try attacked("state-old.coffer").query("SELECT sealed FROM coffer_state").rows[0][0]
+    let edit = try Database(url.path)
+    try edit.execute("UPDATE coffer_state SET sealed=?", parameters: [old])
+    try edit.close()
+    let before = try Data(contentsOf: url)
+
+    expect(.rolledBack) { try store.read { _ = try $0.collections() } }
+    expect(.rolledBack) { try store.write { try $0.createCollection("other") } }
+    expect(.rolledBack) { try store.keys.add(.published("next")) }
+    expect(.rolledBack) { _ = try store.verify() }
+    #expect(try Data(contentsOf: url) == before)
+  }
+
+  @Test func wholeFilePutBackIsSeenByAnOpenSession() throws {
+    let older = try Data(contentsOf: url)
+    try store.write { _ = try $0.insert(Document(text: "later"), into: DocumentCollection("Notes")) }
+    let descriptor = try FileHandle(forWritingTo: url)
+    try descriptor.truncate(atOffset: 0)
+    try descriptor.write(contentsOf: older)
+    try descriptor.close()
+    expect(.rolledBack) { try store.read { _ = try $0.collections() } }
+  }
+
+  @Test func rekeyByAnotherHandleIsAKeyChange() throws {
+    let other = try DocumentStore.open(
+      at: url, key: .named("key", try #require(secrets["key"].string)), options: .testing)
+    var options = RekeyOptions()
+    options.otherKeys = try ["key", "passphrase"].map { .named($0, try #require(secrets[$0].string)) }
+    #expect(try other.rekey(options: options) { _ in }.isFinished)
+    let before = try Data(contentsOf: url)
+
+    expect(.keyChanged) { try store.read { _ = try $0.collections() } }
+    expect(.keyChanged) { try store.write { try $0.createCollection("other") } }
+    expect(.keyChanged) { try store.keys.list().forEach { _ in } }
+    expect(.keyChanged) { try store.keys.remove(slot: 2) }
+    expect(.keyChanged) { try store.rekey(options: options) { _ in } }
+    #expect(try Data(contentsOf: url) == before)
+    #expect(try other.verify().isSound)
+  }
+
+  @Test func slotsChangedByAnotherHandleAreFollowed() throws {
+    let other = try DocumentStore.open(
+      at: url, key: .named("key", try #require(secrets["key"].string)), options: .testing)
+    try other.keys.remove(slot: 2)
+    #expect(try store.keys.list().map(\.slot) == [1, 3])
+    #expect(try store.keys.add(.published("next")) == 4)
+    #expect(try other.keys.list().map(\.slot) == [1, 3, 4])
+    #expect(try store.verify().isSound)
+  }
+}

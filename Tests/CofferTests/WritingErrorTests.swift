@@ -1,0 +1,283 @@
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Writes that must fail, and what they leave: nothing of themselves, all of the rest.
+struct WritingErrorTests {
+  @Test func thrownErrorRollsEverythingBack() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(title: "kept", text: "kept"), into: test.notes) }
+      let before = try Data(contentsOf: test.url)
+      #expect(throws: Interruption()) {
+        try test.store.write { writer in
+          try writer.insert(Document(text: "new"), into: DocumentCollection("other"))
+          try writer.update(id) { $0.text = "changed" }
+          try writer.delete(id)
+          throw Interruption()
+        }
+      }
+      #expect(try Data(contentsOf: test.url) == before)
+      #expect(try test.store.everything().keys.sorted() == ["notes"])
+      #expect(try test.store.read { try $0.text(of: id) } == "kept")
+    }
+  }
+
+  @Test func emptyWriteLeavesTheFileAsItWas() throws {
+    try withTestStore { test in
+      let before = try Data(contentsOf: test.url)
+      try test.store.write { _ in }
+      try test.store.write { _ = try $0.collections() }
+      #expect(try Data(contentsOf: test.url) == before)
+    }
+  }
+
+  @Test func unknownIDsAreNoSuchDocument() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
+      for unknown: DocumentID in [0, -1, 2, 1000, DocumentID(.max), DocumentID(.min)] {
+        expect(.noSuchDocument) { try test.store.read { try $0.text(of: unknown) } }
+        expect(.noSuchDocument) { try test.store.read { try $0.header(of: unknown) } }
+        expect(.noSuchDocument) { try test.store.read { try $0.document(unknown) } }
+        expect(.noSuchDocument) { try test.store.write { try $0.update(unknown) { $0.text = "y" } } }
+        expect(.noSuchDocument) { try test.store.write { try $0.delete(unknown) } }
+        expect(.noSuchDocument) { try test.store.write { try $0.move(unknown, to: .top) } }
+        expect(.noSuchDocument) { try test.store.write { try $0.move(id, to: .after(unknown)) } }
+        expect(.noSuchDocument) {
+          try test.store.write { try $0.insert(Document(text: "y"), into: test.notes, at: .before(unknown)) }
+        }
+        #expect(try test.store.read { try $0.exists(unknown) } == false)
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
+    }
+  }
+
+  @Test func unknownCollectionIsNamedWhenReadAndMadeWhenWritten() throws {
+    try withTestStore { test in
+      let missing = test.store.collection("missing")
+      expect(.noSuchCollection) { try test.store.read { try $0.headers(in: missing) } }
+      expect(.noSuchCollection) { try test.store.read { try $0.count(in: missing) } }
+      expect(.noSuchCollection) { try test.store.read { try $0.forEach(in: missing) { _ in } } }
+      expect(.noSuchCollection) { try test.store.write { try $0.renameCollection("missing", to: "x") } }
+      expect(.noSuchCollection) { try test.store.write { try $0.dropCollection("missing") } }
+      #expect(try test.store.read { try $0.exists(missing) } == false)
+      try test.store.write { try $0.insert(Document(text: "x"), into: missing) }
+      #expect(try test.store.read { try $0.count(in: missing) } == 1)
+    }
+  }
+
+  @Test func takenNumberIsRefusedAndOutOfRangeToo() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let id = try writer.insert(Document(text: "x"), into: test.notes, id: 7)
+        #expect(id == 7)
+        expect(.alreadyExists) { try writer.insert(Document(text: "y"), into: test.notes, id: 7) }
+        for wrong: DocumentID in [0, -5, DocumentID(.max)] {
+          expect(.invalidArgument) { try writer.insert(Document(text: "y"), into: test.notes, id: wrong) }
+        }
+        #expect(try writer.insert(Document(text: "z"), into: test.notes) == 8)
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x", "z"])
+    }
+  }
+
+  @Test func duplicateKeyIsRefusedAndTheRestIsCommitted() throws {
+    try withTestStore { test in
+      let (first, second) = try test.store.write { writer in
+        let first = try writer.insert(Document(text: "1", key: "k"), into: test.notes)
+        expect(.duplicateKey) { try writer.insert(Document(text: "2", key: "k"), into: test.notes) }
+        let second = try writer.insert(Document(text: "3", key: "K"), into: test.notes)
+        expect(.duplicateKey) { try writer.update(second) { $0.key = "k" } }
+        // Another collection has keys of its own.
+        try writer.insert(Document(text: "4", key: "k"), into: DocumentCollection("other"))
+        return (first, second)
+      }
+      try test.store.read { reader in
+        #expect(try reader.id(forKey: "k", in: test.notes) == first)
+        #expect(try reader.id(forKey: "K", in: test.notes) == second)
+        #expect(try reader.id(forKey: "none", in: test.notes) == nil)
+        #expect(try reader.id(forKey: "k", in: DocumentCollection("missing")) == nil)
+        let headers = try reader.headers(in: test.notes)
+        #expect(headers.map(\.key) == ["k", "K"])
+      }
+      // A key that was let go of can be taken.
+      try test.store.write { writer in
+        try writer.update(first) { $0.key = nil }
+        try writer.update(second) { $0.key = "k" }
+      }
+      #expect(try test.store.read { try $0.id(forKey: "k", in: test.notes) } == second)
+      #expect(try test.store.read { try $0.id(forKey: "K", in: test.notes) } == nil)
+    }
+  }
+
+  @Test func keysAreFoldedWhereTheCollectionSaysSo() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.createCollection("folded", foldsKeys: true)
+        let folded = DocumentCollection("folded")
+        let id = try writer.insert(Document(text: "1", key: "Stra\u{DF}e A\u{30A}"), into: folded)
+        for same in ["STRASSE \u{E5}", "strasse \u{212B}", "stra\u{DF}e a\u{30A}"] {
+          #expect(try writer.id(forKey: ExternalKey(same), in: folded) == id)
+          expect(.duplicateKey) { try writer.insert(Document(text: "2", key: ExternalKey(same)), into: folded) }
+          #expect(try writer.put(Document(text: "3"), into: folded, key: ExternalKey(same)) == id)
+        }
+        expect(.invalidArgument) {
+          try writer.insert(Document(text: "4", key: ExternalKey(bytes: [0xFF])), into: folded)
+        }
+        #expect(try writer.id(forKey: "strase \u{E5}", in: folded) == nil)
+        #expect(try writer.count(in: folded) == 1)
+      }
+    }
+  }
+
+  @Test func keyLengthsAreBounded() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for count in [0, 1025] {
+          let key = ExternalKey(bytes: repeatElement(0x61, count: count))
+          expect(.tooLarge) { try writer.insert(Document(text: "x", key: key), into: test.notes) }
+        }
+        let longest = ExternalKey(bytes: repeatElement(0xFF, count: 1024))
+        let id = try writer.insert(Document(text: "x", key: longest), into: test.notes)
+        #expect(try writer.header(of: id).key == longest)
+      }
+    }
+  }
+
+  @Test func parentMustBeAnotherDocumentOfTheCollection() throws {
+    try withTestStore { test in
+      let (parent, child, foreign) = try test.store.write { writer in
+        let parent = try writer.insert(Document(text: "p"), into: test.notes)
+        return (
+          parent, try writer.insert(Document(text: "c", parent: parent), into: test.notes),
+          try writer.insert(Document(text: "f"), into: DocumentCollection("other"))
+        )
+      }
+      try test.store.write { writer in
+        expect(.invalidArgument) { try writer.insert(Document(text: "x", parent: 99), into: test.notes) }
+        expect(.invalidArgument) { try writer.insert(Document(text: "x", parent: foreign), into: test.notes) }
+        expect(.invalidArgument) { try writer.update(child) { $0.parent = child } }
+        expect(.invalidArgument) { try writer.update(child) { $0.parent = foreign } }
+        try writer.delete(parent)
+      }
+      // One that is gone is read as stored.
+      #expect(try test.store.read { try $0.header(of: child).parent } == parent)
+      try test.store.write { try $0.update(child) { $0.text = "still" } }
+      #expect(try test.store.read { try $0.document(child).parent } == parent)
+    }
+  }
+
+  @Test func tooLongTextIsTooLargeAndLeavesNothing() throws {
+    try withTestStore { test in
+      let text = String(repeating: "x", count: 256 << 20 | 1)
+      expect(.tooLarge) { try test.store.write { try $0.insert(Document(text: text), into: test.notes) } }
+      let count = try test.store.read { $0.documentCount }
+      #expect(count == 0)
+    }
+  }
+
+  @Test func tooLongHeadIsTooLarge() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let title = String(repeating: "t", count: 1 << 20)
+        expect(.tooLarge) { try writer.insert(Document(title: title, text: ""), into: test.notes) }
+        let attributes: Attributes = ["a": .string(title)]
+        let id = try writer.insert(Document(text: "x"), into: test.notes)
+        expect(.tooLarge) { try writer.update(id) { $0.attributes = attributes } }
+        #expect(try writer.document(id).text == "x")
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func writeInsideOfWriteIsMisuse() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
+        expect(.misuse) { try test.store.keys.add(.published("next")) }
+        expect(.misuse) { try test.store.close() }
+        try writer.insert(Document(text: "y"), into: test.notes)
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["y"])
+    }
+  }
+
+  @Test func writeInsideOfReadIsMisuseInTheRollbackJournal() throws {
+    try withTestStore { test in
+      try test.store.read { _ in
+        expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
+      }
+      try test.store.write { try $0.insert(Document(text: "y"), into: test.notes) }
+    }
+  }
+
+  @Test func writeInsideOfReadGoesOnInTheWriteAheadLog() throws {
+    try withTestStore({ $0.journal = .writeAheadLog }) { test in
+      try test.store.write { try $0.insert(Document(title: "1", text: ""), into: test.notes) }
+      try test.store.read { reader in
+        try test.store.write { try $0.insert(Document(title: "2", text: ""), into: test.notes) }
+        #expect(try reader.headers(in: test.notes).map(\.title) == ["1"])
+      }
+      #expect(try test.store.titles(in: test.notes) == ["1", "2"])
+    }
+  }
+
+  @Test func closedStoreIsMisuse() throws {
+    let test = try TestStore()
+    try test.store.close()
+    try test.store.close()
+    expect(.misuse) { try test.store.read { _ in } }
+    expect(.misuse) { try test.store.write { _ in } }
+    expect(.misuse) { try test.store.verify() }
+    expect(.misuse) { try test.store.keys.list() }
+    expect(.misuse) { try test.store.rekey { _ in } }
+  }
+
+  @Test func transactionKeptOutsideItsScopeIsMisuse() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
+      let kept = try test.store.write { $0.transaction }
+      let writer = Writer(transaction: kept)
+      expect(.misuse) { try writer.text(of: id) }
+      expect(.misuse) { try writer.collections() }
+      expect(.misuse) { try writer.headers(in: test.notes) }
+      expect(.misuse) { try writer.id(forKey: "k", in: test.notes) }
+      expect(.misuse) { try writer.insert(Document(text: "y"), into: test.notes) }
+      expect(.misuse) { try writer.insert(Document(text: "y"), into: test.notes, id: 50) }
+      expect(.misuse) { try writer.put(Document(text: "y"), id: id, into: test.notes) }
+      expect(.misuse) { try writer.update(id) { $0.text = "y" } }
+      expect(.misuse) { try writer.delete(id) }
+      expect(.misuse) { try writer.savepoint { _ in } }
+      expect(.misuse) { try writer.createCollection("c") }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
+    }
+  }
+
+  @Test func failedSavepointIsUndoneAndTheRestStays() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(title: "0", text: ""), into: test.notes) }
+      try test.store.write { writer in
+        try writer.insert(Document(title: "1", text: ""), into: test.notes)
+        #expect(throws: Interruption()) {
+          try writer.savepoint { inner in
+            try inner.insert(Document(title: "2", text: ""), into: test.notes)
+            try inner.createCollection("gone")
+            try inner.delete(id)
+            try inner.savepoint { try $0.insert(Document(title: "3", text: ""), into: test.notes) }
+            throw Interruption()
+          }
+        }
+        try writer.savepoint { inner in
+          #expect(throws: Interruption()) {
+            try inner.savepoint { deepest in
+              try deepest.update(id) { $0.title = "no" }
+              throw Interruption()
+            }
+          }
+          try inner.insert(Document(title: "4", text: ""), into: test.notes)
+        }
+        #expect(try writer.collections().map(\.name) == ["notes"])
+      }
+      #expect(try test.store.titles(in: test.notes) == ["0", "1", "4"])
+    }
+  }
+}
