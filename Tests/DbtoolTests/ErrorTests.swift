@@ -86,12 +86,16 @@ import Testing
     }
   }
 
-  @Test func wordsOfATitleWithoutQuotesAreNotRepeated() throws {
-    for arguments in [["--title", "my", "private", "title"], ["--title=my", "private", "title", "of", "mine"]] {
-      let result = try Sandbox().run(["put", "s.coffer"] + arguments)
-      #expect(result.status == 64)
-      #expect(!result.errors.contains("private") && !result.errors.contains("mine"))
-      #expect(result.errors.contains("quotes"))
-    }
+  @Test(arguments: [
+    ["put", "s.coffer", "--title", "my", "private", "title"],
+    ["put", "s.coffer", "--title=my", "private", "title", "of", "mine"],
+    ["ls", "s.coffer", "--key-command", "echo", "private"], ["show", "s.coffer", "--key-command", "echo", "private"],
+    ["key", "add", "s.coffer", "--new-provider", "vault=ask", "private", "--label", "a", "b"],
+  ])
+  func wordsOfAValueWithoutQuotesAreNotRepeated(arguments: [String]) throws {
+    let result = try Sandbox().run(arguments)
+    #expect(result.status == 64)
+    #expect(!result.errors.contains("private") && !result.errors.contains("mine"), "\(result.errors)")
+    #expect(result.errors.contains("quotes"))
   }
 }

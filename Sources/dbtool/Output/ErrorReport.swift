@@ -61,13 +61,20 @@ struct ErrorReport {
     words.prefix(1).lowercased() + words.dropFirst()
   }
 
-  /// Words of a text or title that was given without quotes are not repeated.
+  /// Words that stand where none belongs are not repeated after an option whose value may be text or a command: they
+  /// are likely to be the rest of that value, given without quotes.
   private func withoutMisplacedTexts(_ message: String) -> String {
-    let texts = ["--text", "--title"]
-    guard message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '"),
-      arguments.contains(where: { word in texts.contains { word == $0 || word.hasPrefix($0 + "=") } })
-    else { return message }
-    return "more arguments than expected: a text or title of several words needs quotes"
+    let isMisplaced =
+      message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '")
+      || message.hasPrefix("The value '") && message.contains("' is invalid for '<")
+    guard isMisplaced, arguments.contains(where: Self.takesWords) else { return message }
+    return "a word stands where none belongs: a value of several words needs quotes"
+  }
+
+  private static func takesWords(_ argument: String) -> Bool {
+    let name = argument.prefix { $0 != "=" }
+    return ["--text", "--title", "--label", "--key-name"].contains(name)
+      || name.hasPrefix("--") && (name.hasSuffix("key-command") || name.hasSuffix("provider"))
   }
 
   /// A passphrase given where none belongs (`--passphrase hunter2`) is not repeated.
