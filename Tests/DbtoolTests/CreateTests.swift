@@ -25,6 +25,14 @@ import Testing
     #expect(try sandbox.text(of: "s.coffer") == "something else")
   }
 
+  @Test func expectedStoreCannotBeANewOne() throws {
+    let sandbox = try Sandbox()
+    let pin = "coffer-pin-1-" + String(repeating: "0", count: 96)
+    let result = try sandbox.run("create", "s.coffer", "--key-file", "primary.key", "--expect", pin)
+    #expect(result.status == 64)
+    #expect(!sandbox.exists("s.coffer"))
+  }
+
   @Test func withoutAnyKeyNothingIsMade() throws {
     let sandbox = try Sandbox()
     for arguments in [["create", "s.coffer"], ["create", "s.coffer", "--no-input"]] {

@@ -33,4 +33,23 @@ import Testing
       #expect(line.count <= 80)
     }
   }
+
+  /// The help of an option, on one line.
+  private func help(_ option: String, of verb: String...) throws -> String {
+    let lines = try Sandbox().run(verb + ["--help"], input: []).text.split(separator: "\n")
+    let first = try #require(lines.firstIndex { $0.hasPrefix("  \(option) ") })
+    let rest = lines[(first + 1)...].prefix { $0.hasPrefix("      ") }
+    return ([lines[first]] + rest).flatMap { $0.split(separator: " ") }.joined(separator: " ")
+  }
+
+  @Test func helpNamesWhatTheVerbTakes() throws {
+    #expect(try help("--wait", of: "rekey").contains("rekey: no limit"))
+    #expect(try help("--encoding", of: "export").hasSuffix("(values: utf-8, utf-16le, utf-16be)"))
+    let target = try help("--to", of: "convert")
+    #expect(target.contains("(values: utf-8, utf-16le, utf-16be, windows-1250,"))
+    #expect(!target.contains("auto") && !target.contains("utf-16,"))
+    #expect(try help("--encoding", of: "import").contains("auto, utf-8, utf-16, utf-16le,"))
+    #expect(try !Sandbox().run("key", "passwd", "--help").text.contains("--recipient"))
+    #expect(try Sandbox().run("key", "add", "--help").text.contains("--recipient"))
+  }
 }

@@ -3,6 +3,21 @@ import Testing
 
 /// put, show, ls, rm, collections.
 @Suite struct DocumentVerbTests {
+  @Test func showMakesNoTables() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    for format in ["table", "csv", "tsv"] {
+      let result = try sandbox.run("show", "s.coffer", "1", "--format", format)
+      #expect(result.status == 64)
+      #expect(result.output.isEmpty)
+    }
+    let object = try sandbox.succeed("show", "s.coffer", "1", "--json").text
+    #expect(object.hasPrefix(#"{"collection":"documents","id":1,"#))
+    for format in ["json", "ndjson"] {
+      #expect(try sandbox.succeed("show", "s.coffer", "1", "--format", format).text == object)
+    }
+  }
+
   @Test func putPrintsTheIDAlone() throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.succeed("put", "s.coffer", "--text", "one").text == "1\n")

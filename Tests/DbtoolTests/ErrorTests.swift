@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 
 @Suite struct ErrorTests {
@@ -44,22 +43,59 @@ import Testing
     #expect(!result.errors.contains(key.dropFirst(20)))
   }
 
-  @Test func closedPipeEndsWithoutNoise() throws {
-    let sandbox = try Sandbox()
-    try sandbox.write("long.txt", String(repeating: "line\n", count: 200_000))
-    var ends: [Int32] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
-    try sandbox.write(".err", "")
-    let errors = open(sandbox.path(".err"), O_WRONLY | O_CLOEXEC)
-    let child = try Child(
-      ["convert", "long.txt"], in: sandbox, streams: .descriptors(input: 0, output: ends[1], errors: errors))
-    close(ends[1])
-    var byte: UInt8 = 0
-    _ = read(ends[0], &byte, 1)
-    close(ends[0])
-    #expect(child.wait() == 1)
-    #expect(try sandbox.text(of: ".err").isEmpty)
-    close(errors)
+  @Test(arguments: [
+    ["import", "s.coffer", "x", "--encoding", "foo"], ["import", "s.coffer", "x", "--from", "foo"],
+    ["convert", "x", "--to", "auto"], ["create", "s.coffer", "--titles", "foo"], ["ls", "-cl"], ["ls"], ["nonsense"],
+    ["ls", "s.coffer", "--wait", "a\nb"], ["--generate-completion-script=foo"],
+  ])
+  func usageErrorIsOneLineAndAtMostOneHint(arguments: [String]) throws {
+    let result = try Sandbox().run(arguments)
+    #expect(result.status == 64)
+    let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count == 3 && lines[2].isEmpty, "\(result.errors)")
+    #expect(lines[0].hasPrefix("dbtool: error: "))
+    #expect(lines[1].hasPrefix("hint: "))
+  }
+
+  @Test func valuesThatAnOptionTakesAreTheHint() throws {
+    let result = try Sandbox().run("import", "s.coffer", "x", "--from", "foo")
+    #expect(
+      result.errors == """
+        dbtool: error: the value 'foo' is invalid for '--from <format>'
+        hint: choose auto, text, lines, csv, tsv or ndjson
+
+        """)
+  }
+
+  @Test func lineEndInANameDoesNotBeginANewMessage() throws {
+    let result = try Sandbox().run("info", "a\ndbtool: error: b\u{1B}")
+    #expect(result.status == 10)
+    #expect(result.errors.contains("/a\\ndbtool: error: b\\u{1B}: no such file\n"))
+    #expect(result.errors.split(separator: "\n").count == 2)
+  }
+
+  @Test func keyInPlaceOfAnythingIsNotRepeated() throws {
+    let digits = String(repeating: "5e", count: 36)
+    for kind in ["key", "identity", "test-key", "test-identity"] {
+      let key = "coffer-\(kind)-1-\(digits)"
+      for arguments in [["ls", key], ["ls", "s.coffer", key], ["recipient", key], ["ls", "--\(key)"]] {
+        let result = try Sandbox().run(arguments + ["--json"])
+        #expect(result.status != 0)
+        #expect(!result.errors.contains("5e5e"), "\(result.errors)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ["put", "s.coffer", "--title", "my", "private", "title"],
+    ["put", "s.coffer", "--title=my", "private", "title", "of", "mine"],
+    ["ls", "s.coffer", "--key-command", "echo", "private"], ["show", "s.coffer", "--key-command", "echo", "private"],
+    ["key", "add", "s.coffer", "--new-provider", "vault=ask", "private", "--label", "a", "b"],
+  ])
+  func wordsOfAValueWithoutQuotesAreNotRepeated(arguments: [String]) throws {
+    let result = try Sandbox().run(arguments)
+    #expect(result.status == 64)
+    #expect(!result.errors.contains("private") && !result.errors.contains("mine"), "\(result.errors)")
+    #expect(result.errors.contains("quotes"))
   }
 }

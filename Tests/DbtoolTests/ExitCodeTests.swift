@@ -94,14 +94,4 @@ import Testing
     #expect(result.status == 1)
     #expect(result.errors.contains("no space left on device"))
   }
-
-  @Test func fullStandardOutputIsOne() throws {
-    let sandbox = try Sandbox()
-    let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
-    let errors = open(sandbox.path("err"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    defer { [full, errors].forEach { close($0) } }
-    let child = try Child(["--help"], in: sandbox, streams: .descriptors(input: 0, output: full, errors: errors))
-    #expect(child.wait() == 1)
-    #expect(try sandbox.text(of: "err").hasPrefix("dbtool: error: standard output: "))
-  }
 }

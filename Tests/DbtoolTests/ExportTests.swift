@@ -38,7 +38,18 @@ import Testing
     #expect(try sandbox.text(of: "out.tsv").hasPrefix("id\ttitle\ttext\tkey\n"))
     try sandbox.succeed("export", "s.coffer", "-o", "out.data")
     #expect(try sandbox.text(of: "out.data").hasPrefix("{\"collection\":\"documents\",\"id\":1,"))
-    #expect(try sandbox.run("export", "s.coffer", "-o", "out.json").status == 64)
+  }
+
+  @Test(arguments: ["json", "plist", "sqlite", "sqlite3", "db", "coffer", "xlsx", "XLS"])
+  func nameOfAFormatThatIsNotWrittenIsRefusedUnlessAFormatIsGiven(ending: String) throws {
+    let sandbox = try filled()
+    let name = "out.\(ending)"
+    let result = try sandbox.run("export", "s.coffer", "-o", name)
+    #expect(result.status == 64)
+    #expect(result.errors.contains("\(name) asks for ") && result.errors.contains("ndjson, csv, tsv, text with --to\n"))
+    #expect(!sandbox.exists(name))
+    try sandbox.succeed("export", "s.coffer", "-o", name, "--to", "csv")
+    #expect(try sandbox.text(of: name).hasPrefix("id,title,text,key\n"))
   }
 
   @Test func outputIsItsOwnersAlone() throws {
@@ -61,7 +72,7 @@ import Testing
   @Test func storeIsNeverTheOutput() throws {
     let sandbox = try filled()
     let before = try sandbox.read("s.coffer")
-    #expect(try sandbox.run("export", "s.coffer", "-o", "s.coffer", "--force").status == 1)
+    #expect(try sandbox.run("export", "s.coffer", "-o", "s.coffer", "--force", "--to", "ndjson").status == 1)
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -120,5 +131,15 @@ import Testing
     try sandbox.succeed("collections", "s.coffer", "create", "documents")
     #expect(try sandbox.succeed("export", "s.coffer", "--to", "csv").text == "id,title,text,key\n")
     #expect(try sandbox.succeed("export", "s.coffer").output.isEmpty)
+  }
+
+  @Test func newStoreIsAnEmptyExportUnlessACollectionIsNamed() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.succeed("export", "s.coffer").output.isEmpty)
+    #expect(try sandbox.succeed("export", "s.coffer", "--to", "csv").text == "id,title,text,key\n")
+    try sandbox.succeed("export", "s.coffer", "-o", "out.ndjson")
+    #expect(try sandbox.read("out.ndjson").isEmpty)
+    #expect(try sandbox.run("export", "s.coffer", "-c", "documents").status == 14)
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1").status == 14)
   }
 }

@@ -27,19 +27,6 @@ import Testing
       [UInt8($0 & 0xFF), UInt8($0 >> 8)]
     }
 
-  @Test func badInputStoresNothing() throws {
-    let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("put", "s.coffer", "--text", "before")
-    let before = try sandbox.read("s.coffer")
-    try sandbox.write("good.txt", "good")
-    try sandbox.write("bad.txt", bytes: [0xFF, 0xFE, 0x61, 0x00, 0x00, 0xD8, 0x62, 0x00])
-    let result = try sandbox.run("import", "s.coffer", "good.txt", "bad.txt")
-    #expect(result.status == 22)
-    #expect(result.output.isEmpty)
-    #expect(result.talk.contains("bad.txt: unpaired surrogate") && result.talk.contains("byte 4"))
-    #expect(try sandbox.read("s.coffer") == before)
-  }
-
   @Test func unmarkedUTF16NamesTheOptionToTry() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.tsv", bytes: Array(spreadsheet.dropFirst(2)))
@@ -47,16 +34,6 @@ import Testing
     #expect(result.status == 22)
     #expect(result.talk.hasSuffix("hint: looks like UTF-16, little end first: --encoding utf-16le\n"))
     try sandbox.succeed("import", "s.coffer", "in.tsv", "--encoding", "utf-16le")
-  }
-
-  @Test func failedCreationLeavesNoFile() throws {
-    let sandbox = try Sandbox()
-    try sandbox.write("bad.ndjson", "{\"text\":\"a\"}\n{\"text\":\n")
-    let names = try sandbox.names()
-    let result = try sandbox.run(
-      "import", "s.coffer", "bad.ndjson", "--create", "--key-file", "primary.key", "--from", "ndjson")
-    #expect(result.status == 22)
-    #expect(try sandbox.names() == names)
   }
 
   @Test func missingStoreIsMadeOnlyWhenTold() throws {
@@ -115,15 +92,6 @@ import Testing
     #expect(try sandbox.run("import", "s.coffer", "in.txt").status == 22)
     try sandbox.succeed("import", "s.coffer", "in.txt", "--encoding", "utf-8", "--on-error", "replace")
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "a\u{FFFD}b")
-  }
-
-  @Test func earlierBatchesStayAndAreTold() throws {
-    let sandbox = try Sandbox.withStore()
-    try sandbox.write("in.csv", "text\n1\n2\n3\n4\n5,bad\n")
-    let result = try sandbox.run("import", "s.coffer", "in.csv", "--batch", "2")
-    #expect(result.status == 22)
-    #expect(result.talk.contains("; 4 documents of earlier batches stored"))
-    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
   }
 
   @Test func batchesMakeTheSameStoreAsOneTransaction() throws {
@@ -190,16 +158,6 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", "--top", input: "a\nb\n")
     #expect(try sandbox.succeed("ls", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == ["a", "b", "old"])
     #expect(try sandbox.run("import", "s.coffer", "-", "--top", "--batch", "1").status == 64)
-  }
-
-  @Test func takenIDStopsAnImportThatKeepsIDs() throws {
-    let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("put", "s.coffer", "--id", "7", "--text", "here")
-    try sandbox.write("in.csv", "id,text\n6,a\n7,b\n")
-    let result = try sandbox.run("import", "s.coffer", "in.csv", "--keep-ids")
-    #expect(result.status == 1)
-    #expect(result.talk.contains("document 7"))
-    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
   }
 
   @Test func emptyTextsAreStoredSkippedOrRefused() throws {

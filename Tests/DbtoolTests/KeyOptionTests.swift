@@ -41,6 +41,13 @@ import Testing
     #expect(result.status == 13)
     #expect(result.output.isEmpty)
     #expect(result.errors.hasPrefix("dbtool: error: a key is needed, and there is no terminal to ask on\nhint: give "))
+    let hint = try #require(result.errors.split(separator: "\n").last)
+    for name in ["--key-file", "--identity", "--passphrase-file", "--key-fd", "--key-command", "--provider"] {
+      #expect(hint.contains("\(name),") || hint.contains("\(name);"))
+    }
+    for name in ["DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"] {
+      #expect(hint.contains(name))
+    }
   }
 
   @Test func missingStoreIsToldBeforeAKeyIsAskedFor() throws {

@@ -30,7 +30,9 @@ import Testing
   @Test func passwdWithoutANewKeyOrTerminalChangesNothing() throws {
     let sandbox = try Sandbox.withStore()
     let before = try sandbox.read("s.coffer")
-    #expect(try sandbox.run("key", "passwd", "s.coffer").status == 13)
+    let result = try sandbox.run("key", "passwd", "s.coffer")
+    #expect(result.status == 13)
+    #expect(result.talk.contains("hint: give one of --new-key-file, ") && !result.talk.contains("DBTOOL_KEY_FILE"))
     #expect(try sandbox.read("s.coffer") == before)
   }
 

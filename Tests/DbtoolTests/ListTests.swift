@@ -76,6 +76,19 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer", "--format", "csv").text == "id,title,size,modified\n")
   }
 
+  @Test func newStoreIsAnEmptyListUnlessACollectionIsNamed() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
+    #expect(try sandbox.succeed("ls", "s.coffer", "--json", "--sort", "title").text == "[]\n")
+    #expect(try sandbox.succeed("ls", "s.coffer", "--all").output.isEmpty)
+    #expect(try sandbox.succeed("collections", "s.coffer").output.isEmpty)
+    #expect(try sandbox.run("ls", "s.coffer", "-c", "documents").status == 14)
+    try sandbox.succeed("collections", "s.coffer", "create", "notes")
+    let result = try sandbox.run("ls", "s.coffer")
+    #expect(result.status == 14)
+    #expect(result.talk == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
+  }
+
   @Test func clearTitlesAreListedWithoutAKey() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear")
     try sandbox.succeed("put", "s.coffer", "--title", "open", "--text", "x")

@@ -232,6 +232,6 @@ func asking(_ ask: () throws -> Secret) throws(StoreError) -> Secret {
   } catch let error as SealingError {
     throw StoreError(error)
   } catch {
-    throw StoreError(.keyNeeded, "the key was not given: \(error)")
+    throw StoreError(.keyNeeded, "the key was not given (\(type(of: error)))")
   }
 }

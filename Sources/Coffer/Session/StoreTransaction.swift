@@ -75,7 +75,7 @@ public final class StoreTransaction {
 
   /// After a work of many rows that broke off: only a rollback is left.
   func fail(_ error: any Error) {
-    failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off: \(error)")
+    failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off (\(type(of: error)))")
   }
 
   /// What a savepoint goes back to.

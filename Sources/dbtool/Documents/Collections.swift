@@ -11,8 +11,19 @@ enum Collections {
       let there = try reader.collections().map(\.name)
       throw Failure(
         .noDocument, kind: "no-such-collection", "there is no collection \(name)",
-        hint: there.isEmpty ? "the store is empty" : "there are: \(there.joined(separator: ", "))")
+        hint: there.isEmpty ? "the store is empty" : "there are: \(listed(there))")
     }
+  }
+
+  /// The collections that are meant: those named, or the usual one, all of which must be there. Where none is named and
+  /// the store has none yet, none.
+  static func named(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
+    throws -> [String]
+  {
+    if names.isEmpty, try reader.collections().isEmpty { return [] }
+    let wanted = names.isEmpty ? [defaultCollection] : names
+    try require(wanted, in: reader, of: store)
+    return wanted
   }
 
   static func names(_ collections: [CollectionInfo]) -> [CollectionID: String] {

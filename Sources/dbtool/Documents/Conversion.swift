@@ -18,14 +18,15 @@ struct Conversion {
     self.onError = onError
   }
 
+  /// - Parameter name: the input's, for errors.
   /// - Throws: `TextCodingError` for bytes that are no text or cannot be encoded.
-  mutating func run(from source: Int32, to output: StandardOutput) throws {
+  mutating func run(from source: Int32, named name: String, to output: StandardOutput) throws {
     var raw = [UInt8](repeating: 0, count: Self.chunk)
     // UTF-8 takes at most 3 bytes for each byte of a code page: room for a whole chunk.
     var text = [UInt8](repeating: 0, count: 3 * Self.chunk)
     var isFinal = false
     while !isFinal {
-      let count = try Self.read(source, into: &raw)
+      let count = try Self.read(source, named: name, into: &raw)
       isFinal = count == 0
       var consumed = 0
       repeat {
@@ -68,13 +69,13 @@ struct Conversion {
     }
   }
 
-  private static func read(_ source: Int32, into buffer: inout [UInt8]) throws -> Int {
+  private static func read(_ source: Int32, named name: String, into buffer: inout [UInt8]) throws -> Int {
     while true {
       Interrupt.waitForInput(source)
       try Interrupt.check()
       let count = buffer.withUnsafeMutableBytes { Glibc.read(source, $0.baseAddress, $0.count) }
       if count >= 0 { return count }
-      guard errno == EINTR else { throw Failure.system(errno, "the input") }
+      guard errno == EINTR else { throw Failure.system(errno, name) }
     }
   }
 }

@@ -9,19 +9,29 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
   ///
   /// - Throws: `usage` for an extension whose format is not written.
   init(outputPath path: String?) throws {
+    self = .ndjson
     let name = path.map(InputFile.name(of:)) ?? ""
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex,
-      let format = InputFormat(pathExtension: name[name.index(after: dot)...])
-    else {
-      self = .ndjson
-      return
-    }
-    guard let known = ExportFormat(rawValue: format.rawValue) else {
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return }
+    let ending = name[name.index(after: dot)...]
+    if let format = InputFormat(pathExtension: ending).flatMap({ ExportFormat(rawValue: $0.rawValue) }) {
+      self = format
+    } else if let other = Self.unwritten(ending: ending) {
       throw Failure.usage(
-        "the format \(format.rawValue), which the output's name asks for, is not written by this version",
-        hint: "choose another name, or a format with --to")
+        "\(name) asks for \(other), which this version does not write",
+        hint: "choose another name, or one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")) with --to")
     }
-    self = known
+  }
+
+  /// What whoever gives a file this ending expects in it; nil where nobody can say, and NDJSON is as good as anything.
+  private static func unwritten(ending: Substring) -> String? {
+    switch ending.lowercased() {
+    case "json": "json"
+    case "plist": "plist"
+    case "sqlite", "sqlite3", "db", "db3": "sqlite"
+    case "coffer": "an encrypted store"
+    case "xlsx", "xlsm", "xls", "ods": "a spreadsheet"
+    default: nil
+    }
   }
 
   var isTable: Bool { self == .csv || self == .tsv }

@@ -18,3 +18,35 @@ struct EncodingName: ExpressibleByArgument {
 
   static var allValueStrings: [String] { EncodingChoice.allNames }
 }
+
+/// Encodings that a verb can write; each says its byte order.
+protocol WritableEncodings {
+  static var all: [TextEncoding] { get }
+}
+
+enum AnyEncoding: WritableEncodings {
+  static let all = TextEncoding.allCases
+}
+
+/// Those of exports: whatever a store holds can be written in them.
+enum UnicodeEncoding: WritableEncodings {
+  static let all: [TextEncoding] = [.utf8, .utf16LittleEndian, .utf16BigEndian]
+}
+
+/// One of them, as people name it.
+struct OutputEncodingName<Known: WritableEncodings>: ExpressibleByArgument {
+  let encoding: TextEncoding
+
+  init(_ encoding: TextEncoding) {
+    self.encoding = encoding
+  }
+
+  init?(argument: String) {
+    guard case .fixed(let encoding) = EncodingChoice(name: argument), Known.all.contains(encoding) else { return nil }
+    self.encoding = encoding
+  }
+
+  var defaultValueDescription: String { encoding.rawValue }
+
+  static var allValueStrings: [String] { Known.all.map(\.rawValue) }
+}

@@ -39,7 +39,9 @@ extension KeyArgument {
   }
 
   /// The key as a slot to be made.
-  func newKey(for store: String, policy: KeyPolicy) throws -> NewKey {
+  ///
+  /// - Parameter prefix: of the family of options that it comes from.
+  func newKey(for store: String, policy: KeyPolicy, prefix: String = "") throws -> NewKey {
     switch self {
     case .keyFile(let path):
       try policy.checkPrivacy(of: path)
@@ -52,8 +54,9 @@ extension KeyArgument {
       return .passphraseFile(URL(filePath: path))
     case .passphrase:
       let answer = KeptSecret {
-        try policy.requireQuestions()
-        return try Terminal.askNewPassphrase("New passphrase for \(escapingControls(store)): ")
+        try policy.requireQuestions(optionPrefix: prefix)
+        return try Terminal.askNewPassphrase(
+          "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
       }
       return .passphrase { try answer.value() }
     case .descriptor(let number):
@@ -169,9 +172,9 @@ struct KeyPolicy: Sendable {
     talk.warning("\(message) (chmod 600 makes it yours alone)")
   }
 
-  func requireQuestions() throws {
+  func requireQuestions(optionPrefix: String = "") throws {
     if forbidsInput {
-      throw Failure.keyNeeded("--no-input forbids asking for a passphrase")
+      throw Failure.keyNeeded("--no-input forbids asking for a passphrase", prefix: optionPrefix)
     }
   }
 }

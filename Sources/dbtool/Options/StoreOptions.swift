@@ -24,7 +24,9 @@ struct StoreAccess: ParsableArguments {
   @Option(help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
   var expect: String?
 
-  @Option(help: ArgumentHelp("How long to wait for other users of the store (default: 10).", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "How long to wait for other users of the store (default: 10; rekey: no limit).", valueName: "seconds"))
   var wait: Double?
 
   func validate() throws {

@@ -24,7 +24,7 @@ struct ErrorReport {
         ("code", .integer(Int64(failure.status.rawValue))), ("kind", .string(failure.kind)),
         ("message", .string(failure.message)),
       ])
-      Talk.say(JSONValue.object([("error", details)]).serialized)
+      Talk.say(.object([("error", details)]))
     }
     return failure.status
   }
@@ -36,12 +36,45 @@ struct ErrorReport {
       do {
         try printLines(message)
         return .done
+      } catch is ClosedPipe {
+        return .failed
       } catch {
         return tell(Failure(error))
       }
     }
-    let words = withoutMisplacedSecrets(message)
-    return tell(.usage(words.prefix(1).lowercased() + words.dropFirst(), hint: "see 'dbtool \(verb)--help'"))
+    return tell(usage(withoutMisplacedTexts(withoutMisplacedSecrets(message))))
+  }
+
+  /// The parser's words as an error on one line; the values that it lists on lines of their own go to the hint.
+  private func usage(_ message: String) -> Failure {
+    let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
+    let words = lines.joined(separator: " ")
+    let values = lines.filter { $0.hasPrefix("- ") }.map { $0.dropFirst(2) }
+    if !values.isEmpty, let end = words.firstRange(of: ". Please provide one of the following:") {
+      let known = values.dropLast().joined(separator: ", ") + " or \(values[values.count - 1])"
+      return .usage(Self.begunSmall(words[..<end.lowerBound]), hint: "choose \(known)")
+    }
+    return .usage(Self.begunSmall(words[...]), hint: "see 'dbtool \(verb)--help'")
+  }
+
+  private static func begunSmall(_ words: Substring) -> String {
+    words.prefix(1).lowercased() + words.dropFirst()
+  }
+
+  /// Words that stand where none belongs are not repeated after an option whose value may be text or a command: they
+  /// are likely to be the rest of that value, given without quotes.
+  private func withoutMisplacedTexts(_ message: String) -> String {
+    let isMisplaced =
+      message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '")
+      || message.hasPrefix("The value '") && message.contains("' is invalid for '<")
+    guard isMisplaced, arguments.contains(where: Self.takesWords) else { return message }
+    return "a word stands where none belongs: a value of several words needs quotes"
+  }
+
+  private static func takesWords(_ argument: String) -> Bool {
+    let name = argument.prefix { $0 != "=" }
+    return ["--text", "--title", "--label", "--key-name"].contains(name)
+      || name.hasPrefix("--") && (name.hasSuffix("key-command") || name.hasSuffix("provider"))
   }
 
   /// A passphrase given where none belongs (`--passphrase hunter2`) is not repeated.

@@ -17,21 +17,46 @@ struct Talk: Sendable {
     Self.say("dbtool: \(text)")
   }
 
-  /// One line on standard error, in one write; control characters of names are escaped on a terminal.
+  /// One line on standard error, in one write. Control characters of names and paths are escaped everywhere: a name
+  /// with a line end in it could otherwise pass for a message of ours.
   static func say(_ line: String) {
-    var text = Terminal.standardErrorIsTerminal ? escapingControls(line) : line
-    text += "\n"
+    write(line: escapingControls(withoutKeys(line)))
+  }
+
+  /// An object for other programs, on a line.
+  static func say(_ json: JSONValue) {
+    write(line: escapingControls(withoutKeys(json.serialized), isJSON: true))
+  }
+
+  private static func write(line: String) {
+    var text = line + "\n"
     Progress.clear()
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while !rest.isEmpty {
-        let count = write(STDERR_FILENO, rest.baseAddress, rest.count)
+        let count = Glibc.write(STDERR_FILENO, rest.baseAddress, rest.count)
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { return }
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       }
     }
   }
+}
+
+/// The text without the digits of a key or identity that somebody gave in place of a path.
+private func withoutKeys(_ text: String) -> String {
+  guard text.contains("coffer-") else { return text }
+  var text = text
+  for prefix in ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"] {
+    var start = text.startIndex
+    while let found = text[start...].firstRange(of: prefix) {
+      let end = text[found.upperBound...].firstIndex { !$0.isHexDigit } ?? text.endIndex
+      let place = text.distance(from: text.startIndex, to: found.upperBound)
+      text.replaceSubrange(found.upperBound..<end, with: "…")
+      start = text.index(text.startIndex, offsetBy: place)
+    }
+  }
+  return text
 }
 
 /// Text that no title or name can steer a terminal with.

@@ -29,7 +29,7 @@ extension Failure {
     let hint: String?
     switch error.code {
     case .missingColumn:
-      hint = error.names.isEmpty ? nil : "there are: \(error.names.joined(separator: ", "))"
+      hint = error.names.isEmpty ? nil : "there are: \(listed(error.names))"
     case .undecodable:
       hint = Self.hint(for: error.suggestions, optionName: "--encoding")
     case .undecidedFormat, .unsupportedFormat:

@@ -37,10 +37,15 @@ extension Failure {
     Failure(.noDocument, kind: "no-such-document", "no such document: \(what)")
   }
 
-  static func keyNeeded(_ reason: String) -> Failure {
-    Failure(
-      .keyNeeded, kind: "key-needed", "a key is needed, and \(reason)",
-      hint: "give --key-file, --identity, --passphrase-file, --key-fd, --key-command or DBTOOL_KEY_FILE")
+  /// - Parameter prefix: what stands before the names of the options that give the key.
+  static func keyNeeded(_ reason: String, prefix: String = "") -> Failure {
+    let options = ["key-file", "identity", "passphrase-file", "key-fd", "key-command", "provider"]
+      .map { "--\(prefix)\($0)" }.joined(separator: ", ")
+    // A new key comes from no variable.
+    let variables = prefix.isEmpty ? "; or set DBTOOL_KEY_FILE, DBTOOL_PASSPHRASE_FILE or DBTOOL_KEY_COMMAND" : ""
+    return Failure(
+      .keyNeeded, kind: "key-needed", "a \(prefix.isEmpty ? "" : "new ")key is needed, and \(reason)",
+      hint: "give one of \(options)\(variables)")
   }
 
   static func outputExists(_ path: String) -> Failure {

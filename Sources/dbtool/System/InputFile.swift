@@ -40,6 +40,7 @@ extension InputFile {
   /// - Parameter limit: the most bytes that such a file has; a longer one is an error.
   static func contents(of path: String, limit: Int) throws -> [UInt8] {
     let descriptor = path == standardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    let path = path == standardInput ? "standard input" : path
     guard descriptor >= 0 else { throw Failure.system(errno, path) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     var bytes: [UInt8] = []

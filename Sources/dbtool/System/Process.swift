@@ -4,11 +4,20 @@ internal import Glibc
 enum Process {
   /// No core dump, no tracing by others, and a closed pipe is an error instead of a death.
   static func harden() {
+    occupyStandardDescriptors()
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     setDumpable(false)
     signal(SIGPIPE, SIG_IGN)
     Interrupt.install()
+  }
+
+  /// Takes the place of a standard stream that was closed before us, so that no file of ours is opened as one: what is
+  /// meant for standard error would be written into it. The wrong way round: reading and writing fail as they should.
+  private static func occupyStandardDescriptors() {
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
   }
 
   /// Ends the process; standard output must have been flushed by whoever wrote to it.

@@ -20,8 +20,10 @@ enum Terminal {
   }
 
   /// Asks for a new passphrase, twice.
-  static func askNewPassphrase(_ prompt: String) throws -> Secret {
-    try withTerminal { terminal in
+  ///
+  /// - Parameter optionPrefix: what stands before the options that would give it without a question.
+  static func askNewPassphrase(_ prompt: String, optionPrefix: String) throws -> Secret {
+    try withTerminal(optionPrefix) { terminal in
       let first = try ask(prompt, on: terminal)
       guard first.count > 0 else { throw Failure.failed("an empty passphrase protects nothing") }
       let second = try ask("The same again: ", on: terminal)
@@ -30,8 +32,10 @@ enum Terminal {
     }
   }
 
-  private static func withTerminal<R>(_ body: (Device) throws -> R) throws -> R {
-    let terminal = try Device.open()
+  private static func withTerminal<R>(_ optionPrefix: String = "", _ body: (Device) throws -> R) throws -> R {
+    guard let terminal = Device.open() else {
+      throw Failure.keyNeeded("there is no terminal to ask on", prefix: optionPrefix)
+    }
     defer { terminal.close() }
     return try body(terminal)
   }
@@ -54,7 +58,8 @@ private struct Device {
   let input: Int32
   let output: Int32
 
-  static func open() throws -> Device {
+  /// Nil where there is no terminal.
+  static func open() -> Device? {
     let terminal = Glibc.open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     if terminal >= 0 {
       return Device(input: terminal, output: terminal)
@@ -62,7 +67,7 @@ private struct Device {
     if Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal {
       return Device(input: STDIN_FILENO, output: STDERR_FILENO)
     }
-    throw Failure.keyNeeded("there is no terminal to ask on")
+    return nil
   }
 
   func close() {

@@ -33,7 +33,7 @@ struct ConvertVerb: ParsableCommand {
   var from: EncodingName = EncodingName(choice: .automatic)
 
   @Option(help: ArgumentHelp("The output's encoding.", valueName: "encoding"))
-  var to: EncodingName = EncodingName(choice: .fixed(.utf8))
+  var to = OutputEncodingName<AnyEncoding>(.utf8)
 
   @Option(name: .shortAndLong, help: ArgumentHelp("The output file, in place of standard output.", valueName: "path"))
   var output: String?
@@ -49,14 +49,8 @@ struct ConvertVerb: ParsableCommand {
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions
 
-  func validate() throws {
-    guard case .fixed = to.choice else {
-      throw ValidationError("--to takes one encoding, with its byte order: utf-8, utf-16le, utf-16be or a code page")
-    }
-  }
-
   func run() throws {
-    guard case .fixed(let encoding) = to.choice else { return }
+    let encoding = to.encoding
     let name = input == InputFile.standardInput ? "standard input" : input
     let source = input == InputFile.standardInput ? STDIN_FILENO : open(input, O_RDONLY | O_CLOEXEC)
     guard source >= 0 else { throw Failure.system(errno, input) }
@@ -72,7 +66,8 @@ struct ConvertVerb: ParsableCommand {
       decoder: TextDecoder(from.choice, onError: onError.mode), encoding: encoding, mark: bom, onError: onError.mode)
     do {
       try Interrupt.deferring {
-        try conversion.run(from: source, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
+        try conversion.run(
+          from: source, named: name, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
       }
     } catch let error as TextCodingError {
       throw Failure(error, in: name, optionName: "--from")

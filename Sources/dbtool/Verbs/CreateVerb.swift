@@ -17,6 +17,12 @@ struct CreateVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "The store") var creation: CreationOptions
 
+  func validate() throws {
+    if options.store.access.expect != nil {
+      throw ValidationError("--expect names a store that is there already, and 'create' makes a new one")
+    }
+  }
+
   func run() throws {
     let store = try creation.create(options)
     let report = Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin))])

@@ -38,8 +38,8 @@ struct ExportVerb: ParsableCommand {
   @Option(name: .shortAndLong, help: ArgumentHelp("The file, or the directory for text.", valueName: "path"))
   var output: String?
 
-  @Option(help: ArgumentHelp("The encoding of csv, tsv and text: utf-8, utf-16le or utf-16be.", valueName: "encoding"))
-  var encoding: EncodingName?
+  @Option(help: ArgumentHelp("The encoding of csv, tsv and text (default: utf-8).", valueName: "encoding"))
+  var encoding: OutputEncodingName<UnicodeEncoding>?
 
   @Flag(help: "Begin csv, tsv and text with a byte order mark.")
   var bom = false
@@ -52,9 +52,6 @@ struct ExportVerb: ParsableCommand {
   func validate() throws {
     if [!collections.isEmpty, all, !ids.isEmpty].count(where: { $0 }) > 1 {
       throw ValidationError("give -c, --all or --id: one of them")
-    }
-    if let encoding, ![.fixed(.utf8), .fixed(.utf16LittleEndian), .fixed(.utf16BigEndian)].contains(encoding.choice) {
-      throw ValidationError("--encoding takes utf-8, utf-16le or utf-16be")
     }
     if to == .ndjson, encoding != nil || bom {
       throw ValidationError("ndjson is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
@@ -81,8 +78,7 @@ struct ExportVerb: ParsableCommand {
       count = try Interrupt.deferring { try write(store, to: target, isTable: format.isTable) }
     } catch {
       target.discard()
-      if let error = error as? FormatError, error.systemError == EPIPE { throw ClosedPipe() }
-      throw error
+      throw Self.writing(error, to: path)
     }
     try target.commit()
     try store.close()
@@ -97,8 +93,15 @@ struct ExportVerb: ParsableCommand {
   }
 
   private var writing: WritingOptions {
-    guard case .fixed(let encoding) = encoding?.choice else { return WritingOptions(byteOrderMark: bom) }
-    return WritingOptions(encoding: encoding, byteOrderMark: bom)
+    WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
+  }
+
+  /// What kept the output from being written, by its name.
+  private static func writing(_ error: any Error, to path: String?) -> any Error {
+    guard let error = error as? FormatError, error.code == .unwritable, let number = error.systemError else {
+      return error
+    }
+    return number == EPIPE ? ClosedPipe() : Failure.system(number, error.path ?? path ?? "standard output")
   }
 
   /// Writes everything that was asked for, as of one moment.
@@ -112,8 +115,7 @@ struct ExportVerb: ParsableCommand {
         try writeByID(known, reader, target, isTable: isTable)
         return ids.count
       }
-      let wanted = all ? known.map(\.name) : collections.isEmpty ? [defaultCollection] : collections
-      try Collections.require(wanted, in: reader, of: store)
+      let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
       let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
       let bar = Progress("export", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
       defer { bar.finish() }

@@ -66,6 +66,11 @@ struct ImportVerb: ParsableCommand {
       try InputFile.requireExisting(input)
     }
     let isNew = create && access(options.store.path, F_OK) != 0
+    if isNew, options.store.access.expect != nil {
+      throw Failure(
+        .noStore, kind: "no-such-file",
+        "no such file: \(options.store.path), so it is not the store that --expect names")
+    }
     let outcome: ImportOutcome
     if dryRun {
       if !isNew { try options.open(readOnly: true).close() }
@@ -77,7 +82,7 @@ struct ImportVerb: ParsableCommand {
         options.common.talk.warning("\(options.store.path) is there already: options for a new store change nothing")
       }
       let store = try options.open(readOnly: false)
-      outcome = try importAll(into: store)
+      outcome = try importAll(into: store, isKeptOnFailure: true)
       try store.close()
     }
     try tell(outcome)
@@ -86,7 +91,7 @@ struct ImportVerb: ParsableCommand {
   private func importIntoNewStore() throws -> ImportOutcome {
     let store = try creation.create(options)
     do {
-      let outcome = try importAll(into: store)
+      let outcome = try importAll(into: store, isKeptOnFailure: false)
       try store.close()
       return outcome
     } catch {
@@ -101,7 +106,7 @@ struct ImportVerb: ParsableCommand {
   private func tell(_ outcome: ImportOutcome) throws {
     let attributes = outcome.inputs.flatMap(\.reading.attributeColumns)
     if !attributes.isEmpty {
-      options.common.talk.note("kept as attributes: \(Set(attributes).sorted().joined(separator: ", "))")
+      options.common.talk.note("kept as attributes: \(listed(Set(attributes).sorted()))")
     }
     let output = StandardOutput()
     if printIds {
@@ -151,7 +156,8 @@ extension ImportVerb {
     return outcome
   }
 
-  private func importAll(into store: DocumentStore) throws -> ImportOutcome {
+  /// - Parameter isKeptOnFailure: the store stays, and with it what earlier batches stored.
+  private func importAll(into store: DocumentStore, isKeptOnFailure: Bool) throws -> ImportOutcome {
     let count = CountingSource.Count()
     let queue = makeQueue(count)
     let size = totalSize
@@ -178,7 +184,8 @@ extension ImportVerb {
         }
       }
     } catch {
-      throw Failure(error).saying(stored: outcome.created)
+      let failure = Failure(error)
+      throw isKeptOnFailure ? failure.saying(stored: outcome.created) : failure
     }
     outcome.inputs = queue.reports
     return outcome

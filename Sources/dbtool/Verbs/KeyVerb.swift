@@ -57,10 +57,19 @@ struct KeyAddVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
 
+  @Option(
+    name: .customLong("recipient"),
+    help: ArgumentHelp("A public recipient, in place of a key.", valueName: "coffer-recipient-1-…"))
+  var recipients: [String] = []
+
+  func validate() throws {
+    if recipients.count + newKey.keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
+  }
+
   func run() throws {
     let store = try options.open(readOnly: false)
     let slot = try store.keys.add(
-      newKey.single(for: options, recipientsAllowed: true), label: newKey.label ?? "")
+      recipients.first.map { .recipient($0) } ?? newKey.single(for: options), label: newKey.label ?? "")
     try store.close()
     if options.common.isMachineReadable {
       try Report([("slot", .integer(slot))]).print(as: options.common.listFormat)
@@ -110,7 +119,7 @@ struct KeyPasswdVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: false)
     let made = try store.keys.replace(
-      slot: slot, with: newKey.single(for: options, recipientsAllowed: false), label: newKey.label)
+      slot: slot, with: newKey.single(for: options), label: newKey.label)
     try store.close()
     if options.common.isMachineReadable {
       try Report([("slot", .integer(made))]).print(as: options.common.listFormat)
@@ -120,33 +129,20 @@ struct KeyPasswdVerb: ParsableCommand {
   }
 }
 
-/// The key that is to come: `--new-…`, or a recipient where one may be.
+/// The key that is to come: `--new-…`.
 struct NewKeyOptions: ParsableArguments {
   @OptionGroup var keys: KeyOptions<NewFamily>
-
-  @Option(
-    name: .customLong("recipient"),
-    help: ArgumentHelp("A public recipient.", valueName: "coffer-recipient-1-…"))
-  var recipients: [String] = []
 
   @Option(parsing: .unconditional, help: ArgumentHelp("A name for the slot.", valueName: "text"))
   var label: String?
 
-  /// Exactly one key; asked for on the terminal, twice, when none is given.
-  func single(for options: StoreOptions, recipientsAllowed: Bool) throws -> NewKey {
-    if !recipientsAllowed, !recipients.isEmpty {
-      throw Failure.usage("--recipient belongs to 'key add'")
-    }
-    var given = keys.inOrder
-    guard given.count + recipients.count <= 1 else {
-      throw Failure.usage("one new key at a time")
-    }
-    if let recipient = recipients.first {
-      return .recipient(recipient)
-    }
-    if given.isEmpty {
-      given = [.passphrase]
-    }
-    return try given[0].newKey(for: options.store.path, policy: options.policy)
+  func validate() throws {
+    if keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
+  }
+
+  /// The key; a passphrase, asked for on the terminal, twice, when none is given.
+  func single(for options: StoreOptions) throws -> NewKey {
+    let key = keys.inOrder.first ?? .passphrase
+    return try key.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
   }
 }

@@ -62,8 +62,10 @@ struct ListVerb: ParsableCommand {
     var table = TableWriter(
       columns: fields.map(\.column), format: options.common.listFormat, output: StandardOutput())
     try store.read { reader in
-      let names = all ? try reader.collections().map(\.name) : [collection ?? defaultCollection]
-      if !all { try Collections.require(names, in: reader, of: store) }
+      let names =
+        all
+        ? try reader.collections().map(\.name)
+        : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)
       if sort == .position, !reverse {
         try listInOrder(names, reader, store) { header, name in
           try table.add(fields.map { $0.value(in: header, of: name) })

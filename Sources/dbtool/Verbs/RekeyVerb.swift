@@ -56,7 +56,9 @@ struct RekeyVerb: ParsableCommand {
     rekey.dropsOtherSlots = dropSlots
     rekey.otherKeys = keys
     if let batch { rekey.batchSize = batch }
-    let replacements = try newKeys.inOrder.map { try $0.newKey(for: options.store.path, policy: options.policy) }
+    let replacements = try newKeys.inOrder.map {
+      try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
+    }
     let bar = Progress("rekey", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
     do {

@@ -18,6 +18,13 @@ struct ShowVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup var selection: DocumentSelection
 
+  func validate() throws {
+    if let format = options.common.format, format != .json, format != .ndjson {
+      throw ValidationError(
+        "'show' makes no \(format.rawValue): it prints texts, or objects with --format json or ndjson")
+    }
+  }
+
   func run() throws {
     let store = try options.open(readOnly: true)
     let output = StandardOutput()

@@ -5,8 +5,8 @@ import Glibc
 final class Child {
   enum Streams {
     case files(input: String, output: String, errors: String)
-    /// Descriptors of this process, one of them perhaps a pipe.
-    case descriptors(input: Int32, output: Int32, errors: Int32)
+    /// Descriptors of this process, one of them perhaps a pipe; nil is a stream that is closed.
+    case descriptors(input: Int32?, output: Int32?, errors: Int32?)
     /// A terminal by its path, which becomes the controlling one.
     case terminal(String)
   }
@@ -26,9 +26,13 @@ final class Child {
       posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
       posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     case .descriptors(let input, let output, let errors):
-      posix_spawn_file_actions_adddup2(&actions, input, 0)
-      posix_spawn_file_actions_adddup2(&actions, output, 1)
-      posix_spawn_file_actions_adddup2(&actions, errors, 2)
+      for (stream, descriptor) in zip(Int32(0)..., [input, output, errors]) {
+        if let descriptor {
+          posix_spawn_file_actions_adddup2(&actions, descriptor, stream)
+        } else {
+          posix_spawn_file_actions_addclose(&actions, stream)
+        }
+      }
     case .terminal(let path):
       posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0)
       posix_spawn_file_actions_adddup2(&actions, 0, 1)

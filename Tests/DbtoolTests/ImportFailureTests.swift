@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+
+/// Imports that fail leave the store as it was, or no store at all.
+@Suite struct ImportFailureTests {
+  @Test func badInputStoresNothing() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "before")
+    let before = try sandbox.read("s.coffer")
+    try sandbox.write("good.txt", "good")
+    try sandbox.write("bad.txt", bytes: [0xFF, 0xFE, 0x61, 0x00, 0x00, 0xD8, 0x62, 0x00])
+    let result = try sandbox.run("import", "s.coffer", "good.txt", "bad.txt")
+    #expect(result.status == 22)
+    #expect(result.output.isEmpty)
+    #expect(result.talk.contains("bad.txt: unpaired surrogate") && result.talk.contains("byte 4"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func laterInputThatFailsLeavesNothingOfTheFirst() throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    try sandbox.write("good.csv", "text\n" + String(repeating: "row\n", count: 5000))
+    try sandbox.write("bad.csv", "text\n" + String(repeating: "row\n", count: 5000) + "row,too many\n")
+    let result = try sandbox.run("import", "s.coffer", "good.csv", "bad.csv", "good.csv")
+    #expect(result.status == 22)
+    #expect(result.talk.hasPrefix("dbtool: error: bad.csv: ") && result.talk.contains("record 5001, line 5002"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func missingInputIsToldBeforeAnythingIsRead() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("good.txt", "good")
+    let result = try sandbox.run("import", "s.coffer", "good.txt", "none.txt", "--create", "--key-file", "primary.key")
+    #expect(result.status == 10)
+    #expect(result.errors == "dbtool: error: none.txt: no such file or directory\n")
+    #expect(!sandbox.exists("s.coffer"))
+  }
+
+  @Test func failedCreationLeavesNoFile() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("bad.ndjson", "{\"text\":\"a\"}\n{\"text\":\n")
+    let names = try sandbox.names()
+    let result = try sandbox.run(
+      "import", "s.coffer", "bad.ndjson", "--create", "--key-file", "primary.key", "--from", "ndjson")
+    #expect(result.status == 22)
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test func failedCreationInBatchesDoesNotSayThatSomeAreStored() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("in.csv", "text\n1\n2\n3,bad\n")
+    let names = try sandbox.names()
+    let result = try sandbox.run(
+      "import", "s.coffer", "in.csv", "--create", "--key-file", "primary.key", "--batch", "1")
+    #expect(result.status == 22)
+    #expect(!result.talk.contains("stored"))
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test func expectedStoreCannotBeANewOne() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.txt", "text")
+    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin:") }
+    let pin = String(try #require(line?.split(separator: " ").last))
+    for options in [[], ["--dry-run"]] {
+      let result = try sandbox.run(["import", "t.coffer", "in.txt", "--create", "--expect", pin] + options)
+      #expect(result.status == 10)
+      #expect(result.errors.hasPrefix("dbtool: error: no such file: t.coffer, "))
+      #expect(!sandbox.exists("t.coffer"))
+    }
+    try sandbox.succeed("import", "s.coffer", "in.txt", "--create", "--expect", pin)
+  }
+
+  @Test func earlierBatchesStayAndAreTold() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.csv", "text\n1\n2\n3\n4\n5,bad\n")
+    let result = try sandbox.run("import", "s.coffer", "in.csv", "--batch", "2")
+    #expect(result.status == 22)
+    #expect(result.talk.contains("; 4 documents of earlier batches stored"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
+  }
+
+  @Test func takenIDStopsAnImportThatKeepsIDs() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--id", "7", "--text", "here")
+    try sandbox.write("in.csv", "id,text\n6,a\n7,b\n")
+    let result = try sandbox.run("import", "s.coffer", "in.csv", "--keep-ids")
+    #expect(result.status == 1)
+    #expect(result.talk.contains("document 7"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+  }
+
+  @Test func sameIDTwiceIsTakenTheSecondTime() throws {
+    try expectConflict(
+      "{\"id\":3,\"text\":\"first\"}\n{\"id\":3,\"text\":\"second\"}\n",
+      message: "record 2: there is a document 3 already")
+  }
+
+  @Test func sameKeyTwiceIsTakenTheSecondTime() throws {
+    try expectConflict(
+      "{\"key\":\"k\",\"text\":\"first\"}\n{\"key\":\"k\",\"text\":\"second\"}\n",
+      message: "record 2: document 1 has that key already")
+  }
+
+  private func expectConflict(_ input: String, message: String) throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("in.ndjson", input)
+    let names = try sandbox.names()
+    let result = try sandbox.run(
+      "import", "s.coffer", "in.ndjson", "--keep-ids", "--create", "--key-file", "primary.key", "--quiet")
+    #expect(result.status == 1)
+    #expect(result.output.isEmpty)
+    #expect(result.errors == "dbtool: error: \(message)\n")
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test(arguments: ["skip", "replace"])
+  func undecidedEncodingStopsWhateverIsDoneAboutErrors(mode: String) throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    try sandbox.write("in.txt", bytes: [0x61, 0xFF, 0x62])
+    let result = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", mode)
+    #expect(result.status == 22)
+    #expect(result.talk.contains("byte 1)\nhint: try --encoding windows-1252 "))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func longNamesOfColumnsAreShortened() throws {
+    let sandbox = try Sandbox.withStore()
+    // Without a header, the first row is taken for one.
+    try sandbox.write("in.csv", "A text that goes on for longer than any name of a column would,b\n")
+    let result = try sandbox.run("import", "s.coffer", "in.csv", "--map", "text=Text")
+    #expect(result.status == 64)
+    #expect(result.talk.hasSuffix("hint: there are: A text that goes on for longer than any…, b\n"))
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Standard streams that are full, closed, or read by nobody.
+@Suite struct StreamTests {
+  private static let printing = [
+    ["export", "s.coffer"], ["export", "s.coffer", "--to", "csv"], ["ls", "s.coffer"], ["ls", "s.coffer", "--json"],
+    ["show", "s.coffer", "1"], ["info", "s.coffer"], ["collections", "s.coffer"], ["verify", "s.coffer"],
+    ["convert", "in.txt"], ["--help"], ["ls", "--help"], ["--version"],
+  ]
+
+  private func filled() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.txt", "text\n")
+    try sandbox.succeed("put", "s.coffer", "in.txt")
+    return sandbox
+  }
+
+  /// Runs with standard output as given.
+  private func run(_ arguments: [String], in sandbox: Sandbox, output: Int32?) throws -> (status: Int32, talk: String) {
+    let errors = open(sandbox.path(".err"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    defer { close(errors) }
+    let child = try Child(
+      arguments + (arguments[0].hasPrefix("--") ? [] : ["--quiet"]), in: sandbox,
+      streams: .descriptors(input: 0, output: output, errors: errors))
+    return (child.wait(), try sandbox.text(of: ".err"))
+  }
+
+  @Test(arguments: printing)
+  func outputThatNobodyReadsEndsWithoutNoise(arguments: [String]) throws {
+    let sandbox = try filled()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    close(ends[0])
+    defer { close(ends[1]) }
+    let result = try run(arguments, in: sandbox, output: ends[1])
+    #expect(result.status == 1)
+    #expect(result.talk.isEmpty)
+  }
+
+  @Test(arguments: printing)
+  func closedOutputIsAnError(arguments: [String]) throws {
+    let result = try run(arguments, in: filled(), output: nil)
+    #expect(result.status == 1)
+    #expect(result.talk.hasPrefix("dbtool: error: standard output: bad file descriptor\n"))
+  }
+
+  @Test(arguments: printing)
+  func fullOutputIsAnError(arguments: [String]) throws {
+    let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+    defer { close(full) }
+    let result = try run(arguments, in: filled(), output: full)
+    #expect(result.status == 1)
+    #expect(result.talk.hasPrefix("dbtool: error: standard output: no space left on device\n"))
+  }
+
+  @Test func readerThatLeavesEarlyEndsTheWorkWithoutNoise() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("long.txt", String(repeating: "line\n", count: 200_000))
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+    try sandbox.write(".err", "")
+    let errors = open(sandbox.path(".err"), O_WRONLY | O_CLOEXEC)
+    let child = try Child(
+      ["convert", "long.txt"], in: sandbox, streams: .descriptors(input: 0, output: ends[1], errors: errors))
+    close(ends[1])
+    var byte: UInt8 = 0
+    _ = read(ends[0], &byte, 1)
+    close(ends[0])
+    #expect(child.wait() == 1)
+    #expect(try sandbox.text(of: ".err").isEmpty)
+    close(errors)
+  }
+
+  @Test func closedStreamsAreNotTakenForFiles() throws {
+    let sandbox = try Sandbox()
+    // Were the output opened as descriptor 0, it would be read as the input, which would then seem empty.
+    let child = try Child(
+      ["convert", "-", "-o", "out.txt"], in: sandbox, streams: .descriptors(input: nil, output: nil, errors: nil))
+    #expect(child.wait() == 1)
+    #expect(!sandbox.exists("out.txt"))
+  }
+
+  @Test func closedErrorsLeaveDataAlone() throws {
+    let sandbox = try Sandbox.withStore("--journal", "wal")
+    for number in 1...3 {
+      let child = try Child(
+        ["put", "s.coffer", "--text", "text \(number)"], in: sandbox,
+        streams: .descriptors(input: nil, output: nil, errors: nil))
+      // Stored, but the id could not be told.
+      #expect(child.wait() == 1)
+    }
+    try sandbox.succeed("verify", "s.coffer")
+    #expect(try sandbox.succeed("show", "s.coffer", "1", "2", "3").text == "text 1text 2text 3")
+  }
+}
