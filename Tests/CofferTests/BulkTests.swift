@@ -2,199 +2,12 @@ import Coffer
 import Foundation
 import Testing
 
-/// Documents by the batch. Sources have many small batches, so that several are under way at once.
+/// Documents by the batch.
 struct BulkTests {
-  private func items(_ count: Int, _ change: (Int, inout ListSource.Item) -> Void = { _, _ in }) -> [ListSource.Item] {
-    (1...count).map { number in
-      var item = ListSource.Item(title: "\(number)", text: "text \(number)")
-      change(number, &item)
-      return item
-    }
-  }
-
-  private func options(_ change: (inout BulkOptions) -> Void) -> BulkOptions {
-    var options = BulkOptions()
-    change(&options)
-    return options
-  }
-
-  private func expectNothing(_ test: TestStore, before: Data, location: SourceLocation = #_sourceLocation) throws {
-    #expect(try Data(contentsOf: test.url) == before, sourceLocation: location)
-    #expect(try test.store.everything().isEmpty, sourceLocation: location)
-  }
-
-  // MARK: Broken
-
-  @Test(arguments: [0, 1, 37, 99])
-  func sourceThatThrowsStoresNothing(_ record: Int) throws {
-    try withTestStore { test in
-      let before = try Data(contentsOf: test.url)
-      #expect(throws: Interruption(number: record)) {
-        try test.store.write {
-          _ = try $0.insert(contentsOf: ListSource(items(100), failsAt: record), into: test.notes)
-        }
-      }
-      try expectNothing(test, before: before)
-    }
-  }
-
-  @Test func progressThatThrowsStoresNothing() throws {
-    try withTestStore { test in
-      let before = try Data(contentsOf: test.url)
-      let options = options { $0.progress = { if $0 > 8 { throw Interruption(number: $0) } } }
-      #expect(throws: Interruption(number: 12)) {
-        try test.store.write {
-          _ = try $0.insert(contentsOf: ListSource(items(400)), into: test.notes, options: options)
-        }
-      }
-      try expectNothing(test, before: before)
-    }
-  }
-
-  @Test func caughtBulkErrorCanNotBeCommitted() throws {
-    try withTestStore { test in
-      let before = try Data(contentsOf: test.url)
-      #expect(throws: (any Error).self) {
-        try test.store.write { writer in
-          _ = try? writer.insert(contentsOf: ListSource(items(100), failsAt: 50), into: test.notes)
-        }
-      }
-      try expectNothing(test, before: before)
-    }
-  }
-
-  @Test func failedSavepointDoesNotWhitewashAnEarlierFailure() throws {
-    try withTestStore { test in
-      let before = try Data(contentsOf: test.url)
-      #expect(throws: (any Error).self) {
-        try test.store.write { writer in
-          _ = try? writer.insert(contentsOf: ListSource(items(100), failsAt: 50), into: test.notes)
-          _ = try? writer.savepoint { _ in throw Interruption() }
-        }
-      }
-      try expectNothing(test, before: before)
-    }
-  }
-
-  @Test func bulkErrorWithinASavepointIsUndoneAlone() throws {
-    try withTestStore { test in
-      try test.store.write { writer in
-        try writer.insert(Document(title: "before", text: ""), into: test.notes)
-        #expect(throws: Interruption(number: 50)) {
-          try writer.savepoint { _ = try $0.insert(contentsOf: ListSource(items(100), failsAt: 50), into: nil) }
-        }
-        try writer.insert(Document(title: "after", text: ""), into: test.notes)
-      }
-      #expect(try test.store.titles(in: test.notes) == ["before", "after"])
-      #expect(try test.store.everything().keys.sorted() == ["notes"])
-    }
-  }
-
-  @Test func duplicateKeyNamesItsRecord() throws {
-    try withTestStore { test in
-      let source = ListSource(items(400) { $1.key = $0 == 33 ? "k7" : "k\($0)" }, batch: 1)
-      let before = try Data(contentsOf: test.url)
-      do {
-        try test.store.write { _ = try $0.insert(contentsOf: source, into: test.notes) }
-        Issue.record("stored twice")
-      } catch let error as StoreError {
-        #expect(error.code == .duplicateKey && error.documentID == 7)
-        #expect(error.message.contains("record 33"))
-      }
-      try expectNothing(test, before: before)
-    }
-  }
-
-  @Test func keyThatIsThereAlreadyIsADuplicate() throws {
-    try withTestStore { test in
-      try test.store.write { try $0.insert(Document(text: "x", key: "k5"), into: test.notes) }
-      expect(.duplicateKey) {
-        try test.store.write {
-          _ = try $0.insert(contentsOf: ListSource(items(10) { $1.key = "k\($0)" }), into: test.notes)
-        }
-      }
-      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
-    }
-  }
-
-  @Test(arguments: [1, 60])
-  func keptNumberThatIsTakenNamesItsRecord(_ taken: Int64) throws {
-    try withTestStore { test in
-      try test.store.write { try $0.insert(Document(text: "x"), into: test.notes, id: DocumentID(taken)) }
-      let options = options { $0.keepsIDs = true }
-      do {
-        try test.store.write {
-          _ = try $0.insert(
-            contentsOf: ListSource(items(100) { $1.id = DocumentID(Int64($0)) }), into: test.notes, options: options)
-        }
-        Issue.record("stored over a document")
-      } catch let error as StoreError {
-        #expect(error.code == .alreadyExists && error.documentID == DocumentID(taken))
-        #expect(error.message.contains("record \(taken)"))
-      }
-      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
-    }
-  }
-
-  @Test func numberThatTheSourceGivesTwiceIsTaken() throws {
-    try withTestStore { test in
-      let before = try Data(contentsOf: test.url)
-      let options = options { $0.keepsIDs = true }
-      expect(.alreadyExists) {
-        try test.store.write {
-          _ = try $0.insert(
-            contentsOf: ListSource(items(20) { $1.id = $0 == 15 ? 3 : DocumentID(Int64($0)) }), into: test.notes,
-            options: options)
-        }
-      }
-      try expectNothing(test, before: before)
-    }
-  }
-
-  @Test(arguments: [0, -1, Int64.max])
-  func numbersOutOfRangeAreRefused(_ id: Int64) throws {
-    try withTestStore { test in
-      let options = options { $0.keepsIDs = true }
-      expect(.invalidArgument) {
-        try test.store.write {
-          _ = try $0.insert(
-            contentsOf: ListSource([.init(id: DocumentID(id))]), into: test.notes, options: options)
-        }
-      }
-    }
-  }
-
-  @Test func invalidTextIsRefusedAndNeverStoredUnreadable() throws {
-    struct Broken: DraftSource {
-      var part: Int
-      var isDone = false
-      mutating func read(into batch: inout DraftBatch) throws -> Bool {
-        guard !isDone else { return false }
-        isDone = true
-        batch.bytes = [0x61, 0xFF, 0x62]
-        var draft = DraftBatch.Draft(text: part == 0 ? 0..<3 : 0..<1, record: 1)
-        if part == 1 { draft.title = 0..<3 }
-        if part == 2 { draft.attributes = 0..<3 }
-        if part == 3 { draft.collection = 0..<3 }
-        batch.drafts = [draft]
-        return true
-      }
-    }
-    for part in 0..<4 {
-      for mode in TitleMode.allCases {
-        try withTestStore({ $0.titles = mode }) { test in
-          expect(.invalidArgument) { try test.store.write { try $0.insert(contentsOf: Broken(part: part), into: nil) } }
-        }
-      }
-    }
-  }
-
-  // MARK: Sound
-
   @Test func everyDocumentStandsInItsOwnCollectionInOrder() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(title: "old", text: ""), into: DocumentCollection("b")) }
-      let source = ListSource(items(99) { $1.collection = [nil, "a", "b"][$0 % 3] })
+      let source = ListSource(ListSource.items(99) { $1.collection = [nil, "a", "b"][$0 % 3] })
       let report = try test.store.write { try $0.insert(contentsOf: source, into: nil) }
       #expect(report.created == 99 && report.firstID == 2 && report.lastID == 100)
       #expect(report.collections == ["a": 33, "b": 33, "documents": 33])
@@ -207,7 +20,7 @@ struct BulkTests {
 
   @Test func namedCollectionTakesAll() throws {
     try withTestStore { test in
-      let source = ListSource(items(9) { $1.collection = ["x", "y"][$0 % 2] })
+      let source = ListSource(ListSource.items(9) { $1.collection = ["x", "y"][$0 % 2] })
       let report = try test.store.write { try $0.insert(contentsOf: source, into: test.notes) }
       #expect(report.collections == ["notes": 9])
       #expect(try test.store.everything().keys.sorted() == ["notes"])
@@ -226,7 +39,7 @@ struct BulkTests {
 
   @Test func atTopKeepsTheSourcesOrder() throws {
     try withTestStore { test in
-      let top = options { $0.atTop = true }
+      let top = bulkOptions { $0.atTop = true }
       try test.store.write { writer in
         try writer.insert(Document(title: "old", text: ""), into: test.notes)
         _ = try writer.insert(contentsOf: titlesOnly(["c", "d"]), into: test.notes, options: top)
@@ -240,7 +53,7 @@ struct BulkTests {
 
   @Test func keptNumbersAndParentsComeBack() throws {
     try withTestStore { test in
-      let kept = options { $0.keepsIDs = true }
+      let kept = bulkOptions { $0.keepsIDs = true }
       let source = ListSource([
         .init(title: "a", id: 50), .init(title: "b", parent: 50), .init(title: "c", id: 3, parent: 51),
       ])
@@ -262,7 +75,7 @@ struct BulkTests {
         .init(text: "whole record", isComplete: true),
         .init(text: "\n\n"),
       ])
-      let derived = options { $0.titleRule = .derived }
+      let derived = bulkOptions { $0.titleRule = .derived }
       try test.store.write { writer in
         _ = try writer.insert(contentsOf: source, into: test.notes)
         _ = try writer.insert(contentsOf: source, into: DocumentCollection("derived"), options: derived)
@@ -278,11 +91,13 @@ struct BulkTests {
     try withTestStore { test in
       var ids: [DocumentID] = []
       var steps: [Int] = []
-      let options = options {
+      let options = bulkOptions {
         $0.onInsert = { ids.append($0) }
         $0.progress = { steps.append($0) }
       }
-      try test.store.write { _ = try $0.insert(contentsOf: ListSource(items(10)), into: test.notes, options: options) }
+      try test.store.write {
+        _ = try $0.insert(contentsOf: ListSource(ListSource.items(10)), into: test.notes, options: options)
+      }
       #expect(ids == (1...10).map { DocumentID($0) })
       #expect(steps == [4, 8, 10])
     }
@@ -292,11 +107,11 @@ struct BulkTests {
     try withTestStore { test in
       try test.store.write { writer in
         let first = try writer.insert(Document(text: "x", key: "k"), into: test.notes)
-        _ = try writer.insert(contentsOf: ListSource(items(30) { $1.key = "\($0)" }), into: test.notes)
+        _ = try writer.insert(contentsOf: ListSource(ListSource.items(30) { $1.key = "\($0)" }), into: test.notes)
         let id = try writer.id(forKey: "17", in: test.notes)
         try writer.update(try #require(id)) { $0.text = "changed" }
         try writer.delete(first)
-        _ = try writer.insert(contentsOf: ListSource(items(3)), into: DocumentCollection("new"))
+        _ = try writer.insert(contentsOf: ListSource(ListSource.items(3)), into: DocumentCollection("new"))
         try writer.dropCollection("new")
       }
       let documents = try #require(try test.store.everything()["notes"])
@@ -307,7 +122,7 @@ struct BulkTests {
   @Test func keyUnderAnOlderEpochIsADuplicateToo() throws {
     try withTestStore { test in
       try test.store.write {
-        _ = try $0.insert(contentsOf: ListSource(items(20) { $1.key = "\($0)" }), into: test.notes)
+        _ = try $0.insert(contentsOf: ListSource(ListSource.items(20) { $1.key = "\($0)" }), into: test.notes)
       }
       var keysOnly = RekeyOptions()
       keysOnly.isKeysOnly = true

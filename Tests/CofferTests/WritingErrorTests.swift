@@ -5,33 +5,6 @@ import Testing
 
 /// Writes that must fail, and what they leave: nothing of themselves, all of the rest.
 struct WritingErrorTests {
-  @Test func thrownErrorRollsEverythingBack() throws {
-    try withTestStore { test in
-      let id = try test.store.write { try $0.insert(Document(title: "kept", text: "kept"), into: test.notes) }
-      let before = try Data(contentsOf: test.url)
-      #expect(throws: Interruption()) {
-        try test.store.write { writer in
-          try writer.insert(Document(text: "new"), into: DocumentCollection("other"))
-          try writer.update(id) { $0.text = "changed" }
-          try writer.delete(id)
-          throw Interruption()
-        }
-      }
-      #expect(try Data(contentsOf: test.url) == before)
-      #expect(try test.store.everything().keys.sorted() == ["notes"])
-      #expect(try test.store.read { try $0.text(of: id) } == "kept")
-    }
-  }
-
-  @Test func emptyWriteLeavesTheFileAsItWas() throws {
-    try withTestStore { test in
-      let before = try Data(contentsOf: test.url)
-      try test.store.write { _ in }
-      try test.store.write { _ = try $0.collections() }
-      #expect(try Data(contentsOf: test.url) == before)
-    }
-  }
-
   @Test func unknownIDsAreNoSuchDocument() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
@@ -186,98 +159,6 @@ struct WritingErrorTests {
         expect(.tooLarge) { try writer.update(id) { $0.attributes = attributes } }
         #expect(try writer.document(id).text == "x")
       }
-    }
-  }
-
-  @Test func writeInsideOfWriteIsMisuse() throws {
-    try withTestStore { test in
-      try test.store.write { writer in
-        expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
-        expect(.misuse) { try test.store.keys.add(.published("next")) }
-        expect(.misuse) { try test.store.close() }
-        try writer.insert(Document(text: "y"), into: test.notes)
-      }
-      #expect(try test.store.everything()["notes"]?.map(\.text) == ["y"])
-    }
-  }
-
-  @Test func writeInsideOfReadIsMisuseInTheRollbackJournal() throws {
-    try withTestStore { test in
-      try test.store.read { _ in
-        expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
-      }
-      try test.store.write { try $0.insert(Document(text: "y"), into: test.notes) }
-    }
-  }
-
-  @Test func writeInsideOfReadGoesOnInTheWriteAheadLog() throws {
-    try withTestStore({ $0.journal = .writeAheadLog }) { test in
-      try test.store.write { try $0.insert(Document(title: "1", text: ""), into: test.notes) }
-      try test.store.read { reader in
-        try test.store.write { try $0.insert(Document(title: "2", text: ""), into: test.notes) }
-        #expect(try reader.headers(in: test.notes).map(\.title) == ["1"])
-      }
-      #expect(try test.store.titles(in: test.notes) == ["1", "2"])
-    }
-  }
-
-  @Test func closedStoreIsMisuse() throws {
-    let test = try TestStore()
-    try test.store.close()
-    try test.store.close()
-    expect(.misuse) { try test.store.read { _ in } }
-    expect(.misuse) { try test.store.write { _ in } }
-    expect(.misuse) { try test.store.verify() }
-    expect(.misuse) { try test.store.keys.list() }
-    expect(.misuse) { try test.store.rekey { _ in } }
-  }
-
-  @Test func transactionKeptOutsideItsScopeIsMisuse() throws {
-    try withTestStore { test in
-      let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
-      let kept = try test.store.write { $0.transaction }
-      let writer = Writer(transaction: kept)
-      expect(.misuse) { try writer.text(of: id) }
-      expect(.misuse) { try writer.collections() }
-      expect(.misuse) { try writer.headers(in: test.notes) }
-      expect(.misuse) { try writer.id(forKey: "k", in: test.notes) }
-      expect(.misuse) { try writer.insert(Document(text: "y"), into: test.notes) }
-      expect(.misuse) { try writer.insert(Document(text: "y"), into: test.notes, id: 50) }
-      expect(.misuse) { try writer.put(Document(text: "y"), id: id, into: test.notes) }
-      expect(.misuse) { try writer.update(id) { $0.text = "y" } }
-      expect(.misuse) { try writer.delete(id) }
-      expect(.misuse) { try writer.savepoint { _ in } }
-      expect(.misuse) { try writer.createCollection("c") }
-      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
-    }
-  }
-
-  @Test func failedSavepointIsUndoneAndTheRestStays() throws {
-    try withTestStore { test in
-      let id = try test.store.write { try $0.insert(Document(title: "0", text: ""), into: test.notes) }
-      try test.store.write { writer in
-        try writer.insert(Document(title: "1", text: ""), into: test.notes)
-        #expect(throws: Interruption()) {
-          try writer.savepoint { inner in
-            try inner.insert(Document(title: "2", text: ""), into: test.notes)
-            try inner.createCollection("gone")
-            try inner.delete(id)
-            try inner.savepoint { try $0.insert(Document(title: "3", text: ""), into: test.notes) }
-            throw Interruption()
-          }
-        }
-        try writer.savepoint { inner in
-          #expect(throws: Interruption()) {
-            try inner.savepoint { deepest in
-              try deepest.update(id) { $0.title = "no" }
-              throw Interruption()
-            }
-          }
-          try inner.insert(Document(title: "4", text: ""), into: test.notes)
-        }
-        #expect(try writer.collections().map(\.name) == ["notes"])
-      }
-      #expect(try test.store.titles(in: test.notes) == ["0", "1", "4"])
     }
   }
 }

@@ -1,4 +1,6 @@
 import Coffer
+import Foundation
+import Testing
 
 /// Drafts from an array, a batch at a time; throws where told.
 struct ListSource: DraftSource {
@@ -50,4 +52,29 @@ struct ListSource: DraftSource {
 /// Titles alone, one to a batch.
 func titlesOnly(_ titles: [String]) -> ListSource {
   ListSource(titles.map { .init(title: $0) }, batch: 1)
+}
+
+extension ListSource {
+  /// Documents titled by their number, from 1, each to be changed.
+  static func items(_ count: Int, _ change: (Int, inout Item) -> Void = { _, _ in }) -> [Item] {
+    (1...count).map { number in
+      var item = Item(title: "\(number)", text: "text \(number)")
+      change(number, &item)
+      return item
+    }
+  }
+}
+
+func bulkOptions(_ change: (inout BulkOptions) -> Void) -> BulkOptions {
+  var options = BulkOptions()
+  change(&options)
+  return options
+}
+
+extension TestStore {
+  /// That the store is as it was made.
+  func expectNothing(before: Data, location: SourceLocation = #_sourceLocation) throws {
+    #expect(try Data(contentsOf: url) == before, sourceLocation: location)
+    #expect(try store.everything().isEmpty, sourceLocation: location)
+  }
 }

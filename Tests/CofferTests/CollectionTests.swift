@@ -1,0 +1,71 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+struct CollectionTests {
+  @Test func collectionNumbersAreRisingAndTheirDocumentsApart() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for name in ["a", "b", "a\u{30A}", "\u{E5}", "\0", String(repeating: "n", count: 1024)] {
+          try writer.insert(Document(title: name.debugDescription, text: ""), into: DocumentCollection(name))
+        }
+        #expect(try writer.collections().map(\.id.rawValue) == [1, 2, 3, 4, 5, 6])
+        #expect(try writer.collections().map(\.count) == [1, 1, 1, 1, 1, 1])
+        for wrong in ["", String(repeating: "n", count: 1025)] {
+          expect(.invalidArgument) { try writer.createCollection(wrong) }
+        }
+        expect(.alreadyExists) { try writer.createCollection("b") }
+        expect(.alreadyExists) { try writer.renameCollection("a", to: "b") }
+      }
+      // Composed and decomposed names are two names.
+      #expect(try test.store.titles(in: DocumentCollection("\u{E5}")) == ["\u{E5}".debugDescription])
+    }
+  }
+
+  @Test func renamedCollectionKeepsItsDocuments() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.insert(Document(title: "t", text: "x", key: "k"), into: test.notes)
+        try writer.renameCollection("notes", to: "memos")
+        #expect(try writer.exists(test.notes) == false)
+        #expect(try writer.headers(in: DocumentCollection("memos")).map(\.title) == ["t"])
+        try writer.renameCollection("memos", to: "memoirs")
+      }
+      let memoirs = DocumentCollection("memoirs")
+      #expect(try test.store.read { try $0.id(forKey: "k", in: memoirs) } == 1)
+      #expect(try test.reopened().titles(in: memoirs) == ["t"])
+    }
+  }
+
+  @Test func droppedCollectionTakesItsDocumentsAlone() throws {
+    try withTestStore { test in
+      let kept = try test.store.write { writer in
+        for number in 0..<20 {
+          try writer.insert(Document(text: "\(number)", key: ExternalKey("k\(number)")), into: test.notes)
+        }
+        return try writer.insert(Document(text: "kept", key: "k1"), into: DocumentCollection("other"))
+      }
+      try test.store.write { try $0.dropCollection("notes") }
+      #expect(try test.store.everything().mapValues { $0.map(\.header.id) } == ["other": [kept]])
+      #expect(try test.raw().query("SELECT count(*) FROM coffer_body").rows[0][0] == 1)
+      #expect(try test.store.read { $0.documentCount } == 1)
+    }
+  }
+
+  @Test func titlesAreDerivedOnlyWhereTheRuleSaysSo() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.createCollection("derived", titleRule: .derived)
+        for collection in [DocumentCollection("derived"), test.notes] {
+          try writer.insert(Document(text: "\n\nfirst line\nsecond"), into: collection)
+          try writer.insert(Document(title: "given", text: "first"), into: collection)
+          try writer.insert(Document(title: "", text: "first"), into: collection)
+          try writer.insert(Document(text: "\n"), into: collection)
+        }
+      }
+      #expect(try test.store.titles(in: DocumentCollection("derived")) == ["first line", "given", "", nil])
+      #expect(try test.store.titles(in: test.notes) == [nil, "given", "", nil])
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// A file system of a few pages, and one that can't be written.
+@Suite(.enabled(if: SmallDisk.isPossible, "no file system can be mounted here"), .serialized)
+struct DiskTests {
+  @Test func fullDiskIsSaidAndTheStoreIsAsItWas() throws {
+    let disk = try SmallDisk(kilobytes: 512)
+    let notes = DocumentCollection("notes")
+    let store = try DocumentStore.create(
+      at: disk.url.appending(path: "full.coffer"), keys: [.published("primary")], options: .testing)
+    try store.write { try $0.insert(Document(title: "kept", text: "kept"), into: notes) }
+    let anchor = try store.anchor()
+    expect(.diskFull) {
+      try store.write { writer in
+        for _ in 0..<40 { try writer.insert(Document(text: String(repeating: "x", count: 50_000)), into: notes) }
+      }
+    }
+    #expect(try store.checkAnchor(anchor) == .same)
+    #expect(try store.titles(in: notes) == ["kept"])
+    #expect(try store.verify().isSound)
+    expect(.diskFull) {
+      try store.write {
+        let items = (0..<40).map { _ in ListSource.Item(text: String(repeating: "x", count: 50_000)) }
+        _ = try $0.insert(contentsOf: ListSource(items), into: nil)
+      }
+    }
+    try store.write { try $0.insert(Document(title: "small", text: ""), into: notes) }
+    #expect(try store.titles(in: notes) == ["kept", "small"])
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func storeThatFindsNoRoomLeavesNothing() throws {
+    let disk = try SmallDisk(kilobytes: 16)
+    #expect(throws: StoreError.self) {
+      try DocumentStore.create(
+        at: disk.url.appending(path: "none.coffer"), keys: [.published("primary")], options: .testing)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk.url.path) == [])
+  }
+
+  @Test func readOnlyPlaceIsReadAndNotWritten() throws {
+    let disk = try SmallDisk(kilobytes: 512)
+    let url = disk.url.appending(path: "ro.coffer")
+    let notes = DocumentCollection("notes")
+    let made = try DocumentStore.create(at: url, keys: [.published("primary")], options: .testing)
+    try made.write { try $0.insert(Document(title: "t", text: "x"), into: notes) }
+    try made.close()
+    try disk.makeReadOnly()
+    let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    #expect(store.isReadOnly)
+    #expect(try store.titles(in: notes) == ["t"])
+    #expect(try store.verify().isSound)
+    expect(.readOnly) { try store.write { try $0.insert(Document(text: ""), into: notes) } }
+    expect(.readOnly) { try store.rekey { _ in } }
+    #expect(throws: StoreError.self) {
+      try DocumentStore.create(
+        at: disk.url.appending(path: "new.coffer"), keys: [.published("primary")], options: .testing)
+    }
+    try store.close()
+  }
+
+  @Test func killedWritersJournalInAReadOnlyPlaceIsNamed() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for _ in 0..<20 { try writer.insert(Document(text: String(repeating: "x", count: 5000)), into: test.notes) }
+    }
+    let disk = try SmallDisk(kilobytes: 2048)
+    try test.store.write { writer in
+      try writer.transaction.database.execute("PRAGMA cache_size = 2; PRAGMA cache_spill = 2")
+      for id in 1...20 { try writer.update(DocumentID(Int64(id))) { $0.text += "y" } }
+      for name in ["test.coffer", "test.coffer-journal"] {
+        try FileManager.default.copyItem(at: test.place.file(name), to: disk.url.appending(path: name))
+      }
+    }
+    try disk.makeReadOnly()
+    do {
+      _ = try DocumentStore.open(
+        at: disk.url.appending(path: "test.coffer"), key: .published("primary"), options: .testing)
+      Issue.record("opened without its journal")
+    } catch {
+      #expect(error.code == .damaged && error.hint?.contains("-journal") == true, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+/// What keeps a rekey from its end, and what it then leaves.
+struct RekeyErrorTests {
+  @Test func slotWhoseSecretIsMissingStopsItBeforeTheFirstWrite() throws {
+    let test = try TestStore(keys: [.published("primary"), .words("words"), .recipient(PublishedKeys.recipient)]) {
+      $0.labels = ["mine", "hers"]
+    }
+    try test.fillForRekey()
+    let before = try Data(contentsOf: test.url)
+    let store = try test.reopened()
+    do {
+      try store.rekey { _ in }
+      Issue.record("a slot was dropped in silence")
+    } catch {
+      #expect(error.code == .keyNeeded && error.message.contains("2 (hers)"))
+      #expect(!error.message.contains("mine"))
+    }
+    #expect(try Data(contentsOf: test.url) == before)
+
+    var options = RekeyOptions()
+    options.dropsOtherSlots = true
+    #expect(try store.rekey(options: options) { _ in }.isFinished)
+    #expect(try store.keys.list().map(\.slot) == [1, 3])
+    expect(.cannotUnlock) { try test.reopened(.words("words")) }
+    try test.reopened(.identity(PublishedKeys.url("identity"))).close()
+    try test.reopened().close()
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func damagedRowIsSkippedAndTheOldKeysStay() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    let whole = try test.store.everything()
+    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 11")
+    let report = try test.store.rekey(options: .batched) { _ in }
+    #expect(!report.isFinished && report.skipped.map(\.id) == [11] && report.documents == 28)
+    let status = try test.store.rekeyStatus()
+    #expect(status.isUnfinished && status.remaining == 1 && status.epochs == [1, 2])
+
+    let reopened = try test.reopened()
+    expect(.damaged) { try reopened.read { try $0.text(of: 11) } }
+    #expect(try reopened.read { try $0.header(of: 11).title } == "title 11")
+    #expect(try reopened.read { try $0.text(of: 12) } == whole["folded"]?.first { $0.header.id == 12 }?.text)
+    let verdict = try reopened.verify()
+    #expect(verdict.damaged.map(\.id) == [11] && verdict.setMatches)
+    // Resuming finds it again; without the row, it ends.
+    #expect(try reopened.rekey(options: .resuming) { _ in }.skipped.map(\.id) == [11])
+    try reopened.write { try $0.delete(11) }
+    #expect(try reopened.rekey(options: .resuming) { _ in }.isFinished)
+    #expect(try reopened.rekeyStatus().epochs == [2])
+    #expect(try reopened.verify().isSound)
+  }
+
+  @Test func missingRowKeepsTheOldKeysAndIsReported() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    try test.raw().execute("DELETE FROM coffer_record WHERE id = 4; DELETE FROM coffer_body WHERE id = 4")
+    let report = try test.store.rekey(options: .batched) { _ in }
+    #expect(!report.isFinished && !report.setMatches && report.skipped.isEmpty)
+    #expect(try test.store.rekeyStatus().epochs == [1, 2])
+    #expect(try test.store.verify().error == StoreError(.setMismatch, ""))
+  }
+
+  @Test(arguments: 0..<9)
+  func interruptedRekeyGoesOnWhereItStopped(_ step: Int) throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    let before = try test.store.everything()
+    let anchor = try test.store.anchor()
+    var steps = 0
+    var store = test.store
+    do {
+      try store.rekey(to: [.published("next")], options: .batched) { _ in
+        if steps == step { throw Interruption() }
+        steps += 1
+      }
+      // 29 documents in batches of 7: keys, documents, five batches, finishing.
+      #expect(step > 7)
+    } catch {
+      #expect(error.code == .cancelled)
+    }
+    let isChanged = step > 0
+    expect(.cannotUnlock) { try test.reopened(.published(isChanged ? "primary" : "next")) }
+    store = try test.reopened(.published(isChanged ? "next" : "primary"))
+    #expect(try store.everything() == before)
+    #expect(try store.verify().isSound)
+    #expect(try store.rekeyStatus().isUnfinished == (1...7).contains(step))
+    if step == 0 { return #expect(try store.checkAnchor(anchor) == .same) }
+
+    let report = try store.rekey(options: .resuming) { _ in }
+    #expect(report.isFinished)
+    #expect(try store.everything() == before)
+    #expect(try store.verify().isSound)
+    #expect(try store.rekeyStatus().epochs == [2])
+    #expect(try store.rekey(options: .resuming) { _ in }.documents == 0)
+  }
+
+  @Test func unfinishedRekeyIsTakenOver() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    let before = try test.store.everything()
+    for step in [1, 3, 4] {
+      var steps = 0
+      expect(.cancelled) {
+        try test.store.rekey(options: .batched) { _ in
+          if steps == step { throw Interruption() }
+          steps += 1
+        }
+      }
+    }
+    #expect(try test.store.rekeyStatus().epochs == [1, 2, 3, 4])
+    #expect(try test.store.everything() == before)
+    try test.expectSound()
+    #expect(try test.store.rekey(options: .batched) { _ in }.isFinished)
+    #expect(try test.store.rekeyStatus().epochs == [5])
+    #expect(try test.store.everything() == before)
+    try test.expectSound()
+  }
+
+  @Test func readerOfAnOlderMomentSeesItWhole() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.fillForRekey()
+    let before = try test.store.everything()
+    var options = OpenOptions.testing
+    options.wait = .zero
+    let other = try test.reopened(.published("primary"), options)
+    try test.store.read { reader in
+      let first = try reader.headers(in: test.notes)
+      // The log can't be cut while this reader holds on to it: said aloud, all else done.
+      expect(.locked) { try other.rekey(options: .batched) { _ in } }
+      #expect(try reader.headers(in: test.notes) == first)
+      for document in before["notes"]! { #expect(try reader.text(of: document.header.id) == document.text) }
+    }
+    expect(.keyChanged) { try test.store.read { _ in } }
+    #expect(try other.rekeyStatus().isUnfinished == false)
+    #expect(try other.rekey(options: .resuming) { _ in }.isFinished)
+    #expect(try other.everything() == before)
+    #expect(try other.verify().isSound)
+  }
+}
