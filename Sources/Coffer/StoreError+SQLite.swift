@@ -22,13 +22,15 @@ extension StoreError {
     case .readOnly:
       self.init(.readOnly, "\(place)the store can't be written to")
     case .full:
-      self.init(.diskFull, "\(place)the disk is full; the store is as it was", hint: "make room and try again")
+      self.init(
+        .diskFull, "\(place)the disk is full; nothing of this transaction was stored",
+        hint: "make room and try again")
     case .tooBig:
       self.init(.tooLarge, "\(place)a value is longer than the store takes")
     case .noMemory:
       self.init(.systemFailure, "\(place)no memory left")
     case .interrupted:
-      self.init(.cancelled, "\(place)interrupted; the store is as it was")
+      self.init(.cancelled, "\(place)interrupted; nothing of this transaction was stored")
     case .constraint:
       self.init(
         .damaged, "\(place)the store is damaged: its state is older than its rows",

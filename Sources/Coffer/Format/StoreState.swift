@@ -56,9 +56,10 @@ struct StoreState: Sendable, Equatable {
         let mac = reader.bytes(StoreFormat.macCount), let origin = reader.bytes(StoreFormat.storeIDCount),
         let originGeneration: UInt64 = reader.integer(), reader.isAtEnd
       else { return nil }
-      // Columns hold 0…2^63−1, and both counters start at 1.
+      // Columns hold 0…2^63−1, and both counters start at 1. The count may be anything: after rows were deleted behind
+      // our back it no longer fits the ids, and everything that is left must still read.
       let limit = UInt64(Int64.max)
-      guard (1...limit).contains(generation), (1...limit).contains(nextID), count < nextID, cursor <= limit else {
+      guard (1...limit).contains(generation), (1...limit).contains(nextID), count <= limit, cursor <= limit else {
         return nil
       }
       var state = StoreState(headerMAC: Array(mac))

@@ -41,13 +41,17 @@ extension DocumentStore {
     report.pin = pin
     if options.isKeysOnly { return report }
     try tell(.documents)
-    var mayRestart = true
-    var isOver = false
-    while !isOver {
-      while try reencryptBatch(max(1, options.batchSize), &report) { try tell(.documents) }
-      try tell(.finishing)
-      isOver = try finishRekey(&report, mayRestart: mayRestart)
-      mayRestart = false
+    do throws(StoreError) {
+      var mayRestart = true
+      var isOver = false
+      while !isOver {
+        while try reencryptBatch(max(1, options.batchSize), &report) { try tell(.documents) }
+        try tell(.finishing)
+        isOver = try finishRekey(&report, mayRestart: mayRestart)
+        mayRestart = false
+      }
+    } catch {
+      throw error.afterKeyChange()
     }
     try connections.truncateLog()
     report.pin = pin
@@ -94,5 +98,15 @@ extension DocumentStore {
         isUnfinished: state.target != 0, remaining: count, total: Int(state.count),
         epochs: transaction.keys.epochs.map(\.epoch))
     }
+  }
+}
+
+extension StoreError {
+  /// What stops a rekey after its first commit must not make anyone throw the new key away.
+  fileprivate func afterKeyChange() -> StoreError {
+    guard code != .cancelled else { return self }
+    return StoreError(
+      code, "the key was changed, but re-encryption is unfinished: \(message)",
+      hint: "the store opens with the new key; go on with rekey --resume", documentID: documentID)
   }
 }

@@ -114,6 +114,7 @@ extension DocumentStore {
         for (sql, what) in [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
           (SQL.bodiesWithoutRecord, "a text without a document: %@"),
+          (SQL.bodiesTooShort, "the text of document %@ is no blob of a frame's length"),
           (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
         ] {
           for row in try database.query(sql).rows {

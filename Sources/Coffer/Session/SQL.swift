@@ -71,6 +71,7 @@ enum SQL {
     "SELECT r.id FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id WHERE b.id IS NULL ORDER BY r.id"
   static let bodiesWithoutRecord =
     "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
+  static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<8 ORDER BY id"
   static let recordsWithoutCollection =
     "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
   static let integrity = "PRAGMA integrity_check(20)"

@@ -70,6 +70,12 @@ struct StoreFile {
   /// A store whose journal must be undone first, in a place where nothing may be written, is not damaged: say so.
   private static func opening(_ error: SQLiteError, path: String, database: Database) -> StoreError {
     if database.isReadOnly, error.code == .readOnly || error.code == .cantOpen {
+      // Byte 18 of SQLite's header: 2 for a file in WAL mode.
+      if let mode = try? database.firstBytes(19).last, mode == 2 {
+        return StoreError(
+          .readOnly, "\(path): a store with a write-ahead log can't be read where nothing may be written",
+          hint: "copy it to such a place, or make stores for read-only places with the rollback journal")
+      }
       return StoreError(
         .damaged, "\(path): a killed writer left a journal beside the store, and nothing may be written here",
         hint: "open it once where it can be written, or copy \(path) and \(path)-journal to such a place")

@@ -62,8 +62,9 @@ extension StoreTransaction {
     }
     var counts: [UInt32: Int] = [:]
     for row in rows {
-      guard case .integer(let id) = row[0], case .integer(let count) = row[1] else { continue }
-      counts[UInt32(truncatingIfNeeded: id)] = Int(count)
+      guard case .integer(let number) = row[0], let id = UInt32(exactly: number), case .integer(let count) = row[1]
+      else { continue }
+      counts[id] = Int(count)
     }
     return counts
   }
