@@ -123,6 +123,12 @@ import Testing
     #expect(failure(DelimitedSource(csv: "\"id\"x,text\n1,a\n", options: Rejections().options()))?.code == .malformed)
   }
 
+  @Test func linesThatEndInCarriageReturnsAloneAreRefused() {
+    let error = failure(DelimitedSource(csv: "id,text\r1,a\r2,b\r"))
+    #expect(error?.code == .malformed)
+    #expect(error?.location?.byteOffset == 7)
+  }
+
   // MARK: Sound
 
   @Test(arguments: ["\n", "\r\n"], [true, false])

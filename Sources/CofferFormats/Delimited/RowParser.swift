@@ -38,6 +38,7 @@ struct RowParser: RecordParser {
     }
     do throws(FormatError) {
       if needsHeader {
+        if let fault = bareCarriageReturn(in: bytes) { return .badHeader(fault) }
         try layOut(names: scanner.fields.map { name(of: $0, in: bytes) })
         needsHeader = false
         return .header(end: end)
@@ -52,6 +53,17 @@ struct RowParser: RecordParser {
     }
     if let fault = fill(&output, from: bytes) { return .bad(fault, end: end) }
     return .record(end: end)
+  }
+
+  /// Lines that end in CR alone would make the whole input its header, and lose every row without a word.
+  private func bareCarriageReturn(in bytes: UnsafeRawBufferPointer) -> RecordFault? {
+    for field in scanner.fields where !field.isQuoted {
+      if let position = bytes[field.range].firstIndex(of: Byte.carriageReturn) {
+        return RecordFault(
+          position: position, reason: "a carriage return without a line feed: lines must end in LF or CRLF")
+      }
+    }
+    return nil
   }
 
   var attributeColumns: [String] { layout?.attributeNames ?? [] }
