@@ -33,6 +33,45 @@ struct DiskTests {
     #expect(try store.verify().isSound)
   }
 
+  @Test func diskThatFillsDuringARekeySaysThatTheKeyHasChanged() throws {
+    let disk = try SmallDisk(kilobytes: 1024)
+    let url = disk.url.appending(path: "full.coffer")
+    let store = try DocumentStore.create(at: url, keys: [.published("primary")], options: .testing)
+    try store.write { writer in
+      for _ in 0..<12 {
+        try writer.insert(Document(text: String(repeating: "x", count: 50_000)), into: DocumentCollection("notes"))
+      }
+    }
+    do {
+      try store.rekey(to: [.published("next")]) { _ in }
+      Issue.record("re-encrypted without room")
+    } catch {
+      #expect(error.code == .diskFull)
+      #expect(error.message.hasPrefix("the key was changed") && error.hint?.contains("--resume") == true)
+    }
+    try store.close()
+    expect(.cannotUnlock) { try DocumentStore.open(at: url, key: .published("primary"), options: .testing) }
+    let again = try DocumentStore.open(at: url, key: .published("next"), options: .testing)
+    #expect(try again.rekeyStatus().remaining == 12)
+    #expect(try again.verify().isSound)
+  }
+
+  @Test func writeAheadStoreInAReadOnlyPlaceIsNamed() throws {
+    let disk = try SmallDisk(kilobytes: 512)
+    let url = disk.url.appending(path: "wal.coffer")
+    var creation = CreateOptions()
+    creation.journal = .writeAheadLog
+    try DocumentStore.create(at: url, keys: [.published("primary")], creation: creation, options: .testing).close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk.url.path) == ["wal.coffer"])
+    try disk.makeReadOnly()
+    do {
+      _ = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+      Issue.record("opened without its log")
+    } catch {
+      #expect(error.code == .readOnly && error.message.contains("write-ahead log"), "\(error)")
+    }
+  }
+
   @Test func storeThatFindsNoRoomLeavesNothing() throws {
     let disk = try SmallDisk(kilobytes: 16)
     #expect(throws: StoreError.self) {
