@@ -96,7 +96,7 @@ extension DocumentStore {
     } catch {
       guard error.code == .noSuchFile, creatingIfMissing, !options.isReadOnly else { throw error }
     }
-    return try create(at: url, keys: key.newKeys(), creation: options.creation, options: options, openedWith: key)
+    return try create(at: url, keys: key.newKeys, creation: options.creation, options: options, openedWith: key)
   }
 
   static func open(at path: String, key: StoreKey, options: OpenOptions, opening: Opening) throws(StoreError)

@@ -1,143 +1,116 @@
 public import CofferSealing
 public import FoundationEssentials
 
+/// How a secret is come by, when it is needed: where it lies, or whom to ask.
+enum SecretWay: Sendable {
+  case keyFile(String)
+  case identity(String)
+  case passphrase(@Sendable () throws -> Secret)
+  case material(@Sendable () throws -> Secret)
+  case provider(String, @Sendable ([UInt8]) throws -> Secret)
+
+  static func passphraseFile(_ path: String) -> SecretWay {
+    .passphrase { Passphrase.droppingLineEnd(try Secret.readAll(path: path)) }
+  }
+}
+
 /// A way to open a store: asked when a key is needed, never kept.
 ///
 /// Secrets come as ``Secret``, from files, descriptors or a closure; never as a String.
 public struct StoreKey: Sendable {
-  indirect enum Way: Sendable {
-    case keyFile(String)
-    case identity(String)
-    case passphrase(@Sendable () throws -> Secret)
-    case material(@Sendable () throws -> Secret)
-    case provider(String, @Sendable ([UInt8]) throws -> Secret)
-    case anyOf([StoreKey])
-  }
-
-  let way: Way
+  /// Each tried in turn.
+  let ways: [SecretWay]
 
   /// A file with a `coffer-key-1-` line.
   public static func keyFile(_ url: URL) -> StoreKey {
-    StoreKey(way: .keyFile(url.path))
+    StoreKey(ways: [.keyFile(url.path)])
   }
 
   /// A file with a `coffer-identity-1-` line: opens what was sealed for its recipient.
   public static func identity(_ url: URL) -> StoreKey {
-    StoreKey(way: .identity(url.path))
+    StoreKey(ways: [.identity(url.path)])
   }
 
   /// A passphrase as it was typed. Each slot of that kind costs one scrypt, about 0.4 s.
   public static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> StoreKey {
-    StoreKey(way: .passphrase(ask))
+    StoreKey(ways: [.passphrase(ask)])
   }
 
   /// A file that holds a passphrase; one line end at its end is not part of it.
   public static func passphraseFile(_ url: URL) -> StoreKey {
-    let path = url.path
-    return StoreKey(way: .passphrase { Passphrase.droppingLineEnd(try Secret.readAll(path: path)) })
+    StoreKey(ways: [.passphraseFile(url.path)])
   }
 
   /// What a descriptor or a command delivers: a key or identity file if it begins with `coffer-` or `#`, otherwise a
   /// passphrase, of which one line end is dropped.
   public static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> StoreKey {
-    StoreKey(way: .material(read))
+    StoreKey(ways: [.material(read)])
   }
 
   /// A program or service that answers 32…1024 bytes for the blob of an external slot of that name.
   public static func provider(name: String, _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret)
     -> StoreKey
   {
-    StoreKey(way: .provider(name, answer))
+    StoreKey(ways: [.provider(name, answer)])
   }
 
   /// Each tried in turn.
   public static func anyOf(_ keys: [StoreKey]) -> StoreKey {
-    StoreKey(way: .anyOf(keys))
+    StoreKey(ways: keys.flatMap(\.ways))
   }
 
-  /// The ways one by one.
-  var ways: [Way] {
-    if case .anyOf(let keys) = way { return keys.flatMap(\.ways) }
-    return [way]
-  }
-
-  /// The key that a slot for the same secret is made with, for `open(creatingIfMissing: true)`.
-  func newKeys() throws(StoreError) -> [NewKey] {
-    var keys: [NewKey] = []
-    for way in ways {
-      switch way {
-      case .keyFile(let path): keys.append(NewKey(way: .keyFile(path)))
-      case .identity(let path): keys.append(NewKey(way: .identity(path)))
-      case .passphrase(let ask): keys.append(NewKey(way: .passphrase(ask)))
-      case .material(let read): keys.append(NewKey(way: .material(read)))
-      case .provider(let name, let answer): keys.append(NewKey(way: .provider(name, [], answer)))
-      case .anyOf: break
-      }
-    }
-    return keys
-  }
+  /// Slots for the same secrets, for `open(creatingIfMissing: true)`.
+  var newKeys: [NewKey] { ways.map { NewKey(owner: .holder($0, blob: [])) } }
 }
 
 /// A slot to be made: what a new key is, or for whom.
 public struct NewKey: Sendable {
-  enum Way: Sendable {
-    case keyFile(String)
-    case identity(String)
-    case passphrase(@Sendable () throws -> Secret)
-    case material(@Sendable () throws -> Secret)
+  enum Owner: Sendable {
+    /// Whoever has the secret; `blob` is what a provider's slot keeps for it.
+    case holder(SecretWay, blob: [UInt8])
+    /// Whoever has the identity of this line.
     case recipient(String)
-    case provider(String, [UInt8], @Sendable ([UInt8]) throws -> Secret)
   }
 
-  let way: Way
+  let owner: Owner
 
   public static func keyFile(_ url: URL) -> NewKey {
-    NewKey(way: .keyFile(url.path))
+    NewKey(owner: .holder(.keyFile(url.path), blob: []))
   }
 
   /// The public half of an identity file.
   public static func identity(_ url: URL) -> NewKey {
-    NewKey(way: .identity(url.path))
+    NewKey(owner: .holder(.identity(url.path), blob: []))
   }
 
   public static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> NewKey {
-    NewKey(way: .passphrase(ask))
+    NewKey(owner: .holder(.passphrase(ask), blob: []))
   }
 
   public static func passphraseFile(_ url: URL) -> NewKey {
-    let path = url.path
-    return NewKey(way: .passphrase { Passphrase.droppingLineEnd(try Secret.readAll(path: path)) })
+    NewKey(owner: .holder(.passphraseFile(url.path), blob: []))
   }
 
   /// As ``StoreKey/keyMaterial(_:)``; an identity stands for its recipient.
   public static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> NewKey {
-    NewKey(way: .material(read))
+    NewKey(owner: .holder(.material(read), blob: []))
   }
 
   /// A `coffer-recipient-1-` line: whoever has its identity opens the store.
   public static func recipient(_ line: String) -> NewKey {
-    NewKey(way: .recipient(line))
+    NewKey(owner: .recipient(line))
   }
 
   /// A provider's slot: `blob` is stored in clear and handed back to the provider, which must answer the same again.
   public static func provider(
     name: String, blob: [UInt8] = [], _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret
   ) -> NewKey {
-    NewKey(way: .provider(name, blob, answer))
+    NewKey(owner: .holder(.provider(name, answer), blob: blob))
   }
-}
 
-extension NewKey {
   /// The way to open with the same secret again, for a rekey; nil for a recipient.
   var asStoreKey: StoreKey? {
-    switch way {
-    case .keyFile(let path): StoreKey(way: .keyFile(path))
-    case .identity(let path): StoreKey(way: .identity(path))
-    case .passphrase(let ask): StoreKey(way: .passphrase(ask))
-    case .material(let read): StoreKey(way: .material(read))
-    case .provider(let name, _, let answer): StoreKey(way: .provider(name, answer))
-    case .recipient: nil
-    }
+    if case .holder(let way, _) = owner { StoreKey(ways: [way]) } else { nil }
   }
 }
 
@@ -148,16 +121,16 @@ extension NewKey {
   ///
   /// - Throws: `testKeyRefused` where test and real would mix; what the closure throws; `keyFileInvalid`.
   func target(isTest: Bool) throws(StoreError) -> SlotTarget {
-    switch way {
-    case .keyFile(let path):
+    switch owner {
+    case .holder(.keyFile(let path), _):
       return try Self.target(of: KeyLine.loading(path), isTest: isTest)
-    case .identity(let path):
+    case .holder(.identity(let path), _):
       let line = try KeyLine.loading(path)
       guard line.kind == .identity else { throw StoreError(.keyFileInvalid, "\(path) is no identity") }
       return try Self.target(of: line, isTest: isTest)
-    case .passphrase(let ask):
+    case .holder(.passphrase(let ask), _):
       return try Self.target(ofPassphrase: try asking(ask), isTest: isTest)
-    case .material(let read):
+    case .holder(.material(let read), _):
       let secret = try asking(read)
       guard secret.looksLikeKeyFile else {
         return try Self.target(ofPassphrase: Passphrase.droppingLineEnd(secret), isTest: isTest)
@@ -167,7 +140,7 @@ extension NewKey {
     case .recipient(let text):
       return try Self.target(
         of: try sealing { () throws(SealingError) in try KeyLine(recipient: text) }, isTest: isTest)
-    case .provider(let name, let blob, let answer):
+    case .holder(.provider(let name, let answer), let blob):
       return .external(provider: name, blob: blob, answer: try asking { try answer(blob) })
     }
   }
@@ -193,10 +166,11 @@ extension NewKey {
 
   /// Whether the key is a published test key, as far as that is known without asking.
   var isTestKey: Bool {
-    switch way {
-    case .keyFile(let path), .identity(let path): (try? KeyLine.load(path: path))?.isTest ?? false
+    switch owner {
+    case .holder(.keyFile(let path), _), .holder(.identity(let path), _):
+      (try? KeyLine.load(path: path))?.isTest ?? false
     case .recipient(let text): (try? KeyLine(recipient: text))?.isTest ?? false
-    case .passphrase, .material, .provider: false
+    case .holder: false
     }
   }
 }

@@ -46,7 +46,7 @@ struct Unlocking {
     throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "info shows the slots there are")
   }
 
-  private func unlock(_ way: StoreKey.Way) throws(StoreError) -> Unlocked? {
+  private func unlock(_ way: SecretWay) throws(StoreError) -> Unlocked? {
     switch way {
     case .keyFile(let path), .identity(let path):
       return try unlock(secret: .line(try KeyLine.loading(path)))
@@ -58,8 +58,6 @@ struct Unlocking {
       return try unlock(secret: .line(try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }))
     case .provider(let name, let answer):
       return try unlock(provider: name, answer)
-    case .anyOf:
-      return nil
     }
   }
 

@@ -120,7 +120,7 @@ private struct SlotSecretSearch {
   }
 
   /// The secret that a way gives for a slot of these parameters; a passphrase is asked for once per slot of its kind.
-  private func secrets(_ way: StoreKey.Way, for parameters: SlotParameters) throws(StoreError) -> [SlotSecret] {
+  private func secrets(_ way: SecretWay, for parameters: SlotParameters) throws(StoreError) -> [SlotSecret] {
     func passphrase(_ typed: Secret) throws(StoreError) -> [SlotSecret] {
       guard parameters.kind == 1 else { return [] }
       return [.passphrase(try sealing { () throws(SealingError) in try Passphrase.normalized(typed) })]
@@ -140,7 +140,7 @@ private struct SlotSecretSearch {
     case .provider(let name, let answer):
       guard case .external(_, name, let blob) = parameters else { return [] }
       return [.answer(try asking { try answer(blob) }, provider: name)]
-    case .identity, .anyOf:
+    case .identity:
       return []
     }
   }
