@@ -15,6 +15,8 @@ public final class Statement {
   private let slot: StatementCache.Slot?
   /// Where the connection has noted it.
   var place = 0
+  /// For `columns()`, made at its first call.
+  private var storedColumns = UnsafeMutableBufferPointer<StoredColumn>(start: nil, count: 0)
 
   init(connection: Connection, pointer: OpaquePointer, sql: String, slot: StatementCache.Slot?) {
     self.connection = connection
@@ -25,9 +27,16 @@ public final class Statement {
   }
 
   deinit {
+    storedColumns.deallocate()
     guard let pointer else { return }
     connection.unregister(at: place)
     StatementCache.giveBack(pointer, to: slot)
+  }
+
+  /// As many as the statement has columns; trivial values, so that memory is all that is to be freed.
+  func columnMemory() -> UnsafeMutableBufferPointer<StoredColumn> {
+    if storedColumns.isEmpty { storedColumns = .allocate(capacity: columnCount) }
+    return storedColumns
   }
 
   /// For the connection, when it closes.

@@ -1,45 +1,38 @@
 internal import CCofferOpenSSL
 
-/// AES-256-GCM (NIST SP 800-38D) with nonces of 96 bits and tags of 128, its two contexts kept from call to call.
+/// AES-256-GCM (NIST SP 800-38D) with nonces of 96 bits and tags of 128, its contexts kept from call to call.
 ///
-/// Belongs to one thread at a time. The caller answers for nonces: ``XAESKey`` derives a key for each, and
+/// Belongs to one thread at a time. The caller answers for nonces: ``XAESKey`` derives keys from them, and
 /// ``WrappingCipher`` uses each key once. Nothing else seals with it.
 package final class AES256GCM {
   package static let keyCount = 32
   package static let nonceCount = 12
   package static let tagCount = 16
 
-  private let sealing: OpaquePointer
-  private let opening: OpaquePointer
+  // Each is made at its first use: most ciphers only seal or only open.
+  private var sealingContext: OpaquePointer?
+  private var openingContext: OpaquePointer?
 
-  package init() throws(SealingError) {
-    guard let sealing = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
-    guard let opening = EVP_CIPHER_CTX_new() else {
-      EVP_CIPHER_CTX_free(sealing)
-      throw .openSSL("a cipher context")
-    }
-    self.sealing = sealing
-    self.opening = opening
-    guard EVP_EncryptInit_ex2(sealing, Algorithms.aes256GCM, nil, nil, nil) == 1,
-      EVP_DecryptInit_ex2(opening, Algorithms.aes256GCM, nil, nil, nil) == 1
-    else { throw .openSSL("setting up AES-256-GCM") }
-  }
+  package init() {}
 
   deinit {
-    EVP_CIPHER_CTX_free(sealing)
-    EVP_CIPHER_CTX_free(opening)
+    EVP_CIPHER_CTX_free(sealingContext)
+    EVP_CIPHER_CTX_free(openingContext)
   }
 
   /// Seals `plaintext` into `ciphertext` (as long) and `tag`.
+  ///
+  /// - Parameter key: nil to go on under the key of the call before, whose schedule has been kept.
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
-    key: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer,
+    key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer,
     tag: UnsafeMutableRawBufferPointer
   ) throws(SealingError) {
     Self.check(key, nonce, tagCount: tag.count, from: plaintext.count, to: ciphertext.count)
+    let sealing = try ready(&sealingContext, isSealing: true)
     var written: Int32 = 0
     let succeeded =
-      EVP_EncryptInit_ex2(sealing, nil, key.bytePointer, nonce.bytePointer, nil) == 1
+      EVP_EncryptInit_ex2(sealing, nil, key?.bytePointer, nonce.bytePointer, nil) == 1
       && (additional.isEmpty
         || EVP_EncryptUpdate(sealing, nil, &written, additional.bytePointer, Int32(additional.count)) == 1)
       && (plaintext.isEmpty
@@ -53,16 +46,18 @@ package final class AES256GCM {
 
   /// Opens what `seal` made into `plaintext` (as long as the ciphertext).
   ///
+  /// - Parameter key: nil to go on under the key of the call before, whose schedule has been kept.
   /// - Throws: `notAuthentic` when the tag does not fit. Whatever is thrown, `plaintext` has been wiped.
   package func open(
     _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
-    key: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
+    key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
     plaintext: UnsafeMutableRawBufferPointer
   ) throws(SealingError) {
     Self.check(key, nonce, tagCount: tag.count, from: ciphertext.count, to: plaintext.count)
+    let opening = try ready(&openingContext, isSealing: false)
     var written: Int32 = 0
     let succeeded =
-      EVP_DecryptInit_ex2(opening, nil, key.bytePointer, nonce.bytePointer, nil) == 1
+      EVP_DecryptInit_ex2(opening, nil, key?.bytePointer, nonce.bytePointer, nil) == 1
       && (additional.isEmpty
         || EVP_DecryptUpdate(opening, nil, &written, additional.bytePointer, Int32(additional.count)) == 1)
       && (ciphertext.isEmpty
@@ -79,11 +74,29 @@ package final class AES256GCM {
   }
 
   @inline(__always)
+  private func ready(_ context: inout OpaquePointer?, isSealing: Bool) throws(SealingError) -> OpaquePointer {
+    if let context { return context }
+    let made = try Self.makeContext(isSealing: isSealing)
+    context = made
+    return made
+  }
+
+  private static func makeContext(isSealing: Bool) throws(SealingError) -> OpaquePointer {
+    guard let made = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
+    guard EVP_CipherInit_ex2(made, Algorithms.aes256GCM, nil, nil, isSealing ? 1 : 0, nil) == 1 else {
+      EVP_CIPHER_CTX_free(made)
+      throw .openSSL("setting up AES-256-GCM")
+    }
+    return made
+  }
+
+  @inline(__always)
   private static func check(
-    _ key: UnsafeRawBufferPointer, _ nonce: UnsafeRawBufferPointer, tagCount: Int, from source: Int, to target: Int
+    _ key: UnsafeRawBufferPointer?, _ nonce: UnsafeRawBufferPointer, tagCount: Int, from source: Int, to target: Int
   ) {
     precondition(
-      key.count == Self.keyCount && nonce.count == Self.nonceCount && tagCount == Self.tagCount && source == target,
+      (key?.count ?? Self.keyCount) == Self.keyCount && nonce.count == Self.nonceCount && tagCount == Self.tagCount
+        && source == target,
       "internal error: AES-256-GCM between buffers of other sizes")
   }
 }

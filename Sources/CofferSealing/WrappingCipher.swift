@@ -5,7 +5,7 @@ enum WrappingCipher {
   static func seal(_ secret: Secret, under key: Secret, authenticating additional: [UInt8]) throws(SealingError)
     -> [UInt8]
   {
-    let cipher = try AES256GCM()
+    let cipher = AES256GCM()
     var wrapped = [UInt8](repeating: 0, count: secret.count + AES256GCM.tagCount)
     try wrapped.withMutableBytes { wrapped throws(SealingError) in
       try additional.withBytes { additional throws(SealingError) in
@@ -29,7 +29,7 @@ enum WrappingCipher {
     -> Secret?
   {
     guard wrapped.count > AES256GCM.tagCount else { return nil }
-    let cipher = try AES256GCM()
+    let cipher = AES256GCM()
     let count = wrapped.count - AES256GCM.tagCount
     do throws(SealingError) {
       return try Secret(byteCount: count) { memory throws(SealingError) in

@@ -13,15 +13,16 @@ final class RecordOpener {
     self.keys = keys
   }
 
+  /// - Parameter memory: where the head is to be opened, and what it points into then; else this opener's own.
   /// - Throws: `damaged`: the row is not the one that was written there.
-  func openHead(_ row: RecordRow) throws(StoreError) -> HeadData {
+  func openHead(_ row: RecordRow, in memory: UnsafeMutableRawBufferPointer? = nil) throws(StoreError) -> HeadData {
     let id = row.fields.id
     guard let context = keys.context(of: row.fields.epoch) else {
       throw .damagedDocument(id, "its epoch has no key")
     }
     let mode = keys.session.titles
     let additional = keys.binding.head(row.fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title)
-    let frame = headMemory.room(row.head.count - XAESKey.overhead)
+    let frame = memory ?? headMemory.room(row.head.count - XAESKey.overhead)
     let head: HeadData?
     do throws(SealingError) {
       try context.head.open(row.head, authenticating: additional, plaintext: frame)
@@ -49,11 +50,13 @@ final class RecordOpener {
     return head
   }
 
-  /// - Throws: `damaged`: the body is not this document's text.
-  func openBody(_ row: RecordRow, ciphertext: UnsafeRawBufferPointer, head: HeadData) throws(StoreError)
-    -> UnsafeRawBufferPointer
+  /// - Parameter memory: where the text is to be opened, and what is returned points into then; else this opener's own.
+  /// - Throws: `damaged`: the body is missing, or is not this document's text.
+  func openBody(_ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil)
+    throws(StoreError) -> UnsafeRawBufferPointer
   {
     let id = row.fields.id
+    guard let ciphertext = row.body else { throw .damagedDocument(id, "its text is missing") }
     guard let context = keys.context(of: row.fields.epoch) else {
       throw .damagedDocument(id, "its epoch has no key")
     }
@@ -61,8 +64,7 @@ final class RecordOpener {
       around: head.textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
     guard ciphertext.count == expected else { throw .damagedDocument(id, "its text has another length") }
     let additional = keys.binding.body(id: id, collection: row.fields.collection, epoch: row.fields.epoch)
-    bodyMemory.shrink(above: max(8 << 20, expected))
-    let frame = bodyMemory.room(ciphertext.count)
+    let frame = memory ?? ownMemory(expected)
     do throws(SealingError) {
       try context.body.open(
         ciphertext, authenticating: additional,
@@ -79,6 +81,11 @@ final class RecordOpener {
     } catch {
       throw .damagedDocument(id, "its text is not the one that was written")
     }
+  }
+
+  private func ownMemory(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    bodyMemory.shrink(above: max(8 << 20, count))
+    return bodyMemory.room(count)
   }
 
   /// What the row is in the set hash; needs no opening.

@@ -17,31 +17,37 @@ extension StoreState {
 ///
 /// STRICT tables guard writes only, and files come from strangers: class, sign and size are checked on every read.
 struct RecordRow {
-  /// The columns every statement that reads rows selects, in this order.
+  /// The columns every statement that reads rows selects, in this order; one with the body has it behind them.
   static let columns = "r.id,r.coll,r.epoch,r.rev,r.pos,r.parent,r.flags,r.lookup,r.title,r.head,r.body_nt"
-  /// Where a statement selects the body too.
-  static let bodyColumn = 11
+  private static let bodyColumn = 11
 
   let fields: RowFields
-  let lookup: UnsafeRawBufferPointer?
-  let title: UnsafeRawBufferPointer?
-  let head: UnsafeRawBufferPointer
-  let bodyTag: UnsafeRawBufferPointer
+  private(set) var lookup: UnsafeRawBufferPointer?
+  private(set) var title: UnsafeRawBufferPointer?
+  private(set) var head: UnsafeRawBufferPointer
+  private(set) var bodyTag: UnsafeRawBufferPointer
+  /// nil where it was not selected, is missing, or is no blob.
+  private(set) var body: UnsafeRawBufferPointer?
   /// A rekey has not come to it yet; one that changes the title mode leaves such rows as they were.
   let isBelowTarget: Bool
 
   /// - Throws: `damaged`, naming the document and the column.
   init(_ statement: Statement, within limits: RowLimits) throws(StoreError) {
-    let id = statement.int64(at: 0)
-    func integer(_ column: Int, _ range: ClosedRange<Int64>, _ name: String) throws(StoreError) -> Int64 {
-      guard statement.storageClass(at: column) == .integer else { throw .damagedDocument(id, "\(name) is no integer") }
-      let value = statement.int64(at: column)
+    let columns = statement.columns()
+    let id = columns[0].integer
+    @inline(__always)
+    func integer(_ column: Int, _ range: ClosedRange<Int64>, _ name: StaticString) throws(StoreError) -> Int64 {
+      guard columns[column].storageClass == .integer else { throw .damagedDocument(id, "\(name) is no integer") }
+      let value = columns[column].integer
       guard range.contains(value) else { throw .damagedDocument(id, "\(name) is out of its bounds") }
       return value
     }
-    func blob(_ column: Int, _ range: ClosedRange<Int>, _ name: String) throws(StoreError) -> UnsafeRawBufferPointer {
-      guard statement.storageClass(at: column) == .blob else { throw .damagedDocument(id, "\(name) is no blob") }
-      let bytes = statement.blobPointer(at: column)
+    @inline(__always)
+    func blob(_ column: Int, _ range: ClosedRange<Int>, _ name: StaticString) throws(StoreError)
+      -> UnsafeRawBufferPointer
+    {
+      guard columns[column].storageClass == .blob else { throw .damagedDocument(id, "\(name) is no blob") }
+      let bytes = columns[column].bytes
       guard range.contains(bytes.count) else { throw .damagedDocument(id, "\(name) has another length") }
       return bytes
     }
@@ -51,20 +57,49 @@ struct RecordRow {
     let revision = try integer(3, 0...Int64.max, "rev")
     guard UInt64(revision) <= limits.generation else { throw .damagedDocument(id, "the state is older than this row") }
     let position = try integer(4, Int64.min...Int64.max, "pos")
-    let parent = statement.isNull(at: 5) ? nil : try integer(5, 1...Int64.max, "parent")
+    let parent = columns[5].storageClass == .null ? nil : try integer(5, 1...Int64.max, "parent")
     let flags = try integer(6, 0...Int64(StoreFormat.RowFlags.known.rawValue), "flags")
     fields = RowFields(
       id: id, collection: UInt32(collection), epoch: UInt32(epoch), revision: UInt64(revision), position: position,
       parent: parent, flags: UInt32(flags))
     isBelowTarget = fields.epoch < limits.target
     lookup =
-      statement.isNull(at: 7) ? nil : try blob(7, StoreFormat.lookupCount...StoreFormat.lookupCount, "lookup")
-    switch statement.storageClass(at: 8) {
+      columns[7].storageClass == .null
+      ? nil : try blob(7, StoreFormat.lookupCount...StoreFormat.lookupCount, "lookup")
+    switch columns[8].storageClass {
     case .null: title = nil
-    case .text: title = statement.textPointer(at: 8)
+    case .text: title = columns[8].bytes
     default: throw .damagedDocument(id, "title is no text")
     }
     head = try blob(9, XAESKey.overhead...StoreFormat.maximumHead, "head")
     bodyTag = try blob(10, StoreFormat.bodyTagCount...StoreFormat.bodyTagCount, "body_nt")
+    if columns.count > Self.bodyColumn, columns[Self.bodyColumn].storageClass == .blob {
+      body = columns[Self.bodyColumn].bytes
+    }
+  }
+
+  // MARK: Away from the statement
+
+  /// Bytes that the row refers to.
+  var byteCount: Int {
+    (lookup?.count ?? 0) + (title?.count ?? 0) + head.count + bodyTag.count + (body?.count ?? 0)
+  }
+
+  /// The row with its bytes copied to `memory` (``byteCount`` of them), valid as long as that is.
+  func copied(to memory: UnsafeMutableRawBufferPointer) -> RecordRow {
+    var used = 0
+    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+      let target = UnsafeMutableRawBufferPointer(rebasing: memory[used..<used + bytes.count])
+      target.copyMemory(from: bytes)
+      used += bytes.count
+      return UnsafeRawBufferPointer(target)
+    }
+    var row = self
+    row.lookup = lookup.map(copy)
+    row.title = title.map(copy)
+    row.head = copy(head)
+    row.bodyTag = copy(bodyTag)
+    row.body = body.map(copy)
+    return row
   }
 }

@@ -39,7 +39,7 @@ struct RecordSealer {
     do throws(SealingError) {
       let tag = batch.mutable(bodyTag)
       let nonce = UnsafeMutableRawBufferPointer(rebasing: tag[..<XAESKey.nonceCount])
-      try keys.nonces.draw(into: nonce)
+      try context.body.draw(nonce, from: keys.nonces)
       try context.body.seal(
         UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
         ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))

@@ -92,7 +92,7 @@ extension DocumentStore {
           do throws(StoreError) {
             let row = try RecordRow(statement, within: transaction.state.limits)
             let head = try opener.openHead(row)
-            _ = try transaction.openBody(row, statement, head, with: opener)
+            _ = try opener.openBody(row, head)
           } catch {
             guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
             verdict.add(last, error.message)

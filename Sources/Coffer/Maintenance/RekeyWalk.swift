@@ -66,7 +66,7 @@ extension DocumentStore {
       do throws(StoreError) {
         let row = try RecordRow(statement, within: state.limits)
         let head = try connection.opener.openHead(row)
-        let text = try transaction.openBody(row, statement, head, with: connection.opener)
+        let text = try connection.opener.openBody(row, head)
         let element = try connection.opener.element(of: row)
         var fields = row.fields
         fields.epoch = state.target

@@ -42,16 +42,8 @@ extension ReadScope where Self: ~Copyable {
       try statement.bind(Int64(offset), at: previous == nil ? 3 : 5)
       return statement
     }
-    defer { statement.reset() }
-    var order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
-    let opener = transaction.connection.opener
-    let limits = transaction.state.limits
-    while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try transaction.row(statement, within: limits)
-      let head = try opener.openHead(row)
-      try order.check(row.fields, isWriting: transaction.hasWritten)
-      try body(DocumentHeader(row, head))
-    }
+    let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
+    try transaction.walk(statement, order, withTexts: false) { header, _ in try body(header) }
   }
 
   /// Every document of a collection in order, texts as bytes that are valid during each call.
@@ -66,23 +58,15 @@ extension ReadScope where Self: ~Copyable {
       try statement.bind(Int64(record.id), at: 1)
       return statement
     }
-    defer { statement.reset() }
-    var order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
-    let opener = transaction.connection.takeOpener()
-    defer { transaction.connection.giveBack(opener) }
-    let limits = transaction.state.limits
-    while try storing({ () throws(SQLiteError) in try statement.step() }) {
-      let row = try transaction.row(statement, within: limits)
-      let head = try opener.openHead(row)
-      try order.check(row.fields, isWriting: transaction.hasWritten)
-      let text = try transaction.openBody(row, statement, head, with: opener)
-      try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
+    let order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
+    try transaction.walk(statement, order, withTexts: true) { header, text in
+      try body(OpenedDocument(header: header, utf8: text))
     }
   }
 }
 
 /// The order that authenticated rows must come in: an index in disorder could show rows twice or hide them.
-private struct OrderCheck {
+struct OrderCheck {
   private let collection: UInt32
   private var last: (position: Int64, id: Int64)?
   /// As many rows as the store had can come; more are rows that the list's own body moves on before it.

@@ -53,7 +53,7 @@ extension ReadScope where Self: ~Copyable {
       let opener = transaction.connection.takeOpener()
       defer { transaction.connection.giveBack(opener) }
       let head = try opener.openHead(row)
-      let text = try transaction.openBody(row, statement, head, with: opener)
+      let text = try opener.openBody(row, head)
       return try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
     }
   }

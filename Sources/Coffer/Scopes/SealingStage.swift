@@ -32,6 +32,7 @@ final class SealingStage {
   init(_ transaction: StoreTransaction, into collection: DocumentCollection?, options: BulkOptions) throws(StoreError) {
     self.options = options
     keys = try RowKeys(transaction.keys.session)
+    keys.beginRun()
     sealer = RecordSealer(keys)
     revision = transaction.revision
     nextID = transaction.state.nextID

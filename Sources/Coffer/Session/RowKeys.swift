@@ -42,6 +42,13 @@ final class RowKeys {
     active = epochs.first { $0.epoch == session.keyring.active }!
   }
 
+  /// Rows sealed from here on are one transaction's: the first halves of their nonces are the same, which tells no more
+  /// than their revisions do.
+  func beginRun() {
+    active.body.beginRun()
+    active.head.beginRun()
+  }
+
   func context(of epoch: UInt32) -> EpochContext? {
     epoch == active.epoch ? active : epochs.first { $0.epoch == epoch }
   }

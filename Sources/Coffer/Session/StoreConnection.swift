@@ -10,6 +10,7 @@ final class StoreConnection {
   /// For rows that are done with before anything else is read.
   private(set) var opener: RecordOpener
   private var idleOpeners: [RecordOpener] = []
+  private var idleBatches: [OpeningBatch] = []
   private var idleWithBody: [Statement] = []
   private var idleWithoutBody: [Statement] = []
   var sealer: RecordSealer
@@ -94,6 +95,7 @@ final class StoreConnection {
     keys = try RowKeys(session)
     opener = RecordOpener(keys)
     idleOpeners = []
+    idleBatches = []
     sealer = RecordSealer(keys)
     stateKey = try Self.stateKey(session)
     lastState = nil
@@ -120,6 +122,17 @@ final class StoreConnection {
 
   func giveBack(_ opener: RecordOpener) {
     if opener.keys === keys { idleOpeners.append(opener) }
+  }
+
+  /// A batch to open rows with beside this thread; to be given back.
+  func takeBatch() throws(StoreError) -> OpeningBatch {
+    if let batch = idleBatches.popLast() { return batch }
+    return try OpeningBatch(keys.session)
+  }
+
+  func giveBack(_ batch: OpeningBatch) {
+    batch.clear()
+    if batch.belongs(to: keys.session) { idleBatches.append(batch) }
   }
 
   // MARK: State

@@ -111,7 +111,7 @@ extension StoreTransaction {
           fields, content, textCount: head.textCount, bodyTag: row.bodyTag, into: connection.batch)
       } else {
         content.lookup = try lookup(of: head.key, in: fields.collection)
-        let text = try openBody(row, statement, head, with: opener)
+        let text = try opener.openBody(row, head)
         try connection.sealer.seal(fields, content, text: text, into: connection.batch)
       }
       return element

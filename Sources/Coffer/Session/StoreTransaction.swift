@@ -8,6 +8,7 @@ public final class StoreTransaction {
   var state: StoreState
   /// The generation this transaction writes, if it writes.
   let revision: UInt64
+  let isWriter: Bool
   private(set) var hasWritten = false
   private(set) var isOpen = true
   /// Why this transaction can only be rolled back: a change that was left half made.
@@ -18,9 +19,10 @@ public final class StoreTransaction {
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger
+    isWriter = kind != .deferred
     state = try Self.begin(connection, kind)
     revision = state.generation + 1
-    if kind != .deferred {
+    if isWriter {
       do throws(StoreError) {
         try checkHighestID()
       } catch {
@@ -54,6 +56,7 @@ public final class StoreTransaction {
   /// Must be called before the first change of every write.
   func willWrite() throws(StoreError) {
     try requireOpen()
+    if !hasWritten { keys.beginRun() }
     hasWritten = true
     // Rows written from here on are of this generation, and are read again as such.
     state.generation = revision
@@ -153,17 +156,6 @@ public final class StoreTransaction {
       guard hasWritten, (try? RecordRow(statement, within: state.limits)) != nil else { throw error }
       throw .writtenWhileListed(statement.int64(at: 0))
     }
-  }
-
-  /// Opens the text of a row that was selected with its body.
-  func openBody(_ row: RecordRow, _ statement: Statement, _ head: HeadData, with opener: RecordOpener)
-    throws(StoreError) -> UnsafeRawBufferPointer
-  {
-    guard statement.storageClass(at: RecordRow.bodyColumn) == .blob else {
-      throw .damagedDocument(row.fields.id, "its text is missing")
-    }
-    return try opener.openBody(
-      row, ciphertext: statement.blobPointer(at: RecordRow.bodyColumn), head: head)
   }
 
   // MARK: Collections
