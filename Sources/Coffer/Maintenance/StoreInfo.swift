@@ -33,13 +33,6 @@ public struct CheckReport: Sendable {
   public var isSound: Bool { problems.isEmpty }
 }
 
-/// A clear title with its number, as the file shows it to anyone.
-public struct ClearHeader: Sendable, Hashable {
-  public let id: DocumentID
-  public let position: Int64
-  public let title: String?
-}
-
 // MARK: - Without a key
 
 extension DocumentStore {
@@ -131,37 +124,8 @@ extension DocumentStore {
     }
   }
 
-  /// Clear titles in order, as anyone can read them; nothing of it is proved.
-  ///
-  /// - Throws: `invalidArgument` where titles do not stand in clear, `noSuchCollection`.
-  public static func clearHeaders(
-    at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10)
-  ) throws(StoreError) -> [ClearHeader] {
-    try withFile(url, wait) { file throws(StoreError) in
-      let (header, _) = try file.readHeader()
-      guard header.titles == TitleMode.clear.rawValue else {
-        throw StoreError(.invalidArgument, "titles do not stand in clear in this store", hint: "list it with its key")
-      }
-      let rows = try storing { () throws(SQLiteError) -> [Row]? in
-        let known = try file.database.query(SQL.collections).rows.map { $0[0] }
-        guard known.contains(.integer(Int64(collection.rawValue))) else { return nil }
-        return try file.database.query(
-          SQL.clearTitles, Int64(collection.rawValue), Int64(limit), Int64(offset)
-        ).rows
-      }
-      guard let rows else {
-        throw StoreError(.noSuchCollection, "there is no collection \(collection)", hint: "info lists those there are")
-      }
-      return rows.compactMap { row in
-        guard case .integer(let id) = row[0], case .integer(let position) = row[1] else { return nil }
-        let title: String? = if case .text(let text) = row[2] { text } else { nil }
-        return ClearHeader(id: DocumentID(id), position: position, title: title)
-      }
-    }
-  }
-
   /// One read transaction on a file that nothing unlocks.
-  private static func withFile<R>(_ url: URL, _ wait: Duration?, _ body: (StoreFile) throws(StoreError) -> R)
+  static func withFile<R>(_ url: URL, _ wait: Duration?, _ body: (StoreFile) throws(StoreError) -> R)
     throws(StoreError) -> R
   {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)

@@ -151,14 +151,16 @@ extension ListVerb {
         toSkip -= count
         continue
       }
-      let headers = try DocumentStore.clearHeaders(
-        at: options.store.url, collection: number, offset: toSkip, limit: left, wait: wait)
-      for header in headers {
+      var listed = 0
+      try DocumentStore.forEachClearHeader(
+        at: options.store.url, collection: number, offset: toSkip, limit: left, wait: wait
+      ) { header in
+        listed += 1
         let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
         try table.add(all ? [.string(number.description)] + cells : cells)
       }
       toSkip = 0
-      left -= left == .max ? 0 : headers.count
+      left -= left == .max ? 0 : listed
     }
     try table.finish()
   }

@@ -10,6 +10,7 @@ import Glibc
 
 enum BenchFiles {
   static let key = URL(filePath: ProcessInfo.processInfo.environment["COFFER_BENCH_KEY"] ?? "")
+  static let store = URL(filePath: CommandLine.arguments.count > 2 ? CommandLine.arguments[2] : "")
   nonisolated(unsafe) static var touched = 0  // one thread writes it, nothing reads it
 }
 

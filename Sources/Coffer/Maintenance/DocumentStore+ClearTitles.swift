@@ -1,0 +1,68 @@
+internal import CofferSQLite
+public import FoundationEssentials
+
+/// A clear title with its number, as the file shows it to anyone.
+public struct ClearHeader: Sendable, Hashable {
+  public let id: DocumentID
+  public let position: Int64
+  public let title: String?
+}
+
+extension DocumentStore {
+  /// Clear titles in order, as anyone can read them; nothing of it is proved.
+  ///
+  /// - Throws: `invalidArgument` where titles do not stand in clear, `noSuchCollection`.
+  public static func clearHeaders(
+    at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10)
+  ) throws -> [ClearHeader] {
+    var headers: [ClearHeader] = []
+    try forEachClearHeader(at: url, collection: collection, offset: offset, limit: limit, wait: wait) {
+      headers.append($0)
+    }
+    return headers
+  }
+
+  /// The same one at a time: memory stays small however long the list is.
+  public static func forEachClearHeader(
+    at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
+    _ body: (ClearHeader) throws -> Void
+  ) throws {
+    let result = try withFile(url, wait) { file throws(StoreError) in
+      let (header, _) = try file.readHeader()
+      guard header.titles == TitleMode.clear.rawValue else {
+        throw StoreError(.invalidArgument, "titles do not stand in clear in this store", hint: "list it with its key")
+      }
+      let collections = try storing { () throws(SQLiteError) in try file.database.query(SQL.collections).rows }
+      guard collections.contains(where: { $0[0] == .integer(Int64(collection.rawValue)) }) else {
+        throw StoreError(.noSuchCollection, "there is no collection \(collection)", hint: "info lists those there are")
+      }
+      return Result { try walk(file, collection, offset: offset, limit: limit, body) }
+    }
+    try result.get()
+  }
+
+  private static func walk(
+    _ file: StoreFile, _ collection: CollectionID, offset: Int, limit: Int, _ body: (ClearHeader) throws -> Void
+  ) throws {
+    let statement = try storing { () throws(SQLiteError) in
+      let statement = try file.database.statement(SQL.clearTitles)
+      try statement.bind(Int64(collection.rawValue), at: 1)
+      try statement.bind(Int64(limit), at: 2)
+      try statement.bind(Int64(offset), at: 3)
+      return statement
+    }
+    defer { statement.reset() }
+    while try storing({ () throws(SQLiteError) in try statement.step() }) {
+      if let header = ClearHeader(statement.columns()) { try body(header) }
+    }
+  }
+}
+
+extension ClearHeader {
+  /// A row as `SQL.clearTitles` selects it; nil where id or position are no integers.
+  fileprivate init?(_ row: UnsafeBufferPointer<StoredColumn>) {
+    guard row[0].storageClass == .integer, row[1].storageClass == .integer else { return nil }
+    let title = row[2].storageClass == .text ? String(validating: row[2].bytes, as: UTF8.self) : nil
+    self.init(id: DocumentID(row[0].integer), position: row[1].integer, title: title)
+  }
+}
