@@ -5,11 +5,11 @@ extension DocumentStore {
   /// Reads in one transaction: everything the closure sees is of one moment.
   ///
   /// In the rollback journal a commit waits until it returns.
+  ///
+  /// - Throws: what the closure throws; `locked`, `keyChanged`, `rolledBack`, `damaged`.
   @discardableResult
   public func read<T>(_ body: (inout Reader) throws -> T) throws -> T {
-    let result: Result<T, any Error> = try connections.withReader { connection throws(StoreError) in
-      let transaction = try StoreTransaction(connection, .deferred, logger: log)
-      defer { transaction.rollback() }
+    let result: Result<T, any Error> = try reading { transaction throws(StoreError) in
       var reader = Reader(transaction: transaction)
       return Result { try body(&reader) }
     }
@@ -37,10 +37,23 @@ extension DocumentStore {
   /// One write transaction; rolled back unless `body` commits it.
   func writing<R>(_ body: (StoreTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
-    return try connections.withWriter { connection throws(StoreError) in
-      let transaction = try StoreTransaction(connection, .immediate, logger: log)
-      defer { transaction.rollback() }
-      return try body(transaction)
+    return try followingKeyChanges { () throws(StoreError) in
+      try connections.withWriter { connection throws(StoreError) in
+        let transaction = try StoreTransaction(connection, .immediate, logger: log)
+        defer { transaction.rollback() }
+        return try body(transaction)
+      }
+    }
+  }
+
+  /// One read transaction.
+  func reading<R>(_ body: (StoreTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
+    try followingKeyChanges { () throws(StoreError) in
+      try connections.withReader { connection throws(StoreError) in
+        let transaction = try StoreTransaction(connection, .deferred, logger: log)
+        defer { transaction.rollback() }
+        return try body(transaction)
+      }
     }
   }
 

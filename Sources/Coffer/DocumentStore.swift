@@ -26,10 +26,9 @@ public final class DocumentStore: Sendable {
   public let isReadOnly: Bool
   let path: String
   let options: OpenOptions
-  /// The way to ask for the key again, where a rekey needs it; no secret.
-  let key: StoreKey
-  /// The slot that opened.
-  let openedSlot: Mutex<UInt32>
+  let holder: Mutex<KeyHolder>
+  /// Held by the thread that asks for a key again.
+  let unlocking = Mutex<Void>(())
   let session: Session
   let connections: ConnectionPool
   let log: StoreLog
@@ -40,9 +39,8 @@ public final class DocumentStore: Sendable {
   ) throws(StoreError) {
     self.opening = opening
     self.options = options
-    self.key = key
     path = file.path
-    openedSlot = Mutex(unlocked.slot)
+    holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Features that only readers may ignore, and a file that can't be written, leave reading.
     isReadOnly = options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.isReadOnly
     session = Session(keys: keys, generation: 0)
@@ -104,11 +102,7 @@ extension DocumentStore {
   {
     let file = try StoreFile(at: path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
     let (header, slots) = try file.readConsistently()
-    if let pin = options.expectedPin, pin != header.pin {
-      throw StoreError(
-        .pinMismatch, "this is not the store that was expected: its pin is another",
-        hint: "info shows its pin; a rekey changes it")
-    }
+    if let pin = options.expectedPin { try header.requirePin(pin) }
     let unlocking = Unlocking(
       header: header, slots: slots, named: options.slot.map { UInt32(clamping: $0) },
       allowsTestKeys: options.allowsTestKeys)

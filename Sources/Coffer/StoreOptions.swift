@@ -21,7 +21,7 @@ public struct OpenOptions: Sendable {
   public init() {}
 }
 
-/// What a new store is like. Its title mode can be changed only by a rekey.
+/// What a new store is like. Its title mode can be changed only by a rekey (``RekeyOptions/changeTitles(to:)``).
 public struct CreateOptions: Sendable {
   public var titles: TitleMode = .sealed
   /// Hides exact lengths at a cost of at most 12 % of size.

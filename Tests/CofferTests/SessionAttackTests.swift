@@ -109,21 +109,27 @@ struct SessionAttackTests {
     expect(.rolledBack) { try store.read { _ = try $0.collections() } }
   }
 
-  @Test func rekeyByAnotherHandleIsAKeyChange() throws {
-    let other = try DocumentStore.open(
-      at: url, key: .named("key", try #require(secrets["key"].string)), options: .testing)
+  @Test func rekeyByAnotherHandleIsFollowedBySecretsAlone() throws {
+    let key = StoreKey.named("key", try #require(secrets["key"].string))
+    let identity = StoreKey.named("identity", try #require(secrets["identity"].string))
+    let reader = try DocumentStore.open(at: url, key: identity, options: .testing)
+    let other = try DocumentStore.open(at: url, key: key, options: .testing)
     var options = RekeyOptions()
     options.otherKeys = try ["key", "passphrase"].map { .named($0, try #require(secrets[$0].string)) }
     #expect(try other.rekey(options: options) { _ in }.isFinished)
     let before = try Data(contentsOf: url)
 
-    expect(.keyChanged) { try store.read { _ = try $0.collections() } }
-    expect(.keyChanged) { try store.write { try $0.createCollection("other") } }
-    expect(.keyChanged) { try store.keys.list().forEach { _ in } }
-    expect(.keyChanged) { try store.keys.remove(slot: 2) }
-    expect(.keyChanged) { try store.rekey(options: options) { _ in } }
+    // Anyone can make a slot for a recipient: whoever opened through one must look at the pin first.
+    expect(.keyChanged) { try reader.read { _ = try $0.collections() } }
+    expect(.keyChanged) { try reader.write { try $0.createCollection("other") } }
+    expect(.keyChanged) { try reader.keys.list().forEach { _ in } }
+    expect(.keyChanged) { try reader.keys.remove(slot: 2) }
+    expect(.keyChanged) { try reader.rekey(options: options) { _ in } }
     #expect(try Data(contentsOf: url) == before)
-    #expect(try other.verify().isSound)
+    try reader.unlock(with: identity, expectingPin: other.pin)
+    #expect(try reader.everything() == other.everything())
+    #expect(try store.everything() == other.everything())
+    #expect(try store.verify().isSound)
   }
 
   @Test func slotsChangedByAnotherHandleAreFollowed() throws {

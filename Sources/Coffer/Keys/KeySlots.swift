@@ -16,7 +16,7 @@ public struct KeySlots: Sendable {
 
   /// Every slot by rising number, as the file has them now.
   public func list() throws(StoreError) -> [KeySlot] {
-    let opened = store.openedSlot.withLock { $0 }
+    let opened = store.holder.withLock { $0.slot }
     return try store.reading { transaction throws(StoreError) in
       let (header, slots) = try transaction.connection.file.readHeader()
       return slots.map { KeySlot($0, isTest: header.isTest, opened: $0.slot == opened) }
@@ -67,7 +67,7 @@ public struct KeySlots: Sendable {
   @discardableResult
   public func replace(slot: Int? = nil, with key: NewKey, label: String? = nil) throws(StoreError) -> Int {
     if let label { try KeySlotRecord.checkLabel(label) }
-    let number = slot ?? Int(store.openedSlot.withLock { $0 })
+    let number = slot ?? Int(store.holder.withLock { $0.slot })
     let old = try records().first { Int($0.slot) == number }
     let new = try derive(key, replacing: old)
     let added = try store.changingSlots { slots, root throws(StoreError) in
@@ -80,7 +80,11 @@ public struct KeySlots: Sendable {
       slots.append(record)
       return Int(record.slot)
     }
-    store.openedSlot.withLock { if Int($0) == number { $0 = UInt32(added) } }
+    store.holder.withLock { holder in
+      if Int(holder.slot) == number {
+        holder = KeyHolder(key: .anyOf([key.asStoreKey, holder.key].compactMap { $0 }), slot: UInt32(added))
+      }
+    }
     return added
   }
 

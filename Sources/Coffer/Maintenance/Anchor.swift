@@ -29,15 +29,6 @@ extension DocumentStore {
       try anchor.compare(with: transaction.state, of: transaction.keys.session, exact: exact)
     }
   }
-
-  /// One read transaction of the store's own.
-  func reading<R>(_ body: (StoreTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
-    try connections.withReader { connection throws(StoreError) in
-      let transaction = try StoreTransaction(connection, .deferred, logger: log)
-      defer { transaction.rollback() }
-      return try body(transaction)
-    }
-  }
 }
 
 /// An anchor line, taken apart: `coffer1:<32 hex>:<decimal>:<32 hex>`.

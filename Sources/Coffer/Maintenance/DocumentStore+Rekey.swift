@@ -21,8 +21,12 @@ extension DocumentStore {
     guard !isReadOnly else {
       throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed")
     }
+    guard options.titles == nil || !(options.isKeysOnly || options.isResuming) else {
+      throw StoreError(
+        .invalidArgument, "titles change as documents are sealed anew, in a rekey of its own that comes to its end")
+    }
     var report = RekeyReport()
-    let total = try rekeyStatus().total
+    let total = try reading { transaction throws(StoreError) in Int(transaction.state.count) }
     func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {
       do {
         try progress(RekeyProgress(phase: phase, done: report.documents, total: total))
@@ -104,7 +108,8 @@ extension DocumentStore {
 extension StoreError {
   /// What stops a rekey after its first commit must not make anyone throw the new key away.
   fileprivate func afterKeyChange() -> StoreError {
-    guard code != .cancelled else { return self }
+    // Stopped as told, or by another key change, of which its own message speaks.
+    guard code != .cancelled, code != .keyChanged else { return self }
     return StoreError(
       code, "the key was changed, but re-encryption is unfinished: \(message)",
       hint: "the store opens with the new key; go on with rekey --resume", documentID: documentID)

@@ -18,7 +18,7 @@ struct KeyChange {
   }
 
   func run() throws(StoreError) {
-    let opened = store.openedSlot.withLock { $0 }
+    let opened = store.holder.withLock { $0.slot }
     let (before, slots) = try store.reading { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
       return (proved.keys.header, proved.slots)
@@ -44,10 +44,11 @@ struct KeyChange {
         throw StoreError(
           .locked, "another process changed the keys meanwhile; nothing was changed here", hint: "try again")
       }
-      try transaction.changeRoot(to: root, slots: wrapped, from: proved.keys)
+      try transaction.changeRoot(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
     }
-    if !wrapped.contains(where: { $0.slot == opened }), let first = wrapped.first {
-      store.openedSlot.withLock { $0 = first.slot }
+    store.holder.withLock { holder in
+      if !wrapped.contains(where: { $0.slot == opened }), let first = wrapped.first { holder.slot = first.slot }
+      holder.key = .anyOf(replacements.compactMap(\.asStoreKey) + [holder.key])
     }
   }
 
@@ -76,7 +77,7 @@ struct KeyChange {
         known[slot.slot] = .recipient(recipient, isTest: isTest)
       }
     }
-    let asked = StoreKey.anyOf(options.otherKeys.isEmpty ? [store.key] : options.otherKeys)
+    let asked = StoreKey.anyOf(options.otherKeys.isEmpty ? [store.holder.withLock { $0.key }] : options.otherKeys)
     let unknown = open.filter { known[$0.slot] == nil }
     if !unknown.isEmpty {
       let finding = SlotSecretSearch(slots: unknown, isTest: isTest, storeID: storeID)
@@ -170,7 +171,11 @@ private struct SlotSecretSearch {
 
 extension StoreTransaction {
   /// New root key, new active epoch, collections sealed under it, rekey begun: one commit.
-  func changeRoot(to root: RootKey, slots: [KeySlotRecord], from old: SessionKeys) throws(StoreError) {
+  ///
+  /// - Parameter titles: the title mode from now on; rows below the new epoch may stand in any.
+  func changeRoot(to root: RootKey, slots: [KeySlotRecord], titles: TitleMode?, from old: SessionKeys)
+    throws(StoreError)
+  {
     let epoch = (old.keyring.epochs.last?.epoch ?? 0) + 1
     guard old.keyring.epochs.count < Keyring.maximumEpochs, epoch <= UInt32(Int32.max) else {
       throw StoreError(
@@ -181,6 +186,7 @@ extension StoreTransaction {
     let nonces = keys.nonces
     var header = old.header
     header.rootGeneration += 1
+    if let titles { header.titles = titles.rawValue }
     let headerBefore = header
     let (keyring, commitment) = try sealing { () throws(SealingError) in
       let keyring = Keyring(

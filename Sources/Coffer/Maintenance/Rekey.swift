@@ -11,8 +11,19 @@ public struct RekeyOptions: Sendable {
   public var dropsOtherSlots = false
   /// Secrets of other slots, so that they open the new root key too.
   public var otherKeys: [StoreKey] = []
+  /// How titles are kept from now on; nil leaves that as it is.
+  private(set) var titles: TitleMode?
 
   public init() {}
+
+  /// Changes how titles are kept: from the key change on for whatever is written, and for every document as the rekey
+  /// comes to it.
+  ///
+  /// `TitleMode.none` drops every title for good. Goes neither with `isKeysOnly` nor with `isResuming`, which goes on in
+  /// the mode that the rekey began with.
+  public mutating func changeTitles(to mode: TitleMode) {
+    titles = mode
+  }
 }
 
 /// How far a rekey has come.
@@ -30,7 +41,8 @@ public struct RekeyProgress: Sendable, Hashable {
 public struct RekeyReport: Sendable {
   /// Documents that were sealed under the new keys.
   public internal(set) var documents = 0
-  /// Documents that don't open: left as they are, under keys that are therefore kept.
+  /// Documents that don't open, or whose title is too long to be sealed: left as they are, under keys that are therefore
+  /// kept.
   public internal(set) var skipped: [DamagedDocument] = []
   /// Whether nothing in the file is under an old key any more, and the old keys are gone.
   public internal(set) var isFinished = false

@@ -9,7 +9,8 @@ extension DocumentStore {
 
   /// Seals the next rows below the target epoch anew, in one transaction with cursor and state.
   ///
-  /// Same revision, position and parent; the look-up is computed anew. A row that doesn't open is left and listed.
+  /// Same revision, position and parent; the look-up is computed anew, the title put where the store's mode says. A row
+  /// that doesn't open, or whose clear title is longer than a head may be, is left and listed.
   ///
   /// - Returns: false when no row was left from the cursor on.
   func reencryptBatch(_ limit: Int, _ report: inout RekeyReport) throws(StoreError) -> Bool {
@@ -76,7 +77,7 @@ extension DocumentStore {
         try connection.sealer.seal(fields, content, text: text, into: connection.batch)
         found.old.append(element)
       } catch {
-        guard error.code == .damaged else { throw error }
+        guard error.code == .damaged || error.code == .tooLarge else { throw error }
         report.skip(found.last, error.message)
       }
     }

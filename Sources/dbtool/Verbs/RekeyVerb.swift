@@ -9,9 +9,11 @@ struct RekeyVerb: ParsableCommand {
     discussion: """
       The keys change at once; documents follow in batches, while others read and write. Safe to interrupt at any \
       time: --resume goes on. Without --new-… the same secret opens the new root key. Slots of other secrets need \
-      those secrets (key options repeat), or --drop-slots; recipients need none.
+      those secrets (key options repeat), or --drop-slots; recipients need none. --titles changes on the way how titles \
+      are kept: sealed, clear (whoever has the file reads them), or none, which drops every title for good.
 
         dbtool rekey texts.coffer --key-file old.key --new-key-file new.key
+        dbtool rekey texts.coffer --key-file my.key --titles sealed
         dbtool rekey texts.coffer --key-file my.key --status
         dbtool rekey texts.coffer --key-file my.key --resume
       """)
@@ -34,14 +36,21 @@ struct RekeyVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Documents per transaction.", valueName: "n"))
   var batch: Int?
 
+  @Option(help: ArgumentHelp("Keep titles like this from now on; none drops them.", valueName: "mode"))
+  var titles: CreationOptions.Titles?
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if status, resume || keysOnly || dropSlots || !newKeys.isEmpty {
+    if status, resume || keysOnly || dropSlots || titles != nil || !newKeys.isEmpty {
       throw ValidationError("--status changes nothing, and goes with no option that does")
     }
     if resume, keysOnly || dropSlots || !newKeys.isEmpty {
       throw ValidationError("--resume goes on with the keys as they are")
+    }
+    if titles != nil, keysOnly || resume {
+      throw ValidationError(
+        "--titles changes documents as a whole rekey comes to them: without --keys-only or --resume")
     }
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
@@ -56,6 +65,7 @@ struct RekeyVerb: ParsableCommand {
     rekey.dropsOtherSlots = dropSlots
     rekey.otherKeys = keys
     if let batch { rekey.batchSize = batch }
+    if let titles { rekey.changeTitles(to: titles.mode) }
     let replacements = try newKeys.inOrder.map {
       try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
     }

@@ -1,0 +1,114 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// A rekey that changes on its way how titles are kept.
+struct RekeyTitlesTests {
+  private func options(_ mode: TitleMode) -> RekeyOptions {
+    var options = RekeyOptions.batched
+    options.changeTitles(to: mode)
+    return options
+  }
+
+  /// What a mode leaves of documents.
+  private func expected(_ before: [String: [StoredDocument]], _ mode: TitleMode) -> [String: [StoredDocument]] {
+    guard mode == .none else { return before }
+    return before.mapValues { $0.map { StoredDocument(header: $0.header.withoutTitle, text: $0.text) } }
+  }
+
+  @Test(arguments: TitleMode.allCases, TitleMode.allCases)
+  func everyModeTurnsIntoEveryOther(_ old: TitleMode, _ new: TitleMode) throws {
+    for journal in CreateOptions.Journal.allCases {
+      let test = try TestStore {
+        $0.titles = old; $0.journal = journal
+      }
+      try test.fillForRekey()
+      let before = try test.store.everything()
+      let report = try test.store.rekey(options: options(new)) { step in
+        let other = try test.reopened()
+        #expect(try other.verify().isSound)
+        #expect(try other.everything().mapValues { $0.map(\.text) } == before.mapValues { $0.map(\.text) })
+      }
+      #expect(report.isFinished && test.store.titles == new)
+      #expect(try test.store.everything() == expected(before, new))
+      #expect(try DocumentStore.info(at: test.url).titles == new)
+      let clear = try test.raw().query("SELECT count(title) FROM coffer_record").rows[0][0]
+      #expect(clear == .integer(new == .clear && old != .none ? 29 : 0))
+      try test.expectSound()
+    }
+  }
+
+  @Test(arguments: 1..<7, [TitleMode.sealed, .none])
+  func resumingGoesOnInTheNewMode(_ step: Int, _ mode: TitleMode) throws {
+    let test = try TestStore { $0.titles = .clear }
+    try test.fillForRekey()
+    let before = try test.store.everything()
+    var steps = 0
+    expect(.cancelled) {
+      try test.store.rekey(options: options(mode)) { _ in
+        if steps == step { throw Interruption() }
+        steps += 1
+      }
+    }
+    let store = try test.reopened()
+    #expect(store.titles == mode)
+    #expect(try store.verify().isSound)
+    // Rows behind the rekey and before it can be listed, moved and written alike.
+    try store.write { writer in
+      try writer.move(4, to: .bottom)
+      try writer.update(28) { $0.text += "!" }
+      try writer.insert(Document(title: "late", text: "late"), into: test.notes)
+    }
+    #expect(try store.rekey(options: .resuming) { _ in }.isFinished)
+    let after = try store.everything().values.flatMap { $0 }
+    #expect(after.count == 30)
+    for document in before.values.flatMap({ $0 }) {
+      let found = try #require(after.first { $0.header.id == document.header.id })
+      #expect(found.header.title == (mode == .none ? nil : document.header.title))
+    }
+    #expect(try test.raw().query("SELECT count(title) FROM coffer_record").rows[0][0] == .integer(0))
+    #expect(try test.reopened().verify().isSound)
+  }
+
+  @Test func titlesGoWithNoRekeyThatDoesNotEnd() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    let before = try Data(contentsOf: test.url)
+    var half = options(.clear)
+    half.isKeysOnly = true
+    expect(.invalidArgument) { try test.store.rekey(options: half) { _ in } }
+    half.isKeysOnly = false
+    half.isResuming = true
+    expect(.invalidArgument) { try test.store.rekey(options: half) { _ in } }
+    #expect(try Data(contentsOf: test.url) == before)
+  }
+
+  @Test func titleTooLongToBeSealedIsListedAndKept() throws {
+    let test = try TestStore { $0.titles = .clear }
+    let long = String(repeating: "x", count: 1 << 20)
+    try test.store.write { writer in
+      for number in 1...20 {
+        try writer.insert(Document(title: number == 9 ? long : "\(number)", text: "text"), into: test.notes)
+      }
+    }
+    let before = try test.store.everything()
+    let report = try test.store.rekey(options: options(.sealed)) { _ in }
+    #expect(report.skipped.map(\.id) == [9] && !report.isFinished && report.documents == 19)
+    #expect(try test.store.everything() == before)
+    #expect(try test.store.verify().isSound)
+    #expect(try test.store.rekeyStatus().remaining == 1)
+    try test.store.write { try $0.update(9) { $0.title = "9" } }
+    #expect(try test.store.rekey(options: .resuming) { _ in }.isFinished)
+    try test.expectSound()
+  }
+}
+
+extension DocumentHeader {
+  fileprivate var withoutTitle: DocumentHeader {
+    DocumentHeader(
+      id: id, collection: collection, position: position, parent: parent, title: nil, key: key, attributes: attributes,
+      created: created, modified: modified, byteCount: byteCount, isJSON: isJSON)
+  }
+}
