@@ -52,4 +52,14 @@ static inline int coffer_sqlite_read_file(sqlite3 *database, void *bytes, int co
   return file ? file->pMethods->xRead(file, bytes, count, offset) : SQLITE_CANTOPEN;
 }
 
+static inline int coffer_sqlite_write_file(sqlite3 *database, const void *bytes, int count, sqlite3_int64 offset) {
+  sqlite3_file *file = coffer_sqlite_file(database);
+  return file ? file->pMethods->xWrite(file, bytes, count, offset) : SQLITE_CANTOPEN;
+}
+
+static inline int coffer_sqlite_sync_file(sqlite3 *database) {
+  sqlite3_file *file = coffer_sqlite_file(database);
+  return file ? file->pMethods->xSync(file, SQLITE_SYNC_FULL) : SQLITE_CANTOPEN;
+}
+
 #endif

@@ -51,13 +51,20 @@ extension DocumentStore {
       while !isOver {
         while try reencryptBatch(max(1, options.batchSize), &report) { try tell(.documents) }
         try tell(.finishing)
+        try clearSlack()
         isOver = try finishRekey(&report, mayRestart: mayRestart)
         mayRestart = false
       }
     } catch {
       throw error.afterKeyChange()
     }
-    try connections.truncateLog()
+    do throws(StoreError) {
+      try connections.withEmptyLog { _ in () }
+    } catch {
+      guard error.code == .locked else { throw error }
+      throw StoreError(
+        .locked, "the rekey is done, but \(error.message)", hint: "close the readers and run rekey --resume")
+    }
     report.pin = pin
     log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
     return report

@@ -140,20 +140,46 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// After a rekey: old pages stay in the log until all of it is copied and cut.
+  /// Runs `body` on the connection that writes, once all of the log is copied into the file and cut.
   ///
-  /// - Throws: `locked` when a reader holds on to it.
-  func truncateLog() throws(StoreError) {
-    guard isWriteAhead else { return }
-    try withWriter { connection throws(StoreError) in
-      do throws(SQLiteError) {
-        try connection.database.checkpoint(.truncate)
-      } catch {
-        throw StoreError(
-          .locked, "the rekey is done, but a reader keeps old pages in the write-ahead log",
-          hint: "close the readers and run rekey --resume")
+  /// Waits for readers that hold on to the log, but lets others write meanwhile.
+  ///
+  /// - Parameter body: gives nil to begin again, where somebody has written to the log before it had the lock.
+  /// - Throws: `locked` when readers stay longer than the store waits.
+  func withEmptyLog<R>(_ body: (StoreConnection) throws(StoreError) -> R?) throws(StoreError) -> R {
+    let end = wait.map { ContinuousClock.now + $0 }
+    while true {
+      let result: R? = try withWriter { connection throws(StoreError) in
+        guard try cutLog(connection) else { return nil }
+        return try body(connection)
       }
+      if let result { return result }
+      if let end, ContinuousClock.now >= end {
+        throw StoreError(.locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers")
+      }
+      usleep(10_000)
     }
+  }
+
+  /// - Returns: false when somebody is in the way.
+  private func cutLog(_ connection: StoreConnection) throws(StoreError) -> Bool {
+    guard isWriteAhead else { return true }
+    let database = connection.database
+    database.busyTimeout = .zero
+    defer { database.busyTimeout = wait }
+    do throws(SQLiteError) {
+      try database.checkpoint(.truncate)
+      return true
+    } catch {
+      guard error.code == .busy || error.code == .locked else { throw StoreError(error) }
+      return false
+    }
+  }
+
+  /// Whether the log holds nothing; asked under the write lock.
+  var isLogEmpty: Bool {
+    var status = stat()
+    return !isWriteAhead || stat(path + "-wal", &status) != 0 || status.st_size == 0
   }
 
   /// - Throws: `misuse` inside of a `read` or `write` of this thread, which would wait for itself.

@@ -1,0 +1,60 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Bytes that must stand nowhere any more, looked for in all files of a store at once.
+struct Residue {
+  /// What is looked for, by its first eight bytes.
+  private var needles: [UInt64: Set<Data>] = [:]
+
+  /// - Parameter bytes: eight at least.
+  mutating func add(_ bytes: Data) {
+    precondition(bytes.count >= 8)
+    needles[bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].insert(Data(bytes))
+  }
+
+  /// Every sealed value of the store as it is now, by the bytes that make each of them unlike any other: nonce and tag
+  /// of heads, bodies, names, state and keyring, the wrapped keys and their parameters, the look-ups.
+  mutating func addSealedValues(of database: Database) throws {
+    func columns(_ sql: String) throws -> [Data] {
+      try database.query(sql).rows.flatMap(\.values).compactMap { value in
+        if case .blob(let bytes) = value, bytes.count >= 8 { Data(bytes) } else { nil }
+      }
+    }
+    for blob in try columns(
+      """
+      SELECT head FROM coffer_record UNION ALL SELECT sealed FROM coffer_collection
+      UNION ALL SELECT sealed FROM coffer_state UNION ALL SELECT keyring FROM coffer_header
+      UNION ALL SELECT wrapped FROM coffer_slot UNION ALL SELECT lookup FROM coffer_record
+      UNION ALL SELECT substr(body_nt, 1, 24) FROM coffer_record UNION ALL SELECT substr(body_nt, 25) FROM coffer_record
+      UNION ALL SELECT substr(ct, 1, 32) FROM coffer_body UNION ALL SELECT substr(ct, -32) FROM coffer_body
+      UNION ALL SELECT mac FROM coffer_header UNION ALL SELECT rk_commit FROM coffer_header
+      UNION ALL SELECT params FROM coffer_slot
+      """)
+    {
+      add(blob.prefix(24))
+      add(blob.suffix(16))
+    }
+  }
+
+  /// How many of them stand in these bytes.
+  func count(in data: Data) -> Int {
+    var found: Set<Data> = []
+    data.withUnsafeBytes { bytes in
+      // A bit for each pair of first bytes that any of them has: most places are passed over at that.
+      var isStart = [Bool](repeating: false, count: 1 << 16)
+      for word in needles.keys { isStart[Int(UInt16(truncatingIfNeeded: word))] = true }
+      guard bytes.count >= 8 else { return }
+      for index in 0...bytes.count - 8
+      where isStart[Int(bytes.loadUnaligned(fromByteOffset: index, as: UInt16.self))] {
+        for needle in needles[bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)] ?? []
+        where index + needle.count <= bytes.count && needle.elementsEqual(bytes[index..<index + needle.count]) {
+          found.insert(needle)
+        }
+      }
+    }
+    return found.count
+  }
+}
