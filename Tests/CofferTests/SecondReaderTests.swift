@@ -49,6 +49,19 @@ struct SecondReaderTests {
     try expectSame(test)
   }
 
+  @Test(arguments: TitleMode.allCases, TitleMode.allCases)
+  func storesReadTheSameWhileTitlesChange(_ old: TitleMode, _ new: TitleMode) throws {
+    let test = try TestStore { $0.titles = old }
+    try fill(test)
+    var options = RekeyOptions()
+    options.batchSize = 15
+    options.changeTitles(to: new)
+    try test.store.rekey(options: options) { step in
+      if step.phase == .documents { try expectSame(test) }
+    }
+    try expectSame(test)
+  }
+
   @Test func missingDocumentIsSeenByBoth() throws {
     let test = try TestStore()
     try fill(test)

@@ -1,0 +1,133 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+@testable import CofferSealing
+
+/// Every sealed value of a file after a rekey against every key there was before it.
+struct OldKeysTests {
+  /// What opened the store at some time: root key, epochs, and the keys that its slots were wrapped under.
+  private struct Past {
+    let keys: SessionKeys
+    let slotKeys: [Secret]
+
+    init(_ store: DocumentStore, _ secrets: [SlotSecret]) throws {
+      let slots = try store.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
+      keys = store.session.keys
+      let storeID = keys.storeID
+      slotKeys = try slots.flatMap { slot in
+        let parameters = try #require(try slot.checkedParameters(isTest: true))
+        return try secrets.compactMap { try slot.derivedKey(with: $0, parameters: parameters, storeID: storeID) }
+      }
+    }
+
+    /// The keys that seal, whatever they sealed.
+    var sealingKeys: [XAESKey] {
+      get throws {
+        let working = keys.keyring.epochs.flatMap { [$0.root, $0.body, $0.head, $0.name, $0.lookup, $0.set] }
+        let derived = [
+          try keys.root.derive(.keyring), keys.stateKey, keys.headerMACKey, keys.anchorKey, keys.root.secret,
+        ]
+        return try (working + derived + slotKeys).map { try XAESKey($0) }
+      }
+    }
+  }
+
+  @Test func noneOpensAnything() throws {
+    let (line, phrase) = (
+      SlotSecret.line(try KeyLine.load(path: PublishedKeys.url("primary").path)),
+      SlotSecret.passphrase(try Passphrase.normalized(.text("words")))
+    )
+    let identity = SlotSecret.line(try KeyLine.load(path: PublishedKeys.url("identity").path))
+    let test = try TestStore(keys: [.published("primary"), .words("words"), .recipient(PublishedKeys.recipient)])
+    try test.fillForRekey()
+    var past = [try Past(test.store, [line, phrase, identity])]
+    var options = RekeyOptions.keysOnly
+    options.otherKeys = [.published("primary"), .words("words")]
+    // One that never ended, then one that replaces the first slot's secret.
+    try test.store.rekey(options: options) { _ in }
+    past.append(try Past(test.store, [line, phrase, identity]))
+    options.isKeysOnly = false
+    #expect(try test.store.rekey(to: [.published("next")], options: options) { _ in }.isFinished)
+
+    let database = try test.raw()
+    let header = try StoreHeader(database)
+    let slots = try KeySlotRecord.readAll(database)
+    #expect(past.map(\.keys.keyring.epochs.count) == [1, 2] && past.allSatisfy { $0.slotKeys.count >= 3 })
+    for time in past {
+      for generation in 1...header.rootGeneration {
+        #expect(throws: SealingError.self) {
+          try Keyring.open(header.keyring, under: time.keys.root, generation: generation)
+        }
+      }
+      #expect(try header.authenticate(slots, under: time.keys.headerMACKey) != header.mac)
+      #expect(try time.keys.root.commitment() != header.commitment)
+      for slot in slots {
+        for key in time.slotKeys { #expect(try slot.unwrap(with: key, storeID: header.storeID) == nil) }
+        let parameters = try #require(try slot.checkedParameters(isTest: true))
+        if let key = try slot.derivedKey(with: line, parameters: parameters, storeID: header.storeID) {
+          #expect(try slot.unwrap(with: key, storeID: header.storeID) == nil)
+        }
+      }
+      try expectNothingOpens(of: database, with: time)
+    }
+  }
+
+  /// Each sealed value with each key, bound as it is bound now and as it would be in each epoch of before.
+  private func expectNothingOpens(of database: Database, with past: Past) throws {
+    let keys = try past.sealingKeys
+    let binding = RowBinding(storeID: past.keys.storeID)
+    var tried = 0
+    func expectShut(_ sealed: [UInt8], _ bindings: [[UInt8]], _ what: String) {
+      for key in keys {
+        for binding in bindings {
+          tried += 1
+          #expect(throws: SealingError.self, "\(what)") { try key.open(sealed, authenticating: binding) }
+        }
+      }
+    }
+    let state = try #require(try database.query("SELECT sealed FROM coffer_state").rows.first?[0].blob)
+    expectShut(state, [past.keys.stateBinding], "state")
+    for row in try database.query(SQL.collections).rows {
+      let (id, epoch, revision) = (UInt32(row[0].integer!), UInt32(row[1].integer!), UInt64(row[2].integer!))
+      let bindings = [1, 2, epoch].map { Array(binding.collection(id, revision: revision, epoch: $0)) }
+      expectShut(try #require(row[3].blob), bindings, "collection \(id)")
+    }
+    let statement = try database.statement(SQL.batchAfter)
+    try statement.bind(Int64(0), at: 1)
+    try statement.bind(Int64(1000), at: 2)
+    let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0)
+    var rows = 0
+    while try statement.step() {
+      rows += 1
+      let row = try RecordRow(statement, within: limits)
+      #expect(row.fields.epoch == 3)
+      let bindings = [UInt32(1), 2, 3].map { epoch in
+        var fields = row.fields
+        fields.epoch = epoch
+        return (
+          head: Array(binding.head(fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title)),
+          body: Array(binding.body(id: fields.id, collection: fields.collection, epoch: epoch))
+        )
+      }
+      expectShut(Array(row.head), bindings.map(\.head), "head \(row.fields.id)")
+      let text = Array(statement.blobPointer(at: RecordRow.bodyColumn))
+      let body = Array(row.bodyTag.prefix(24)) + text + Array(row.bodyTag.suffix(16))
+      expectShut(body, bindings.map(\.body), "body \(row.fields.id)")
+    }
+    statement.reset()
+    #expect(rows == 29 && tried > 29 * 2 * 3 * 14)
+    for row in try database.query("SELECT coll, lookup FROM coffer_record WHERE lookup IS NOT NULL").rows {
+      for epoch in past.keys.keyring.epochs {
+        for number in 1...30 {
+          for key in ["Key \(number)", "key \(number)"] {
+            let message = PreAuthenticationEncoding("coffer1/lookup").adding(UInt32(row[0].integer!)).adding(
+              Array(key.utf8))
+            #expect(try Array(HMACKey(epoch.lookup).authenticate(message.bytes).prefix(16)) != row[1].blob)
+          }
+        }
+      }
+    }
+  }
+}
