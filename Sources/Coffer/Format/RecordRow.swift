@@ -19,7 +19,7 @@ extension StoreState {
 struct RecordRow {
   /// The columns every statement that reads rows selects, in this order; one with the body has it behind them.
   static let columns = "r.id,r.coll,r.epoch,r.rev,r.pos,r.parent,r.flags,r.lookup,r.title,r.head,r.body_nt"
-  private static let bodyColumn = 11
+  static let bodyColumn = 11
 
   let fields: RowFields
   private(set) var lookup: UnsafeRawBufferPointer?
