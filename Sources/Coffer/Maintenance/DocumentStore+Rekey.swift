@@ -48,8 +48,9 @@ extension DocumentStore {
     do throws(StoreError) {
       var mayRestart = true
       var isOver = false
+      let walk = RekeyWalk(self, limit: max(1, options.batchSize))
       while !isOver {
-        while try reencryptBatch(max(1, options.batchSize), &report) { try tell(.documents) }
+        while try walk.next(&report) { try tell(.documents) }
         try tell(.finishing)
         try clearSlack()
         isOver = try finishRekey(&report, mayRestart: mayRestart)

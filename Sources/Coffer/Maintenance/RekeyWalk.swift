@@ -3,87 +3,164 @@ internal import CofferSealing
 
 // The walk of a rekey over the rows, and its end.
 
-extension DocumentStore {
+/// Seals the rows below the target epoch anew, a batch in each transaction.
+///
+/// Rows are opened and sealed on another thread while this one reads the next and writes those before.
+final class RekeyWalk {
   /// Sealed bytes after which a batch ends, so that large texts don't pile up in memory.
   private static let batchBytes = 8 << 20
+  /// One is sealed while the other is filled and written.
+  private static let resealingCount = 2
 
-  /// Seals the next rows below the target epoch anew, in one transaction with cursor and state.
+  private let store: DocumentStore
+  private let limit: Int
+  private var resealing: [ResealingBatch] = []
+
+  init(_ store: DocumentStore, limit: Int) {
+    self.store = store
+    self.limit = limit
+  }
+
+  /// Seals the next rows, in one transaction with cursor and state.
   ///
   /// Same revision, position and parent; the look-up is computed anew, the title put where the store's mode says. A row
   /// that doesn't open, or whose clear title is longer than a head may be, is left and listed.
   ///
   /// - Returns: false when no row was left from the cursor on.
-  func reencryptBatch(_ limit: Int, _ report: inout RekeyReport) throws(StoreError) -> Bool {
-    try writing { transaction throws(StoreError) in
-      let connection = transaction.connection
+  func next(_ report: inout RekeyReport) throws(StoreError) -> Bool {
+    try store.writing { transaction throws(StoreError) in
       guard transaction.state.target > 0 else { return false }
-      guard transaction.state.target == connection.keys.active.epoch else {
+      guard transaction.state.target == transaction.keys.active.epoch else {
         throw .damagedStore("its rekey has another target than the active epoch")
       }
-      defer { connection.batch.removeAll() }
-      let found = try sealNext(limit, transaction, &report)
-      guard found.seen > 0 else { return false }
+      var pass = Pass(transaction, report: report)
+      try prepare(transaction)
+      try run(&pass)
+      guard let last = pass.last else { return false }
       try transaction.willWrite()
-      let statements = try StoreTransaction.RowStatements(transaction.database, inserting: false)
-      for (row, old) in zip(connection.batch.rows, found.old) {
-        try storing { () throws(SQLiteError) in try statements.run(row, of: connection.batch) }
-        transaction.state.set.subtract(old)
-        transaction.state.set.add(row.element)
-      }
-      transaction.state.cursor = UInt64(found.last) + 1
+      transaction.state.cursor = UInt64(last) + 1
       try transaction.commit()
-      report.documents += connection.batch.rows.count
+      report = pass.report
       return true
     }
   }
 
-  /// What one pass over the next rows found.
-  private struct Found {
-    /// The set hash's elements of the rows as they stand in the file.
-    var old: [SetHash] = []
-    var seen = 0
-    var last: Int64 = 0
+  /// The contexts of this transaction's keys; kept from batch to batch, so that all seals of a walk are one run.
+  private func prepare(_ transaction: StoreTransaction) throws(StoreError) {
+    let collections = try transaction.collections()
+    if let first = resealing.first, first.belongs(to: transaction.keys.session) {
+      for batch in resealing { batch.collections = collections }
+      return
+    }
+    resealing = []
+    for _ in 0..<Self.resealingCount {
+      resealing.append(try ResealingBatch(transaction.keys.session, collections))
+    }
   }
 
-  /// Opens and seals rows into the connection's batch; changes nothing in the file.
-  private func sealNext(_ limit: Int, _ transaction: StoreTransaction, _ report: inout RekeyReport) throws(StoreError)
-    -> Found
-  {
-    let connection = transaction.connection
-    let state = transaction.state
+  /// What one transaction has done so far.
+  private struct Pass {
+    let transaction: StoreTransaction
+    let limits: RowLimits
+    var report: RekeyReport
+    /// The last row that was read, sound or not.
+    var last: Int64?
+    var byteCount = 0
+
+    init(_ transaction: StoreTransaction, report: RekeyReport) {
+      self.transaction = transaction
+      self.report = report
+      limits = transaction.state.limits
+    }
+  }
+
+  private func run(_ pass: inout Pass) throws(StoreError) {
+    let transaction = pass.transaction
     let statement = try storing { () throws(SQLiteError) in
       let statement = try transaction.database.statement(SQL.belowEpoch)
-      try statement.bind(Int64(state.cursor), at: 1)
-      try statement.bind(Int64(state.target), at: 2)
+      try statement.bind(Int64(transaction.state.cursor), at: 1)
+      try statement.bind(Int64(transaction.state.target), at: 2)
       try statement.bind(Int64(limit), at: 3)
       return statement
     }
     defer { statement.reset() }
-    var found = Found()
-    while connection.batch.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() })
-    {
-      found.seen += 1
-      found.last = statement.int64(at: 0)
-      do throws(StoreError) {
-        let row = try RecordRow(statement, within: state.limits)
-        let head = try connection.opener.openHead(row)
-        let text = try connection.opener.openBody(row, head)
-        let element = try connection.opener.element(of: row)
-        var fields = row.fields
-        fields.epoch = state.target
-        let content = RecordSealer.Content(
-          title: head.title, key: head.key, lookup: try transaction.lookup(of: head.key, in: fields.collection),
-          attributes: head.attributes, created: head.created, modified: head.modified)
-        try connection.sealer.seal(fields, content, text: text, into: connection.batch)
-        found.old.append(element)
-      } catch {
-        guard error.code == .damaged || error.code == .tooLarge else { throw error }
-        report.skip(found.last, error.message)
+    let statements = try StoreTransaction.RowStatements(transaction.database, inserting: false)
+    var started: ResealingBatch?
+    // Whatever happens here, the other thread is waited for: it works on what the next pass fills.
+    defer { started?.finish() }
+    var turn = 0
+    var isOver = false
+    while !isOver {
+      let batch = resealing[turn]
+      turn = (turn + 1) % resealing.count
+      batch.removeAll()
+      let large = try fill(batch, from: statement, &pass, isOver: &isOver)
+      batch.start()
+      let before = started
+      started = batch
+      if let before { try write(before, statements, &pass) }
+      guard isOver || large != nil else { continue }
+      started = nil
+      try write(batch, statements, &pass)
+      if let large {
+        batch.removeAll()
+        batch.reseal(large)
+        try write(sealed: batch, statements, &pass)
       }
     }
-    return found
   }
 
+  /// Takes rows until the batch is full or the transaction long enough.
+  ///
+  /// - Returns: a row that no batch takes, still where SQLite has it.
+  private func fill(_ batch: ResealingBatch, from statement: Statement, _ pass: inout Pass, isOver: inout Bool)
+    throws(StoreError) -> RecordRow?
+  {
+    while batch.hasRoom {
+      guard pass.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() }) else {
+        isOver = true
+        return nil
+      }
+      let id = statement.int64(at: 0)
+      pass.last = id
+      do throws(StoreError) {
+        let row = try RecordRow(statement, within: pass.limits)
+        pass.byteCount += row.byteCount
+        guard row.byteCount <= RowCopies.rowLimit else { return row }
+        batch.append(row)
+      } catch {
+        guard error.code == .damaged else { throw error }
+        pass.report.skip(id, error.message)
+      }
+    }
+    return nil
+  }
+
+  private func write(_ batch: ResealingBatch, _ statements: StoreTransaction.RowStatements, _ pass: inout Pass)
+    throws(StoreError)
+  {
+    batch.finish()
+    try write(sealed: batch, statements, &pass)
+  }
+
+  private func write(
+    sealed batch: ResealingBatch, _ statements: StoreTransaction.RowStatements, _ pass: inout Pass
+  ) throws(StoreError) {
+    if let failure = batch.failure { throw failure }
+    for (id, reason) in batch.skipped { pass.report.skip(id, reason) }
+    guard !batch.sealed.rows.isEmpty else { return }
+    let transaction = pass.transaction
+    try transaction.willWrite()
+    for (row, old) in zip(batch.sealed.rows, batch.elements) {
+      try storing { () throws(SQLiteError) in try statements.run(row, of: batch.sealed) }
+      transaction.state.set.subtract(old)
+      transaction.state.set.add(row.element)
+    }
+    pass.report.documents += batch.sealed.rows.count
+  }
+}
+
+extension DocumentStore {
   /// Ends a rekey: when no row is below the target and the rows are the set that was written, the old keys go.
   ///
   /// - Returns: false when rows were found behind the cursor, which now stands at the beginning again.

@@ -52,7 +52,7 @@ extension StoreTransaction {
     for _ in 0..<Self.batchCount { batches.append(try connection.takeBatch()) }
     var started: OpeningBatch?
     // Whatever happens here, the other thread is waited for: it works on what this one gives back.
-    defer { started?.finish(withTexts: withTexts) }
+    defer { started?.finish() }
     var turn = 0
     while true {
       let batch = batches[turn]
@@ -62,10 +62,10 @@ extension StoreTransaction {
       batch.start(withTexts: withTexts)
       let before = started
       started = batch
-      if let before { try handOut(before, &order, withTexts: withTexts, visit) }
+      if let before { try handOut(before, &order, visit) }
       if case .more = rest { continue }
       started = nil
-      try handOut(batch, &order, withTexts: withTexts, visit)
+      try handOut(batch, &order, visit)
       switch rest {
       case .more, .end: return
       case .failed(let error): throw error
@@ -92,7 +92,7 @@ extension StoreTransaction {
       repeat {
         guard try storing({ () throws(SQLiteError) in try statement.step() }) else { return .end }
         let row = try RecordRow(statement, within: limits)
-        guard row.byteCount <= OpeningBatch.rowLimit else { return .large(row) }
+        guard row.byteCount <= RowCopies.rowLimit else { return .large(row) }
         batch.append(row)
       } while batch.hasRoom
       return .more
@@ -101,8 +101,8 @@ extension StoreTransaction {
     }
   }
 
-  private func handOut(_ batch: OpeningBatch, _ order: inout OrderCheck, withTexts: Bool, _ visit: Visit) throws {
-    batch.finish(withTexts: withTexts)
+  private func handOut(_ batch: OpeningBatch, _ order: inout OrderCheck, _ visit: Visit) throws {
+    batch.finish()
     for (row, opened) in zip(batch.rows, batch.opened) {
       try order.check(row.fields, isWriting: hasWritten)
       try visit(opened.header, opened.text)

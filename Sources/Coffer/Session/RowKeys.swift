@@ -65,4 +65,15 @@ final class RowKeys {
       throw StoreError(error)
     }
   }
+
+  /// The look-up of a head's key under the active epoch.
+  func lookup(of key: UnsafeRawBufferPointer?, in collection: UInt32, of collections: [CollectionRecord])
+    throws(StoreError) -> [UInt8]?
+  {
+    guard let key else { return nil }
+    guard let record = collections.first(where: { $0.id == collection }) else {
+      throw StoreError(.damaged, "collection #\(collection) is gone, but documents of it are there")
+    }
+    return try lookup(of: ExternalKey(bytes: key), in: record, under: active)
+  }
 }

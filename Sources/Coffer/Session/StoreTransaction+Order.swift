@@ -110,22 +110,13 @@ extension StoreTransaction {
         try connection.sealer.sealHead(
           fields, content, textCount: head.textCount, bodyTag: row.bodyTag, into: connection.batch)
       } else {
-        content.lookup = try lookup(of: head.key, in: fields.collection)
+        content.lookup = try keys.lookup(of: head.key, in: fields.collection, of: try collections())
         let text = try opener.openBody(row, head)
         try connection.sealer.seal(fields, content, text: text, into: connection.batch)
       }
       return element
     }
     try replaceSealed(old)
-  }
-
-  /// The look-up of a head's key under the active epoch.
-  func lookup(of key: UnsafeRawBufferPointer?, in collection: UInt32) throws(StoreError) -> [UInt8]? {
-    guard let key else { return nil }
-    guard let record = try collections().first(where: { $0.id == collection }) else {
-      throw StoreError(.damaged, "collection #\(collection) is gone, but documents of it are there")
-    }
-    return try keys.lookup(of: ExternalKey(bytes: key), in: record, under: keys.active)
   }
 }
 
