@@ -1,0 +1,72 @@
+"""A command's write-like system calls: counting them, and breaking one, by strace's injection."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+# What changes a file, its length, its name, or whether it is on the disk.
+WRITE_LIKE = (
+    "write", "pwrite64", "writev", "pwritev", "ftruncate", "fallocate", "fsync", "fdatasync", "sync_file_range",
+    "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
+)
+KILLED = -9
+TIME_LIMIT = 120
+_LINE = re.compile(r"^(\d+) +(\w+)\(")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens at the n-th call of a name, counted from 1; `lasts` breaks all later ones of that name too."""
+
+    call: str
+    number: int
+    error: str = None
+    lasts: bool = False
+
+    @property
+    def injection(self):
+        what = f"error={self.error}" if self.error else "signal=SIGKILL"
+        return f"inject={self.call}:{what}:when={self.number}{'+' if self.lasts else ''}"
+
+    def __str__(self):
+        what = f"{self.error}{' from then on' if self.lasts else ''}" if self.error else "SIGKILL"
+        return f"{what} at {self.call} {self.number}"
+
+
+def errors_of(call):
+    """What that call may say where a disk is full or failing."""
+    if call in ("fsync", "fdatasync", "sync_file_range"):
+        return ("EIO",)
+    if call in ("unlink", "unlinkat"):
+        return ("EIO",)
+    return ("ENOSPC",)
+
+
+class Runner:
+    def __init__(self, environment, folder):
+        self.environment, self.folder = environment, Path(folder)
+
+    def plain(self, command, **options):
+        return subprocess.run(
+            [str(part) for part in command], cwd=self.folder, env=self.environment, capture_output=True,
+            timeout=TIME_LIMIT, **options)
+
+    def points(self, command):
+        """Every write-like call of the command as (name, number), in their order; and how it ended."""
+        log = self.folder / ".calls"
+        done = self.plain(["strace", "-f", "-qq", "-o", log, "-e", "trace=" + ",".join(WRITE_LIKE), *command])
+        counts, points = {}, []
+        for line in log.read_text(errors="replace").splitlines():
+            if match := _LINE.match(line):
+                # strace counts for each thread apart.
+                counts[match[0]] = number = counts.get(match[0], 0) + 1
+                if (match[2], number) not in points:
+                    points.append((match[2], number))
+        log.unlink()
+        return points, done
+
+    def broken(self, command, fault):
+        """Runs the command with that fault; its exit code is KILLED where it was."""
+        return self.plain(
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={fault.call}", "-e", fault.injection, *command])
