@@ -16,7 +16,7 @@ have() {
   case $1 in
     libsqlite3-dev) command -v pkg-config > /dev/null && pkg-config --exists sqlite3 ;;
     libssl-dev) command -v pkg-config > /dev/null && pkg-config --exists libcrypto ;;
-    pkg-config | sqlite3 | python3) command -v "$1" > /dev/null ;;
+    pkg-config | sqlite3 | python3 | strace) command -v "$1" > /dev/null ;;
     gcc) command -v cc > /dev/null ;;
     libc-bin) command -v iconv > /dev/null ;;
     iso-codes) [ -d /usr/share/iso-codes/json ] ;;
