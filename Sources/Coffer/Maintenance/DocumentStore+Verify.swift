@@ -10,7 +10,7 @@ extension DocumentStore {
   /// - Parameter progress: called after each batch; throwing from it ends the work.
   /// - Throws: `keyChanged`, `locked`, `cancelled` and what `progress` throws as `cancelled`.
   public func verify(
-    _ depth: VerifyDepth = .full, anchor line: String? = nil, progress: ((VerifyProgress) throws -> Void)? = nil
+    _ depth: VerifyDepth = .full, anchor line: String? = nil, progress: ((WorkProgress) throws -> Void)? = nil
   ) throws(StoreError) -> Verdict {
     let anchor: Anchor? = if let line { try Anchor(line) } else { nil }
     var verdict = Verdict()
@@ -60,7 +60,7 @@ extension DocumentStore {
   }
 
   /// Opens each head and text; a rekey or a write meanwhile is no damage.
-  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ((VerifyProgress) throws -> Void)?)
+  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ((WorkProgress) throws -> Void)?)
     throws(StoreError)
   {
     let batch = 512
@@ -102,7 +102,7 @@ extension DocumentStore {
       if seen == 0 { return }
       done += seen
       do {
-        try progress?(VerifyProgress(done: done, total: max(done, verdict.documents)))
+        try progress?(WorkProgress(done: done, total: max(done, verdict.documents)))
       } catch let error as StoreError {
         throw error
       } catch {

@@ -52,7 +52,7 @@ public enum VerifyDepth: Sendable {
 }
 
 /// How far a long work has come.
-public struct VerifyProgress: Sendable {
+public struct WorkProgress: Sendable {
   public let done: Int
   public let total: Int
 }

@@ -54,15 +54,22 @@ extension Writer {
         guard let other = try transaction.holder(ofLookup: lookup, in: row.fields.collection) else { continue }
         throw Self.duplicateKey(row, other)
       }
-      do throws(SQLiteError) {
-        try statements.run(row, of: batch)
-      } catch {
-        throw try conflict(error, row, batch)
-      }
-      transaction.state.set.add(row.element)
-      transaction.state.count += 1
-      transaction.state.nextID = max(transaction.state.nextID, UInt64(row.fields.id) + 1)
+      try insert(row, of: batch, statements)
     }
+  }
+
+  /// Inserts one sealed row, and counts it. A refused one leaves the transaction as it was.
+  func insert(_ row: SealedBatch.Row, of batch: SealedBatch, _ statements: StoreTransaction.RowStatements)
+    throws(StoreError)
+  {
+    do throws(SQLiteError) {
+      try statements.run(row, of: batch)
+    } catch {
+      throw try conflict(error, row, batch)
+    }
+    transaction.state.set.add(row.element)
+    transaction.state.count += 1
+    transaction.state.nextID = max(transaction.state.nextID, UInt64(row.fields.id) + 1)
   }
 
   /// What a refused row means: a number or key that is taken, or a state older than the rows.

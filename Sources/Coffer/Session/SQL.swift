@@ -39,6 +39,8 @@ enum SQL {
   static let pageAfter = "\(read) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id LIMIT ?4 OFFSET ?5"
   static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
   static let allRecords = "\(read) ORDER BY r.id"
+  static let body = "SELECT ct FROM coffer_body WHERE id=?"
+  static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
   static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
   static let idsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id"
   static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"

@@ -3,7 +3,7 @@ internal import CofferFormats
 
 /// What `export --to` may say.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
-  case ndjson, csv, tsv, text
+  case ndjson, csv, tsv, text, store
 
   /// The format that an output's name asks for; NDJSON where it does not say.
   ///
@@ -13,7 +13,9 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     let name = path.map(InputFile.name(of:)) ?? ""
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return }
     let ending = name[name.index(after: dot)...]
-    if let format = InputFormat(pathExtension: ending).flatMap({ ExportFormat(rawValue: $0.rawValue) }) {
+    if ending.lowercased() == "coffer" {
+      self = .store
+    } else if let format = InputFormat(pathExtension: ending).flatMap({ ExportFormat(rawValue: $0.rawValue) }) {
       self = format
     } else if let other = Self.unwritten(ending: ending) {
       throw Failure.usage(
@@ -28,7 +30,6 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     case "json": "json"
     case "plist": "plist"
     case "sqlite", "sqlite3", "db", "db3": "sqlite"
-    case "coffer": "an encrypted store"
     case "xlsx", "xlsm", "xls", "ods": "a spreadsheet"
     default: nil
     }

@@ -65,6 +65,7 @@ final class ExportTarget {
     case .csv: DelimitedSink(output, dialect: .csv, options: options)
     case .tsv: DelimitedSink(output, dialect: .tsv, options: options)
     case .ndjson, .text: NDJSONSink(output)
+    case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }
   }
 }

@@ -56,19 +56,27 @@ struct CreationOptions: ParsableArguments {
   /// Makes the store that `options` name.
   func create(_ options: StoreOptions) throws -> DocumentStore {
     let keys = try newKeys(options)
-    if label != nil, keys.count > 1 {
-      throw Failure.usage("--label names one slot, and \(keys.count) are to be made")
-    }
-    var creation = CreateOptions()
-    creation.titles = titles?.mode ?? .sealed
-    creation.isPadded = !noPadding
-    creation.journal = journal?.journal ?? .rollback
-    creation.isTest = test
-    creation.labels = label.map { [$0] } ?? []
     let store = try DocumentStore.create(
-      at: options.store.url, keys: keys, creation: creation, options: options.openOptions(false))
+      at: options.store.url, keys: keys, creation: try creation(slots: keys.count),
+      options: options.openOptions(false))
     options.tellIfTest(store)
     return store
+  }
+
+  /// What the new store is like.
+  ///
+  /// - Parameter standard: what holds where no option says otherwise.
+  func creation(_ standard: CreateOptions = CreateOptions(), slots: Int) throws -> CreateOptions {
+    if label != nil, slots > 1 {
+      throw Failure.usage("--label names one slot, and \(slots) are to be made")
+    }
+    var creation = standard
+    if let titles { creation.titles = titles.mode }
+    if noPadding { creation.isPadded = false }
+    if let journal { creation.journal = journal.journal }
+    creation.isTest = test
+    creation.labels = label.map { [$0] } ?? []
+    return creation
   }
 
   /// One slot per key and recipient; with recipients alone nobody is asked.
@@ -79,5 +87,22 @@ struct CreationOptions: ParsableArguments {
     }
     let keys = try given.map { try $0.newKey(for: options.store.path, policy: options.policy) }
     return keys + recipients.map { .recipient($0) }
+  }
+}
+
+/// A store that a verb makes from another: keys of its own, and what it is like.
+struct NewStoreOptions: ParsableArguments {
+  @OptionGroup(title: "Keys of the new store") var keys: KeyOptions<NewFamily>
+  @OptionGroup(title: "The new store") var creation: CreationOptions
+
+  var isUsed: Bool { !keys.isEmpty || creation.isUsed }
+
+  /// One slot per key and recipient; with neither, a passphrase that is asked for, twice. The variables name the key of
+  /// the store that is read, which is never that of the new one.
+  func newKeys(for path: String, policy: KeyPolicy) throws -> [NewKey] {
+    var given = keys.inOrder
+    if given.isEmpty, creation.recipients.isEmpty { given = [.passphrase] }
+    return try given.map { try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix) }
+      + creation.recipients.map { .recipient($0) }
   }
 }

@@ -8,15 +8,19 @@ internal import Glibc
 struct ExportVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write documents to standard output, a file or a directory.",
+    abstract: "Write documents to standard output, a file, a directory or a new store.",
     discussion: """
       All of one moment, in order. NDJSON keeps every fact; CSV and TSV keep id, title, text and key; text makes a \
       file each, with an index.ndjson beside them. 'import --keep-ids' reads each back. The output is not encrypted: \
       files are made for you alone.
 
+      A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \
+      with this store's key, so that it can be handed to somebody. Its pin goes to them by another way.
+
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
         dbtool export texts.coffer --all --to text -o texts/
+        dbtool export texts.coffer -c news -o customer.coffer --recipient coffer-recipient-1-…
       """)
 
   @OptionGroup var options: StoreOptions
@@ -44,25 +48,31 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Begin csv, tsv and text with a byte order mark.")
   var bom = false
 
-  @Flag(help: "Replace an existing output.")
+  @Flag(help: "Replace an existing output; a store only if nobody has it open.")
   var force = false
 
+  @OptionGroup var newStore: NewStoreOptions
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
     if [!collections.isEmpty, all, !ids.isEmpty].count(where: { $0 }) > 1 {
       throw ValidationError("give -c, --all or --id: one of them")
     }
-    if to == .ndjson, encoding != nil || bom {
-      throw ValidationError("ndjson is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+    if to == .ndjson || to == .store, encoding != nil || bom {
+      throw ValidationError("\(to!.rawValue) is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
     }
   }
 
   func run() throws {
     let path = output == InputFile.standardInput ? nil : output
     let format = try to ?? ExportFormat(outputPath: path)
-    if format == .ndjson, encoding != nil || bom {
-      throw Failure.usage("ndjson is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+    if format == .ndjson || format == .store, encoding != nil || bom {
+      throw Failure.usage(
+        "\(format.rawValue) is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+    }
+    if format == .store { return try exportStore(to: path) }
+    if newStore.isUsed {
+      throw Failure.usage("keys, --recipient and what a store is made as belong to --to store")
     }
     if format.isTable, all || collections.count > 1 {
       throw Failure.usage("\(format.rawValue) takes one collection", hint: "use ndjson, or -c NAME for one")

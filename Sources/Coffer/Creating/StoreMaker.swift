@@ -1,47 +1,62 @@
 internal import CofferSQLite
 internal import CofferSealing
-public import FoundationEssentials
+internal import FoundationEssentials
 
 #if canImport(Glibc)
   internal import Glibc
 #endif
-
-extension DocumentStore {
-  /// Makes a new store with one slot for each key, and opens it.
-  ///
-  /// The file is made whole beside its place (mode 0600) and then given its name: a failed or killed one leaves
-  /// nothing at `url`. A test key, recipient or identity implies the TEST mark.
-  ///
-  /// The store that is returned holds the root key, whoever the slots are for: with recipients only, this is the last
-  /// time that it opens here.
-  ///
-  /// - Throws: `alreadyExists`, the path untouched; `keyNeeded` without any key; `testKeyRefused` where test and real
-  ///   keys mix or are not allowed.
-  public static func create(
-    at url: URL, keys: [NewKey], creation: CreateOptions = CreateOptions(), options: OpenOptions = OpenOptions()
-  ) throws(StoreError) -> DocumentStore {
-    try create(
-      at: url, keys: keys, creation: creation, options: options, openedWith: .anyOf(keys.compactMap(\.asStoreKey)))
-  }
-
-  static func create(
-    at url: URL, keys: [NewKey], creation: CreateOptions, options: OpenOptions, openedWith key: StoreKey
-  ) throws(StoreError) -> DocumentStore {
-    let maker = StoreMaker(path: url.path, creation: creation, wait: options.wait)
-    let (unlocked, session) = try maker.make(keys, allowsTestKeys: options.allowsTestKeys)
-    let file = try StoreFile(at: url.path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
-    return try DocumentStore(
-      file, unlocked: unlocked, keys: session, key: key, options: options, opening: .created)
-  }
-}
 
 /// Makes a store file: header, slots, keyring and state of generation 1, without rows.
 struct StoreMaker {
   let path: String
   let creation: CreateOptions
   let wait: Duration?
+  /// Whether a file that stands at `path` may be replaced.
+  var replacesExisting = false
+  /// What is read meanwhile, and must not be replaced.
+  var source: String?
+
+  /// A whole store beside its place, which has yet to get its name.
+  struct Draft {
+    let path: String
+    let unlocked: Unlocking.Unlocked
+    let keys: SessionKeys
+  }
 
   func make(_ keys: [NewKey], allowsTestKeys: Bool) throws(StoreError) -> (Unlocking.Unlocked, SessionKeys) {
+    let draft = try draft(try prepare(keys, allowsTestKeys: allowsTestKeys))
+    try publish(draft)
+    return (draft.unlocked, draft.keys)
+  }
+
+  /// Makes a store that `fill` writes into, in one transaction, before it gets its name.
+  ///
+  /// - Parameter begin: called when all keys are known and nothing is written yet.
+  /// - Throws: what `begin` and `fill` throw; nothing is left then.
+  func make(
+    _ keys: [NewKey], allowsTestKeys: Bool, begin: () throws -> Void, fill: (inout Writer) throws -> Void
+  ) throws -> SessionKeys {
+    let parts = try prepare(keys, allowsTestKeys: allowsTestKeys)
+    try begin()
+    let draft = try draft(parts)
+    do {
+      let file = try StoreFile(at: draft.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
+      let store = try DocumentStore(
+        file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: OpenOptions(), opening: .created)
+      try store.write(fill)
+      try store.close()
+    } catch {
+      discard(draft.path)
+      throw error
+    }
+    try publish(draft)
+    return draft.keys
+  }
+
+  /// What a new store begins with, in memory.
+  private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord], nonces: RandomBytes)
+
+  private func prepare(_ keys: [NewKey], allowsTestKeys: Bool) throws(StoreError) -> Parts {
     try DocumentStore.requireSoundCipher()
     guard !keys.isEmpty else { throw StoreError(.keyNeeded, "a new store needs a key") }
     guard keys.count <= KeySlotRecord.maximumSlots else {
@@ -53,31 +68,24 @@ struct StoreMaker {
         .testKeyRefused, "a TEST store can be read by anyone: its keys are published",
         hint: "allow it only in tests (--allow-test-keys)")
     }
-    try refuseExisting()
-    let (root, header, slots, nonces) = try sealed(keys, isTest: isTest)
-    let session = try SessionKeys(root: root, header: header, slots: slots)
-    let temporary = try temporaryPath(nonces)
-    do throws(StoreError) {
-      try write(session, slots, to: temporary)
-      try publish(temporary)
-    } catch {
-      for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
-      throw error
-    }
-    return (Unlocking.Unlocked(root: root, slot: 1), session)
+    try checkPlace()
+    return try sealed(keys, isTest: isTest)
   }
 
-  private func refuseExisting() throws(StoreError) {
-    var status = stat()
-    guard lstat(path, &status) != 0 else {
-      throw StoreError(.alreadyExists, "\(path): something stands there already; it was left as it is")
+  private func draft(_ parts: Parts) throws(StoreError) -> Draft {
+    let session = try SessionKeys(root: parts.root, header: parts.header, slots: parts.slots)
+    let temporary = try temporaryPath(parts.nonces)
+    do throws(StoreError) {
+      try write(session, parts.slots, to: temporary)
+    } catch {
+      discard(temporary)
+      throw error
     }
+    return Draft(path: temporary, unlocked: Unlocking.Unlocked(root: parts.root, slot: 1), keys: session)
   }
 
   /// Draws the keys and wraps the root key for everyone.
-  private func sealed(_ keys: [NewKey], isTest: Bool) throws(StoreError) -> (
-    RootKey, StoreHeader, [KeySlotRecord], RandomBytes
-  ) {
+  private func sealed(_ keys: [NewKey], isTest: Bool) throws(StoreError) -> Parts {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
     try Self.checkWork(targets)
@@ -162,44 +170,9 @@ struct StoreMaker {
     do throws(SQLiteError) {
       _ = try database.execute(SQL.insertState, sealed)
       try database.commit()
-      if creation.journal == .writeAheadLog { _ = try database.textPragma("journal_mode = WAL") }
       try database.close()
     } catch {
       throw StoreError(error, path: path)
-    }
-  }
-
-  /// Gives the finished file its name, unless something took it meanwhile, and makes the name durable.
-  private func publish(_ temporary: String) throws(StoreError) {
-    if link(temporary, path) == 0 {
-      unlink(temporary)
-    } else {
-      if errno == EEXIST { try refuseExisting() }
-      // A file system without hard links: take the name with an empty file, then put the store in its place.
-      let placeholder = Glibc.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-      guard placeholder >= 0 else {
-        if errno == EEXIST { try refuseExisting() }
-        throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
-      }
-      Glibc.close(placeholder)
-      guard rename(temporary, path) == 0 else {
-        let reason = String(cString: strerror(errno))
-        unlink(path)
-        throw StoreError(.ioFailure, "\(path): \(reason)")
-      }
-    }
-    let directory = Glibc.open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if directory >= 0 {
-      fsync(directory)
-      Glibc.close(directory)
-    }
-  }
-}
-
-extension KeySlotRecord {
-  static func checkLabel(_ label: String) throws(StoreError) {
-    guard label.utf8.count <= maximumLabel else {
-      throw StoreError(.tooLarge, "a label has at most \(maximumLabel) bytes")
     }
   }
 }

@@ -1,0 +1,134 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// The documents of a store that an export takes, by rising number, each proved before it is sealed anew.
+///
+/// Walks the table, not an index: rows come in the order they stand in the file, and no index can hide any. Only one
+/// thread uses it at a time, and with it the connection of its transaction.
+final class ExportWalk {
+  /// What comes along, by number.
+  let collections: [CollectionRecord]
+  /// How many documents there should be.
+  let expected: Int
+  private(set) var parentsDropped = 0
+
+  private let transaction: StoreTransaction
+  private let opener: RecordOpener
+  /// Of the collections that come along; nil is all of them.
+  private let numbers: Set<UInt32>?
+  /// By falling number; nil takes all of the collections.
+  private var wanted: [Int64]?
+  private let wantedSet: Set<Int64>
+  private let rows: Statement
+  private let bodies: Statement
+  private let collectionOf: Statement
+  private var last: Int64 = 0
+  private var isAtEnd = false
+
+  /// - Throws: `noSuchDocument`, `noSuchCollection`.
+  init(_ transaction: StoreTransaction, _ selection: ExportSelection) throws(StoreError) {
+    self.transaction = transaction
+    opener = RecordOpener(transaction.keys)
+    let known = try transaction.collections()
+    var ids: Set<Int64>?
+    switch selection {
+    case .everything:
+      collections = known
+    case .collections(let names):
+      var chosen: Set<UInt32> = []
+      for name in names { chosen.insert(try transaction.requireCollection(name).id) }
+      collections = known.filter { chosen.contains($0.id) }
+    case .documents(let documents):
+      var chosen: Set<UInt32> = []
+      for id in documents {
+        chosen.insert(try transaction.withRow(id, body: false) { row, _ throws(StoreError) in row.fields.collection })
+      }
+      collections = known.filter { chosen.contains($0.id) }
+      ids = Set(documents.map(\.rawValue))
+    }
+    wantedSet = ids ?? []
+    wanted = ids?.sorted(by: >)
+    if let ids {
+      expected = ids.count
+    } else if case .everything = selection {
+      expected = Int(transaction.state.count)
+    } else {
+      var count = 0
+      for collection in collections { count += try transaction.count(in: collection) }
+      expected = count
+    }
+    // A row whose collection is gone must not be left behind in silence.
+    numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
+    let isByNumber = ids != nil
+    (rows, bodies, collectionOf) = try storing { () throws(SQLiteError) in
+      let database = transaction.database
+      return (
+        try database.statement(isByNumber ? SQL.record : SQL.allRecords), try database.statement(SQL.body),
+        try database.statement(SQL.collectionOf)
+      )
+    }
+  }
+
+  /// Seals the next documents into an emptied batch.
+  ///
+  /// - Returns: false when there were no more.
+  func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
+    while !RowCopier.isFull(batch), try step() {
+      let row = try RecordRow(rows, within: transaction.state.limits)
+      guard numbers?.contains(row.fields.collection) ?? true else { continue }
+      let head = try opener.openHead(row)
+      try storing { () throws(SQLiteError) in
+        bodies.reset()
+        try bodies.bind(row.fields.id, at: 1)
+      }
+      guard try storing({ () throws(SQLiteError) in try bodies.step() }), bodies.storageClass(at: 0) == .blob else {
+        throw .damagedDocument(row.fields.id, "its text is missing")
+      }
+      let text = try opener.openBody(row, ciphertext: bodies.blobPointer(at: 0), head: head)
+      try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
+    }
+    return !batch.rows.isEmpty
+  }
+
+  /// Goes to the next row.
+  private func step() throws(StoreError) -> Bool {
+    if wanted != nil {
+      guard let id = wanted?.popLast() else { return false }
+      let isThere = try storing { () throws(SQLiteError) in
+        rows.reset()
+        try rows.bind(id, at: 1)
+        return try rows.step()
+      }
+      guard isThere else { throw .noSuchDocument(DocumentID(id)) }
+      return true
+    }
+    // A statement that is stepped behind its end begins again.
+    guard !isAtEnd, try storing({ () throws(SQLiteError) in try rows.step() }) else {
+      isAtEnd = true
+      return false
+    }
+    // Pages in a circle would come again and again.
+    let id = rows.int64(at: 0)
+    guard id > last else { throw .damagedDocument(id, "it does not stand in its order") }
+    last = id
+    return true
+  }
+
+  /// The parent, if it comes along.
+  private func parent(of row: RecordRow) throws(StoreError) -> Int64? {
+    guard let parent = row.fields.parent else { return nil }
+    let comes: Bool
+    if wanted != nil {
+      comes = wantedSet.contains(parent)
+    } else {
+      comes = try storing { () throws(SQLiteError) in
+        collectionOf.reset()
+        try collectionOf.bind(parent, at: 1)
+        guard try collectionOf.step() else { return false }
+        return numbers?.contains(UInt32(clamping: collectionOf.int64(at: 0))) ?? true
+      }
+    }
+    if !comes { parentsDropped += 1 }
+    return comes ? parent : nil
+  }
+}
