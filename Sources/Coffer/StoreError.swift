@@ -101,6 +101,12 @@ extension StoreError {
     }
   }
 
+  static var slotCountRefused: StoreError {
+    StoreError(
+      .parametersRefused, "the number of slots is not in 1…\(KeySlotRecord.maximumSlots)",
+      hint: "somebody changed this file: restore it from a backup")
+  }
+
   static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {
     StoreError(
       .damaged, "document \(id) is damaged: \(what)",

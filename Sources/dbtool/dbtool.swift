@@ -42,7 +42,7 @@ struct Dbtool: ParsableCommand {
         ]),
       CommandGroup(
         name: "Looking after a store",
-        subcommands: [InfoVerb.self, CheckVerb.self, VerifyVerb.self, AnchorVerb.self]),
+        subcommands: [InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self]),
       CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
     ])
 }

@@ -23,7 +23,7 @@ struct AttackTests {
     return place
   }
 
-  private static func store(_ name: String) throws -> URL {
+  static func store(_ name: String) throws -> URL {
     let folder = try unpacked.get().url
     let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?
       .compactMap { $0 as? URL }.first { $0.lastPathComponent == "\(name).coffer" }

@@ -82,8 +82,10 @@ extension Writer {
               try insert(row, of: batch, statements)
               written += 1
             } catch {
-              guard error.code == .duplicateKey || error.code == .alreadyExists else { throw error }
-              try refused(DocumentID(row.fields.id), error)
+              // A store never holds a key twice; one that was put back to an older row may.
+              guard error.code == .duplicateKey else { throw error }
+              let other = error.documentID.map { "document \($0)" } ?? "another document"
+              try refused(DocumentID(row.fields.id), .damagedDocument(row.fields.id, "\(other) has its key"))
             }
           }
           try progress(written)

@@ -78,6 +78,13 @@ struct RecordRow {
     }
   }
 
+  /// The row with a body that another statement selected.
+  func joined(with body: UnsafeRawBufferPointer?) -> RecordRow {
+    var row = self
+    row.body = body
+    return row
+  }
+
   // MARK: Away from the statement
 
   /// Bytes that the row refers to.

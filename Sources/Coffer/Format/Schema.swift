@@ -58,6 +58,16 @@ enum Schema {
     }
   }
 
+  /// Makes sure of the tables without which nothing can be salvaged; what else stands there is not looked at.
+  static func requireTables(_ names: [String], in database: Database) throws(StoreError) {
+    let rows = try database.stored { database throws(SQLiteError) in
+      try database.query("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").rows
+    }
+    for name in names where !rows.contains(where: { $0[0] == .text(name) && $0[1] == .text(texts[name]!) }) {
+      throw refused("\(name) is missing or has another text")
+    }
+  }
+
   /// What may stand beside our objects: tables of features that readers may ignore, and those of known tools.
   private static func checkForeign(type: String, name: String, table: String, sql: String?) throws(StoreError) {
     let isOptional = isOptionalTable(table)

@@ -2,7 +2,7 @@ internal import CofferSQLite
 internal import CofferSealing
 
 extension StoreHeader {
-  /// Reads the one header row.
+  /// Reads the one header row, where there is one state and slots are within their bounds.
   ///
   /// - Throws: `newerFormat` for features this version doesn't know, `damaged` for anything no writer makes.
   init(_ database: Database) throws(StoreError) {
@@ -13,9 +13,13 @@ extension StoreHeader {
       throw .damagedStore("it has no header or state, or more than one")
     }
     guard case .integer(let slots) = counts[2], (1...Int64(KeySlotRecord.maximumSlots)).contains(slots) else {
-      throw StoreError(.parametersRefused, "the number of slots is not in 1…\(KeySlotRecord.maximumSlots)")
+      throw .slotCountRefused
     }
-    let row = try database.stored { database throws(SQLiteError) in try database.query(SQL.header).rows[0] }
+    try self.init(row: try database.stored { database throws(SQLiteError) in try database.query(SQL.header).rows[0] })
+  }
+
+  /// The columns of ``SQL/header``, checked.
+  init(row: Row) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
       guard case .integer(let value) = row[column], value >= 0, value <= limit else {
         throw .damagedStore("header \(name) is out of its bounds")
@@ -71,25 +75,26 @@ extension KeySlotRecord {
   static func readAll(_ database: Database) throws(StoreError) -> [KeySlotRecord] {
     let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.slots).rows }
     guard (1...maximumSlots).contains(rows.count) else {
-      throw StoreError(.parametersRefused, "the number of slots is not in 1…\(maximumSlots)")
+      throw .slotCountRefused
     }
     var slots: [KeySlotRecord] = []
-    for row in rows {
-      let limit = 0...StoreFormat.maximumNumber
-      guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
-        case .integer(let kind) = row[1], limit.contains(kind)
-      else { throw .damagedStore("slot or kind of a slot is out of its bounds") }
-      guard case .text(let label) = row[2], label.utf8.count <= maximumLabel else {
-        throw .damagedStore("label of slot \(slot) is no text of at most \(maximumLabel) bytes")
-      }
-      guard case .blob(let parameters) = row[3], parameters.count <= maximumParameters,
-        case .blob(let wrapped) = row[4], wrapped.count == wrappedCount
-      else { throw .damagedStore("params or wrapped of slot \(slot) has another length") }
-      slots.append(
-        KeySlotRecord(
-          slot: UInt32(slot), kind: UInt32(kind), label: label, parameters: parameters, wrapped: wrapped))
-    }
+    for row in rows { slots.append(try KeySlotRecord(row: row)) }
     return slots
+  }
+
+  /// The columns of ``SQL/slots``, checked.
+  init(row: Row) throws(StoreError) {
+    let limit = 0...StoreFormat.maximumNumber
+    guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
+      case .integer(let kind) = row[1], limit.contains(kind)
+    else { throw .damagedStore("slot or kind of a slot is out of its bounds") }
+    guard case .text(let label) = row[2], label.utf8.count <= Self.maximumLabel else {
+      throw .damagedStore("label of slot \(slot) is no text of at most \(Self.maximumLabel) bytes")
+    }
+    guard case .blob(let parameters) = row[3], parameters.count <= Self.maximumParameters,
+      case .blob(let wrapped) = row[4], wrapped.count == Self.wrappedCount
+    else { throw .damagedStore("params or wrapped of slot \(slot) has another length") }
+    self.init(slot: UInt32(slot), kind: UInt32(kind), label: label, parameters: parameters, wrapped: wrapped)
   }
 
   func insert(_ database: Database) throws(StoreError) {

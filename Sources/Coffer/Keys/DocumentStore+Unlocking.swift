@@ -114,7 +114,7 @@ extension StoreHeader {
     guard pin == self.pin else {
       throw StoreError(
         .pinMismatch, "this is not the store that was expected: its pin is another",
-        hint: "info shows its pin; a rekey changes it")
+        hint: "ask whoever made it for its pin, which a rekey changes")
     }
   }
 }

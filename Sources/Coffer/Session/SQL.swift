@@ -67,6 +67,14 @@ enum SQL {
   static let deleteRecord = "DELETE FROM coffer_record WHERE id=?"
   static let deleteBody = "DELETE FROM coffer_body WHERE id=?"
 
+  // MARK: Numbers of what is damaged, past every index
+
+  static let recordNumbers = "SELECT id FROM coffer_record NOT INDEXED WHERE id>=? ORDER BY id"
+  static let bodyNumbers = "SELECT id FROM coffer_body WHERE id>=? ORDER BY id"
+  static let collectionNumbers = "SELECT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
+  static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=?"
+  static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
+
   // MARK: Whole
 
   static let recordsWithoutBody =

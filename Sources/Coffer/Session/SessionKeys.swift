@@ -11,11 +11,15 @@ final class SessionKeys: Sendable {
   let stateKey: Secret
   let anchorKey: Secret
   let headerMACKey: Secret
+  /// False only while a store is salvaged whose header or slots are not what was written.
+  let isHeaderProved: Bool
 
   /// Proves the header with the root key, then opens the keyring (FORMAT, "open").
   ///
+  /// - Parameter isSalvaging: goes on where the header's code does not fit; the keyring proves itself, and each
+  ///   document is proved by its own keys.
   /// - Throws: `damaged` when the header MAC or the keyring does not fit, or titles hold another number.
-  init(root: RootKey, header: StoreHeader, slots: [KeySlotRecord]) throws(StoreError) {
+  init(root: RootKey, header: StoreHeader, slots: [KeySlotRecord], isSalvaging: Bool = false) throws(StoreError) {
     self.root = root
     self.header = header
     do throws(SealingError) {
@@ -23,14 +27,17 @@ final class SessionKeys: Sendable {
       stateKey = try root.derive(.state)
       anchorKey = try root.derive(.anchor)
       let mac = try HMACKey(headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
-      guard ConstantTime.equal(mac, header.mac) else {
+      isHeaderProved = ConstantTime.equal(mac, header.mac)
+      guard isHeaderProved || isSalvaging else {
         throw SealingError(.notAuthentic, "the header and the slots are not what was written")
       }
       keyring = try Keyring.open(header.keyring, under: root, generation: header.rootGeneration)
     } catch {
       throw StoreError(error)
     }
-    guard let titles = TitleMode(rawValue: header.titles) else { throw .damagedStore("unknown title mode") }
+    guard let titles = TitleMode(rawValue: header.titles) ?? (isSalvaging ? .sealed : nil) else {
+      throw .damagedStore("unknown title mode")
+    }
     self.titles = titles
     isPadded = header.isPadded
   }

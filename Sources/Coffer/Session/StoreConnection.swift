@@ -186,20 +186,25 @@ final class StoreConnection {
     var epoch: UInt32
     var revision: UInt64
     var sealed: [UInt8]
+
+    /// The columns of ``SQL/collections``, checked.
+    init(_ row: Row, generation: UInt64) throws(StoreError) {
+      let numbers = 1...StoreFormat.maximumNumber
+      guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
+        numbers.contains(epoch), case .integer(let revision) = row[2], revision >= 0, UInt64(revision) <= generation,
+        case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
+      else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
+      self.id = UInt32(id)
+      self.epoch = UInt32(epoch)
+      self.revision = UInt64(revision)
+      self.sealed = sealed
+    }
   }
 
   func readCollectionRows(_ state: StoreState) throws(StoreError) -> [CollectionRow] {
     let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.collections).rows }
     var records: [CollectionRow] = []
-    for row in rows {
-      let numbers = 1...StoreFormat.maximumNumber
-      guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
-        numbers.contains(epoch), case .integer(let revision) = row[2], revision >= 0,
-        UInt64(revision) <= state.generation, case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
-      else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
-      records.append(
-        CollectionRow(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed))
-    }
+    for row in rows { records.append(try CollectionRow(row, generation: state.generation)) }
     return records
   }
 }

@@ -9,6 +9,12 @@ struct StoreFile {
   let database: Database
   let isWriteAhead: Bool
 
+  init(path: String, database: Database, isWriteAhead: Bool) {
+    self.path = path
+    self.database = database
+    self.isWriteAhead = isWriteAhead
+  }
+
   /// Opens the file, without keys.
   ///
   /// Opened for writing where the file may be written, so that SQLite can undo a killed writer's journal.
@@ -39,7 +45,7 @@ struct StoreFile {
   }
 
   /// Reads SQLite's own header before SQLite believes it.
-  private static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
+  static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
     let page: [UInt8]
     let size: Int64
     do throws(SQLiteError) {

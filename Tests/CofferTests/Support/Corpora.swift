@@ -51,6 +51,9 @@ final class Workplace: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
+  /// What stands in it.
+  var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? ["unreadable"] }
+
   func file(_ name: String) -> URL { url.appending(path: name) }
 
   func copy(_ original: URL, as name: String? = nil) throws -> URL {

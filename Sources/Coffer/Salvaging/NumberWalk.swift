@@ -1,0 +1,130 @@
+internal import CofferSQLite
+
+/// The numbers of a table in rising order, past pages that SQLite can't read.
+///
+/// A tree of pages is entered from above for each number that is asked for, so a page that can't be read hides only the
+/// numbers below it. Where the walk breaks off, it asks for one number after the other until it is answered again.
+/// Pages in a circle or out of order end no walk and make none endless: numbers must rise.
+final class NumberWalk {
+  private enum Answer {
+    case number(Int64)
+    case end
+    case unreadable
+  }
+
+  /// How the questions spread when many in a row find nothing: no good page of sixteen rows is passed over near the
+  /// place, and a hole of any size ends.
+  private static let closeQuestions = 64
+  private static let wideStep: Int64 = 16
+  private static let wideQuestions = 4096
+
+  private let database: Database
+  private let statement: Statement
+  private var last: Int64?
+  private var isRunning = false
+  private var isAtEnd = false
+  /// Between which numbers nothing could be read.
+  private(set) var holes: [ClosedRange<Int64>] = []
+
+  /// - Parameter sql: selects numbers at or above its parameter, rising.
+  init(_ database: Database, _ sql: String) throws(StoreError) {
+    self.database = database
+    statement = try storing { () throws(SQLiteError) in try database.statement(sql) }
+  }
+
+  /// - Returns: nil at the end.
+  func next() throws(StoreError) -> Int64? {
+    guard !isAtEnd, last != .max else { return nil }
+    let answer = isRunning ? try step() : try ask(for: last.map { $0 + 1 } ?? .min)
+    isRunning = true
+    switch answer {
+    case .number(let number) where last.map({ number > $0 }) ?? true: return accept(number)
+    case .end: return stop()
+    case .number, .unreadable: return try goOn()
+    }
+  }
+
+  private func accept(_ number: Int64) -> Int64 {
+    last = number
+    return number
+  }
+
+  private func stop() -> Int64? {
+    isAtEnd = true
+    statement.reset()
+    return nil
+  }
+
+  /// Finds the first number behind the place that can be read.
+  private func goOn() throws(StoreError) -> Int64? {
+    let start = max(last.map { $0 + 1 } ?? 0, 0)
+    var failed = start - 1
+    var question = start
+    var (step, count): (Int64, Int) = (1, 0)
+    while case .unreadable = try ask(for: question) {
+      failed = question
+      count += 1
+      if count == Self.closeQuestions { step = Self.wideStep }
+      if count > Self.wideQuestions { step = step > Int64.max / 2 ? step : 2 * step }
+      let (next, overflow) = question.addingReportingOverflow(step)
+      guard !overflow else {
+        holes.append(start...Int64.max)
+        return stop()
+      }
+      question = next
+    }
+    let first = try firstReadable(above: failed, upTo: question)
+    if first > start { holes.append(start...first - 1) }
+    switch try ask(for: first) {
+    case .number(let number): return accept(number)
+    case .end, .unreadable: return stop()
+    }
+  }
+
+  /// The lowest question between one that failed and one that was answered.
+  private func firstReadable(above failed: Int64, upTo answered: Int64) throws(StoreError) -> Int64 {
+    var (failed, answered) = (failed, answered)
+    while answered - failed > Self.wideStep {
+      let middle = failed + (answered - failed) / 2
+      if case .unreadable = try ask(for: middle) { failed = middle } else { answered = middle }
+    }
+    while failed + 1 < answered, case .unreadable = try ask(for: failed + 1) { failed += 1 }
+    return failed + 1
+  }
+
+  private func ask(for number: Int64) throws(StoreError) -> Answer {
+    statement.reset()
+    try storing { () throws(SQLiteError) in try statement.bind(number, at: 1) }
+    let answer = try step()
+    if case .number(let found) = answer, found < number { return .unreadable }
+    return answer
+  }
+
+  private func step() throws(StoreError) -> Answer {
+    try database.reading { () throws(SQLiteError) in
+      try statement.step() ? .number(statement.int64(at: 0)) : .end
+    } ?? .unreadable
+  }
+}
+
+extension Database {
+  /// Reads what may be unreadable.
+  ///
+  /// - Returns: nil where pages are in disorder, the disk fails or a value is longer than any that is written.
+  func reading<R>(_ body: () throws(SQLiteError) -> R) throws(StoreError) -> R? {
+    do throws(SQLiteError) {
+      return try body()
+    } catch {
+      switch error.code {
+      case .corrupt, .ioError, .tooBig, .notADatabase, .invalidText: break
+      default: throw StoreError(error)
+      }
+      // A failure of the disk ends the transaction; reading goes on in another.
+      if !isInTransaction {
+        try? rollback()
+        try storing { () throws(SQLiteError) in try begin(.deferred) }
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,161 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// A damaged store, open to be read as far as that goes, in one read transaction.
+struct SalvageSource {
+  let database: Database
+  let keys: SessionKeys
+  /// Nil where none can be opened.
+  let state: StoreState?
+  /// What was found wrong on the way here.
+  private(set) var problems: [String] = []
+
+  /// Takes the steps of FORMAT, "open", and goes on where they can be spared.
+  init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
+    let file = try StoreFile(salvaging: path, wait: options.wait)
+    database = file.database
+    let header = try Self.header(of: database)
+    let slots = try Self.slots(of: database, isTest: header.isTest)
+    if slots.damaged > 0 {
+      problems.append("\(slots.damaged) of its slots can't be used: what they say is out of bounds")
+    }
+    if let pin = options.expectedPin { try header.requirePin(pin) }
+    let unlocking = Unlocking(
+      header: header, slots: slots.sound, named: options.slot.map { UInt32(clamping: $0) },
+      allowsTestKeys: options.allowsTestKeys)
+    try unlocking.checkBounds()
+    let root: RootKey
+    do throws(StoreError) {
+      root = try unlocking.unlock(with: key).root
+    } catch {
+      guard error.code == .cannotUnlock else { throw error }
+      throw StoreError(
+        .cannotUnlock, error.message,
+        hint: "try the key of each slot that info shows: one sound slot is enough, and a damaged one opens with no key")
+    }
+    do throws(StoreError) {
+      keys = try SessionKeys(root: root, header: header, slots: slots.sound, isSalvaging: true)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      throw Self.lost("the keyring in its header")
+    }
+    if !keys.isHeaderProved { problems.append("its header or its slots are not what was written") }
+    state = Self.state(of: database, keys: keys)
+    if let state {
+      if keys.isHeaderProved && state.headerMAC != header.mac {
+        problems.append("header and state belong to different times: an older one was put back")
+      }
+      if state.target > 0 { problems.append("its rekey is unfinished: documents were read under old and new keys") }
+    } else {
+      problems.append("its state can't be opened: nothing tells how many documents there were")
+    }
+  }
+
+  /// As the old store; but a header that is not proved can't bring titles into the clear.
+  var creation: CreateOptions {
+    var creation = CreateOptions()
+    if keys.isHeaderProved {
+      creation.titles = keys.titles
+      creation.isPadded = keys.isPadded
+    }
+    return creation
+  }
+
+  // MARK: Parts
+
+  private static func lost(_ what: String) -> StoreError {
+    StoreError(
+      .damaged, "nothing can be salvaged: \(what) is damaged, and with it the way to every key",
+      hint: "restore the store from a backup")
+  }
+
+  private static func header(of database: Database) throws(StoreError) -> StoreHeader {
+    do throws(StoreError) {
+      let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.header).rows }
+      guard rows.count == 1 else { throw lost("its header") }
+      return try StoreHeader(row: rows[0])
+    } catch {
+      throw error.code == .damaged ? lost("its header") : error
+    }
+  }
+
+  /// The slots that may be tried; none costs more than its bounds allow, whatever the others say.
+  private static func slots(of database: Database, isTest: Bool) throws(StoreError) -> (
+    sound: [KeySlotRecord], damaged: Int
+  ) {
+    let rows: [Row]
+    do throws(StoreError) {
+      rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.slots).rows }
+    } catch {
+      throw error.code == .damaged ? lost("the table of its slots") : error
+    }
+    guard rows.count <= KeySlotRecord.maximumSlots else {
+      throw .slotCountRefused
+    }
+    var sound: [KeySlotRecord] = []
+    for row in rows {
+      guard let slot = try? KeySlotRecord(row: row) else { continue }
+      do throws(StoreError) {
+        _ = try slot.checkedParameters(isTest: isTest)
+        sound.append(slot)
+      } catch {}
+    }
+    guard !sound.isEmpty else { throw lost("every slot") }
+    return (sound, rows.count - sound.count)
+  }
+
+  private static func state(of database: Database, keys: SessionKeys) -> StoreState? {
+    guard let rows = try? database.query(SQL.state).rows, rows.count == 1, case .blob(let sealed) = rows[0][0],
+      let bytes = try? XAESKey(keys.stateKey).open(sealed, authenticating: keys.stateBinding)
+    else { return nil }
+    return StoreState(bytes: bytes)
+  }
+}
+
+extension StoreFile {
+  /// Opens a file that may be damaged, for reading alone.
+  ///
+  /// SQLite is told to go on with a schema it can't read whole and a file shorter than its header says, and to use what
+  /// is left of a page whose cells don't add up. That is safe here: it writes nothing, nothing of the file's own SQL
+  /// runs, and what it returns is proved afterwards.
+  init(salvaging path: String, wait: Duration?) throws(StoreError) {
+    var status = stat()
+    let hasLog = stat(path + "-wal", &status) == 0 && status.st_size > 0
+    let database: Database
+    do throws(SQLiteError) {
+      database = try Database(
+        path, mode: .readWrite,
+        configuration: Database.Configuration(
+          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
+          lengthLimit: Int(StoreFormat.maximumValue)))
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    try Self.checkFirstPage(database, path: path)
+    do throws(SQLiteError) {
+      // A log stays as it is: copying it into a damaged file could make that worse.
+      if hasLog { try database.set(.noCheckpointOnClose, to: true) }
+      try database.set(.defensive, to: false)
+      for pragma in [
+        "writable_schema = ON", "query_only = ON", "cell_size_check = OFF", "temp_store = MEMORY",
+        "cache_size = -\(ConnectionPool.readerCache / 1024)",
+      ] { _ = try database.textPragma(pragma) }
+      try database.begin(.deferred)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    do throws(StoreError) {
+      try Schema.requireTables(["coffer_header", "coffer_slot", "coffer_record", "coffer_body"], in: database)
+    } catch {
+      guard error.code == .damaged || error.code == .notAStore else { throw error }
+      throw StoreError(
+        .damaged, "nothing can be salvaged: the list of its tables, on the file's first pages, is damaged",
+        hint: "restore the store from a backup")
+    }
+    self.init(path: path, database: database, isWriteAhead: false)
+  }
+}

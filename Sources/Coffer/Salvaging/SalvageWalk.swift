@@ -1,0 +1,209 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+/// The documents of a damaged store by rising number: the sound ones for a copier, the others for the report.
+///
+/// Only one thread uses it at a time, and with it the source's connection.
+final class SalvageWalk {
+  /// So many rows without a sound one among them, and whoever waits is told that the work goes on.
+  private static let rowsPerBatch = 4096
+  /// The state's bounds don't hold here: it may be older than its rows, or gone. The head proves the row, whatever
+  /// place it keeps its title at.
+  private static let limits = RowLimits(
+    nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: UInt32.max)
+
+  private let source: SalvageSource
+  private let opener: RecordOpener
+  private let numbers: NumberWalk
+  private let rows: Statement
+  private let bodies: Statement
+  /// Numbers that the table of rows gave.
+  private var seen = NumberRanges()
+  private var left: [DamagedDocument] = []
+  private var namedByNumber: [CollectionID] = []
+  private var names: Set<String> = []
+  private var problems: [String] = []
+  private var set = SetHash()
+  private var count: UInt64 = 0
+  /// False when a row could not even be summed.
+  private var isSummed = true
+  /// Above every number that an authentic row has or names.
+  private(set) var firstUnusedNumber: UInt64 = 1
+
+  init(_ source: SalvageSource) throws(StoreError) {
+    self.source = source
+    opener = RecordOpener(try RowKeys(source.keys))
+    numbers = try NumberWalk(source.database, SQL.recordNumbers)
+    (rows, bodies) = try storing { () throws(SQLiteError) in
+      (try source.database.statement(SQL.record), try source.database.statement(SQL.body))
+    }
+  }
+
+  // MARK: Collections
+
+  /// The collections whose names can be read.
+  func readCollections() throws(StoreError) -> [CollectionRecord] {
+    // The table itself may be gone.
+    guard let numbers = try? NumberWalk(source.database, SQL.collectionNumbers) else {
+      isSummed = false
+      return []
+    }
+    var collections: [CollectionRecord] = []
+    while let number = try numbers.next() {
+      if let collection = try readCollection(number) { collections.append(collection) } else { isSummed = false }
+    }
+    isSummed = isSummed && numbers.holes.isEmpty
+    return collections
+  }
+
+  /// - Returns: nil where the name is not authentic, or another collection has it.
+  private func readCollection(_ number: Int64) throws(StoreError) -> CollectionRecord? {
+    let database = source.database
+    let keys = opener.keys
+    let row = try database.reading { () throws(SQLiteError) in try database.query(SQL.collection, number).rows.first }
+    guard let row = row ?? nil,
+      let checked = try? StoreConnection.CollectionRow(row, generation: Self.limits.generation)
+    else { return nil }
+    if let element = try? CollectionRecord.element(
+      id: checked.id, epoch: checked.epoch, revision: checked.revision, sealed: checked.sealed, keys: keys)
+    {
+      set.add(element)
+    }
+    guard
+      let collection = try? CollectionRecord(
+        id: checked.id, epoch: checked.epoch, revision: checked.revision, sealed: checked.sealed, keys: keys),
+      names.insert(collection.name).inserted
+    else { return nil }
+    return collection
+  }
+
+  /// A collection whose name is lost, by a name that no other has.
+  private func collection(named number: UInt32) -> CollectionRecord {
+    var name = "collection \(number)"
+    while !names.insert(name).inserted { name += "*" }
+    namedByNumber.append(CollectionID(number))
+    return CollectionRecord(
+      id: number, epoch: 1, revision: 0, name: name, titleRule: .asGiven, foldsKeys: false)
+  }
+
+  // MARK: Documents
+
+  /// Seals the next sound documents into an emptied batch.
+  ///
+  /// - Returns: false when there were no more rows.
+  func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
+    var looked = 0
+    while !RowCopier.isFull(batch), looked < Self.rowsPerBatch {
+      guard let number = try numbers.next() else { return looked > 0 }
+      looked += 1
+      seen.append(number)
+      do throws(StoreError) {
+        try salvage(number, with: copier, into: batch)
+      } catch {
+        guard [.damaged, .tooLarge, .invalidArgument].contains(error.code) else { throw error }
+        left.append(DamagedDocument(id: DocumentID(number), reason: error.message))
+      }
+    }
+    return true
+  }
+
+  private func salvage(_ number: Int64, with copier: RowCopier, into batch: SealedBatch) throws(StoreError) {
+    rows.reset()
+    bodies.reset()
+    let isRead = try source.database.reading { () throws(SQLiteError) in
+      try rows.bind(number, at: 1)
+      return try rows.step()
+    }
+    guard isRead == true else {
+      isSummed = false
+      throw .damagedDocument(number, "its row can't be read")
+    }
+    let row: RecordRow
+    do throws(StoreError) {
+      row = try RecordRow(rows, within: Self.limits)
+      set.add(try opener.element(of: row))
+      count += 1
+    } catch {
+      isSummed = false
+      throw error
+    }
+    let head = try opener.openHead(row)
+    firstUnusedNumber = max(firstUnusedNumber, UInt64(number) + 1)
+    if let parent = row.fields.parent, parent < .max {
+      firstUnusedNumber = max(firstUnusedNumber, UInt64(parent) + 1)
+    }
+    let isThere = try source.database.reading { () throws(SQLiteError) in
+      try bodies.bind(number, at: 1)
+      return try bodies.step() && bodies.storageClass(at: 0) == .blob
+    }
+    guard let isThere else { throw .damagedDocument(number, "its text can't be read") }
+    guard isThere else { throw .damagedDocument(number, "its text is missing") }
+    let text = try opener.openBody(row, ciphertext: bodies.blobPointer(at: 0), head: head)
+    if copier.collections[row.fields.collection] == nil {
+      batch.newCollections.append(copier.add(collection(named: row.fields.collection)))
+    }
+    try copier.copy(row, head, text: text, parent: row.fields.parent, into: batch)
+  }
+
+  // MARK: What is left
+
+  /// Looks for documents whose row is gone, by what other tables still say of them.
+  func findLost() throws(StoreError) {
+    for hole in numbers.holes {
+      let end = hole.upperBound == .max ? "on" : "to \(hole.upperBound)"
+      problems.append("rows from number \(hole.lowerBound) \(end) can't be read: SQLite finds pages in disorder")
+    }
+    let bodies = try NumberWalk(source.database, SQL.bodyNumbers)
+    while let number = try bodies.next() {
+      guard !seen.contains(number) else { continue }
+      left.append(.init(id: DocumentID(number), reason: "document \(number) is damaged: its row is gone"))
+    }
+    var known = Set(left.map(\.id.rawValue))
+    // An index may be missing or broken; what it says up to there is worth a look, and no more than the file can hold.
+    let database = source.database
+    guard let index = try? database.statement(SQL.indexedNumbers), let size = try? database.fileSize() else { return }
+    var rest = size / 4
+    while rest > 0, try database.reading({ () throws(SQLiteError) in try index.step() }) == true {
+      rest -= 1
+      let number = index.int64(at: 0)
+      guard !seen.contains(number), known.insert(number).inserted else { continue }
+      left.append(
+        .init(id: DocumentID(number), reason: "document \(number) is damaged: an index names it, but its row is gone"))
+    }
+    index.reset()
+  }
+
+  func conclude(_ report: inout SalvageReport) {
+    report.left = left
+    report.namedByNumber = namedByNumber.sorted()
+    report.problems = source.problems + problems
+    report.setMatches = source.state.map { state in
+      isSummed && numbers.holes.isEmpty && set == state.set && count == state.count
+    }
+    if report.setMatches == false, left.isEmpty {
+      report.problems.append("the documents are not the set that was written: some are missing, older or changed")
+    }
+  }
+}
+
+/// Rising numbers; those in a row cost nothing.
+struct NumberRanges {
+  private var ranges: [ClosedRange<Int64>] = []
+
+  mutating func append(_ number: Int64) {
+    if let last = ranges.last, last.upperBound + 1 == number {
+      ranges[ranges.count - 1] = last.lowerBound...number
+    } else {
+      ranges.append(number...number)
+    }
+  }
+
+  func contains(_ number: Int64) -> Bool {
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
+    }
+    return low < ranges.count && ranges[low].contains(number)
+  }
+}

@@ -1,0 +1,68 @@
+import Coffer
+import Foundation
+import Testing
+
+/// The stores that an independent implementation attacked: what is salvaged of them is sound, or listed.
+@Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
+struct SalvageAttackTests {
+  /// Whole files of another time: only an anchor tells.
+  private static let wholeFiles = ["file-rollback", "fork"]
+  /// An older state in the place of the last: the rows are the last ones, and on other readings too new.
+  private static let olderStates = ["header-slots-state-old"]
+
+  /// Where an authentic older row stands in the place of the last, nothing but the set hash can tell, and the report
+  /// says that it does not match.
+  @Test(arguments: AttackTests.names)
+  func whatIsSalvagedIsSoundOrListed(_ name: String) throws {
+    let place = try Workplace()
+    let url = try place.copy(try AttackTests.store(name))
+    let folder = try #require(Corpora.format1)
+    let expected = try JSON(file: folder.appending(path: "attacks/\(name).json"))
+    let (kind, secret) = try #require(expected["opener"].object.first)
+    let key = StoreKey.named(kind, try #require(secret.string))
+    let originals = try documents(of: folder.appending(path: try #require(expected["base"].string)), in: place)
+    let before = try Data(contentsOf: url)
+    let target = place.file("saved.coffer")
+    let report: SalvageReport
+    do {
+      report = try DocumentStore.salvage(
+        at: url, key: key, to: target, keys: [.published("next")], options: .testing)
+    } catch let error as StoreError {
+      let codes: [StoreError.Code] = [
+        .damaged, .cannotUnlock, .newerFormat, .parametersRefused, .testKeyRefused, .notAStore,
+      ]
+      #expect(codes.contains(error.code) && error.hint != nil, "\(error)")
+      #expect(expected["open"].string != "ok", "\(error)")
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+      return
+    }
+    #expect(try Data(contentsOf: url) == before)
+    let saved = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try saved.verify().isSound)
+    let found = try saved.everything().values.flatMap { $0 }
+    if Self.wholeFiles.contains(name) { return }
+    for document in found where document != originals[document.header.id] {
+      // Authentic, but not the last that was written: only ever with a mismatch.
+      #expect(report.setMatches != true, "document \(document.header.id)")
+      let get = expected["get"][document.header.id.description].string
+      #expect(get != "damaged" || Self.olderStates.contains(name), "document \(document.header.id)")
+    }
+    let listed = Set(report.left.map(\.id) + found.map(\.header.id))
+    for id in originals.keys where !listed.contains(id) {
+      #expect(report.setMatches != true, "document \(id) is gone in silence")
+    }
+    if report.isComplete {
+      #expect(Dictionary(uniqueKeysWithValues: found.map { ($0.header.id, $0) }) == originals)
+    }
+  }
+
+  private func documents(of base: URL, in place: Workplace) throws -> [DocumentID: StoredDocument] {
+    let secrets = try JSON(file: base.appendingPathExtension("json"))["open_with"].object
+    let (kind, secret) = try #require(secrets.first { !$0.key.hasPrefix("wrong") })
+    let store = try DocumentStore.open(
+      at: place.copy(base.appendingPathExtension("coffer"), as: "base.coffer"),
+      key: .named(kind, try #require(secret.string)), options: .testing)
+    let documents = try store.everything().values.flatMap { $0 }
+    return Dictionary(uniqueKeysWithValues: documents.map { ($0.header.id, $0) })
+  }
+}

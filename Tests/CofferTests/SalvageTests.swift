@@ -1,0 +1,425 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// What can be read of a damaged store comes into a new one; the rest is listed.
+struct SalvageTests {
+  private let place: Workplace
+  private let target: URL
+
+  init() throws {
+    place = try Workplace()
+    target = place.file("saved.coffer")
+  }
+
+  /// A closed store of many pages: documents 1…count but 5, in two collections, with keys, parents and long texts.
+  private func closedStore(_ count: Int = 300, _ change: (inout CreateOptions) -> Void = { _ in }) throws
+    -> (test: TestStore, documents: [DocumentID: StoredDocument])
+  {
+    let test = try TestStore(change)
+    try test.fillForRekey(count)
+    let documents = try all(test.store)
+    try test.store.close()
+    return (test, documents)
+  }
+
+  private func all(_ store: DocumentStore) throws -> [DocumentID: StoredDocument] {
+    let documents = try store.everything().values.flatMap { $0 }
+    return Dictionary(uniqueKeysWithValues: documents.map { ($0.header.id, $0) })
+  }
+
+  private func edit(_ test: TestStore, _ sql: String...) throws {
+    let database = try test.raw()
+    for sql in sql { try database.execute(sql) }
+    try database.close()
+  }
+
+  /// Salvages, and makes sure that the source stays as it is and that what came over is sound.
+  private func salvage(
+    _ test: TestStore, key: StoreKey = .published("primary"), location: SourceLocation = #_sourceLocation
+  ) throws -> (report: SalvageReport, documents: [DocumentID: StoredDocument]) {
+    let before = try test.bytesOnDisk()
+    try? FileManager.default.removeItem(at: target)
+    let report = try DocumentStore.salvage(
+      at: test.url, key: key, to: target, keys: [.published("next")], options: .testing)
+    #expect(try test.bytesOnDisk() == before, "the source has changed", sourceLocation: location)
+    let saved = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try saved.verify().isSound, sourceLocation: location)
+    #expect(saved.pin == report.pin && saved.storeID == report.storeID, sourceLocation: location)
+    let documents = try all(saved)
+    #expect(documents.count == report.documents, sourceLocation: location)
+    // One more can be written, under a number that never was.
+    let known = report.left.map(\.id.rawValue) + documents.keys.map(\.rawValue)
+    let next = try saved.write { try $0.insert(Document(text: "new"), into: DocumentCollection("new")) }
+    if report.setMatches != nil { #expect(next.rawValue > known.max() ?? 0, sourceLocation: location) }
+    try saved.close()
+    return (report, documents)
+  }
+
+  private func expectRefused(
+    _ test: TestStore, _ code: StoreError.Code, key: StoreKey = .published("primary"),
+    options: OpenOptions = .testing, location: SourceLocation = #_sourceLocation
+  ) throws {
+    let before = try test.bytesOnDisk()
+    expect(code, location: location) {
+      try DocumentStore.salvage(at: test.url, key: key, to: target, keys: [.published("next")], options: options)
+    }
+    #expect(try test.bytesOnDisk() == before, sourceLocation: location)
+    #expect(place.names == [], sourceLocation: location)
+  }
+
+  // MARK: Sound stores
+
+  @Test(arguments: TitleMode.allCases)
+  func soundStoreComesWhole(_ mode: TitleMode) throws {
+    let (test, documents) = try closedStore(40) { $0.titles = mode }
+    let (report, saved) = try salvage(test)
+    #expect(report.isComplete && report.expected == 39 && report.problems == [] && saved == documents)
+    let info = try DocumentStore.info(at: target)
+    #expect(info.titles == mode)
+  }
+
+  @Test func unfinishedRekeyIsReadUnderBothKeys() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    let documents = try all(test.store)
+    expect(.cancelled) {
+      try test.store.rekey(options: .batched) { if $0.done > 0 { throw Interruption() } }
+    }
+    #expect(try test.store.rekeyStatus().isUnfinished)
+    try test.store.close()
+    let (report, saved) = try salvage(test)
+    #expect(report.isComplete && saved == documents)
+    #expect(report.problems.contains { $0.contains("rekey") })
+  }
+
+  @Test func openWriteAheadLogIsReadAndLeft() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.fillForRekey()
+    let documents = try all(test.store)
+    // The store stays open: its log has not been copied into the file.
+    let report = try DocumentStore.salvage(
+      at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: .testing)
+    #expect(report.isComplete && report.documents == documents.count)
+    try test.expectSound()
+  }
+
+  // MARK: Never confused
+
+  @Test func wrongKeyIsReportedAsWrongKey() throws {
+    try expectRefused(try closedStore(5).test, .cannotUnlock, key: .published("wrong"))
+  }
+
+  @Test func testStoreIsRefusedUnlessAllowed() throws {
+    try expectRefused(try closedStore(5).test, .testKeyRefused, options: OpenOptions())
+  }
+
+  @Test func otherPinIsRefused() throws {
+    var options = OpenOptions.testing
+    options.expectedPin = "coffer-pin-1-" + String(repeating: "0", count: 96)
+    try expectRefused(try closedStore(5).test, .pinMismatch, options: options)
+  }
+
+  @Test func newerFormatIsReportedAsNewer() throws {
+    let test = try closedStore(5).test
+    try edit(test, "UPDATE coffer_header SET incompat = incompat | 64")
+    try expectRefused(test, .newerFormat)
+  }
+
+  @Test func lockedStoreIsReportedAsLocked() throws {
+    let test = try closedStore(5).test
+    let database = try test.raw()
+    try database.execute("BEGIN EXCLUSIVE")
+    var options = OpenOptions.testing
+    options.wait = .zero
+    expect(.locked) {
+      try DocumentStore.salvage(
+        at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: options)
+    }
+    try database.execute("ROLLBACK")
+  }
+
+  @Test(arguments: [
+    "DELETE FROM coffer_header", "UPDATE coffer_header SET keyring = zeroblob(length(keyring))",
+    "UPDATE coffer_header SET rk_generation = rk_generation + 1", "UPDATE coffer_header SET mac = x'00'",
+    "UPDATE coffer_slot SET params = x'00'", "DELETE FROM coffer_slot",
+  ])
+  func lostWayToTheKeysIsDamageAndNoWrongKey(_ sql: String) throws {
+    let test = try closedStore(5).test
+    try edit(test, sql)
+    do {
+      _ = try DocumentStore.salvage(
+        at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: .testing)
+      Issue.record("nothing was thrown")
+    } catch let error as StoreError {
+      #expect(error.code == .damaged && error.message.contains("nothing can be salvaged"), "\(error)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: target.path))
+  }
+
+  @Test func fileThatIsNoStoreIsReportedAsSuch() throws {
+    let test = try closedStore(5).test
+    try Data(repeating: 7, count: 20_000).write(to: test.url)
+    try expectRefused(test, .notAStore)
+  }
+
+  // MARK: Damaged parts
+
+  @Test func damagedDocumentsAreListedAndTheOthersCome() throws {
+    let (test, documents) = try closedStore(40)
+    try edit(
+      test, "UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 7", "DELETE FROM coffer_body WHERE id = 8",
+      "UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = 9",
+      "UPDATE coffer_record SET pos = pos + 1 WHERE id = 10", "UPDATE coffer_record SET epoch = 9 WHERE id = 11",
+      "DELETE FROM coffer_record WHERE id = 12")
+    let (report, saved) = try salvage(test)
+    #expect(report.left.map(\.id) == [7, 8, 9, 10, 11, 12])
+    #expect(report.setMatches == false && !report.isComplete && report.expected == 39)
+    #expect(saved == documents.filter { !(7...12).contains($0.key.rawValue) })
+  }
+
+  @Test(arguments: [
+    "DELETE FROM coffer_state", "UPDATE coffer_state SET sealed = zeroblob(length(sealed))",
+    "UPDATE coffer_state SET sealed = x'00'",
+  ])
+  func withoutStateEverythingComesButNothingIsCertain(_ sql: String) throws {
+    let (test, documents) = try closedStore(40)
+    try edit(test, sql)
+    expect(.damaged) { try test.reopened() }
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.left == [] && report.setMatches == nil && !report.isComplete)
+    #expect(report.expected == nil)
+  }
+
+  @Test func olderStateIsNoHindrance() throws {
+    let (test, _) = try closedStore(40)
+    let database = try test.raw()
+    let old = try database.query("SELECT sealed FROM coffer_state").rows[0][0]
+    try database.close()
+    let store = try test.reopened()
+    try store.write { try $0.insert(Document(text: "later"), into: test.notes) }
+    let documents = try all(store)
+    try store.close()
+    let edited = try test.raw()
+    try edited.execute("UPDATE coffer_state SET sealed = ?", parameters: [old])
+    try edited.close()
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.setMatches == false)
+  }
+
+  @Test func olderHeaderIsSaidAndEverythingComes() throws {
+    let (test, documents) = try closedStore(40)
+    let old = try Data(contentsOf: test.url)
+    try old.write(to: place.file("old"))
+    let store = try test.reopened()
+    try store.keys.add(.published("next"))
+    try store.close()
+    try edit(
+      test, "ATTACH '\(place.file("old").path)' AS o", "DELETE FROM coffer_header", "DELETE FROM coffer_slot",
+      "INSERT INTO coffer_header SELECT * FROM o.coffer_header", "INSERT INTO coffer_slot SELECT * FROM o.coffer_slot")
+    expect(.rolledBack) { try test.reopened() }
+    try FileManager.default.removeItem(at: place.file("old"))
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.isComplete)
+    #expect(report.problems.contains { $0.contains("older one was put back") })
+  }
+
+  @Test func otherSlotMayBeDamaged() throws {
+    let test = try TestStore(keys: [.published("primary"), .published("next"), .words("words")])
+    try test.fillForRekey()
+    let documents = try all(test.store)
+    try test.store.close()
+    try edit(
+      test, "UPDATE coffer_slot SET params = x'00' WHERE slot = 2",
+      "UPDATE coffer_slot SET params = CAST(x'FF' || substr(params, 2) AS BLOB) WHERE slot = 3")
+    expect(.parametersRefused) { try test.reopened() }
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.problems.count == 2)
+    // Each slot that can be used is as good.
+    try expectSalvageRefused(test, .published("next"))
+  }
+
+  private func expectSalvageRefused(_ test: TestStore, _ key: StoreKey) throws {
+    expect(.cannotUnlock) {
+      try DocumentStore.salvage(
+        at: test.url, key: key, to: place.file("no.coffer"), keys: [.published("next")], options: .testing)
+    }
+  }
+
+  @Test func unprovedHeaderBringsNoTitleIntoTheClear() throws {
+    let (test, documents) = try closedStore(40)
+    try edit(test, "UPDATE coffer_header SET titles = 1")
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && !report.problems.isEmpty)
+    #expect(try DocumentStore.info(at: target).titles == .sealed)
+  }
+
+  @Test func lostNameOfACollectionIsReplacedByItsNumber() throws {
+    let (test, documents) = try closedStore(40)
+    try edit(test, "UPDATE coffer_collection SET sealed = zeroblob(length(sealed)) WHERE coll = 2")
+    let (report, saved) = try salvage(test)
+    #expect(report.namedByNumber == [CollectionID(2)] && !report.isComplete && saved == documents)
+    let store = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try store.read { try $0.count(in: DocumentCollection("collection 2")) } > 0)
+  }
+
+  @Test func lostNameGetsAnotherWhereOneIsTaken() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for name in ["collection 2", "b"] {
+        try writer.insert(Document(text: name), into: DocumentCollection(name))
+      }
+    }
+    try test.store.close()
+    try edit(test, "DELETE FROM coffer_collection WHERE coll = 2")
+    _ = try salvage(test)
+    let store = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try store.read { try $0.collections().map(\.name) } == ["collection 2", "collection 2*", "new"])
+  }
+
+  @Test(arguments: ["coffer_record_pos", "coffer_record_lookup", "coffer_record_parent"])
+  func lostIndexIsNoLoss(_ name: String) throws {
+    let (test, documents) = try closedStore(40)
+    try edit(test, "DROP INDEX \(name)")
+    expect(.damaged) { try test.reopened() }
+    let (report, saved) = try salvage(test)
+    #expect(report.isComplete && saved == documents)
+  }
+
+  @Test func triggerOfAStrangerIsNotRun() throws {
+    let (test, documents) = try closedStore(40)
+    try edit(
+      test, "CREATE TRIGGER t AFTER INSERT ON coffer_record BEGIN DELETE FROM coffer_body; END",
+      "CREATE VIEW v AS SELECT * FROM coffer_record")
+    expect(.damaged) { try test.reopened() }
+    let (report, saved) = try salvage(test)
+    #expect(report.isComplete && saved == documents)
+  }
+
+  @Test func keyThatTwoRowsHoldIsKeptOnce() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "a", key: ExternalKey("k")), into: test.notes) }
+    try test.store.close()
+    try Data(contentsOf: test.url).write(to: place.file("old"))
+    let store = try test.reopened()
+    try store.write { writer in
+      try writer.update(1) { $0.key = nil }
+      try writer.insert(Document(text: "b", key: ExternalKey("k")), into: test.notes)
+    }
+    try store.close()
+    try edit(
+      test, "DROP INDEX coffer_record_lookup", "ATTACH '\(place.file("old").path)' AS o",
+      "DELETE FROM coffer_record WHERE id = 1", "DELETE FROM coffer_body WHERE id = 1",
+      "INSERT INTO coffer_record SELECT * FROM o.coffer_record", "INSERT INTO coffer_body SELECT * FROM o.coffer_body")
+    let (report, saved) = try salvage(test)
+    #expect(report.setMatches == false && saved.count == 1 && report.left.map(\.id) == [2])
+  }
+
+  // MARK: Damaged pages
+
+  /// Fills each page of the file in turn with noise.
+  @Test(arguments: [512, 4096])
+  func lostPageLosesOnlyWhatStoodOnIt(_ pageSize: Int) throws {
+    let (test, documents) = try closedStore(pageSize == 512 ? 24 : 60)
+    try edit(test, "PRAGMA page_size = \(pageSize)", "VACUUM")
+    let whole = try Data(contentsOf: test.url)
+    let keyPages = try pages(of: ["sqlite_schema", "coffer_header", "coffer_slot"], test)
+    let upperPages = try pages(of: ["coffer_record", "coffer_body"], test, "AND pagetype = 'internal'")
+    var generator = SeededGenerator(seed: 7)
+    var (complete, lost) = (0, 0)
+    for page in 1..<whole.count / pageSize {
+      var bytes = whole
+      for offset in 0..<pageSize { bytes[page * pageSize + offset] = UInt8.random(in: 0...255, using: &generator) }
+      try bytes.write(to: test.url)
+      let result: (report: SalvageReport, documents: [DocumentID: StoredDocument])
+      do {
+        result = try salvage(test)
+      } catch let error as StoreError {
+        #expect(error.code == .damaged && keyPages.contains(page + 1), "page \(page + 1): \(error)")
+        continue
+      }
+      let report = result.report
+      for (id, document) in result.documents { #expect(document == documents[id], "page \(page + 1)") }
+      let gone = Set(documents.keys).subtracting(result.documents.keys)
+      #expect(gone.isSubset(of: report.left.map(\.id)), "page \(page + 1): \(gone) not listed")
+      #expect(report.isComplete == gone.isEmpty || !report.namedByNumber.isEmpty || report.setMatches != true)
+      if report.isComplete { complete += 1 }
+      if !upperPages.contains(page + 1) { #expect(gone.count <= 16, "page \(page + 1): \(gone.count) lost") }
+      lost += gone.count
+    }
+    #expect(complete > 0 && lost > 0)
+  }
+
+  private func pages(of names: [String], _ test: TestStore, _ condition: String = "") throws -> Set<Int> {
+    let database = try test.raw()
+    let list = names.map { "'\($0)'" }.joined(separator: ",")
+    let rows = try database.query("SELECT pageno FROM dbstat WHERE name IN (\(list)) \(condition)").rows
+    try database.close()
+    return Set(rows.compactMap { if case .integer(let page) = $0[0] { Int(page) } else { nil } })
+  }
+
+  @Test func fileCutShortGivesWhatIsLeft() throws {
+    let (test, documents) = try closedStore()
+    let whole = try Data(contentsOf: test.url)
+    var found: [Int] = []
+    for part in [99, 90, 75, 50, 30] {
+      try whole.prefix(whole.count * part / 100).write(to: test.url)
+      guard let result = try? salvage(test) else {
+        found.append(0)
+        continue
+      }
+      for (id, document) in result.documents { #expect(document == documents[id]) }
+      #expect(!result.report.isComplete)
+      found.append(result.documents.count)
+    }
+    #expect(found[0] > 200 && found[2] > 100 && found == found.sorted(by: >))
+  }
+
+  /// Pages in a circle: a page of the tree of rows in the place of another.
+  @Test func pagesInACircleEndNoWalkAndMakeNoneEndless() throws {
+    let (test, documents) = try closedStore()
+    try edit(test, "PRAGMA page_size = 512", "VACUUM")
+    let database = try test.raw()
+    guard
+      case .integer(let root) = try database.query(
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_record'"
+      ).rows[0][0]
+    else { return #expect(Bool(false)) }
+    try database.close()
+    let whole = try Data(contentsOf: test.url)
+    let start = (Int(root) - 1) * 512
+    #expect(whole[start] == 5)
+    let cells = Int(whole[start + 3]) << 8 | Int(whole[start + 4])
+    #expect(cells > 1)
+    var bytes = whole
+    // Every cell of the root leads to its first child.
+    func offset(_ index: Int) -> Int {
+      start + (Int(whole[start + 12 + 2 * index]) << 8 | Int(whole[start + 13 + 2 * index]))
+    }
+    let first = whole[offset(0)..<offset(0) + 4]
+    for place in (1..<cells).map(offset) + [start + 8] { bytes.replaceSubrange(place..<place + 4, with: first) }
+    try bytes.write(to: test.url)
+    let result = try salvage(test)
+    for (id, document) in result.documents { #expect(document == documents[id]) }
+    #expect(result.documents.count > 0 && result.documents.count < documents.count)
+  }
+}
+
+/// The same numbers each time.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+    return z ^ z >> 31
+  }
+}

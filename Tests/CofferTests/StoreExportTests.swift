@@ -1,0 +1,316 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// A new store made from another: what comes along, and what does not.
+struct StoreExportTests {
+  private let place: Workplace
+  private let target: URL
+
+  init() throws {
+    place = try Workplace()
+    target = place.file("target.coffer")
+  }
+
+  private func open(_ key: StoreKey = .published("next")) throws -> DocumentStore {
+    try DocumentStore.open(at: target, key: key, options: .testing)
+  }
+
+  private func withFilledStore(
+    _ change: (inout CreateOptions) -> Void = { _ in }, _ body: (TestStore) throws -> Void
+  ) throws {
+    try withTestStore(change) { test in
+      try test.fillForRekey()
+      try body(test)
+    }
+  }
+
+  // MARK: What can't be exported
+
+  @Test func existingFileIsLeftAsItIs() throws {
+    try withFilledStore { test in
+      try Data("mine".utf8).write(to: target)
+      expect(.alreadyExists) { try test.store.export(to: target, keys: [.published("next")]) }
+      #expect(try Data(contentsOf: target) == Data("mine".utf8))
+      #expect(place.names == ["target.coffer"])
+    }
+  }
+
+  @Test func storeIsNeverPutOverItself() throws {
+    try withFilledStore { test in
+      var options = ExportOptions()
+      options.replacesExisting = true
+      let before = try Data(contentsOf: test.url)
+      expect(.alreadyExists) { try test.store.export(to: test.url, keys: [.published("next")], options: options) }
+      #expect(try Data(contentsOf: test.url) == before)
+    }
+  }
+
+  @Test(arguments: ["-journal", "-wal"])
+  func journalOfAnotherStoreKeepsThePlace(_ suffix: String) throws {
+    try withFilledStore { test in
+      try Data("left behind".utf8).write(to: place.file("target.coffer\(suffix)"))
+      expect(.alreadyExists) { try test.store.export(to: target, keys: [.published("next")]) }
+      expect(.alreadyExists) { try DocumentStore.create(at: target, keys: [.published("next")], options: .testing) }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+    }
+  }
+
+  @Test func missingDocumentIsSaidBeforeAnybodyIsAsked() throws {
+    try withFilledStore { test in
+      let asked = NewKey.passphrase { throw Interruption() }
+      expect(.noSuchDocument) { try test.store.export(.documents([1, 5]), to: target, keys: [asked]) }
+      expect(.noSuchCollection) {
+        try test.store.export(.collections([DocumentCollection("none")]), to: target, keys: [asked])
+      }
+      #expect(place.names == [])
+    }
+  }
+
+  @Test func noKeyAtAllIsRefused() throws {
+    try withFilledStore { test in expect(.keyNeeded) { try test.store.export(to: target, keys: []) } }
+  }
+
+  @Test func damagedDocumentStopsTheExportAndLeavesNothing() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    try test.store.close()
+    let database = try test.raw()
+    try database.execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 12")
+    try database.close()
+    let store = try test.reopened()
+    do {
+      try store.export(to: target, keys: [.published("next")])
+      Issue.record("nothing was thrown")
+    } catch let error as StoreError {
+      #expect(error.code == .damaged && error.documentID == 12)
+    }
+    #expect(place.names == [])
+    // What is sound still goes.
+    #expect(try store.export(.documents([11, 13]), to: target, keys: [.published("next")]).documents == 2)
+  }
+
+  @Test func stoppedExportLeavesNothing() throws {
+    try withFilledStore { test in
+      for stop in [0, 1] {
+        var calls = 0
+        #expect(throws: Interruption(number: stop)) {
+          try test.store.export(to: target, keys: [.published("next")]) { _ in
+            if calls == stop { throw Interruption(number: stop) }
+            calls += 1
+          }
+        }
+        #expect(place.names == [])
+      }
+    }
+  }
+
+  // MARK: What comes along
+
+  @Test(arguments: TitleMode.allCases)
+  func everythingComesAsItIs(_ mode: TitleMode) throws {
+    try withFilledStore({ $0.titles = mode }) { test in
+      let generation = try test.store.read { $0.generation }
+      var seen: [WorkProgress] = []
+      let report = try test.store.export(to: target, keys: [.published("next")]) { seen.append($0) }
+      #expect(report.documents == 29 && seen.first?.done == 0 && seen.last?.done == 29 && seen.last?.total == 29)
+      let copy = try open()
+      #expect(try copy.everything() == (try test.store.everything()))
+      #expect(try copy.read { try $0.collections() } == (try test.store.read { try $0.collections() }))
+      #expect(copy.titles == mode && copy.pin == report.pin && copy.storeID == report.storeID)
+      #expect(copy.storeID != test.store.storeID)
+      let key = try copy.read { try $0.id(forKey: ExternalKey("KEY 6"), in: DocumentCollection("folded")) }
+      #expect(key == 6)
+      #expect(try copy.verify().isSound)
+      try copy.reading { transaction throws(StoreError) in
+        #expect(hex(transaction.state.originStoreID) == test.store.storeID)
+        #expect(transaction.state.originGeneration == generation)
+      }
+      #expect(try copy.write { try $0.insert(Document(text: "new"), into: test.notes) } == 31)
+      try copy.close()
+      #expect(try DocumentStore.check(at: target).problems == [])
+    }
+  }
+
+  @Test func emptyStoreAndEmptyCollectionsCome() throws {
+    try withTestStore { test in
+      try test.store.write { _ = try $0.createCollection("empty", titleRule: .derived, foldsKeys: true) }
+      try test.store.export(to: target, keys: [.published("next")])
+      let found = try open().read { try $0.collections() }
+      #expect(found.map(\.name) == ["empty"] && found[0].foldsKeys && found[0].titleRule == .derived)
+    }
+  }
+
+  @Test func onlyTheNamedCollectionComes() throws {
+    try withFilledStore { test in
+      try test.store.export(.collections([test.notes]), to: target, keys: [.published("next")])
+      let copy = try open()
+      #expect(try copy.everything() == ["notes": try test.store.everything()["notes"]])
+      // Whatever the source's numbers are, the new store's begin behind its own.
+      #expect(try copy.write { try $0.insert(Document(text: "new"), into: test.notes) } == 30)
+    }
+  }
+
+  @Test func parentThatStaysBehindIsDroppedAndCounted() throws {
+    try withFilledStore { test in
+      let report = try test.store.export(.documents([6, 9, 12, 9]), to: target, keys: [.published("next")])
+      #expect(report.documents == 3 && report.parentsDropped == 1)
+      let headers = try open().read { try $0.headers(in: DocumentCollection("folded")) }
+      #expect(headers.first { $0.id == 6 }?.parent == nil)
+      #expect(headers.first { $0.id == 9 }?.parent == 6 && headers.first { $0.id == 12 }?.parent == 9)
+    }
+  }
+
+  @Test func newStoreIsAsToldWhateverTheSourceIs() throws {
+    try withFilledStore({ $0.titles = .clear }) { test in
+      var options = ExportOptions()
+      var creation = CreateOptions()
+      creation.titles = .sealed
+      creation.isPadded = false
+      creation.journal = .writeAheadLog
+      creation.labels = ["customer"]
+      options.creation = creation
+      try test.store.export(to: target, keys: [.published("next")], options: options)
+      let info = try DocumentStore.info(at: target)
+      #expect(info.titles == .sealed && !info.isPadded && info.journal == "wal" && info.slots[0].label == "customer")
+      let copy = try open()
+      #expect(try copy.titles(in: test.notes) == (try test.store.titles(in: test.notes)))
+      try copy.close()
+      #expect(place.names == ["target.coffer"])
+      #expect(try Data(contentsOf: target).range(of: Data("title 7".utf8)) == nil)
+    }
+  }
+
+  @Test func existingFileIsReplacedWhereThatIsAsked() throws {
+    try withFilledStore { test in
+      try test.store.export(.documents([1]), to: target, keys: [.published("primary")])
+      var options = ExportOptions()
+      options.replacesExisting = true
+      try test.store.export(.documents([2]), to: target, keys: [.published("next")], options: options)
+      #expect(try open().read { try $0.text(of: 2) }.hasPrefix("2 "))
+      #expect(place.names == ["target.coffer"])
+    }
+  }
+
+  @Test func unfinishedRekeyIsNoHindrance() throws {
+    try withTestStore { test in
+      try test.fillForRekey()
+      var calls = 0
+      expect(.cancelled) {
+        try test.store.rekey(options: .batched) { _ in
+          calls += 1
+          if calls == 3 { throw Interruption() }
+        }
+      }
+      #expect(try test.store.rekeyStatus().isUnfinished)
+      try test.store.export(to: target, keys: [.published("next")])
+      #expect(try open().everything() == (try test.store.everything()))
+      #expect(try test.store.rekey(options: .resuming) { _ in }.isFinished)
+    }
+  }
+
+  // MARK: What does not
+
+  /// Every 16 bytes of what is secret or sealed in the source, at any place of the target.
+  @Test func nothingSealedOfTheSourceIsInTheTarget() throws {
+    try withFilledStore { test in
+      try test.store.export(to: target, keys: [.published("next")])
+      var windows: Set<Data> = []
+      func add(_ bytes: [UInt8]) {
+        guard bytes.count >= 16 else { return }
+        for start in 0...bytes.count - 16 { windows.insert(Data(bytes[start..<start + 16])) }
+      }
+      let keys = test.store.session.keys
+      keys.root.secret.withUnsafeBytes { add(Array($0)) }
+      for epoch in keys.keyring.epochs {
+        for key in [epoch.body, epoch.head, epoch.name, epoch.lookup, epoch.set] {
+          key.withUnsafeBytes { add(Array($0)) }
+        }
+      }
+      let columns = [
+        ("coffer_header", ["store_id", "rk_commit", "keyring", "mac"]), ("coffer_slot", ["params", "wrapped"]),
+        ("coffer_state", ["sealed"]), ("coffer_collection", ["sealed"]),
+        ("coffer_record", ["lookup", "head", "body_nt"]), ("coffer_body", ["ct"]),
+      ]
+      let source = try test.raw()
+      for (table, names) in columns {
+        for name in names {
+          for row in try source.query("SELECT \(name) FROM \(table)").rows {
+            if case .blob(let bytes) = row[0] { add(bytes) }
+          }
+        }
+      }
+      try source.close()
+      let found = [UInt8](try Data(contentsOf: target))
+      #expect(windows.count > 10_000)
+      let shared = (0...found.count - 16).first { windows.contains(Data(found[$0..<$0 + 16])) }
+      #expect(shared == nil)
+    }
+  }
+
+  @Test func nothingOfWhatStaysBehindIsInTheTarget() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 1...200 {
+          let text = String(repeating: "x", count: 3000)
+          try writer.insert(Document(title: "\(number)", text: text), into: DocumentCollection("c\(number % 2)"))
+        }
+      }
+      try test.store.export(.documents([7]), to: target, keys: [.published("next")])
+      let info = try DocumentStore.info(at: target)
+      #expect(info.documents == 1 && info.collections.map(\.count) == [1])
+      #expect(info.fileBytes < 120_000)
+      let copy = try open()
+      #expect(try copy.read { try $0.collections().map(\.name) } == ["c1"])
+      expect(.noSuchDocument) { try copy.read { try $0.text(of: 8) } }
+    }
+  }
+
+  @Test func eachCustomerOpensTheOwnStoreOnly() throws {
+    try withFilledStore { test in
+      let other = place.file("other.coffer")
+      let (mine, theirs) = (place.file("mine.identity"), place.file("theirs.identity"))
+      for url in [mine, theirs] { try KeyLine.generate(.identity, isTest: true).write(toNewFile: url.path) }
+      func recipient(_ url: URL) throws -> NewKey { .recipient(try KeyLine.load(path: url.path).recipient()) }
+      try test.store.export(.documents([1]), to: target, keys: [recipient(mine)])
+      try test.store.export(.documents([2]), to: other, keys: [recipient(theirs)])
+      #expect(try open(.identity(mine)).read { try $0.exists(1) })
+      expect(.cannotUnlock) { try open(.identity(theirs)) }
+      expect(.cannotUnlock) { try open(.published("primary")) }
+      expect(.cannotUnlock) { try DocumentStore.open(at: other, key: .identity(mine), options: .testing) }
+    }
+  }
+
+  // MARK: TEST
+
+  @Test func testStoreIsLeftForRealKeysAndRealOnesForTestKeys() throws {
+    let real = place.file("real.key")
+    try KeyLine.generate(.key, isTest: false).write(toNewFile: real.path)
+    try withFilledStore { test in
+      let report = try test.store.export(.documents([1]), to: target, keys: [.keyFile(real)])
+      #expect(!report.isTest)
+      // Nothing needs to be allowed any more, and scrypt costs what it does for a real store.
+      let copy = try DocumentStore.open(at: target, key: .keyFile(real))
+      #expect(!copy.isTest)
+      expect(.testKeyRefused) { try copy.export(to: place.file("again.coffer"), keys: [.published("next")]) }
+      try copy.close()
+      let allowed = try DocumentStore.open(at: target, key: .keyFile(real), options: .testing)
+      let again = try allowed.export(to: place.file("again.coffer"), keys: [.published("next")])
+      #expect(again.isTest)
+      expect(.testKeyRefused) {
+        try DocumentStore.open(at: place.file("again.coffer"), key: .published("next"))
+      }
+    }
+  }
+
+  @Test func realAndTestKeysNeverMix() throws {
+    let real = place.file("real.key")
+    try KeyLine.generate(.key, isTest: false).write(toNewFile: real.path)
+    try withFilledStore { test in
+      expect(.testKeyRefused) { try test.store.export(to: target, keys: [.keyFile(real), .published("next")]) }
+      #expect(!FileManager.default.fileExists(atPath: target.path))
+    }
+  }
+}
