@@ -33,9 +33,16 @@ struct StoreAccess: ParsableArguments {
     if let wait, !(wait >= 0 && wait <= 1e9) {
       throw ValidationError("--wait takes seconds, 0 or more")
     }
-    if let expect, !expect.hasPrefix("coffer-pin-1-") {
-      throw ValidationError("--expect takes a pin: coffer-pin-1-…")
+    if let expect, !Self.isPin(expect) {
+      throw ValidationError("--expect takes a pin: coffer-pin-1- and 96 hex digits")
     }
+  }
+
+  private static func isPin(_ text: String) -> Bool {
+    let prefix = "coffer-pin-1-"
+    let digits = text.dropFirst(prefix.count).utf8
+    return text.hasPrefix(prefix) && digits.count == 96
+      && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
   /// - Parameter standard: what holds without `--wait`; nil waits without limit.
