@@ -2,9 +2,9 @@ extension KeySlotRecord {
   /// A key-encryption key that was derived ahead of the write lock, with the parameters it belongs to.
   ///
   /// Every derivation draws a salt or an ephemeral key of its own: that alone makes the zero nonce of a wrap sound, so
-  /// that one of these wraps one root key, once.
-  package struct DerivedKey: Sendable {
-    package let parameters: SlotParameters
+  /// that one of these wraps one root key, once: it can't be copied, and wrapping uses it up.
+  package struct DerivedKey: ~Copyable, Sendable {
+    let parameters: SlotParameters
     let key: Secret
   }
 
@@ -42,14 +42,17 @@ extension KeySlotRecord {
     }
   }
 
-  /// Wraps `root` under a derived key.
-  package static func wrap(_ root: RootKey, under derived: DerivedKey, slot: UInt32, label: String)
+  /// Wraps `root` under a derived key, then proves by unwrapping that the slot will open.
+  package static func wrap(_ root: RootKey, under derived: consuming DerivedKey, slot: UInt32, label: String)
     throws(SealingError) -> KeySlotRecord
   {
     var record = KeySlotRecord(
       slot: slot, kind: derived.parameters.kind, label: label, parameters: derived.parameters.bytes, wrapped: [])
     record.wrapped = try WrappingCipher.seal(
       root.secret, under: derived.key, authenticating: record.binding(storeID: root.storeID))
+    guard let opened = try record.unwrap(with: derived.key, storeID: root.storeID),
+      opened.secret.isEqual(to: root.secret)
+    else { throw SealingError(.systemFailure, "a new slot did not open: nothing was changed") }
     return record
   }
 
@@ -108,13 +111,5 @@ extension KeySlotRecord {
 
   private static func info(_ label: String, _ storeID: [UInt8]) -> [UInt8] {
     Array(label.utf8) + storeID
-  }
-}
-
-extension KeySlotRecord {
-  /// Whether this slot gives `root` with the key it was wrapped under.
-  package func opens(_ root: RootKey, with derived: DerivedKey) throws(SealingError) -> Bool {
-    guard let found = try unwrap(with: derived.key, storeID: root.storeID) else { return false }
-    return found.secret.isEqual(to: root.secret)
   }
 }

@@ -1,15 +1,9 @@
-@_spi(_Unicode) internal import Swift
-
 /// What a person types: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
 package enum Passphrase {
   /// The longest passphrase in bytes; scrypt takes any, and a longer one is a file named by mistake.
   package static let maximumByteCount = 16 * 1024
 
-  /// The form that keys are derived from.
-  ///
-  /// ASCII is in that form already and is checked in place. Anything else passes, from one ASCII character to the
-  /// next, through Strings that the standard library normalises; up to 15 bytes those stand in registers, not on the
-  /// heap.
+  /// The form that keys are derived from. ASCII is in that form already; anything else is composed in secret memory.
   package static func normalized(_ typed: Secret) throws(SealingError) -> Secret {
     guard typed.count > 0 else { throw SealingError(.invalidPassphrase, "the passphrase is empty") }
     guard typed.count <= maximumByteCount else {
@@ -20,26 +14,85 @@ package enum Passphrase {
     }
     guard isValid else { throw SealingError(.invalidPassphrase, "the passphrase is not UTF-8 text without U+0000") }
     let isASCII = typed.withUnsafeBytes { $0.allSatisfy { $0 < 0x80 } }
-    if isASCII { return typed }
-    // NFC of valid text is at most three times as long.
-    return typed.withUnsafeBytes { bytes in
-      Secret(byteCount: 3 * bytes.count) { memory in
+    return isASCII ? typed : composed(typed)
+  }
+
+  /// NFC of valid UTF-8 (Unicode Standard Annex 15): taken apart, put in canonical order, put together again.
+  private static func composed(_ text: Secret) -> Secret {
+    let scalarCount = text.withUnsafeBytes { bytes in bytes.count { $0 & 0xC0 != 0x80 } }
+    let scalars = Secret(byteCount: 4 * CanonicalForms.maximumParts * scalarCount) { memory in
+      let scalars = memory.bindMemory(to: UInt32.self)
+      var count = text.withUnsafeBytes { decompose($0, into: scalars) }
+      order(UnsafeMutableBufferPointer(rebasing: scalars[..<count]))
+      count = compose(UnsafeMutableBufferPointer(rebasing: scalars[..<count]))
+      return 4 * count
+    }
+    return scalars.withUnsafeBytes { memory in
+      let scalars = memory.bindMemory(to: UInt32.self)
+      return Secret(byteCount: 4 * scalars.count) { target in
         var used = 0
-        var start = 0
-        while start < bytes.count {
-          var end = start + 1
-          while end < bytes.count, bytes[end] >= 0x80 { end += 1 }
-          for scalar in String(decoding: bytes[start..<end], as: UTF8.self)._nfc {
-            for byte in UTF8.encode(scalar)! {
-              memory[used] = byte
-              used += 1
-            }
+        for scalar in scalars {
+          for byte in UTF8.encode(Unicode.Scalar(scalar)!)! {
+            target[used] = byte
+            used += 1
           }
-          start = end
         }
         return used
       }
     }
+  }
+
+  private static func decompose(_ bytes: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>)
+    -> Int
+  {
+    var count = 0
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    while case .scalarValue(let scalar) = decoder.decode(&iterator) {
+      count += CanonicalForms.shared.decompose(scalar.value, into: scalars.baseAddress! + count)
+    }
+    return count
+  }
+
+  /// Marks between two starters by rising class, equal ones as they were.
+  private static func order(_ scalars: UnsafeMutableBufferPointer<UInt32>) {
+    for index in scalars.indices.dropFirst() {
+      let scalar = scalars[index]
+      let combiningClass = CanonicalForms.combiningClass(scalar)
+      guard combiningClass > 0 else { continue }
+      var place = index
+      while place > 0, CanonicalForms.combiningClass(scalars[place - 1]) > combiningClass {
+        scalars[place] = scalars[place - 1]
+        place -= 1
+      }
+      scalars[place] = scalar
+    }
+  }
+
+  /// Composes in place: each scalar with the last starter, unless one between them stands in the way.
+  private static func compose(_ scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
+    var used = 0
+    var starter: Int?
+    // The class of what stands last, behind the starter; nil where nothing does.
+    var last: UInt8?
+    for index in scalars.indices {
+      let scalar = scalars[index]
+      let combiningClass = CanonicalForms.combiningClass(scalar)
+      let isReachable = last.map { $0 < combiningClass } ?? true
+      if let place = starter, isReachable, let composite = CanonicalForms.shared.composite(scalars[place], scalar) {
+        scalars[place] = composite
+        continue
+      }
+      scalars[used] = scalar
+      if combiningClass == 0 {
+        starter = used
+        last = nil
+      } else {
+        last = combiningClass
+      }
+      used += 1
+    }
+    return used
   }
 
   /// Drops the one line end that a file or a command's output carries.

@@ -32,9 +32,9 @@ public struct KeySlots: Sendable {
   @discardableResult
   public func add(_ key: NewKey, label: String = "") throws(StoreError) -> Int {
     try KeySlotRecord.checkLabel(label)
-    let new = try derive(key)
+    var new: KeySlotRecord.DerivedKey? = try derive(key)
     return try store.changingSlots { slots, root throws(StoreError) in
-      let record = try Self.wrap(root, new, after: slots, label: label)
+      let record = try Self.wrap(root, new.take()!, after: slots, label: label)
       try StoreMaker.checkWork([], beside: slots + [record])
       slots.append(record)
       return Int(record.slot)
@@ -69,12 +69,12 @@ public struct KeySlots: Sendable {
     if let label { try KeySlotRecord.checkLabel(label) }
     let number = slot ?? Int(store.holder.withLock { $0.slot })
     let old = try records().first { Int($0.slot) == number }
-    let new = try derive(key, replacing: old)
+    var new: KeySlotRecord.DerivedKey? = try derive(key, replacing: old)
     let added = try store.changingSlots { slots, root throws(StoreError) in
       guard let index = slots.firstIndex(where: { Int($0.slot) == number }) else {
         throw StoreError(.invalidArgument, "there is no slot \(number)", hint: "key list shows those there are")
       }
-      let record = try Self.wrap(root, new, after: slots, label: label ?? slots[index].label)
+      let record = try Self.wrap(root, new.take()!, after: slots, label: label ?? slots[index].label)
       slots.remove(at: index)
       try StoreMaker.checkWork([], beside: slots + [record])
       slots.append(record)
@@ -118,28 +118,17 @@ public struct KeySlots: Sendable {
 
   /// The number of a new slot is the highest + 1.
   private static func wrap(
-    _ root: RootKey, _ derived: KeySlotRecord.DerivedKey, after slots: [KeySlotRecord], label: String
+    _ root: RootKey, _ derived: consuming KeySlotRecord.DerivedKey, after slots: [KeySlotRecord], label: String
   ) throws(StoreError) -> KeySlotRecord {
     guard slots.count < KeySlotRecord.maximumSlots else {
       throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
     }
     let number = (slots.map(\.slot).max() ?? 0) + 1
     guard number <= UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more slots can be numbered") }
-    return try KeySlotRecord.proved(root, derived, slot: number, label: label)
-  }
-}
-
-extension KeySlotRecord {
-  /// Wraps, then proves by unwrapping that the slot will open.
-  static func proved(_ root: RootKey, _ derived: DerivedKey, slot: UInt32, label: String) throws(StoreError)
-    -> KeySlotRecord
-  {
-    try sealing { () throws(SealingError) in
-      let record = try wrap(root, under: derived, slot: slot, label: label)
-      guard try record.opens(root, with: derived) else {
-        throw SealingError(.systemFailure, "a new slot did not open: nothing was changed")
-      }
-      return record
+    do throws(SealingError) {
+      return try KeySlotRecord.wrap(root, under: derived, slot: number, label: label)
+    } catch {
+      throw StoreError(error)
     }
   }
 }

@@ -189,7 +189,7 @@ extension KeyLine {
 }
 
 /// Work of the sealing room, its errors in the store's words.
-func sealing<R>(_ body: () throws(SealingError) -> R) throws(StoreError) -> R {
+func sealing<R: ~Copyable>(_ body: () throws(SealingError) -> R) throws(StoreError) -> R {
   do throws(SealingError) {
     return try body()
   } catch {

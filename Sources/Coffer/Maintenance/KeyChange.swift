@@ -26,17 +26,15 @@ struct KeyChange {
     let plans = try plan(slots, opened: opened, isTest: before.isTest, storeID: before.storeID)
     try StoreMaker.checkWork(plans.map(\.target))
     let storeID = before.storeID
-    var derived: [(plan: Plan, key: KeySlotRecord.DerivedKey)] = []
-    for plan in plans {
-      let key = try sealing { () throws(SealingError) in
-        try KeySlotRecord.derive(for: plan.target, storeID: storeID, nonces: RandomBytes())
+    let (root, wrapped) = try sealing { () throws(SealingError) in
+      let root = try RootKey.random(storeID: storeID)
+      let nonces = try RandomBytes()
+      var wrapped: [KeySlotRecord] = []
+      for plan in plans {
+        let key = try KeySlotRecord.derive(for: plan.target, storeID: storeID, nonces: nonces)
+        wrapped.append(try KeySlotRecord.wrap(root, under: key, slot: plan.slot, label: plan.label))
       }
-      derived.append((plan, key))
-    }
-    let root = try sealing { () throws(SealingError) in try RootKey.random(storeID: storeID) }
-    var wrapped: [KeySlotRecord] = []
-    for (plan, key) in derived {
-      wrapped.append(try KeySlotRecord.proved(root, key, slot: plan.slot, label: plan.label))
+      return (root, wrapped)
     }
     try store.writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()

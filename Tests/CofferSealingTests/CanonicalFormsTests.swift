@@ -1,0 +1,98 @@
+import CofferSealing
+@_spi(_Unicode) import Swift
+import Testing
+
+/// Passphrases in NFC, against the standard library's own normalisation of Strings.
+@Suite struct CanonicalFormsTests {
+  private func normalized(_ scalars: some Sequence<Unicode.Scalar>) throws -> [UInt8] {
+    try Passphrase.normalized(Secret(utf8(scalars))).bytes
+  }
+
+  private func expected(_ scalars: [Unicode.Scalar]) -> [UInt8] {
+    utf8(String(String.UnicodeScalarView(scalars))._nfc)
+  }
+
+  private func utf8(_ scalars: some Sequence<Unicode.Scalar>) -> [UInt8] {
+    scalars.flatMap { UTF8.encode($0)! }
+  }
+
+  private static let assigned = (1...0x10FFFF).compactMap { Unicode.Scalar($0) }
+    .filter { $0.properties.generalCategory != .unassigned && $0.properties.generalCategory != .privateUse }
+
+  /// What decomposes, what is part of a composite, and a few that are neither.
+  private static let lively: [Unicode.Scalar] =
+    assigned.filter {
+      $0.properties.canonicalCombiningClass != .notReordered || Array(String($0)._nfd) != [$0]
+    } + (0x1100...0x11FF).compactMap { Unicode.Scalar($0) }
+    + "aeiouAEO <=\u{915}\u{9A1}\u{3B1}\u{5D0}\u{AC00}".unicodeScalars
+
+  /// Many scalars to a passphrase, parted by a character that composes with nothing.
+  private func expectEqual(_ sequences: [[Unicode.Scalar]], _ location: SourceLocation = #_sourceLocation) throws {
+    for start in stride(from: 0, to: sequences.count, by: 500) {
+      let part = sequences[start..<min(start + 500, sequences.count)]
+      let whole = Array(part.joined(separator: ["/"]))
+      guard try normalized(whole) != expected(whole) else { continue }
+      for sequence in part where try normalized(sequence) != expected(sequence) {
+        Issue.record("\(sequence.map { String($0.value, radix: 16) })", sourceLocation: location)
+      }
+    }
+  }
+
+  @Test func everyScalarIsComposed() throws {
+    try expectEqual(Self.assigned.map { [$0] })
+  }
+
+  @Test func everyDecompositionIsComposedAgain() throws {
+    try expectEqual(Self.lively.map { Array(String($0)._nfd) })
+  }
+
+  @Test func everyHangulSyllableIsComposedFromItsLetters() throws {
+    try expectEqual((0xAC00...0xD7A3).map { Array(String(Unicode.Scalar($0)!)._nfd) })
+  }
+
+  /// Sequences of marks in every order, marks without a base, letters that a mark keeps apart.
+  @Test func sequencesAreOrderedAndComposed() throws {
+    var generator = Fixed(state: 0x5EED)
+    var sequences: [[Unicode.Scalar]] = []
+    for count in 1...8 {
+      for _ in 0..<4000 {
+        sequences.append((0..<count).map { _ in Self.lively.randomElement(using: &generator)! })
+      }
+    }
+    // Marks of few bases meet more often than chance has it.
+    let marks = "\u{300}\u{301}\u{302}\u{308}\u{323}\u{327}\u{328}\u{345}\u{3099}\u{5B4}\u{1100}\u{1161}\u{11A8}"
+      .unicodeScalars
+    let bases = "aAeoO\u{DC}\u{E2}\u{1EA1}\u{3B1}\u{304B}\u{1100}\u{AC00}\u{AC01}".unicodeScalars
+    for _ in 0..<10_000 {
+      sequences.append(
+        [bases.randomElement(using: &generator)!] + (0..<4).map { _ in marks.randomElement(using: &generator)! })
+    }
+    try expectEqual(sequences)
+  }
+
+  @Test func whatIsComposedStaysAsItIs() throws {
+    var generator = Fixed(state: 7)
+    for _ in 0..<200 {
+      let once = try normalized((0..<50).map { _ in Self.lively.randomElement(using: &generator)! })
+      #expect(try Passphrase.normalized(Secret(once)).bytes == once)
+    }
+  }
+
+  @Test func manyMarksOnOneLetterAreOrdered() throws {
+    let marks = Array(String(repeating: "\u{301}\u{323}", count: 1000).unicodeScalars)
+    #expect(try normalized(["a"] + marks) == expected(["a"] + marks))
+  }
+}
+
+/// The same numbers on every run.
+private struct Fixed: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
