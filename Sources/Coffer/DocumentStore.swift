@@ -51,22 +51,22 @@ public final class DocumentStore: Sendable {
   }
 
   /// 32 hex digits, the same for the store's whole life and in every copy of it.
-  public var storeID: String { hex(session.keys.storeID) }
+  public var storeID: String { hex(session.header.storeID) }
 
   /// What a recipient compares before believing a store: changes with every rekey.
-  public var pin: String { session.keys.header.pin }
+  public var pin: String { session.header.pin }
 
-  public var titles: TitleMode { session.keys.titles }
+  public var titles: TitleMode { TitleMode(rawValue: session.header.titles)! }
 
   /// Whether its keys are published ones.
-  public var isTest: Bool { session.keys.header.isTest }
+  public var isTest: Bool { session.header.isTest }
 
   /// A handle to a collection by name; nothing is read or made.
   public func collection(_ name: String) -> DocumentCollection {
     DocumentCollection(name)
   }
 
-  /// Closes the file once running transactions have ended. Later calls throw `misuse`.
+  /// Closes the file once running transactions have ended, and wipes the keys. Later calls throw `misuse`.
   ///
   /// A store that is no longer referenced closes by itself.
   public func close() throws(StoreError) {

@@ -33,9 +33,8 @@ import Testing
     let line = KeyLine(kind: .key, isTest: false, secret: Secret(bytes))
     let root = RootKey(secret: Secret(bytes), storeID: storeID)
     let keys = try EpochKeys(epoch: 1, root: Secret(bytes), storeID: storeID)
-    let derived = try KeySlotRecord.derive(for: .key(line), storeID: storeID, nonces: RandomBytes())
     for holder in [
-      line, root, keys, derived, Keyring(active: 1, epochs: [keys]), SlotSecret.line(line),
+      line, root, keys, Keyring(active: 1, epochs: [keys]), SlotSecret.line(line),
       SlotSecret.passphrase(Secret(bytes)), SlotTarget.key(line), line.line(),
     ] as [any Sendable] {
       let text = dumped(holder)

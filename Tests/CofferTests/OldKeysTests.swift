@@ -14,7 +14,7 @@ struct OldKeysTests {
 
     init(_ store: DocumentStore, _ secrets: [SlotSecret]) throws {
       let slots = try store.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
-      keys = store.session.keys
+      keys = try store.session.keys
       let storeID = keys.storeID
       slotKeys = try slots.flatMap { slot in
         let parameters = try #require(try slot.checkedParameters(isTest: true))

@@ -35,7 +35,7 @@ extension DocumentStore {
   /// - Parameter transaction: throws `keyChanged` only where it has done nothing yet.
   func followingKeyChanges<R>(_ transaction: () throws(StoreError) -> R) throws(StoreError) -> R {
     for _ in 0..<Self.followedChanges {
-      let known = session.keys
+      let known = try session.keys
       do throws(StoreError) {
         return try transaction()
       } catch {
@@ -76,7 +76,7 @@ extension DocumentStore {
   ) throws(StoreError) {
     let result: Result<Void, StoreError> = unlocking.withLock { _ in
       Result { () throws(StoreError) in
-        let current = session.keys
+        let current = try session.keys
         guard known == nil || known === current else { return }
         let (header, slots) = try connections.withReader { connection throws(StoreError) in
           try connection.file.readConsistently()

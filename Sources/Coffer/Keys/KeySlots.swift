@@ -110,7 +110,7 @@ public struct KeySlots: Sendable {
     {
       target = .passphrase(secret, cost: cost.strengthened(to: former))
     }
-    let storeID = store.session.keys.storeID
+    let storeID = store.session.header.storeID
     return try sealing { () throws(SealingError) in
       try KeySlotRecord.derive(for: target, storeID: storeID, nonces: RandomBytes())
     }

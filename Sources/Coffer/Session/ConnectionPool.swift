@@ -202,8 +202,10 @@ final class ConnectionPool: Sendable {
         // only leaves that to the next.
         if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
         defer { if !open.isEmpty { writeAheadLock?.unlock() } }
-        for connection in open { try close(connection) }
+        // Whatever comes of the files, the keys go.
+        session.forgetKeys()
         writing.connection = nil
+        for connection in open { try close(connection) }
       }
     }
     try result.get()
@@ -217,7 +219,7 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  private static var closed: StoreError { StoreError(.misuse, "the store was closed") }
+  static var closed: StoreError { StoreError(.misuse, "the store was closed") }
 
   private func currentThread() -> UInt {
     UInt(pthread_self())

@@ -4,7 +4,9 @@ internal import Synchronization
 /// What all connections of one open store share: the keys, and the latest generation that was seen.
 final class Session: Sendable {
   struct Known {
-    var keys: SessionKeys
+    /// Nil once the store is closed, so that nothing keeps them longer than the last transaction.
+    var keys: SessionKeys?
+    var header: StoreHeader
     /// Of a key change that is being committed: other threads may find it in the file before it is noted here.
     var next: SessionKeys?
     var generation: UInt64
@@ -13,11 +15,20 @@ final class Session: Sendable {
   private let known: Mutex<Known>
 
   init(keys: SessionKeys, generation: UInt64) {
-    known = Mutex(Known(keys: keys, next: nil, generation: generation))
+    known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
   }
 
+  /// - Throws: `misuse` once the store is closed.
   var keys: SessionKeys {
-    known.withLock { $0.keys }
+    get throws(StoreError) {
+      guard let keys = known.withLock({ $0.keys }) else { throw ConnectionPool.closed }
+      return keys
+    }
+  }
+
+  /// What the keys were last proved with; known for ever.
+  var header: StoreHeader {
+    known.withLock { $0.header }
   }
 
   /// What was known at one moment. A transaction asks before it begins: what it finds may then be newer, but not older,
@@ -39,13 +50,30 @@ final class Session: Sendable {
   /// After a change of header or slots by this process.
   func replaceKeys(_ keys: SessionKeys) {
     known.withLock {
-      $0.keys = keys
+      $0.replace(keys)
       $0.next = nil
     }
   }
 
   /// After a change of header or slots by another process; a thread that has followed further goes before.
   func replaceKeys(_ old: SessionKeys, with keys: SessionKeys) {
-    known.withLock { if $0.keys === old { $0.keys = keys } }
+    known.withLock { if $0.keys === old { $0.replace(keys) } }
+  }
+
+  /// Lets go of the keys: they are wiped with the last transaction that uses them.
+  func forgetKeys() {
+    known.withLock {
+      $0.keys = nil
+      $0.next = nil
+    }
+  }
+}
+
+extension Session.Known {
+  fileprivate mutating func replace(_ keys: SessionKeys) {
+    // A transaction that outlives the store's closing gives it no keys again.
+    guard self.keys != nil else { return }
+    self.keys = keys
+    header = keys.header
   }
 }

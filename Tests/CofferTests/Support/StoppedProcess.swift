@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+import Testing
+
+/// This test program, run again for one test of it that stops itself, so that its memory can be looked at meanwhile.
+///
+/// What is looked at is more than a core dump would hold: every page that can be read, those kept out of dumps too.
+final class StoppedProcess {
+  private let process: pid_t
+  private var hasEnded = false
+
+  /// - Parameter test: the function's name, without parentheses.
+  init(running test: String, environment: [String: String]) throws {
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for stream in 0...2 as ClosedRange<Int32> {
+      posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", stream == 0 ? O_RDONLY : O_WRONLY, 0)
+    }
+    let words = [program, "--testing-library", "swift-testing", "--filter", "\(test)\\("]
+    var variables = ProcessInfo.processInfo.environment
+    variables.merge(environment) { $1 }
+    var arguments = words.map { strdup($0) } + [nil]
+    var environment = variables.map { strdup("\($0)=\($1)") } + [nil]
+    defer { (arguments + environment).forEach { free($0) } }
+    var process: pid_t = 0
+    let result = posix_spawn(&process, program, &actions, nil, &arguments, &environment)
+    guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: result) ?? .EIO) }
+    self.process = process
+  }
+
+  deinit {
+    if !hasEnded {
+      kill(process, SIGKILL)
+      waitpid(process, nil, 0)
+    }
+  }
+
+  /// Called by the test that is looked at.
+  static func stop() {
+    raise(SIGSTOP)
+  }
+
+  /// Waits until it stops.
+  func waitForStop() throws {
+    var status: Int32 = 0
+    try #require(waitpid(process, &status, Int32(WUNTRACED)) == process)
+    hasEnded = status & 0xFF != 0x7F
+    try #require(!hasEnded, "the process ended (\(status)) before it stopped")
+  }
+
+  func goOn() {
+    kill(process, SIGCONT)
+  }
+
+  /// The names of those needles that stand anywhere in its memory.
+  func found(_ needles: [String: [UInt8]]) throws -> Set<String> {
+    let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
+    guard memory >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    defer { close(memory) }
+    // Read to its end: such a file has no size that could be asked for.
+    let list = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(process)/maps")).readToEnd() ?? Data()
+    var found: Set<String> = []
+    for line in String(decoding: list, as: UTF8.self).split(separator: "\n") {
+      let words = line.split(separator: " ")
+      guard words[1].hasPrefix("r"), words.last != "[vvar]", words.last != "[vsyscall]" else { continue }
+      let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+      let region = read(memory, from: ends[0], to: ends[1])
+      for (name, needle) in needles where !found.contains(name) {
+        let isThere = region.withUnsafeBytes { region in needle.withUnsafeBytes { Self.contains(region, $0) } }
+        if isThere { found.insert(name) }
+      }
+    }
+    return found
+  }
+
+  private static func contains(_ region: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer) -> Bool {
+    var start = region.baseAddress!
+    let end = start + (region.count - needle.count)
+    while start <= end, let first = memchr(start, Int32(needle[0]), end - start + 1) {
+      if memcmp(first, needle.baseAddress!, needle.count) == 0 { return true }
+      start = UnsafeRawPointer(first) + 1
+    }
+    return false
+  }
+
+  /// The bytes of a region; those of pages that can't be read are zero.
+  private func read(_ memory: Int32, from start: UInt, to end: UInt) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Int(end - start)) { buffer, count in
+      count = buffer.count
+      var offset = 0
+      while offset < count {
+        let wanted = min(count - offset, 1 << 20)
+        let got = pread(memory, buffer.baseAddress! + offset, wanted, off_t(start) + off_t(offset))
+        if got > 0 {
+          offset += got
+        } else {
+          let page = min(wanted, 4096)
+          memset(buffer.baseAddress! + offset, 0, page)
+          offset += page
+        }
+      }
+    }
+  }
+}
