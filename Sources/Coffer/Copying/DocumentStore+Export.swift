@@ -94,7 +94,7 @@ extension DocumentStore {
   public var creationOptions: CreateOptions {
     var creation = CreateOptions()
     creation.titles = titles
-    creation.isPadded = session.keys.isPadded
+    creation.isPadded = session.header.isPadded
     return creation
   }
 }

@@ -77,14 +77,12 @@ final class ExportWalk {
       let row = try RecordRow(rows, within: transaction.state.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
       let head = try opener.openHead(row)
-      try storing { () throws(SQLiteError) in
+      let body = try storing { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
         bodies.reset()
         try bodies.bind(row.fields.id, at: 1)
+        return try bodies.step() && bodies.storageClass(at: 0) == .blob ? bodies.blobPointer(at: 0) : nil
       }
-      guard try storing({ () throws(SQLiteError) in try bodies.step() }), bodies.storageClass(at: 0) == .blob else {
-        throw .damagedDocument(row.fields.id, "its text is missing")
-      }
-      let text = try opener.openBody(row, ciphertext: bodies.blobPointer(at: 0), head: head)
+      let text = try opener.openBody(row.joined(with: body), head)
       try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
     }
     return !batch.rows.isEmpty

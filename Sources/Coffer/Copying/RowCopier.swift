@@ -17,6 +17,7 @@ final class RowCopier {
   /// - Parameter transaction: of the new store; only its keys and its generation are used here.
   init(into transaction: StoreTransaction) throws(StoreError) {
     keys = try RowKeys(transaction.keys.session)
+    keys.beginRun()
     sealer = RecordSealer(keys)
     revision = transaction.revision
   }

@@ -132,13 +132,12 @@ final class SalvageWalk {
     if let parent = row.fields.parent, parent < .max {
       firstUnusedNumber = max(firstUnusedNumber, UInt64(parent) + 1)
     }
-    let isThere = try source.database.reading { () throws(SQLiteError) in
+    let body = try source.database.reading { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
       try bodies.bind(number, at: 1)
-      return try bodies.step() && bodies.storageClass(at: 0) == .blob
+      return try bodies.step() && bodies.storageClass(at: 0) == .blob ? bodies.blobPointer(at: 0) : nil
     }
-    guard let isThere else { throw .damagedDocument(number, "its text can't be read") }
-    guard isThere else { throw .damagedDocument(number, "its text is missing") }
-    let text = try opener.openBody(row, ciphertext: bodies.blobPointer(at: 0), head: head)
+    guard let body else { throw .damagedDocument(number, "its text can't be read") }
+    let text = try opener.openBody(row.joined(with: body), head)
     if copier.collections[row.fields.collection] == nil {
       batch.newCollections.append(copier.add(collection(named: row.fields.collection)))
     }
