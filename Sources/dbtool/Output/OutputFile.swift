@@ -1,13 +1,21 @@
 internal import Glibc
 
-/// A file that is being written: under another name beside its target, renamed when it is complete, else removed.
+/// A file that is being written: without a name, or under another beside its target, until it is complete.
 ///
-/// Readable by its owner alone until ``commit()``; what was no regular file to begin with (`/dev/null`, a named pipe)
-/// is written as it stands.
+/// Readable by its owner alone until ``commit()``. A kill leaves nothing of a file without a name. What was no regular
+/// file to begin with (`/dev/null`, a named pipe) is written as it stands.
 final class OutputFile {
+  private enum Place {
+    /// Written as it stands.
+    case target
+    /// Nowhere yet: the file system forgets it when its descriptor is closed.
+    case unnamed
+    case beside(String)
+  }
+
   let path: String
   let descriptor: Int32
-  private let temporaryPath: String?
+  private let place: Place
   private let replacesExisting: Bool
   private var isOpen = true
 
@@ -15,7 +23,8 @@ final class OutputFile {
   ///   - isForced: an existing file may be replaced.
   ///   - inputs: files that are read meanwhile and must not be written over.
   ///   - permissions: of the finished file.
-  init(at path: String, isForced: Bool, inputs: [String], permissions: mode_t) throws {
+  ///   - needsName: it is written by its ``temporaryPath``, and not only through its descriptor.
+  init(at path: String, isForced: Bool, inputs: [String], permissions: mode_t, needsName: Bool = false) throws {
     self.path = path
     replacesExisting = isForced
     var status = stat()
@@ -28,17 +37,27 @@ final class OutputFile {
         throw Failure.failed("\(path) is a directory")
       default:
         descriptor = open(path, O_WRONLY | O_CLOEXEC)
-        temporaryPath = nil
+        place = .target
         guard descriptor >= 0 else { throw Failure.system(errno, path) }
         return
       }
     }
-    var template = Array((Self.folder(of: path) + ".dbtool-XXXXXX").utf8CString)
-    descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw Failure.system(errno, path) }
-    temporaryPath = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    if !needsName, let unnamed = Self.openUnnamed(in: Self.folder(of: path)) {
+      descriptor = unnamed
+      place = .unnamed
+    } else {
+      var template = Array((Self.folder(of: path) + ".dbtool-XXXXXX").utf8CString)
+      descriptor = mkstemp(&template)
+      guard descriptor >= 0 else { throw Failure.system(errno, path) }
+      place = .beside(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
     fchmod(descriptor, permissions)
+  }
+
+  /// The name it is written under until it is complete; nil where it has none of its own.
+  var temporaryPath: String? {
+    if case .beside(let path) = place { path } else { nil }
   }
 
   deinit {
@@ -57,18 +76,23 @@ final class OutputFile {
 
   /// Makes the file durable and gives it its name.
   func commit() throws {
-    guard let temporaryPath else {
+    switch place {
+    case .target:
       isOpen = false
       guard close(descriptor) == 0 else { throw Failure.system(errno, path) }
       return
-    }
-    guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
-    if replacesExisting {
-      guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
-    } else {
-      // A link, unlike a rename, never replaces a file that somebody made meanwhile.
-      guard link(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
-      unlink(temporaryPath)
+    case .unnamed:
+      guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
+      try publishUnnamed()
+    case .beside(let temporaryPath):
+      guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
+      if replacesExisting {
+        guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
+      } else {
+        // A link, unlike a rename, never replaces a file that somebody made meanwhile.
+        guard link(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
+        unlink(temporaryPath)
+      }
     }
     isOpen = false
     close(descriptor)
@@ -80,9 +104,7 @@ final class OutputFile {
     guard isOpen else { return }
     isOpen = false
     close(descriptor)
-    if let temporaryPath {
-      unlink(temporaryPath)
-    }
+    if let temporaryPath { unlink(temporaryPath) }
   }
 
   static func folder(of path: String) -> String {
@@ -106,6 +128,42 @@ final class OutputFile {
       if status.st_dev == target.st_dev, status.st_ino == target.st_ino {
         throw Failure.failed("\(path) is what is being read: an output never goes over an input")
       }
+    }
+  }
+}
+
+// MARK: - Files without a name
+
+extension OutputFile {
+  /// Where Linux shows this process's descriptors as files.
+  private static func shownPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+
+  /// O_TMPFILE of linux/fcntl.h, which Swift does not import.
+  private static let temporary: Int32 = 0o20_000_000 | O_DIRECTORY
+
+  /// - Returns: nil where the system or the file system has no such files.
+  private static func openUnnamed(in folder: String) -> Int32? {
+    let descriptor = open(folder.isEmpty ? "." : folder, temporary | O_WRONLY | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    guard access(shownPath(of: descriptor), F_OK) == 0 else {
+      close(descriptor)
+      return nil
+    }
+    return descriptor
+  }
+
+  /// Never replaces a file that somebody made meanwhile, unless that was asked for.
+  private func publishUnnamed() throws {
+    let file = Self.shownPath(of: descriptor)
+    if linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
+    guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
+    // A link does not replace: the whole file gets a name for the moment of a rename.
+    let name = "\(Self.folder(of: path)).dbtool-\(UInt64.random(in: .min ... .max))"
+    guard linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else { throw Failure.system(errno, path) }
+    guard rename(name, path) == 0 else {
+      let reason = errno
+      unlink(name)
+      throw Failure.system(reason, path)
     }
   }
 }
