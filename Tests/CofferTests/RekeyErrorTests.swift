@@ -121,6 +121,31 @@ struct RekeyErrorTests {
     try test.expectSound()
   }
 
+  @Test func readerInTheWayIsToldAndTheWaitCanBeEnded() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.fillForRekey()
+    var options = OpenOptions.testing
+    options.wait = nil
+    let other = try test.reopened(.published("primary"), options)
+    try test.store.read { reader in
+      _ = try reader.headers(in: test.notes)
+      var told = 0
+      expect(.cancelled) {
+        try other.rekey(options: .batched) { step in
+          guard step.phase == .waiting else { return }
+          told += 1
+          // Others write meanwhile.
+          try test.reopened().write { try $0.insert(Document(text: "\(told)"), into: test.notes) }
+          if told == 3 { throw Interruption() }
+        }
+      }
+      #expect(told == 3)
+    }
+    #expect(try other.rekey(options: .resuming) { _ in }.isFinished)
+    #expect(try other.verify().isSound)
+    #expect(try other.read { $0.documentCount } == 32)
+  }
+
   @Test func readerOfAnOlderMomentSeesItWhole() throws {
     let test = try TestStore { $0.journal = .writeAheadLog }
     try test.fillForRekey()

@@ -52,7 +52,7 @@ extension DocumentStore {
       while !isOver {
         while try walk.next(&report) { try tell(.documents) }
         try tell(.finishing)
-        try clearSlack()
+        try clearSlack { () throws(StoreError) in try tell(.waiting) }
         isOver = try finishRekey(&report, mayRestart: mayRestart)
         mayRestart = false
       }
@@ -60,7 +60,7 @@ extension DocumentStore {
       throw error.afterKeyChange()
     }
     do throws(StoreError) {
-      try connections.withEmptyLog { _ in () }
+      try connections.withEmptyLog(waiting: { () throws(StoreError) in try tell(.waiting) }) { _ in () }
     } catch {
       guard error.code == .locked else { throw error }
       throw StoreError(

@@ -8,11 +8,11 @@ extension DocumentStore {
   ///
   /// Reads the whole file, in transactions that keep other writers waiting for some 64 MiB at a time; writes only where
   /// something was left. In WAL mode it waits until no reader needs the log.
-  func clearSlack() throws(StoreError) {
+  func clearSlack(waiting: () throws(StoreError) -> Void) throws(StoreError) {
     var next: Int64? = 1
     while let first = next {
       next = try followingKeyChanges { () throws(StoreError) in
-        try connections.withEmptyLog { connection throws(StoreError) in
+        try connections.withEmptyLog(waiting: waiting) { connection throws(StoreError) in
           let transaction = try StoreTransaction(connection, .immediate, logger: log)
           defer { transaction.rollback() }
           guard connections.isLogEmpty else { return nil }

@@ -30,6 +30,8 @@ public struct RekeyOptions: Sendable {
 public struct RekeyProgress: Sendable, Hashable {
   public enum Phase: Sendable, Hashable {
     case keys, documents, finishing
+    /// All is sealed anew; a reader holds on to old pages in the write-ahead log. Told again and again.
+    case waiting
   }
 
   public let phase: Phase

@@ -144,9 +144,13 @@ final class ConnectionPool: Sendable {
   ///
   /// Waits for readers that hold on to the log, but lets others write meanwhile.
   ///
-  /// - Parameter body: gives nil to begin again, where somebody has written to the log before it had the lock.
-  /// - Throws: `locked` when readers stay longer than the store waits.
-  func withEmptyLog<R>(_ body: (StoreConnection) throws(StoreError) -> R?) throws(StoreError) -> R {
+  /// - Parameters:
+  ///   - waiting: called while readers are in the way.
+  ///   - body: gives nil to begin again, where somebody has written to the log before it had the lock.
+  /// - Throws: `locked` when readers stay longer than the store waits; what `waiting` throws.
+  func withEmptyLog<R>(
+    waiting: () throws(StoreError) -> Void, _ body: (StoreConnection) throws(StoreError) -> R?
+  ) throws(StoreError) -> R {
     let end = wait.map { ContinuousClock.now + $0 }
     while true {
       let result: R? = try withWriter { connection throws(StoreError) in
@@ -157,6 +161,7 @@ final class ConnectionPool: Sendable {
       if let end, ContinuousClock.now >= end {
         throw StoreError(.locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers")
       }
+      try waiting()
       usleep(10_000)
     }
   }

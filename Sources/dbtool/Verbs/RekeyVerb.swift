@@ -71,10 +71,15 @@ struct RekeyVerb: ParsableCommand {
     }
     let bar = Progress("rekey", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
+    var isWaiting = false
     do {
       report = try Interrupt.deferring {
         try store.rekey(to: replacements, options: rekey) { step in
           bar.update(step.done, of: step.total)
+          if step.phase == .waiting, !isWaiting {
+            isWaiting = true
+            options.common.talk.note("waiting for a reader that keeps old pages in the write-ahead log")
+          }
           try Interrupt.check()
         }
       }
