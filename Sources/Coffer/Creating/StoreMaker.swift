@@ -62,14 +62,23 @@ struct StoreMaker {
     guard keys.count <= KeySlotRecord.maximumSlots else {
       throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
     }
-    let isTest = creation.isTest || keys.contains(where: \.isTestKey)
-    if isTest && !allowsTestKeys {
+    var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
+    // Before anyone is asked, and again when what was delivered turns out to be a test key.
+    try requireAllowance(isTest, allowsTestKeys)
+    try checkPlace()
+    var given: [NewKey.Given] = []
+    for key in keys { given.append(try key.asked()) }
+    isTest = isTest || given.contains(where: \.isTest)
+    try requireAllowance(isTest, allowsTestKeys)
+    return try sealed(given, isTest: isTest)
+  }
+
+  private func requireAllowance(_ isTest: Bool, _ allowsTestKeys: Bool) throws(StoreError) {
+    guard allowsTestKeys || !isTest else {
       throw StoreError(
         .testKeyRefused, "a TEST store can be read by anyone: its keys are published",
         hint: "allow it only in tests (--allow-test-keys)")
     }
-    try checkPlace()
-    return try sealed(keys, isTest: isTest)
   }
 
   private func draft(_ parts: Parts) throws(StoreError) -> Draft {
@@ -85,7 +94,7 @@ struct StoreMaker {
   }
 
   /// Draws the keys and wraps the root key for everyone.
-  private func sealed(_ keys: [NewKey], isTest: Bool) throws(StoreError) -> Parts {
+  private func sealed(_ keys: [NewKey.Given], isTest: Bool) throws(StoreError) -> Parts {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
     try Self.checkWork(targets)

@@ -117,31 +117,58 @@ public struct NewKey: Sendable {
 // MARK: - Asking
 
 extension NewKey {
+  /// What was given for a new slot, before it is known whether it may be one.
+  enum Given {
+    case line(KeyLine)
+    case passphrase(Secret)
+    case answer(Secret, provider: String, blob: [UInt8])
+
+    /// Whether it is a published test key.
+    var isTest: Bool {
+      if case .line(let line) = self { line.isTest } else { false }
+    }
+  }
+
   /// Asks for the secret and says what the slot is wrapped for.
   ///
   /// - Throws: `testKeyRefused` where test and real would mix; what the closure throws; `keyFileInvalid`.
   func target(isTest: Bool) throws(StoreError) -> SlotTarget {
+    try asked().target(isTest: isTest)
+  }
+
+  /// Asks for the secret.
+  func asked() throws(StoreError) -> Given {
     switch owner {
-    case .holder(.keyFile(let path), _):
-      return try Self.target(of: KeyLine.loading(path), isTest: isTest)
-    case .holder(.identity(let path), _):
-      let line = try KeyLine.loading(path)
-      guard line.kind == .identity else { throw StoreError(.keyFileInvalid, "\(path) is no identity") }
-      return try Self.target(of: line, isTest: isTest)
-    case .holder(.passphrase(let ask), _):
-      return try Self.target(ofPassphrase: try asking(ask), isTest: isTest)
+    case .holder(.keyFile(let path), _): return .line(try KeyLine.loading(path, as: .key))
+    case .holder(.identity(let path), _): return .line(try KeyLine.loading(path, as: .identity))
+    case .holder(.passphrase(let ask), _): return .passphrase(try asking(ask))
     case .holder(.material(let read), _):
       let secret = try asking(read)
-      guard secret.looksLikeKeyFile else {
-        return try Self.target(ofPassphrase: Passphrase.droppingLineEnd(secret), isTest: isTest)
-      }
-      return try Self.target(
-        of: try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }, isTest: isTest)
-    case .recipient(let text):
-      return try Self.target(
-        of: try sealing { () throws(SealingError) in try KeyLine(recipient: text) }, isTest: isTest)
+      guard secret.looksLikeKeyFile else { return .passphrase(Passphrase.droppingLineEnd(secret)) }
+      return .line(try KeyLine.reading(secret))
+    case .recipient(let text): return .line(try sealing { () throws(SealingError) in try KeyLine(recipient: text) })
     case .holder(.provider(let name, let answer), let blob):
-      return .external(provider: name, blob: blob, answer: try asking { try answer(blob) })
+      return .answer(try asking { try answer(blob) }, provider: name, blob: blob)
+    }
+  }
+
+  /// Whether the key is a published test key, as far as that is known without asking anyone.
+  var isKnownTestKey: Bool {
+    switch owner {
+    case .holder(.keyFile(let path), _), .holder(.identity(let path), _):
+      (try? KeyLine.load(path: path))?.isTest ?? false
+    case .recipient(let text): (try? KeyLine(recipient: text))?.isTest ?? false
+    case .holder: false
+    }
+  }
+}
+
+extension NewKey.Given {
+  func target(isTest: Bool) throws(StoreError) -> SlotTarget {
+    switch self {
+    case .line(let line): try Self.target(of: line, isTest: isTest)
+    case .passphrase(let typed): try Self.target(ofPassphrase: typed, isTest: isTest)
+    case .answer(let answer, let provider, let blob): .external(provider: provider, blob: blob, answer: answer)
     }
   }
 
@@ -163,16 +190,6 @@ extension NewKey {
     let passphrase = try sealing { () throws(SealingError) in try Passphrase.normalized(typed) }
     return .passphrase(passphrase, cost: isTest ? .test : .standard)
   }
-
-  /// Whether the key is a published test key, as far as that is known without asking.
-  var isTestKey: Bool {
-    switch owner {
-    case .holder(.keyFile(let path), _), .holder(.identity(let path), _):
-      (try? KeyLine.load(path: path))?.isTest ?? false
-    case .recipient(let text): (try? KeyLine(recipient: text))?.isTest ?? false
-    case .holder: false
-    }
-  }
 }
 
 extension Secret {
@@ -183,8 +200,29 @@ extension Secret {
 }
 
 extension KeyLine {
-  static func loading(_ path: String) throws(StoreError) -> KeyLine {
-    try sealing { () throws(SealingError) in try KeyLine.load(path: path) }
+  /// The line of a file that was given as a key file, which may hold an identity, or as an identity.
+  static func loading(_ path: String, as kind: Kind) throws(StoreError) -> KeyLine {
+    let line = try sealing { () throws(SealingError) in try KeyLine.load(path: path) }
+    guard line.kind != .recipient else { throw .recipientOpensNothing("\(path) holds a recipient") }
+    guard kind != .identity || line.kind == .identity else {
+      throw StoreError(.keyFileInvalid, "\(path) holds a key, not an identity", hint: "give it as a key file")
+    }
+    return line
+  }
+
+  /// The line of what a descriptor or a command delivered.
+  static func reading(_ material: Secret) throws(StoreError) -> KeyLine {
+    let line = try sealing { () throws(SealingError) in try KeyLine(parsing: material) }
+    guard line.kind != .recipient else { throw .recipientOpensNothing("a recipient was delivered as a key") }
+    return line
+  }
+}
+
+extension StoreError {
+  fileprivate static func recipientOpensNothing(_ what: String) -> StoreError {
+    StoreError(
+      .keyFileInvalid, "\(what), which is public and opens nothing",
+      hint: "its identity opens; a slot for a recipient is made from its line")
   }
 }
 

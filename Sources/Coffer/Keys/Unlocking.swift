@@ -48,14 +48,14 @@ struct Unlocking {
 
   private func unlock(_ way: SecretWay) throws(StoreError) -> Unlocked? {
     switch way {
-    case .keyFile(let path), .identity(let path):
-      return try unlock(secret: .line(try KeyLine.loading(path)))
+    case .keyFile(let path): return try unlock(secret: .line(try KeyLine.loading(path, as: .key)))
+    case .identity(let path): return try unlock(secret: .line(try KeyLine.loading(path, as: .identity)))
     case .passphrase(let ask):
       return try unlock(passphrase: try asking(ask))
     case .material(let read):
       let secret = try asking(read)
       guard secret.looksLikeKeyFile else { return try unlock(passphrase: Passphrase.droppingLineEnd(secret)) }
-      return try unlock(secret: .line(try sealing { () throws(SealingError) in try KeyLine(parsing: secret) }))
+      return try unlock(secret: .line(try KeyLine.reading(secret)))
     case .provider(let name, let answer):
       return try unlock(provider: name, answer)
     }
@@ -74,9 +74,6 @@ struct Unlocking {
 
   private func unlock(secret: SlotSecret) throws(StoreError) -> Unlocked? {
     if case .line(let line) = secret {
-      guard line.kind != .recipient else {
-        throw StoreError(.keyFileInvalid, "a recipient can't open a store: its identity can")
-      }
       if line.isTest && !(header.isTest && allowsTestKeys) {
         throw StoreError(
           .testKeyRefused, "this is a published test key: it opens TEST stores only, and only where that is allowed",

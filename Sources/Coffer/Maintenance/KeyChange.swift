@@ -127,7 +127,7 @@ private struct SlotSecretSearch {
     switch way {
     case .keyFile(let path):
       guard parameters.kind == 2 else { return [] }
-      return [.line(try KeyLine.loading(path))]
+      return [.line(try KeyLine.loading(path, as: .key))]
     case .passphrase(let ask):
       guard parameters.kind == 1 else { return [] }
       return try passphrase(try asking(ask))
@@ -135,7 +135,7 @@ private struct SlotSecretSearch {
       guard parameters.kind <= 2 else { return [] }
       let secret = try asking(read)
       guard secret.looksLikeKeyFile else { return try passphrase(Passphrase.droppingLineEnd(secret)) }
-      return [.line(try sealing { () throws(SealingError) in try KeyLine(parsing: secret) })]
+      return [.line(try KeyLine.reading(secret))]
     case .provider(let name, let answer):
       guard case .external(_, name, let blob) = parameters else { return [] }
       return [.answer(try asking { try answer(blob) }, provider: name)]
