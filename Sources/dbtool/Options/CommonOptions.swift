@@ -19,6 +19,18 @@ struct CommonOptions: ParsableArguments {
   var listFormat: ListFormat? { format ?? (json ? .json : nil) }
 
   var isMachineReadable: Bool { listFormat != nil && listFormat != .table }
+
+  /// Where slots are shown or removed, for people.
+  ///
+  /// - Parameter epochs: how many the store has; more than one while a rekey is unfinished.
+  func tellWhatRemovingMeans(epochs: Int = 1) {
+    guard !isMachineReadable else { return }
+    talk.note(
+      epochs > 1
+        ? "documents remain under old keys, which their holders may still know, until 'rekey --resume' is done"
+        : "removing a slot is not revocation: who had its secret may hold an older copy, or the root key, until 'rekey'"
+    )
+  }
 }
 
 /// The progress of long work.

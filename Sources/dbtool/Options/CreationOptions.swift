@@ -43,9 +43,7 @@ struct CreationOptions: ParsableArguments {
   var test = false
 
   func validate() throws {
-    if recipients.contains(where: { $0.hasPrefix("coffer-key-") || $0.contains("-identity-") }) {
-      throw ValidationError("--recipient takes a public recipient, not a secret: what was typed may be in a history")
-    }
+    try Recipient.requirePublic(recipients)
   }
 
   /// True where any option is given that only the making of a store can use.

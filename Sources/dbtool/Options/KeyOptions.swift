@@ -102,6 +102,18 @@ extension KeyOptions {
   }
 }
 
+/// What `--recipient` takes.
+enum Recipient {
+  /// Refuses a secret that was typed in its place, without repeating it.
+  static func requirePublic(_ recipients: [String]) throws {
+    let secrets = ["coffer-key-", "coffer-test-key-", "coffer-identity-", "coffer-test-identity-"]
+    if recipients.contains(where: { text in secrets.contains { text.hasPrefix($0) } }) {
+      throw ValidationError(
+        "--recipient takes a public recipient, not a secret: what was typed may be in a history, so make a new one")
+    }
+  }
+}
+
 /// One key as the command line or the environment names it.
 enum KeyArgument {
   case keyFile(String)

@@ -57,5 +57,6 @@ struct InfoVerb: ParsableCommand {
       ("sqlite", .string(info.sqliteVersion)),
       ("wal_reset_bug", .bool(info.hasWALResetBug)),
     ]).print(as: common.listFormat)
+    common.tellWhatRemovingMeans(epochs: info.epochs.count)
   }
 }

@@ -7,8 +7,9 @@ struct KeyVerb: ParsableCommand {
     commandName: "key",
     abstract: "List, add, replace and remove the keys that open a store.",
     discussion: """
-      Each slot wraps the store's root key for one secret: changing slots is instant and touches no document. Whoever \
-      has an old copy of the file can still open that copy with an old secret; after a key was exposed, 'rekey'.
+      Each slot wraps the store's root key for one secret: changing slots is instant and touches no document. That is \
+      not revocation: who had a secret may hold an old copy, which it opens for ever, or the root key itself. After a \
+      key was exposed, 'rekey'.
       """,
     subcommands: [KeyListVerb.self, KeyAddVerb.self, KeyRemoveVerb.self, KeyPasswdVerb.self])
 }
@@ -40,6 +41,7 @@ struct KeyListVerb: ParsableCommand {
       try table.add(slot.facts(withOpening: true).map(\.value))
     }
     try table.finish()
+    options.common.tellWhatRemovingMeans()
   }
 }
 
@@ -64,6 +66,7 @@ struct KeyAddVerb: ParsableCommand {
 
   func validate() throws {
     if recipients.count + newKey.keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
+    try Recipient.requirePublic(recipients)
   }
 
   func run() throws {
@@ -84,6 +87,9 @@ struct KeyRemoveVerb: ParsableCommand {
     commandName: "remove",
     abstract: "Remove a slot, never the last one.",
     discussion: """
+      From then on its secret does not open this file. Whoever had it may still hold an older copy, or the root key: \
+      only 'rekey' ends that for what is in the file.
+
         dbtool key remove texts.coffer --key-file my.key --slot 2
       """)
 
@@ -96,6 +102,7 @@ struct KeyRemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     try store.keys.remove(slot: slot)
     try store.close()
+    options.common.tellWhatRemovingMeans()
   }
 }
 
