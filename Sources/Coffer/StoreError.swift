@@ -93,9 +93,13 @@ extension StoreError {
   /// A key or seal that failed before any row was in question.
   init(_ error: SealingError) {
     switch error.code {
-    case .notAuthentic, .malformed: self.init(.damaged, "the store is damaged: \(error.message)")
-    case .invalidKeyLine, .invalidPassphrase: self.init(.keyFileInvalid, error.message)
-    case .parametersRefused: self.init(.parametersRefused, error.message)
+    case .notAuthentic, .malformed: self = .damagedStore(error.message)
+    case .invalidKeyLine:
+      self.init(.keyFileInvalid, error.message, hint: "take the file that keygen made, or a copy of it")
+    case .invalidPassphrase: self.init(.keyFileInvalid, error.message)
+    case .parametersRefused:
+      self.init(
+        .parametersRefused, error.message, hint: "no writer makes such a slot: restore the store from a backup")
     case .fileFailure: self.init(.keyFileInvalid, error.message)
     case .systemFailure: self.init(.systemFailure, error.message)
     }

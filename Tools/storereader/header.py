@@ -37,7 +37,7 @@ class Slot:
         if self.kind == PASSPHRASE:
             if len(params) != 19:
                 raise Damaged(f"{name}: params of a wrong size")
-            if not (10 if is_test else 15) <= params[0] <= 20:
+            if not (10 if is_test else 15) <= params[0] <= (14 if is_test else 20):
                 raise Refused(f"{name}: scrypt logN out of bounds")
             if params[1] != 8:
                 raise Refused(f"{name}: scrypt r out of bounds")

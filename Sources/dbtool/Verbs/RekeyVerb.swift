@@ -126,6 +126,7 @@ struct RekeyVerb: ParsableCommand {
       ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
     ]).print(as: options.common.listFormat)
     if status.isUnfinished {
+      options.common.talk.note("documents remain under old keys: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }
   }
