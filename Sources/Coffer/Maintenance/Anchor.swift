@@ -63,7 +63,7 @@ struct Anchor {
       throw StoreError(
         .rolledBack,
         "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
-        hint: "an older file was put in its place")
+        hint: "an older file stands in its place: put back a newer copy")
     }
     if state.generation > generation {
       guard !exact else {

@@ -59,6 +59,10 @@ final class Sandbox {
     String(decoding: try read(name), as: UTF8.self)
   }
 
+  func remove(_ name: String) throws {
+    try FileManager.default.removeItem(atPath: path(name))
+  }
+
   func exists(_ name: String) -> Bool {
     FileManager.default.fileExists(atPath: path(name))
   }
