@@ -29,6 +29,28 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
+  /// While the new store is being filled beside its place.
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
+  func interruptedExportIntoAStoreLeavesNoStore(signal: Int32) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 60_000))
+    let before = try sandbox.read("s.coffer")
+    let names = try sandbox.names()
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["export", "s.coffer", "-o", "n.coffer", "--new-key-file", "next.key"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    while try !sandbox.names().contains(where: { $0.hasPrefix(".n.coffer.") }) {}
+    child.signal(signal)
+    #expect(child.wait() == (signal == SIGKILL ? -SIGKILL : 130))
+    if signal != SIGKILL { #expect(try sandbox.names() == names) }
+    #expect(!sandbox.exists("n.coffer"))
+    #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed("export", "s.coffer", "--id", "7", "-o", "n.coffer", "--new-key-file", "next.key")
+    try sandbox.succeed("verify", "n.coffer", "--key-file", "next.key")
+  }
+
   @Test func interruptedRekeyGoesOnWithResume() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed(
