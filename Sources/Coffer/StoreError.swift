@@ -32,7 +32,7 @@ public struct StoreError: Error, Sendable {
     case anchorMismatch
     /// Documents remain under old keys.
     case rekeyUnfinished
-    /// Another process changed the root key: close, and open again with the new key.
+    /// Another process changed the root key, and the key at hand may not or can not follow: `unlock(with:)` the new one.
     case keyChanged
     /// Not the store that the pin names.
     case pinMismatch

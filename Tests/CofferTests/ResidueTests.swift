@@ -53,6 +53,11 @@ struct ResidueTests {
     let after = try test.store.everything()
     #expect(mode == .none || after == before)
     try test.expectSound()
+    // What connections remember of pages is not written back either.
+    try test.store.write { writer in
+      for document in after.values.flatMap({ $0 }) { try writer.move(document.header.id, to: .bottom) }
+    }
+    #expect(residue.count(in: try test.bytesOnDisk()) == 0)
     try test.store.close()
     #expect(residue.count(in: try test.bytesOnDisk()) == 0)
   }
