@@ -118,7 +118,9 @@ extension StoreError {
   }
 
   static func damagedStore(_ what: String) -> StoreError {
-    StoreError(.damaged, "the store is damaged: \(what)", hint: "run check and verify, and restore it from a backup")
+    StoreError(
+      .damaged, "the store is damaged: \(what)",
+      hint: "restore it from a backup, or salvage what can be read into a new store")
   }
 
   static func writtenWhileListed(_ id: Int64) -> StoreError {

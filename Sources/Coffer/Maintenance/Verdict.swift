@@ -34,10 +34,12 @@ public struct Verdict: Sendable {
     if let first = damaged.first {
       return StoreError(
         .damaged, "\(damaged.count) of \(documents) documents are damaged, the first is \(first.id)",
-        hint: "restore them from a backup", documentID: first.id)
+        hint: "restore them from a backup, or salvage the others into a new store", documentID: first.id)
     }
     if let first = problems.first {
-      return StoreError(.damaged, "the store is damaged: \(first)", hint: "restore it from a backup")
+      return StoreError(
+        .damaged, "the store is damaged: \(first)",
+        hint: "restore it from a backup, or salvage what can be read into a new store")
     }
     return nil
   }

@@ -59,7 +59,7 @@ final class StoreConnection {
     guard state.headerMAC == mac else {
       throw StoreError(
         .rolledBack, "header and state belong to different times: an older one was put back",
-        hint: "restore the store from a backup")
+        hint: "restore the store from a backup, or salvage what can be read into a new store")
     }
     guard state.generation >= known.generation else {
       throw StoreError(

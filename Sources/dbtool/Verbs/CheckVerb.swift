@@ -41,7 +41,7 @@ struct CheckVerb: ParsableCommand {
     guard report.problems.isEmpty else {
       throw Failure(
         .damaged, kind: "damaged", "\(store.path) is damaged: \(counted(report.problems.count, "problem"))",
-        hint: "restore it from a backup; 'verify' says which documents can still be trusted")
+        hint: "restore it from a backup, or salvage what can be read; 'verify' says which documents can be trusted")
     }
   }
 }
