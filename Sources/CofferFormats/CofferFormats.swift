@@ -1,7 +1,8 @@
 // CofferFormats: files to documents and back, as streams.
 //
-// Does: tells what a file is, cuts it into documents record by record (text, lines, CSV, TSV, NDJSON, a directory of
-//       texts), and writes documents out again; memory does not grow with the input, a single record's excepted.
+// Does: tells what a file is, cuts it into documents record by record (text, lines, CSV, TSV, JSON, NDJSON, property
+//       lists, keyed archives, a directory of texts), and writes documents out again; memory does not grow with the
+//       input, that of a single record or property list excepted.
 // Knows: the grammars, where in an input a fault is, read(2) and write(2).
 // Does not know: keys, the store, terminals. Encodings are CofferText's business.
 //

@@ -67,18 +67,18 @@ extension FormatError: CustomStringConvertible {
   }
 }
 
-/// A place in an input.
+/// A place in an input. Lines and columns are nil for an input that has none, such as a binary property list.
 public struct InputLocation: Hashable, Sendable {
   /// The record's number, from 1; a header row is no record.
   public var record: Int?
   /// From 1; lines end at LF.
-  public var line: Int
+  public var line: Int?
   /// From 1, in Unicode scalars.
-  public var column: Int
+  public var column: Int?
   /// From 0, in bytes of the file as it is, its byte order mark included.
   public var byteOffset: Int
 
-  public init(record: Int? = nil, line: Int, column: Int, byteOffset: Int) {
+  public init(record: Int? = nil, line: Int?, column: Int?, byteOffset: Int) {
     self.record = record
     self.line = line
     self.column = column
@@ -88,6 +88,9 @@ public struct InputLocation: Hashable, Sendable {
 
 extension InputLocation: CustomStringConvertible {
   public var description: String {
-    (record.map { "record \($0), " } ?? "") + "line \(line), column \(column), byte \(byteOffset)"
+    let parts = [
+      record.map { "record \($0)" }, line.map { "line \($0)" }, column.map { "column \($0)" }, "byte \(byteOffset)",
+    ]
+    return parts.compactMap { $0 }.joined(separator: ", ")
   }
 }

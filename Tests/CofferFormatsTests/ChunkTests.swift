@@ -57,6 +57,16 @@ import Testing
     try expectSame(text, JSONLineParser(mapping: ColumnMapping(), keepsIDs: false))
   }
 
+  @Test func jsonElementsAreTheSameInAnyChunks() throws {
+    let text = """
+       [ {"text":"a\\n\\ud83d\\ude00","id":1} , 12345678901234567890 ,true
+      , {"x":"\(Self.filler)ä","name":"😀"},[1, [2]],
+      null, -1.5e+10] \r
+
+      """
+    try expectSame(text, JSONTextParser(mapping: ColumnMapping(), keepsIDs: false))
+  }
+
   @Test func textIsTheSameInAnyChunks() throws {
     let text = "ä😀\(Self.filler)\r\n€"
     for bytes in [Array(text.utf8), utf16(text, mark: true)] {

@@ -54,9 +54,8 @@ import Testing
 
   @Test(arguments: [
     ("unterminated-quote.csv", FormatError.Code.malformed), ("ragged.csv", .malformed), ("truncated.jsonl", .malformed),
-    ("deep-100k.json", .unsupportedFormat), ("lone-surrogate.json", .unsupportedFormat),
-    ("bom.json", .unsupportedFormat),
-    ("billion-laughs.plist", .unsupportedFormat), ("bplist-self-ref.plist", .unsupportedFormat),
+    ("deep-100k.json", .malformed), ("lone-surrogate.json", .malformed), ("billion-laughs.plist", .malformed),
+    ("bplist-self-ref.plist", .malformed),
   ])
   func hostileInputsAreRefused(name: String, code: FormatError.Code) throws {
     do {
@@ -74,6 +73,31 @@ import Testing
     }
     let marked = NDJSONSource(MemoryByteSource(try Corpora.bytes("hostile-import/bom.json")))
     #expect(try drafts(marked).map(\.text) == [#"[{"title":"a","txt":"b"}]"#])
+  }
+
+  @Test func markedJSONIsRead() throws {
+    let source = try InputSource(opening: Corpora.path("hostile-import/bom.json"))
+    #expect(try drafts(source).map(\.text) == [#"{"title":"a","txt":"b"}"#])
+  }
+
+  /// The whole suite as JSON texts, in which an array is as many documents as it has elements.
+  @Test func testSuiteIsReadElementByElement() throws {
+    for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
+      let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")
+      let read = try? drafts(JSONSource(MemoryByteSource(bytes)))
+      guard name.hasPrefix("y_") else {
+        if name.hasPrefix("n_") { #expect(read == nil, "\(name)") }
+        continue
+      }
+      let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+      let texts = try #require(read, "\(name)").map(\.text)
+      if text.hasPrefix("[") {
+        let inside = text.dropFirst().dropLast().split(whereSeparator: \.isWhitespace).joined()
+        #expect(texts.joined(separator: ",").split(whereSeparator: \.isWhitespace).joined() == inside, "\(name)")
+      } else {
+        #expect(texts == [text], "\(name)")
+      }
+    }
   }
 
   /// Whatever is read is kept exactly.
@@ -102,5 +126,40 @@ import Testing
     #expect(read[2].title == "quo\"te")
     #expect(read[2].text == "He said \"\"x\"\"")
     #expect(read[4].text == "")
+  }
+}
+
+@Suite(.enabled(if: Corpora.folder != nil)) struct PropertyListCorpusTests {
+  /// The same values in five forms.
+  @Test func formsOfOnePropertyListAreEqual() throws {
+    let texts = try [
+      "testdata-FMT_XML", "testdata-FMT_BINARY", "xml-utf-16", "xml-utf-16-le", "xml-utf-16-be",
+    ].map { name in
+      try drafts(try InputSource(opening: Corpora.path("plist-cpython/\(name).plist"))).map(\.text)
+    }
+    #expect(texts.allSatisfy { $0 == texts[0] && $0.count == 1 })
+    #expect(texts[0][0].contains("\"aBigInt2\":9223372036854775852,\"aDate\":\"2004-10-26T10:33:33.000Z\""))
+    let wide = try InputSource(opening: Corpora.path("plist-cpython/xml-utf-32.plist"))
+    #expect(failure(wide)?.code == .undecodable)
+  }
+
+  @Test func invalidPropertyListsAreRefusedWithAnOffset() throws {
+    for name in try Corpora.names(in: "plist-cpython") where name.hasPrefix("invalid") {
+      let error = failure(try InputSource(opening: Corpora.path("plist-cpython/\(name)")))
+      #expect(error?.code == .malformed || error?.code == .undecodable, "\(name)")
+      #expect(error?.location?.byteOffset != nil, "\(name)")
+    }
+  }
+
+  @Test(arguments: [
+    ("Array", "[\"baa\",\"baa\",\"black\",\"sheep\"]"), ("OrderedSet", "[\"valgeir\",\"nico\",\"puzzle\"]"),
+    ("UUID", "\"0AD863BA-7584-40CF-8896-BD87B3280C34\""),
+    ("URL", "{\"$class\":\"NSURL\",\"NS.base\":\"https://www.example.com\",\"NS.relative\":\"foo.xml\"}"),
+    ("Range", "{\"$class\":\"NSValue\",\"NS.rangeval.length\":98345,\"NS.rangeval.location\":97345,\"NS.special\":4}"),
+  ])
+  func archivesOfFoundationAreRead(name: String, expected: String) throws {
+    let source = try InputSource(opening: Corpora.path("plist-corelibs/NSKeyedUnarchiver-\(name)Test.plist"))
+    #expect(source.format == .keyedArchive)
+    #expect(try drafts(source).map(\.text) == [expected])
   }
 }

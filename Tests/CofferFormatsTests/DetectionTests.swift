@@ -63,13 +63,25 @@ import Testing
     #expect(InputFormat.detect(head: Array(cut), headIsWhole: false, pathExtension: nil) == .ndjson)
   }
 
-  @Test(arguments: ["json", "plist", "keyed-archive", "sqlite"])
-  func formatsKnownByNameOnlyAreRefused(name: String) throws {
-    let format = try #require(InputFormat(rawValue: name))
-    #expect(!format.isReadable)
+  @Test func formatsKnownByNameOnlyAreRefused() throws {
+    #expect(!InputFormat.sqlite.isReadable)
     #expect(throws: FormatError(.unsupportedFormat, "")) {
-      try InputSource(MemoryByteSource("[1]"), format: format)
+      try InputSource(MemoryByteSource("[1]"), format: .sqlite)
     }
+  }
+
+  @Test func oneObjectInOneLineIsWhatItsNameSays() {
+    #expect(detect("{\"a\":1}\n", "json") == .json)
+    #expect(detect("{\"a\":1}\n{}\n", "json") == .ndjson)
+    #expect(detect("{\"a\":1}", "jsonl") == .ndjson)
+  }
+
+  @Test func propertyListWithoutAMarkIsTold() {
+    let text = "<?xml version=\"1.0\" encoding=\"utf-16\"?><plist version=\"1.0\"><true/></plist>"
+    #expect(InputFormat.detect(head: utf16(text), headIsWhole: true, pathExtension: "plist") == .plist)
+    #expect(detect("<plist version=\"1.0\"><true/></plist>") == .plist)
+    #expect(detect("\u{4}\u{B}streamtyped") == .keyedArchive)
+    #expect(detect("bplist15") == .plist)
   }
 
   @Test func streamWithoutANameMustSayWhatItIs() throws {

@@ -198,22 +198,7 @@ extension JSONScanner {
       scalar = 0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second() & 0x3FF))
       length = 12
     }
-    switch scalar {
-    case ..<0x80:
-      output.append(UInt8(scalar))
-    case ..<0x800:
-      output.append(UInt8(0xC0 | scalar >> 6))
-      output.append(UInt8(0x80 | scalar & 0x3F))
-    case ..<0x10000:
-      output.append(UInt8(0xE0 | scalar >> 12))
-      output.append(UInt8(0x80 | scalar >> 6 & 0x3F))
-      output.append(UInt8(0x80 | scalar & 0x3F))
-    default:
-      output.append(UInt8(0xF0 | scalar >> 18))
-      output.append(UInt8(0x80 | scalar >> 12 & 0x3F))
-      output.append(UInt8(0x80 | scalar >> 6 & 0x3F))
-      output.append(UInt8(0x80 | scalar & 0x3F))
-    }
+    UTF8Bytes.append(scalar, to: &output)
     return length
   }
 }

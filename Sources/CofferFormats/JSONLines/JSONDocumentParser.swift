@@ -4,13 +4,16 @@ internal import CofferDocuments
 struct JSONDocumentParser: Sendable {
   private let mapping: ColumnMapping
   private let keepsIDs: Bool
+  /// A member that is neither ours nor makes an object another's.
+  private let passedOver: StaticString?
   private var dates = DateReader()
   /// The values of our members, where ``found`` has their bit.
   private var values = [ScannedValue](
     repeating: ScannedValue(content: .null, source: 0..<0), count: DocumentMember.allCases.count)
   private var found: UInt16 = 0
 
-  init(mapping: ColumnMapping, keepsIDs: Bool) {
+  init(mapping: ColumnMapping, keepsIDs: Bool, passingOver passedOver: StaticString? = nil) {
+    self.passedOver = passedOver
     self.mapping = mapping
     self.keepsIDs = keepsIDs
   }
@@ -26,7 +29,8 @@ struct JSONDocumentParser: Sendable {
       return nil
     }
     if !mapping.isEmpty {
-      return try MappedObject(scanning: &scanner, keepsIDs: keepsIDs).fill(&output, mapping, scanner, bytes)
+      return try MappedObject(scanning: &scanner, keepsIDs: keepsIDs, passingOver: passedOver)
+        .fill(&output, mapping, scanner, bytes)
     }
     try scanner.openObject(depth: 1)
     found = 0
@@ -42,7 +46,7 @@ struct JSONDocumentParser: Sendable {
         hasDuplicates = hasDuplicates || found & bit != 0
         found |= bit
         values[Int(member.rawValue)] = value
-      } else {
+      } else if passedOver.map({ scanner.equals(memberName, $0) }) != true {
         isOurs = false
         if scanner.equals(memberName, "name"), case .string(let token) = value.content { name = token }
       }

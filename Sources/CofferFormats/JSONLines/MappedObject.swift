@@ -11,10 +11,12 @@ struct MappedObject {
   private let source: Range<Int>
   private var members: [Member] = []
   private let keepsIDs: Bool
+  private let passedOver: StaticString?
 
   /// Steps over the object that begins here.
-  init(scanning scanner: inout JSONScanner, keepsIDs: Bool) throws(JSONError) {
+  init(scanning scanner: inout JSONScanner, keepsIDs: Bool, passingOver passedOver: StaticString?) throws(JSONError) {
     self.keepsIDs = keepsIDs
+    self.passedOver = passedOver
     let start = scanner.position
     try scanner.openObject(depth: 1)
     while let name = try scanner.nextName(isFirst: members.isEmpty) {
@@ -58,7 +60,9 @@ struct MappedObject {
       return nil
     }
     output.draft.text = isAbsent(members[text].value) ? 0..<0 : string(members[text].value, &output, scanner)
-    let others = members.indices.filter { ![text, id, title, key].contains($0) }
+    let others = members.indices.filter {
+      ![text, id, title, key].contains($0) && passedOver?.withUTF8Buffer(members[$0].name.elementsEqual) != true
+    }
     return others.isEmpty ? nil : try setAttributes(others, &output, bytes)
   }
 

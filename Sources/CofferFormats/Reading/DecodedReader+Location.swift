@@ -6,6 +6,9 @@ internal import CofferText
 extension DecodedReader {
   /// The line, column and byte of the input that a position in `start...end` stands for.
   mutating func location(of position: Int, record: Int? = nil) -> InputLocation {
+    guard isText else {
+      return InputLocation(record: record, line: nil, column: nil, byteOffset: inputOffset(of: position))
+    }
     countLines(to: position)
     let column = bytes.withUnsafeBytes { buffer in
       let before = UnsafeRawBufferPointer(rebasing: buffer[start..<position])
@@ -40,7 +43,7 @@ extension DecodedReader {
       offset = known.inputOffset + encodedLength(of: known.position..<position)
     } else {
       let anchorPosition = anchor?.position ?? end
-      let anchorOffset = anchor?.inputOffset ?? decoder.bytesDecoded
+      let anchorOffset = anchor?.inputOffset ?? (isText ? decoder.bytesDecoded : passedOn)
       offset = anchorOffset - encodedLength(of: position..<anchorPosition)
     }
     knownOffset = (position, offset)

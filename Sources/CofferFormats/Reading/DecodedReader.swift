@@ -18,6 +18,10 @@ struct DecodedReader: Sendable {
 
   private var source: any ByteSource
   var decoder: TextDecoder
+  /// False for an input that is no text: its bytes are passed on as they are.
+  let isText: Bool
+  /// How many bytes were passed on so.
+  private(set) var passedOn = 0
   private var raw: [UInt8]
   private var rawStart = 0
   private var rawEnd = 0
@@ -50,8 +54,9 @@ struct DecodedReader: Sendable {
   ///   - keepsInput: keeps the undecoded bytes of what is in the buffer.
   init(
     _ source: any ByteSource, encoding: EncodingChoice, onError: CodingErrorMode, maximum: Int,
-    capacity: Int = usualCapacity, keepsInput: Bool = false
+    capacity: Int = usualCapacity, keepsInput: Bool = false, isText: Bool = true
   ) {
+    self.isText = isText
     self.source = source
     self.maximum = max(maximum, 1)
     self.capacity = max(capacity, 2 * Self.leastRoom)
@@ -125,6 +130,7 @@ struct DecodedReader: Sendable {
   }
 
   private mutating func decodeRaw() throws(FormatError) {
+    guard isText else { return passRawOn() }
     let before = decoder
     switch decodeOnce(upTo: rawEnd, isFinal: sourceHasEnded) {
     case .success:
@@ -139,6 +145,15 @@ struct DecodedReader: Sendable {
       failure.suggestions = error.suggestions
       throw failure
     }
+  }
+
+  private mutating func passRawOn() {
+    let count = min(rawEnd - rawStart, limit - end)
+    bytes.replaceSubrange(end..<end + count, with: raw[rawStart..<rawStart + count])
+    rawStart += count
+    end += count
+    passedOn += count
+    isAtEnd = sourceHasEnded && rawStart == rawEnd
   }
 
   private mutating func decodeOnce(upTo rawLimit: Int, isFinal: Bool) -> Result<Void, TextCodingError> {

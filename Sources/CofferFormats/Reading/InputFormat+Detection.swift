@@ -16,12 +16,17 @@ extension InputFormat {
     head: [UInt8], headIsWhole: Bool, pathExtension: String?, encoding: EncodingChoice = .automatic
   ) -> InputFormat? {
     if head.starts(with: "SQLite format 3\0".utf8) { return .sqlite }
-    if head.starts(with: "bplist00".utf8) { return head.holds("NSKeyedArchiver") ? .keyedArchive : .plist }
-    let text = decoded(head, isWhole: headIsWhole, encoding)
-    if text.starts(with: "<?xml".utf8) || text.starts(with: "<!DOCTYPE plist".utf8), text.holds("<plist") {
+    let list = PropertyListHead(head)
+    if list.isTypedStream { return .keyedArchive }
+    if list.isBinary { return head.holds("NSKeyedArchiver") ? .keyedArchive : .plist }
+    let text = decoded(head, isWhole: headIsWhole, (try? list.encoding(given: encoding)) ?? encoding)
+    if ["<?xml", "<!DOCTYPE plist", "<plist"].contains(where: { text.starts(with: $0.utf8) }), text.holds("<plist") {
       return text.holds("NSKeyedArchiver") ? .keyedArchive : .plist
     }
-    if let json = detectJSON(text, isWhole: headIsWhole) { return json }
+    if let json = detectJSON(text, isWhole: headIsWhole) {
+      // One object in one line is both; its name says which.
+      return pathExtension?.lowercased() == "json" && text.isOneLine && headIsWhole ? .json : json
+    }
     guard let pathExtension else { return nil }
     if let usual = InputFormat(pathExtension: pathExtension) { return usual }
     if pathExtension.lowercased() == "txt", isTable(text, isWhole: headIsWhole) { return .tsv }
@@ -96,6 +101,10 @@ extension InputFormat {
 }
 
 extension [UInt8] {
+  fileprivate var isOneLine: Bool {
+    drop { $0 == Byte.lineFeed }.firstIndex(of: Byte.lineFeed).map { $0 == count - 1 } ?? true
+  }
+
   fileprivate func holds(_ text: StaticString) -> Bool {
     let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     return indices.contains { self[$0] == wanted[0] && self[$0...].starts(with: wanted) }

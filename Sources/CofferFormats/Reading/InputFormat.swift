@@ -11,12 +11,7 @@ public enum InputFormat: String, CaseIterable, Hashable, Sendable {
   case sqlite
 
   /// False for a format that is known by name and told from others, but not read.
-  public var isReadable: Bool {
-    switch self {
-    case .text, .lines, .csv, .tsv, .ndjson: true
-    case .json, .plist, .keyedArchive, .sqlite: false
-    }
-  }
+  public var isReadable: Bool { self != .sqlite }
 
   /// What a file of that extension usually is: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
   public init?(pathExtension: some StringProtocol) {

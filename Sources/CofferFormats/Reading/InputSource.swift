@@ -3,15 +3,16 @@ internal import Glibc
 
 /// Any input that can be read: a file, a directory of texts, or an open stream; its format given or found out.
 public struct InputSource: DraftSource, ReportingSource, Sendable {
-  /// What the input was taken for; a directory counts as text.
-  public let format: InputFormat
+  /// What the input was taken for; a directory counts as text. Whether a property list is a keyed archive may turn out
+  /// only when it is read.
+  public private(set) var format: InputFormat
   private var source: any DraftSource & ReportingSource & Sendable
 
   /// Opens a file or directory.
   ///
   /// - Parameters:
   ///   - format: nil finds it out by content, then by the path's extension.
-  ///   - mapping: for tables and NDJSON.
+  ///   - mapping: for tables, JSON and property lists.
   ///   - header: for tables.
   /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
   public init(
@@ -71,7 +72,13 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
       self.source = DelimitedSource(bytes, dialect: .tsv, mapping: mapping, header: header, options: options)
     case .ndjson:
       self.source = NDJSONSource(bytes, mapping: mapping, options: options)
-    case .json, .plist, .keyedArchive, .sqlite:
+    case .json:
+      self.source = JSONSource(bytes, mapping: mapping, options: options)
+    case .plist, .keyedArchive:
+      let content: PropertyListSource.Content =
+        format == nil ? .automatic : self.format == .plist ? .values : .keyedArchive
+      self.source = PropertyListSource(bytes, content: content, mapping: mapping, options: options)
+    case .sqlite:
       throw FormatError(
         .unsupportedFormat, "the format \(self.format.rawValue) is not read by this version", path: options.path)
     }
@@ -80,7 +87,12 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   public var report: ReadingReport { source.report }
 
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
-    try source.read(into: &batch)
+    defer {
+      if let list = source as? PropertyListSource, let isKeyedArchive = list.isKeyedArchive {
+        format = isKeyedArchive ? .keyedArchive : .plist
+      }
+    }
+    return try source.read(into: &batch)
   }
 }
 

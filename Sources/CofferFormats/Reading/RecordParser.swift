@@ -2,10 +2,12 @@ internal import CofferDocuments
 
 /// The grammar of one format: finds where a record ends and which of its bytes are what.
 protocol RecordParser: Sendable {
-  /// An input of no bytes is one record.
-  static var emptyInputIsRecord: Bool { get }
+  /// A rejected record is given as it stands in the input.
+  static var keepsRejectedBytes: Bool { get }
   static var usualEmptyText: EmptyTextMode { get }
   static var usualMaximum: Int { get }
+  /// False while something is owed: at the end of the input the parser is asked once more, with no bytes left.
+  var mayEnd: Bool { get }
 
   /// Reads the record that begins at `start`; it may be asked again for the same one when more has come.
   ///
@@ -15,12 +17,22 @@ protocol RecordParser: Sendable {
   mutating func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
   ) -> RecordOutcome
+
+  /// Passes over what is left of a record that was too long to be kept; what comes next begins at `end`.
+  mutating func skipRest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isDone: Bool)
 }
 
 extension RecordParser {
-  static var emptyInputIsRecord: Bool { false }
+  static var keepsRejectedBytes: Bool { true }
   static var usualEmptyText: EmptyTextMode { .store }
   static var usualMaximum: Int { 1 << 30 }
+  var mayEnd: Bool { true }
+
+  /// Lines are what most records begin and end with.
+  func skipRest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isDone: Bool) {
+    guard let lineEnd = bytes.firstOffset(of: Byte.lineFeed, from: start) else { return (bytes.count, false) }
+    return (lineEnd + 1, true)
+  }
 }
 
 enum RecordOutcome {
@@ -53,6 +65,8 @@ struct RecordOutput: Sendable {
   var made: [UInt8] = []
   /// What an offset in ``made`` is counted from; the made bytes will stand behind the buffer.
   var madeBase = 0
+  /// Where the record stands, when that is not between its beginning and its end as they are told.
+  var source: Range<Int>?
 
   /// The range of what was appended to ``made`` since it held `count` bytes.
   func range(madeSince count: Int) -> Range<Int> {

@@ -5,6 +5,8 @@ internal import CofferText
 struct RecordReader<Parser: RecordParser>: Sendable {
   /// Documents in a batch; small ones end it before its bytes do.
   private static var batchCount: Int { 1024 }
+  /// Bytes made for a batch, behind those it has from its input.
+  private static var madeByteCount: Int { 1 << 20 }
 
   private(set) var parser: Parser
   private(set) var report = ReadingReport()
@@ -15,12 +17,14 @@ struct RecordReader<Parser: RecordParser>: Sendable {
   private var output = RecordOutput()
   /// Records seen so far, bad ones included.
   private var recordCount = 0
-  /// In a line too long to be kept, of which the rest is to be left out.
-  private var isInsideRejectedLine = false
-  private var hasBegun = false
+  /// In a record too long to be kept, of which the rest is to be left out.
+  private var isInsideRejected = false
+  /// What reading ends with, once the documents before it are handed on.
+  private var failure: FormatError?
 
   init(
-    _ source: any ByteSource, options: ReadingOptions, parser: Parser, capacity: Int = DecodedReader.usualCapacity
+    _ source: any ByteSource, options: ReadingOptions, parser: Parser, capacity: Int = DecodedReader.usualCapacity,
+    isText: Bool = true
   ) {
     self.parser = parser
     self.options = options
@@ -29,12 +33,13 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     input = DecodedReader(
       source, encoding: options.encoding, onError: options.onError == .fail ? .fail : .replace,
       maximum: maximum, capacity: capacity,
-      keepsInput: options.onError == .skip)
+      keepsInput: options.onError == .skip && Parser.keepsRejectedBytes, isText: isText)
   }
 
   /// Fills an emptied batch; false when there are no more documents.
   mutating func read(into batch: inout DraftBatch) throws(FormatError) -> Bool {
     batch.removeAll()
+    if let failure { throw failure }
     var needsMore = false
     while true {
       let hasRoom = needsMore || input.isLow ? input.fill() : true
@@ -63,31 +68,30 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     output.made.removeAll(keepingCapacity: true)
     output.madeBase = input.end
     var position = input.start
-    if isInsideRejectedLine { position = skipRejectedLine() }
+    if isInsideRejected { position = skipRejected() }
     let isFinal = input.isAtEnd
-    var failure: FormatError?
     input.bytes.withUnsafeBytes { buffer in
       let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<input.end])
       do throws(FormatError) {
-        while batch.drafts.count < Self.batchCount, position < bytes.count || isEmptyRecord(isFinal) {
+        while !isFull(batch), position < bytes.count || isFinal && !parser.mayEnd {
           let made = output.made.count
           output.draft = DraftBatch.Draft(text: 0..<0, record: recordCount + 1)
+          output.source = nil
           let outcome = parser.parse(bytes, from: position, isFinal: isFinal, into: &output)
           guard let end = try take(outcome, from: position, madeBefore: made, batch: &batch) else { break }
-          hasBegun = true
           position = end
         }
       } catch {
         failure = error
       }
     }
-    // Documents before the fault are handed on first; asked again, the parser will find the same fault.
     if let failure, batch.isEmpty { throw failure }
     return position
   }
 
-  private func isEmptyRecord(_ isFinal: Bool) -> Bool {
-    Parser.emptyInputIsRecord && isFinal && !hasBegun
+  /// What is made of records may be longer than they are.
+  private func isFull(_ batch: DraftBatch) -> Bool {
+    batch.drafts.count >= Self.batchCount || output.made.count >= Self.madeByteCount
   }
 
   /// Does what an outcome asks for.
@@ -100,11 +104,12 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     case .needsMore:
       return nil
     case .record(let end):
-      if let fault = undecodable(in: start..<end) ?? oversized(start..<end) {
-        try reject(fault, start..<end, madeBefore: madeBefore)
+      let range = output.source ?? start..<end
+      if let fault = undecodable(in: range) ?? oversized(range) {
+        try reject(fault, range, madeBefore: madeBefore)
       } else if output.draft.text.isEmpty, emptyText != .store {
         if emptyText == .fail {
-          throw located(RecordFault(code: .emptyText, position: start, reason: "a document without text"))
+          throw located(RecordFault(code: .emptyText, position: range.lowerBound, reason: "a document without text"))
         }
         report.skippedEmpty += 1
         output.made.removeLast(output.made.count - madeBefore)
@@ -120,7 +125,8 @@ struct RecordReader<Parser: RecordParser>: Sendable {
       report.headBytes = input.inputHead(before: end)
       return end
     case .bad(let fault, let end):
-      try reject(undecodable(in: start..<end) ?? fault, start..<end, madeBefore: madeBefore)
+      let range = output.source ?? start..<end
+      try reject(undecodable(in: range) ?? fault, range, madeBefore: madeBefore)
       recordCount += 1
       return end
     case .badHeader(let fault):
@@ -170,16 +176,16 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     guard options.onError == .skip else { throw error }
     tellRejection(error, bytes: [])
     recordCount += 1
-    isInsideRejectedLine = true
+    isInsideRejected = true
   }
 
-  /// - Returns: where the line after the rejected one begins, or the end of the buffer.
-  private mutating func skipRejectedLine() -> Int {
+  /// - Returns: where what follows the rejected record begins, or the end of the buffer.
+  private mutating func skipRejected() -> Int {
     input.bytes.withUnsafeBytes { buffer in
-      let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<input.end])
-      guard let lineEnd = bytes.firstOffset(of: Byte.lineFeed, from: input.start) else { return bytes.count }
-      isInsideRejectedLine = false
-      return lineEnd + 1
+      let (end, isDone) = parser.skipRest(
+        UnsafeRawBufferPointer(rebasing: buffer[..<input.end]), from: input.start)
+      isInsideRejected = !isDone
+      return end
     }
   }
 
@@ -214,12 +220,16 @@ extension DraftBatch {
       let difference = range.lowerBound >= madeBase ? newMadeBase - madeBase : -distance
       return range.lowerBound + difference..<range.upperBound + difference
     }
-    for index in drafts.indices {
-      drafts[index].text = moved(drafts[index].text)
-      drafts[index].title = drafts[index].title.map(moved)
-      drafts[index].key = drafts[index].key.map(moved)
-      drafts[index].collection = drafts[index].collection.map(moved)
-      drafts[index].attributes = drafts[index].attributes.map(moved)
-    }
+    for index in drafts.indices { drafts[index].mapRanges(moved) }
+  }
+}
+
+extension DraftBatch.Draft {
+  mutating func mapRanges(_ moved: (Range<Int>) -> Range<Int>) {
+    text = moved(text)
+    title = title.map(moved)
+    key = key.map(moved)
+    collection = collection.map(moved)
+    attributes = attributes.map(moved)
   }
 }

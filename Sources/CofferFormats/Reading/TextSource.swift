@@ -24,15 +24,21 @@ public struct TextSource: DraftSource, ReportingSource, Sendable {
 }
 
 struct TextParser: RecordParser {
-  static let emptyInputIsRecord = true
   static let usualMaximum = ReadingOptions.maximumTextByteCount
 
   let title: [UInt8]?
+  /// An input of no bytes is a text too.
+  private(set) var mayEnd = false
 
-  func parse(
+  init(title: [UInt8]?) {
+    self.title = title
+  }
+
+  mutating func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
   ) -> RecordOutcome {
     guard isFinal else { return .needsMore }
+    mayEnd = true
     if let title {
       let count = output.made.count
       output.made += title

@@ -3,7 +3,7 @@ internal import CofferFormats
 
 /// What `export --to` may say.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
-  case ndjson, csv, tsv, text, store
+  case ndjson, json, csv, tsv, text, plist, store
 
   /// The format that an output's name asks for; NDJSON where it does not say.
   ///
@@ -17,6 +17,8 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
       self = .store
     } else if let format = InputFormat(pathExtension: ending).flatMap({ ExportFormat(rawValue: $0.rawValue) }) {
       self = format
+    } else if ending.lowercased() == "plist" {
+      self = .plist
     } else if let other = Self.unwritten(ending: ending) {
       throw Failure.usage(
         "\(name) asks for \(other), which this version does not write",
@@ -27,13 +29,17 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
   /// What whoever gives a file this ending expects in it; nil where nobody can say, and NDJSON is as good as anything.
   private static func unwritten(ending: Substring) -> String? {
     switch ending.lowercased() {
-    case "json": "json"
-    case "plist": "plist"
     case "sqlite", "sqlite3", "db", "db3": "sqlite"
     case "xlsx", "xlsm", "xls", "ods": "a spreadsheet"
     default: nil
     }
   }
 
-  var isTable: Bool { self == .csv || self == .tsv }
+  private var isDelimited: Bool { self == .csv || self == .tsv }
+
+  /// Takes the documents of one collection.
+  var isTable: Bool { isDelimited || self == .plist }
+
+  /// Its encoding is its own affair.
+  var hasFixedEncoding: Bool { !isDelimited && self != .text }
 }

@@ -38,11 +38,14 @@ final class ExportTarget {
     file = nil
     let output = FileByteSink(descriptor: STDOUT_FILENO)
     if Terminal.standardOutputIsTerminal {
+      guard format != .plist else {
+        throw Failure.usage("a binary property list is nothing for a terminal", hint: "write it to a file with -o")
+      }
       guard options.encoding == .utf8 else {
         throw Failure.usage(
           "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
       }
-      sink = Self.sink(to: TerminalSink(output, isJSON: format == .ndjson), format, options)
+      sink = Self.sink(to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options)
     } else {
       sink = Self.sink(to: output, format, options)
     }
@@ -64,6 +67,8 @@ final class ExportTarget {
     switch format {
     case .csv: DelimitedSink(output, dialect: .csv, options: options)
     case .tsv: DelimitedSink(output, dialect: .tsv, options: options)
+    case .json: JSONSink(output)
+    case .plist: PropertyListSink(output)
     case .ndjson, .text: NDJSONSink(output)
     case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }

@@ -3,7 +3,8 @@ internal import CofferFormats
 
 /// What `--from` may say.
 enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
-  case auto, text, lines, csv, tsv, ndjson
+  case auto, text, lines, csv, tsv, json, ndjson, plist
+  case keyedArchive = "keyed-archive"
 
   static var names: String { allCases.dropFirst().map(\.rawValue).joined(separator: "|") }
 }

@@ -10,8 +10,9 @@ struct ExportVerb: ParsableCommand {
     commandName: "export",
     abstract: "Write documents to standard output, a file, a directory or a new store.",
     discussion: """
-      All of one moment, in order. NDJSON keeps every fact; CSV and TSV keep id, title, text and key; text makes a \
-      file each, with an index.ndjson beside them. 'import --keep-ids' reads each back. The output is not encrypted: \
+      All of one moment, in order. NDJSON and JSON keep every fact; CSV and TSV keep id, title, text and key; plist \
+      keeps id, title and text; text makes a file each, with an index.ndjson beside them. 'import --keep-ids' reads \
+      each back. The output is not encrypted: \
       files are made for you alone.
 
       A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \
@@ -58,17 +59,17 @@ struct ExportVerb: ParsableCommand {
     if [!collections.isEmpty, all, !ids.isEmpty].count(where: { $0 }) > 1 {
       throw ValidationError("give -c, --all or --id: one of them")
     }
-    if to == .ndjson || to == .store, encoding != nil || bom {
-      throw ValidationError("\(to!.rawValue) is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+    if let to, to.hasFixedEncoding, encoding != nil || bom {
+      throw ValidationError("\(to.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
     }
   }
 
   func run() throws {
     let path = output == InputFile.standardInput ? nil : output
     let format = try to ?? ExportFormat(outputPath: path)
-    if format == .ndjson || format == .store, encoding != nil || bom {
+    if format.hasFixedEncoding, encoding != nil || bom {
       throw Failure.usage(
-        "\(format.rawValue) is UTF-8 without a mark: --encoding and --bom belong to csv, tsv and text")
+        "\(format.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
     }
     if format == .store { return try exportStore(to: path) }
     if newStore.isUsed {

@@ -9,8 +9,8 @@ struct ImportVerb: ParsableCommand {
     commandName: "import",
     abstract: "Read documents from files into a collection.",
     discussion: """
-      Text, lines, CSV, TSV and NDJSON, in UTF-8, UTF-16 or a code page; a directory is a document for each of its \
-      files. One transaction for everything, unless --batch says otherwise: an error leaves the store as it was. A \
+      Text, lines, CSV, TSV, JSON and NDJSON, in UTF-8, UTF-16 or a code page; property lists and keyed archives; a \
+      directory is a document for each of its files. One transaction for everything, unless --batch says otherwise: an error leaves the store as it was. A \
       title that the input does not give is the beginning of the text.
 
         dbtool import texts.coffer phrases.txt --create --key-file my.key

@@ -1,0 +1,198 @@
+public import CofferDocuments
+
+/// A document for each element of a JSON array, read one after the other, or one document for any other root.
+///
+/// What an element becomes is what a line becomes to ``NDJSONSource``. Only the element at hand is in memory, so that an
+/// array may be of any length. Strict RFC 8259 in any encoding that can be decoded; at most 512 arrays and objects
+/// inside each other.
+///
+/// Under ``RecordErrorMode/skip`` a bad element is left out up to the comma or bracket that ends it, as far as that can
+/// be told; a bad root is one bad record.
+public struct JSONSource: DraftSource, ReportingSource, Sendable {
+  private var reader: RecordReader<JSONTextParser>
+
+  public init(
+    _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
+  ) {
+    reader = RecordReader(
+      source, options: options, parser: JSONTextParser(mapping: mapping, keepsIDs: options.keepsIDs))
+  }
+
+  public var report: ReadingReport { reader.report }
+
+  public mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    try reader.read(into: &batch)
+  }
+}
+
+/// One JSON text, element by element.
+struct JSONTextParser: RecordParser {
+  static let keepsRejectedBytes = false
+
+  /// What comes next.
+  private enum Expected {
+    case root
+    case element(isFirst: Bool)
+    /// The rest of an element that is given up.
+    case rest(JSONRest)
+    case end
+    /// Something is wrong behind the root, and was told.
+    case nothing
+  }
+
+  private var documents: JSONDocumentParser
+  private var expected = Expected.root
+
+  init(mapping: ColumnMapping, keepsIDs: Bool) {
+    documents = JSONDocumentParser(mapping: mapping, keepsIDs: keepsIDs)
+  }
+
+  var mayEnd: Bool {
+    switch expected {
+    case .root, .element, .rest: false
+    case .end, .nothing: true
+    }
+  }
+
+  mutating func parse(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
+  ) -> RecordOutcome {
+    var scanner = JSONScanner(bytes, in: start..<bytes.count)
+    scanner.skipWhitespace()
+    // White space is done with, however much of it there is.
+    guard let next = scanner.next else {
+      return isFinal ? end(of: bytes) : scanner.position > start ? .nothing(end: scanner.position) : .needsMore
+    }
+    switch expected {
+    case .root where next == JSONByte.openBracket:
+      expected = .element(isFirst: true)
+      return .nothing(end: scanner.position + 1)
+    case .root:
+      return value(&scanner, bytes, isFinal: isFinal, &output)
+    case .element(let isFirst):
+      if scanner.take(JSONByte.closeBracket) {
+        expected = .end
+        return .nothing(end: scanner.position)
+      }
+      if !isFirst {
+        guard scanner.take(JSONByte.comma) else {
+          return .bad(
+            RecordFault(position: scanner.position, reason: "a comma or closing bracket is missing"),
+            end: giveUp(bytes, from: scanner.position))
+        }
+        scanner.skipWhitespace()
+        if scanner.next == nil, !isFinal { return .needsMore }
+      }
+      return value(&scanner, bytes, isFinal: isFinal, &output)
+    case .rest:
+      return .nothing(end: skipRest(bytes, from: start).end)
+    case .end:
+      expected = .nothing
+      return .bad(RecordFault(position: scanner.position, reason: "text after the value"), end: bytes.count)
+    case .nothing:
+      return .nothing(end: bytes.count)
+    }
+  }
+
+  /// Reads the value that begins here.
+  private mutating func value(
+    _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer, isFinal: Bool, _ output: inout RecordOutput
+  ) -> RecordOutcome {
+    let start = scanner.position
+    output.source = start..<start
+    let fault: RecordFault?
+    do throws(JSONError) {
+      fault = try documents.read(&scanner, bytes, into: &output)
+      // A number at the end may go on.
+      if scanner.next == nil, !isFinal, bytes[start] < JSONByte.openBracket { return .needsMore }
+    } catch {
+      // What is cut off is seen at the very end, an escape at most 12 bytes before.
+      if !isFinal, error.byteOffset + 12 >= bytes.count { return .needsMore }
+      output.source = start..<max(start, min(error.byteOffset, bytes.count))
+      return .bad(RecordFault(position: error.byteOffset, reason: error.reason), end: giveUp(bytes, from: start))
+    }
+    output.source = start..<scanner.position
+    if case .root = expected { expected = .end } else { expected = .element(isFirst: false) }
+    if let fault { return .bad(fault, end: scanner.position) }
+    return .record(end: scanner.position)
+  }
+
+  /// The input has ended, in the middle or not.
+  private mutating func end(of bytes: UnsafeRawBufferPointer) -> RecordOutcome {
+    let fault: RecordFault? =
+      switch expected {
+      case .root: RecordFault(position: bytes.count, reason: "a value is missing: the JSON ends here")
+      case .element: RecordFault(position: bytes.count, reason: "an array is not closed: the JSON ends here")
+      case .rest, .end, .nothing: nil
+      }
+    expected = .nothing
+    return fault.map { .bad($0, end: bytes.count) } ?? .nothing(end: bytes.count)
+  }
+
+  /// - Returns: where the value ends that begins at `start`, or the end of the buffer.
+  private mutating func giveUp(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var isRoot = false
+    if case .root = expected { isRoot = true }
+    expected = .rest(JSONRest(isRoot: isRoot))
+    return skipRest(bytes, from: start).end
+  }
+
+  mutating func skipRest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isDone: Bool) {
+    var rest: JSONRest
+    var position = start
+    if case .rest(let begun) = expected {
+      rest = begun
+    } else {
+      // An element too long to be kept, with the comma before it.
+      var scanner = JSONScanner(bytes, in: start..<bytes.count)
+      scanner.skipWhitespace()
+      if scanner.take(JSONByte.comma) { position = scanner.position }
+      var isRoot = false
+      if case .root = expected { isRoot = true }
+      rest = JSONRest(isRoot: isRoot)
+    }
+    let isDone = rest.skip(bytes, &position)
+    expected = isDone ? .element(isFirst: false) : .rest(rest)
+    return (position, isDone)
+  }
+}
+
+/// Finds the end of an element that is not JSON, by its brackets and quotes alone.
+struct JSONRest: Sendable {
+  /// A root has nothing behind it to go on with.
+  let isRoot: Bool
+  private var depth = 0
+  private var isInString = false
+  private var isEscaped = false
+
+  init(isRoot: Bool) {
+    self.isRoot = isRoot
+  }
+
+  /// Steps on to the comma or bracket behind the element; false when it is not in this buffer.
+  mutating func skip(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> Bool {
+    guard !isRoot else {
+      position = bytes.count
+      return false
+    }
+    while position < bytes.count {
+      let byte = bytes[position]
+      if isInString {
+        // No string goes over a line's end: here one was not closed.
+        if byte == Byte.lineFeed || byte == JSONByte.quote && !isEscaped { isInString = false }
+        isEscaped = byte == JSONByte.backslash && !isEscaped
+      } else {
+        switch byte {
+        case JSONByte.quote: isInString = true
+        case JSONByte.openBrace, JSONByte.openBracket: depth += 1
+        case JSONByte.comma where depth == 0: return true
+        case JSONByte.closeBracket where depth == 0: return true
+        case JSONByte.closeBrace, JSONByte.closeBracket: depth = max(0, depth - 1)
+        default: break
+        }
+      }
+      position += 1
+    }
+    return false
+  }
+}

@@ -1,0 +1,61 @@
+internal import CofferText
+
+/// What the first bytes of a property list say: its form, and its encoding.
+struct PropertyListHead {
+  /// How many of them are worth looking at.
+  static let byteCount = 1024
+
+  private let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  var isBinary: Bool { BinaryPropertyListReader.magic.withUTF8Buffer { bytes.starts(with: $0) } }
+
+  /// An archive of the older kind, which is no property list.
+  var isTypedStream: Bool {
+    bytes.starts(with: [0x04, 0x0B]) && ["streamtyped", "typedstream"].contains { bytes[2...].starts(with: $0.utf8) }
+  }
+
+  /// How XML is to be decoded: as given, or by its mark, or by its declaration.
+  ///
+  /// - Throws: `undecodable` for a declaration of an encoding that is not read, or that the bytes contradict.
+  func encoding(given: EncodingChoice) throws(FormatError) -> EncodingChoice {
+    guard case .automatic = given, !isBinary else { return given }
+    // XML begins with `<`, which UTF-16 writes with a zero on one side, followed by another such character.
+    switch bytes.prefix(4).map({ $0 == 0 }) {
+    case [false, true, false, true] where bytes[0] == UInt8(ascii: "<"): return .fixed(.utf16LittleEndian)
+    case [true, false, true, false] where bytes[1] == UInt8(ascii: "<"): return .fixed(.utf16BigEndian)
+    default: break
+    }
+    guard bytes.starts(with: "<?xml".utf8), let name = declaredEncoding else { return given }
+    switch name {
+    case "utf-8", "utf8", "us-ascii", "ascii": return .automatic
+    default: break
+    }
+    guard let encoding = TextEncoding(rawValue: name), !encoding.isUTF16 else {
+      throw FormatError(
+        .undecodable, "the XML declaration names an encoding that is not read, or that the bytes are not in",
+        at: InputLocation(line: 1, column: 1, byteOffset: 0))
+    }
+    return .fixed(encoding)
+  }
+
+  /// What is quoted behind the word, in lower case.
+  private var declaredEncoding: String? {
+    let word = Array("encoding".utf8)
+    let declaration = bytes.prefix { $0 != UInt8(ascii: ">") }
+    // One that is cut off says nothing yet, and is an error of its own.
+    guard declaration.count < bytes.count,
+      let place = declaration.indices.first(where: { declaration[$0...].starts(with: word) })
+    else { return nil }
+    let quoted = declaration[(place + word.count)...].drop { $0 != Byte.quote && $0 != UInt8(ascii: "'") }
+    guard let quote = quoted.first else { return nil }
+    return String(decoding: quoted.dropFirst().prefix { $0 != quote }, as: UTF8.self).lowercased()
+  }
+}
+
+extension TextEncoding {
+  fileprivate var isUTF16: Bool { self == .utf16LittleEndian || self == .utf16BigEndian }
+}

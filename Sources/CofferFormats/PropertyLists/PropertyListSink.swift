@@ -1,0 +1,54 @@
+public import CofferDocuments
+
+/// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
+///
+/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; the index says
+/// by id which row is whose, from 0; autoincrement is the highest id. ``PropertyListSource`` reads ids, titles, texts and
+/// order back. Texts are written as they come: what is kept in memory is 28 bytes for each document.
+public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
+  private var writer: BinaryPropertyListWriter<Output>
+  /// The objects that rows are made of.
+  private var names: (id: UInt32, title: UInt32, text: UInt32) = (0, 0, 0)
+  private var rows: [UInt32] = []
+  private var ids: [UInt32] = []
+  private var highestID: Int64 = 0
+
+  public init(_ sink: Output) {
+    writer = BinaryPropertyListWriter(sink)
+  }
+
+  /// Where it writes to; complete after ``finish()``.
+  public var sink: Output { writer.output.sink }
+
+  public mutating func begin() throws(FormatError) {
+    try writer.begin()
+    names = (
+      try writer.append(PropertyListLayout.rowID.description), try writer.append("title"), try writer.append("text")
+    )
+  }
+
+  public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+    let header = document.header
+    highestID = max(highestID, header.id.rawValue)
+    let id = try writer.append(header.id.description)
+    var keys = [names.id]
+    var values = [id]
+    if let title = header.title {
+      keys.append(names.title)
+      values.append(try writer.append(title))
+    }
+    keys.append(names.text)
+    values.append(try writer.append(utf8: document.utf8))
+    ids.append(id)
+    rows.append(try writer.append(keys: keys, values: values))
+  }
+
+  public mutating func finish() throws(FormatError) {
+    var numbers: [UInt32] = []
+    for row in rows.indices { numbers.append(try writer.append(String(row))) }
+    let index = try writer.append(keys: ids, values: numbers)
+    let keys = [try writer.append("autoincrement"), try writer.append("data"), try writer.append("index")]
+    let values = [try writer.append(String(highestID)), try writer.append(array: rows), index]
+    try writer.finish(top: try writer.append(keys: keys, values: values))
+  }
+}

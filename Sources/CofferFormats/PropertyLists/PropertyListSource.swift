@@ -1,0 +1,90 @@
+public import CofferDocuments
+internal import CofferText
+
+/// The documents of a property list, XML or binary, or of a keyed archive in one.
+///
+/// An array of dictionaries is a document each; so is an ordered table `{autoincrement, data, index}`, in the order of
+/// its index, with the rows' ids as keys, or as ids where those are kept; any other value is one document. Of a keyed
+/// archive each top object is one. A value becomes JSON first: in its order, without spaces, integers exact, bytes as
+/// `{"$base64":…}`, dates in ISO 8601, reals that JSON has no number for as `{"$real":"nan"}`, an archived object as
+/// `{"$class":…}` with its fields. What document the JSON is, ``NDJSONSource`` says.
+///
+/// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB
+/// where that is nil. At most 512 arrays and dictionaries stand in each other. Nothing is ever fetched, no entity
+/// expanded; objects that are shared so often that they stand for far more than the file holds are refused. XML is
+/// decoded by its byte order mark, or by what its declaration says, unless the options name an encoding.
+public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
+  /// What the property list is to be taken for.
+  public enum Content: Hashable, Sendable {
+    /// A keyed archive if it is one, otherwise values.
+    case automatic
+    /// Values, those that a keyed archive is written with included.
+    case values
+    /// A keyed archive; anything else is an error.
+    case keyedArchive
+  }
+
+  private enum State: Sendable {
+    case unopened(any ByteSource)
+    case open(RecordReader<PropertyListParser>)
+  }
+
+  private let content: Content
+  private let mapping: ColumnMapping
+  private let options: ReadingOptions
+  private var state: State
+
+  public init(
+    _ source: any ByteSource, content: Content = .automatic, mapping: ColumnMapping = ColumnMapping(),
+    options: ReadingOptions = ReadingOptions()
+  ) {
+    self.content = content
+    self.mapping = mapping
+    self.options = options
+    state = .unopened(source)
+  }
+
+  public var report: ReadingReport {
+    if case .open(let reader) = state { reader.report } else { ReadingReport() }
+  }
+
+  /// Whether it was taken for a keyed archive; nil as long as nothing was read.
+  public var isKeyedArchive: Bool? {
+    if case .open(let reader) = state { reader.parser.isKeyedArchive } else { nil }
+  }
+
+  public mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    var reader: RecordReader<PropertyListParser>
+    switch state {
+    case .unopened(let source): reader = try open(source)
+    case .open(let opened): reader = opened
+    }
+    // One owner only, so that nothing is copied by being changed.
+    state = .unopened(MemoryByteSource([]))
+    defer { state = .open(reader) }
+    return try reader.read(into: &batch)
+  }
+
+  private func open(_ source: any ByteSource) throws(FormatError) -> RecordReader<PropertyListParser> {
+    let peeked = try PeekedByteSource(source, peeking: PropertyListHead.byteCount)
+    let head = PropertyListHead(peeked.head)
+    if head.isTypedStream {
+      throw FormatError(
+        .malformed,
+        "an archive of NSArchiver (typedstream), which does not name what it holds: only keyed archives are read",
+        at: InputLocation(line: nil, column: nil, byteOffset: 0), path: options.path)
+    }
+    var options = options
+    do throws(FormatError) {
+      options.encoding = try head.encoding(given: options.encoding)
+    } catch {
+      var error = error
+      error.path = options.path
+      throw error
+    }
+    return RecordReader(
+      peeked, options: options,
+      parser: PropertyListParser(content: content, mapping: mapping, keepsIDs: options.keepsIDs),
+      isText: !head.isBinary)
+  }
+}

@@ -1,0 +1,31 @@
+public import CofferDocuments
+
+/// One JSON array with an object for each document, as ``NDJSONSink`` writes them.
+///
+/// ``JSONSource`` reads equal documents back.
+public struct JSONSink<Output: ByteSink>: DocumentSink, Sendable {
+  private var objects: DocumentObjects<Output>
+  private var isFirst = true
+
+  public init(_ sink: Output) {
+    objects = DocumentObjects(sink)
+  }
+
+  /// Where it writes to; complete after ``finish()``.
+  public var sink: Output { objects.output.sink }
+
+  public mutating func begin() throws(FormatError) {
+    objects.append("[")
+  }
+
+  public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+    objects.append(isFirst ? "\n" : ",\n")
+    isFirst = false
+    try objects.append(document, inCollection: name)
+  }
+
+  public mutating func finish() throws(FormatError) {
+    objects.append(isFirst ? "]\n" : "\n]\n")
+    try objects.output.finish()
+  }
+}

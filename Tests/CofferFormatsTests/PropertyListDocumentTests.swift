@@ -1,0 +1,116 @@
+import CofferDocuments
+import Testing
+
+@testable import CofferFormats
+
+/// Which documents a property list is.
+@Suite struct PropertyListDocumentTests {
+  private func source(
+    _ value: String, content: PropertyListSource.Content = .automatic, mapping: String? = nil,
+    options: ReadingOptions = ReadingOptions()
+  ) -> PropertyListSource {
+    PropertyListSource(
+      MemoryByteSource("<plist version=\"1.0\">\(value)</plist>"), content: content,
+      mapping: mapping.map { ColumnMapping(parsing: $0)! } ?? ColumnMapping(), options: options)
+  }
+
+  private func row(_ id: String?, _ members: String) -> String {
+    "<dict>" + (id.map { "<key>wgFileDbSecretId</key><string>\($0)</string>" } ?? "") + members + "</dict>"
+  }
+
+  private func table(_ rows: [String], index: [(String, String)]) -> String {
+    let entries = index.map { "<key>\($0)</key><string>\($1)</string>" }.joined()
+    return """
+      <dict><key>autoincrement</key><string>9</string><key>data</key><array>\(rows.joined())</array>\
+      <key>index</key><dict>\(entries)</dict></dict>
+      """
+  }
+
+  private let title = "<key>title</key><string>T</string>"
+  private let text = "<key>text</key><string>X</string>"
+
+  @Test func arrayOfDictionariesIsADocumentEach() throws {
+    let read = try drafts(
+      source("<array><dict>\(title)\(text)</dict><dict>\(title)<key>n</key><integer>1</integer></dict><dict/></array>"))
+    #expect(read.map(\.text) == ["X", "{\"title\":\"T\",\"n\":1}", "{}"])
+    #expect(read.map(\.title) == ["T", "T", nil])
+    #expect(read.map(\.record) == [1, 2, 3])
+  }
+
+  @Test func arrayWithAnythingElseIsOneDocument() throws {
+    #expect(try drafts(source("<array><dict/><string>a</string></array>")).map(\.text) == ["[{},\"a\"]"])
+  }
+
+  @Test func dictionaryIsOneDocument() throws {
+    let read = try drafts(source("<dict><key>name</key><string>N</string><key>a</key><true/></dict>"))
+    #expect(read.map(\.text) == ["{\"name\":\"N\",\"a\":true}"])
+    #expect(read.map(\.title) == ["N"])
+    let ours = try drafts(source("<dict>\(text)<key>created</key><date>2004-10-26T10:33:33Z</date></dict>"))
+    #expect(ours.map(\.text) == ["X"])
+    #expect(ours.map(\.created) == [1_098_786_813_000])
+  }
+
+  @Test func membersAreMapped() throws {
+    let read = try drafts(
+      source(
+        "<array><dict><key>a</key><string>A</string><key>b</key><data>AA==</data></dict></array>", mapping: "text=a"))
+    #expect(read.map(\.text) == ["A"])
+    #expect(read.map(\.attributes) == ["{\"b\":{\"$base64\":\"AA==\"}}"])
+  }
+
+  // MARK: The ordered table
+
+  @Test func rowsOfATableHaveTheirIDsAsKeys() throws {
+    let value = table(
+      [row("2", title + text), row("10", "<key>n</key><real>1</real>"), row("1", title)],
+      index: [("1", "2"), ("10", "1"), ("2", "0")])
+    let read = try drafts(source(value))
+    #expect(read.map(\.keyText) == ["2", "10", "1"])
+    #expect(
+      read.map(\.text) == [
+        "X", "{\"wgFileDbSecretId\":\"10\",\"n\":1.0}", "{\"wgFileDbSecretId\":\"1\",\"title\":\"T\"}",
+      ])
+    #expect(read.map(\.title) == ["T", nil, "T"])
+    let kept = try drafts(source(value, options: ReadingOptions(keepsIDs: true)))
+    #expect(kept.map(\.id) == [2, 10, 1])
+    #expect(kept.map(\.key) == [nil, nil, nil])
+  }
+
+  @Test func orderIsThatOfTheIndex() throws {
+    let value = table([row("1", ""), row("2", ""), row("3", "")], index: [("1", "2"), ("2", "0"), ("3", "1")])
+    #expect(try drafts(source(value)).map(\.keyText) == ["2", "3", "1"])
+  }
+
+  @Test func rowsThatTheIndexDoesNotKnowComeLast() throws {
+    let value = table([row("7", ""), row(nil, ""), row("1", "")], index: [("1", "0"), ("5", "1")])
+    #expect(try drafts(source(value)).map(\.keyText) == ["1", "5", "7"])
+  }
+
+  @Test func rowIDThatIsNoneMattersWhereIDsAreKept() throws {
+    let value = table([row("a", text)], index: [])
+    #expect(try drafts(source(value)).map(\.keyText) == ["a"])
+    #expect(failure(source(value, options: ReadingOptions(keepsIDs: true)))?.code == .malformed)
+  }
+
+  @Test func mappedRowsKeepTheirIDOutOfTheAttributes() throws {
+    let value = table([row("4", "<key>a</key><string>A</string><key>b</key><true/>")], index: [("4", "0")])
+    let read = try drafts(source(value, mapping: "text=a"))
+    #expect(read.map(\.attributes) == ["{\"b\":true}"])
+    #expect(read.map(\.keyText) == ["4"])
+  }
+
+  @Test func dictionaryThatOnlyLooksLikeATableIsOneDocument() throws {
+    let other = "<dict><key>autoincrement</key><string>9</string><key>data</key><array><string>a</string></array>"
+    #expect(try drafts(source(other + "<key>index</key><dict/></dict>")).count == 1)
+    #expect(try drafts(source(other + "<key>index</key><dict/><key>x</key><true/></dict>")).count == 1)
+    let empty = table([], index: [])
+    #expect(try drafts(source(empty)).isEmpty)
+  }
+
+  // MARK: Not a keyed archive
+
+  @Test(arguments: ["<array/>", "<dict/>", "<true/>"])
+  func whatIsNotAKeyedArchiveIsNotReadAsOne(value: String) {
+    #expect(failure(source(value, content: .keyedArchive))?.code == .malformed)
+  }
+}
