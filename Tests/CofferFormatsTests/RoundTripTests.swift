@@ -1,5 +1,6 @@
 import CofferDocuments
 import CofferText
+import Foundation
 import Testing
 
 @testable import CofferFormats
@@ -118,6 +119,35 @@ extension DocumentSink {
     let read = try drafts(source)
     #expect(read.allSatisfy { $0.key == nil })
     try expectEqual(read, Samples.withNUL, withKeys: false)
+  }
+
+  /// A foreign table comes back as it was, whatever its rows hold, as long as nobody changed them.
+  @Test func rowsOfATableAreWrittenBack() throws {
+    let rows = [
+      #"{"wgFileDbSecretId":"2","name":"N","n":-7,"big":18446744073709551615,"r":1.0,"s":"ä","d":{"$base64":"AAE="}}"#,
+      #"{"wgFileDbSecretId":"3","at":"2004-10-26T10:33:33.000Z","on":true,"list":[1,[],{}],"nan":{"$real":"nan"}}"#,
+      #"{"wgFileDbSecretId":"4","name":"changed"}"#, #"{"wgFileDbSecretId":"9"}"#,
+      #"{"wgFileDbSecretId":"6","x":null}"#,
+      #"{"wgFileDbSecretId":"7","text":"t"}"#, #"{ "wgFileDbSecretId":"8"}"#,
+    ]
+    let titles = ["N", String(rows[1].prefix(50)), "other", "5", "6", "7", "8"]
+    let documents = rows.indices.map { (Samples.header(Int64($0) + 2, title: titles[$0]), rows[$0]) }
+    var sink = PropertyListSink(MemoryByteSink(), highestID: 40)
+    try sink.writeAll(documents)
+    let list = try #require(
+      try PropertyListSerialization.propertyList(from: Data(sink.sink.bytes), format: nil) as? [String: Any])
+    #expect(list["autoincrement"] as? String == "40")
+    let data = try #require(list["data"] as? [[String: Any]])
+    #expect(data[0]["d"] as? Data == Data([0, 1]))
+    #expect(data[0]["n"] as? Int == -7)
+    #expect(data[1]["at"] is Date)
+    #expect(data.map { $0["text"] != nil } == [false, false, true, true, true, true, true])
+    #expect(data.allSatisfy { $0["wgFileDbSecretId"] is String })
+    var source = PropertyListSource(MemoryByteSource(sink.sink.bytes), options: ReadingOptions(keepsIDs: true))
+    let read = try drafts(&source)
+    #expect(read.map(\.text) == rows)
+    #expect(read.map(\.id) == Array(2...8))
+    #expect(source.report.highestID == 40)
   }
 
   private func expectEqual(_ read: [Drafted], _ documents: [(DocumentHeader, String)], withKeys: Bool = true) throws {

@@ -9,6 +9,9 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
   private var offsets: [UInt64] = []
   /// Bytes that have left the buffer.
   private var written: UInt64 = 0
+  /// Keys that were written, up to a number; most tables have few.
+  private var keys: [[UInt8]: UInt32] = [:]
+  private static var mostKeys: Int { 256 }
 
   init(_ sink: Output) {
     output = EncodedOutput(sink)
@@ -41,6 +44,58 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
       appendMarker(0x60, count: scalars + astral)
       try appendPieces(of: text) { Self.appendUTF16($0, to: &$1) }
     }
+    return object
+  }
+
+  /// Appends a string that is likely to be wanted again.
+  mutating func append(key: [UInt8]) throws(FormatError) -> UInt32 {
+    if let object = keys[key] { return object }
+    let object = try append(String(decoding: key, as: UTF8.self))
+    if keys.count < Self.mostKeys { keys[key] = object }
+    return object
+  }
+
+  mutating func append(data: [UInt8]) throws(FormatError) -> UInt32 {
+    let object = try beginObject()
+    appendMarker(0x40, count: data.count)
+    output.buffer += data
+    try flush()
+    return object
+  }
+
+  /// - Parameter integer: of 64 bits, or up to `UInt64.max` where no sign is needed; wider ones take 16 bytes.
+  mutating func append(integer: Int128) throws(FormatError) -> UInt32 {
+    let object = try beginObject()
+    if let small = UInt8(exactly: integer) {
+      output.buffer += [0x10, small]
+    } else if let word = Int64(exactly: integer) {
+      output.buffer.append(0x13)
+      append(UInt64(bitPattern: word), size: 8)
+    } else {
+      output.buffer.append(0x14)
+      append(UInt64(truncatingIfNeeded: integer >> 64), size: 8)
+      append(UInt64(truncatingIfNeeded: integer), size: 8)
+    }
+    return object
+  }
+
+  mutating func append(real: Double) throws(FormatError) -> UInt32 {
+    let object = try beginObject()
+    output.buffer.append(0x23)
+    append(real.bitPattern, size: 8)
+    return object
+  }
+
+  mutating func append(date: Timestamp) throws(FormatError) -> UInt32 {
+    let object = try beginObject()
+    output.buffer.append(0x33)
+    append(date.secondsSince2001.bitPattern, size: 8)
+    return object
+  }
+
+  mutating func append(bool: Bool) throws(FormatError) -> UInt32 {
+    let object = try beginObject()
+    output.buffer.append(bool ? 0x09 : 0x08)
     return object
   }
 

@@ -78,7 +78,7 @@ struct PropertyListBudget: Sendable {
   /// Far more than a file of that length says without sharing.
   init(inputByteCount: Int) {
     values = 100_000 + 8 * inputByteCount
-    byteCount = (16 << 20) + 256 * inputByteCount
+    byteCount = (16 << 20) + 64 * inputByteCount
   }
 
   /// Charges a value with so many bytes; false when that is too much.

@@ -14,6 +14,8 @@ struct PropertyListLayout: Sendable {
   var records: [Record] = []
   /// The records are rows of an ordered table.
   private(set) var isTable = false
+  /// The highest id that a table has ever given, as it says itself.
+  private(set) var highestID: Int64?
   /// Set when the value is a keyed archive, whose records are its top objects.
   private(set) var archive: KeyedArchive?
   /// What is wrong behind the records.
@@ -79,10 +81,13 @@ struct PropertyListLayout: Sendable {
       records = archive.tops.map { Record(place: $0.place) }
       return true
     }
-    guard content != .keyedArchive, members.count == 3, members["autoincrement"] != nil,
-      let data = members["data"], let index = members["index"]
+    guard content != .keyedArchive, members.count == 3, let counter = members["autoincrement"],
+      let data = members["data"], let index = members["index"], try readTable(&reader, data: data, index: index)
     else { return false }
-    return try readTable(&reader, data: data, index: index)
+    reader.move(to: counter)
+    let event = try reader.next()
+    highestID = Int(decimal: event, reader.bytes).map(Int64.init)
+    return true
   }
 
   private mutating func readTable(

@@ -22,6 +22,7 @@ struct PropertyListParser: RecordParser {
   private var state = State.unread
   /// What the property list turned out to be; nil until then.
   private(set) var isKeyedArchive: Bool?
+  private(set) var highestID: Int64?
   private var json: [UInt8] = []
   private var scratch = RecordOutput()
 
@@ -79,6 +80,7 @@ struct PropertyListParser: RecordParser {
         file, base: start, trailer: trailer, budget: PropertyListBudget(inputByteCount: file.count))
       let layout = try PropertyListLayout(&reader, content: content) { _ throws(PropertyListFault) in }
       isKeyedArchive = layout.archive != nil
+      highestID = layout.highestID
       return .records(layout, next: 0, .binary(trailer), reader.budget)
     }
     var reader = try XMLPropertyListReader(bytes, from: start)
@@ -86,6 +88,7 @@ struct PropertyListParser: RecordParser {
       try reader.finish()
     }
     isKeyedArchive = layout.archive != nil
+    highestID = layout.highestID
     return .records(layout, next: 0, .xml, reader.budget)
   }
 

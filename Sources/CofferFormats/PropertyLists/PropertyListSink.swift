@@ -2,18 +2,21 @@ public import CofferDocuments
 
 /// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
 ///
-/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; the index says
-/// by id which row is whose, from 0; autoincrement is the highest id. ``PropertyListSource`` reads ids, titles, texts and
-/// order back. Texts are written as they come: what is kept in memory is 28 bytes for each document.
+/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; but a text that
+/// is the JSON of a row, with the same id and title, is written as that row again. The index says by id which row is
+/// whose, from 0; autoincrement is the highest id that was ever given. ``PropertyListSource`` reads ids, titles, texts
+/// and order back. Texts are written as they come: what is kept in memory is some 50 bytes for each document.
 public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var writer: BinaryPropertyListWriter<Output>
   /// The objects that rows are made of.
   private var names: (id: UInt32, title: UInt32, text: UInt32) = (0, 0, 0)
   private var rows: [UInt32] = []
   private var ids: [UInt32] = []
-  private var highestID: Int64 = 0
+  private var highestID: Int64
 
-  public init(_ sink: Output) {
+  /// - Parameter highestID: the highest id that was ever given, as far as it is known; ids of documents may be higher.
+  public init(_ sink: Output, highestID: Int64 = 0) {
+    self.highestID = highestID
     writer = BinaryPropertyListWriter(sink)
   }
 
@@ -31,6 +34,18 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     let header = document.header
     highestID = max(highestID, header.id.rawValue)
     let id = try writer.append(header.id.description)
+    ids.append(id)
+    if PropertyListRow.stands(for: document) {
+      var scanner = JSONScanner(document.utf8)
+      do {
+        rows.append(try writer.append(json: &scanner))
+        return
+      } catch let error as FormatError {
+        throw error
+      } catch {
+        preconditionFailure("internal error: a row that was whole is not JSON")
+      }
+    }
     var keys = [names.id]
     var values = [id]
     if let title = header.title {
@@ -39,7 +54,6 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     }
     keys.append(names.text)
     values.append(try writer.append(utf8: document.utf8))
-    ids.append(id)
     rows.append(try writer.append(keys: keys, values: values))
   }
 

@@ -32,12 +32,15 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   private let content: Content
   private let mapping: ColumnMapping
   private let options: ReadingOptions
+  private let sizeHint: Int?
   private var state: State
 
+  /// - Parameter sizeHint: about how many bytes will come, where that is known: it saves memory.
   public init(
     _ source: any ByteSource, content: Content = .automatic, mapping: ColumnMapping = ColumnMapping(),
-    options: ReadingOptions = ReadingOptions()
+    sizeHint: Int? = nil, options: ReadingOptions = ReadingOptions()
   ) {
+    self.sizeHint = sizeHint
     self.content = content
     self.mapping = mapping
     self.options = options
@@ -45,7 +48,10 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   }
 
   public var report: ReadingReport {
-    if case .open(let reader) = state { reader.report } else { ReadingReport() }
+    guard case .open(let reader) = state else { return ReadingReport() }
+    var report = reader.report
+    report.highestID = reader.parser.highestID
+    return report
   }
 
   /// Whether it was taken for a keyed archive; nil as long as nothing was read.
@@ -82,9 +88,11 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
       error.path = options.path
       throw error
     }
+    let maximum = options.maximumRecordByteCount ?? PropertyListParser.usualMaximum
     return RecordReader(
       peeked, options: options,
       parser: PropertyListParser(content: content, mapping: mapping, keepsIDs: options.keepsIDs),
+      capacity: max(DecodedReader.usualCapacity, min(sizeHint ?? 0, maximum) + 2 * DecodedReader.leastRoom),
       isText: !head.isBinary)
   }
 }

@@ -12,6 +12,8 @@ extension Timestamp {
     self.init(millisecondsSince1970: Int64((seconds * 1000).rounded()) + Self.reference * 1000)
     guard Self.range.contains(millisecondsSince1970) else { return nil }
   }
+
+  var secondsSince2001: Double { Double(millisecondsSince1970 - Self.reference * 1000) / 1000 }
 }
 
 extension Timestamp {

@@ -77,7 +77,8 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     case .plist, .keyedArchive:
       let content: PropertyListSource.Content =
         format == nil ? .automatic : self.format == .plist ? .values : .keyedArchive
-      self.source = PropertyListSource(bytes, content: content, mapping: mapping, options: options)
+      self.source = PropertyListSource(
+        bytes, content: content, mapping: mapping, sizeHint: sizeHint, options: options)
     case .sqlite:
       throw FormatError(
         .unsupportedFormat, "the format \(self.format.rawValue) is not read by this version", path: options.path)

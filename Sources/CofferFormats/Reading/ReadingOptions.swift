@@ -72,6 +72,8 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var encoding: TextEncoding?
   /// Columns that became attributes, in the input's order.
   public internal(set) var attributeColumns: [String] = []
+  /// The highest id that the input has ever given, where it says so: an ordered table's autoincrement.
+  public internal(set) var highestID: Int64?
   /// What must stand before ``Rejection/bytes`` to make them an input again: the byte order mark and the header row,
   /// as they are. Kept under ``RecordErrorMode/skip`` only.
   public internal(set) var headBytes: [UInt8] = []

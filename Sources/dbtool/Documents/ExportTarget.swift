@@ -12,9 +12,10 @@ final class ExportTarget {
   /// - Parameters:
   ///   - path: nil is standard output.
   ///   - store: the file that is being read.
+  ///   - highestID: the highest number that the store has given.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
-    store: String
+    store: String, highestID: Int64
   ) throws {
     if format == .text {
       guard let path else {
@@ -31,7 +32,7 @@ final class ExportTarget {
     if let path {
       let file = try OutputFile(
         at: path, isForced: isForced, inputs: [store], permissions: OutputFile.privatePermissions)
-      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options)
+      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID)
       self.file = file
       return
     }
@@ -45,9 +46,10 @@ final class ExportTarget {
         throw Failure.usage(
           "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
       }
-      sink = Self.sink(to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options)
+      sink = Self.sink(
+        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID)
     } else {
-      sink = Self.sink(to: output, format, options)
+      sink = Self.sink(to: output, format, options, highestID)
     }
   }
 
@@ -62,13 +64,13 @@ final class ExportTarget {
   }
 
   private static func sink<Sink: ByteSink>(
-    to output: Sink, _ format: ExportFormat, _ options: WritingOptions
+    to output: Sink, _ format: ExportFormat, _ options: WritingOptions, _ highestID: Int64
   ) -> any DocumentSink {
     switch format {
     case .csv: DelimitedSink(output, dialect: .csv, options: options)
     case .tsv: DelimitedSink(output, dialect: .tsv, options: options)
     case .json: JSONSink(output)
-    case .plist: PropertyListSink(output)
+    case .plist: PropertyListSink(output, highestID: highestID)
     case .ndjson, .text: NDJSONSink(output)
     case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }

@@ -61,6 +61,9 @@ final class ImportQueue: DraftSource {
     finished + (current.map { [InputReport($0.path, $0.source)] } ?? [])
   }
 
+  /// The highest id that the inputs say was ever given in them.
+  var highestID: Int64? { reports.compactMap(\.reading.highestID).max() }
+
   private func readNext(into batch: inout DraftBatch) throws -> Bool {
     while true {
       if current == nil {

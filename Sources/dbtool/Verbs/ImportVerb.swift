@@ -178,7 +178,11 @@ extension ImportVerb {
             bar.update(before + done, fraction: size.map { min(1, Double(count.value) / Double(max($0, 1))) })
           }
           let report = try store.write { writer in
-            try writer.insert(contentsOf: queue, into: collection.map { store.collection($0) }, options: bulk)
+            let report = try writer.insert(
+              contentsOf: queue, into: collection.map { store.collection($0) }, options: bulk)
+            // A counter that came with its ids goes on, so that numbers of deleted documents stay theirs.
+            if reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: id) }
+            return report
           }
           outcome.add(report, ids: ids.ranges)
         }

@@ -1,0 +1,81 @@
+internal import CofferDocuments
+
+// JSON back to the values that it was made of.
+extension BinaryPropertyListWriter {
+  /// Appends the JSON value that begins here as ``PropertyListJSON`` would have made it.
+  ///
+  /// - Throws: `JSONError` for null, which other readers of property lists do not take, and for what is not JSON.
+  mutating func append(json scanner: inout JSONScanner, depth: Int = 0) throws -> UInt32 {
+    switch scanner.next {
+    case JSONByte.quote:
+      let text = scanner.value(of: try scanner.scanString())
+      if let date = Timestamp(iso8601: text) { return try append(date: date) }
+      return try text.withUnsafeBytes { Result(utf8: $0, in: &self) }.get()
+    case JSONByte.openBrace:
+      return try append(object: &scanner, depth: depth + 1)
+    case JSONByte.openBracket:
+      try scanner.openArray(depth: depth + 1)
+      var elements: [UInt32] = []
+      while try scanner.hasNextElement(isFirst: elements.isEmpty) {
+        elements.append(try append(json: &scanner, depth: depth + 1))
+      }
+      return try append(array: elements)
+    case UInt8(ascii: "t"):
+      try scanner.skipWord("true")
+      return try append(bool: true)
+    case UInt8(ascii: "f"):
+      try scanner.skipWord("false")
+      return try append(bool: false)
+    default:
+      return try append(number: try scanner.scanNumber(), scanner)
+    }
+  }
+
+  private mutating func append(object scanner: inout JSONScanner, depth: Int) throws -> UInt32 {
+    var behind = scanner
+    try behind.skipValue(depth: depth - 1)
+    let source = scanner.position..<behind.position
+    if let token = scanner.base64Token(in: source) {
+      var data: [UInt8] = []
+      let isData = scanner.value(of: token).withUnsafeBytes { Base64.append(decoding: $0, to: &data) }
+      scanner = behind
+      if isData { return try append(data: data) }
+    }
+    var keys: [UInt32] = []
+    var values: [UInt32] = []
+    try scanner.openObject(depth: depth)
+    while let name = try scanner.nextName(isFirst: keys.isEmpty) {
+      keys.append(try append(key: scanner.value(of: name)))
+      values.append(try append(json: &scanner, depth: depth))
+    }
+    return try append(keys: keys, values: values)
+  }
+
+  private mutating func append(number token: JSONScanner.NumberToken, _ scanner: JSONScanner) throws -> UInt32 {
+    if let integer = scanner.integer(of: token) { return try append(integer: Int128(integer)) }
+    let text = String(
+      decoding: UnsafeRawBufferPointer(start: scanner.base + token.range.lowerBound, count: token.range.count),
+      as: UTF8.self)
+    if token.isInteger, let integer = Int128(text) { return try append(integer: integer) }
+    return try append(real: Double(text) ?? .nan)
+  }
+}
+
+extension Result where Success == UInt32, Failure == FormatError {
+  fileprivate init<Output>(utf8: UnsafeRawBufferPointer, in writer: inout BinaryPropertyListWriter<Output>) {
+    do throws(FormatError) {
+      self = .success(try writer.append(utf8: utf8))
+    } catch {
+      self = .failure(error)
+    }
+  }
+}
+
+extension Timestamp {
+  /// Reads the one form that ``description`` writes.
+  fileprivate init?(iso8601 text: [UInt8]) {
+    guard text.count == 24, text.last == UInt8(ascii: "Z") else { return nil }
+    self.init(iso8601: String(decoding: text, as: UTF8.self))
+    guard description.utf8.elementsEqual(text) else { return nil }
+  }
+}
