@@ -18,6 +18,12 @@ public struct StoreError: Error, Sendable {
     case keyNeeded
     case noSuchDocument
     case noSuchCollection
+    /// No document stands at that index of its collection.
+    case indexOutOfRange
+    /// A document's text is not the JSON of a value of the type that was asked for.
+    case notDecodable
+    /// A value that JSON has no form for.
+    case notEncodable
     /// Made by a later version of the format.
     case newerFormat
     /// A test key or a TEST store where they were not allowed, or a real key for a TEST store.

@@ -49,3 +49,23 @@ public enum TitleRule: Int, Hashable, Sendable {
     byte == 0x0A || byte == 0x0D
   }
 }
+
+extension Document {
+  /// What a text says itself that it is called: the string `title`, or else `name`, of an object; nil for other texts.
+  package var titleInJSON: String? {
+    guard isJSON else { return nil }
+    var text = text
+    return text.withUTF8 { utf8 in
+      let json = UnsafeRawBufferPointer(utf8)
+      return Self.titlePath.string(in: json) ?? Self.namePath.string(in: json)
+    }
+  }
+
+  private static let titlePath = JSONPath("title")!
+  private static let namePath = JSONPath("name")!
+
+  /// The title that ``TitleRule/derived`` gives.
+  package var derivedTitle: String? {
+    titleInJSON ?? TitleRule.derivedTitle(from: text)
+  }
+}

@@ -32,12 +32,7 @@ extension ReadScope where Self: ~Copyable {
 
   /// One document as it would be written again.
   public func document(_ id: DocumentID) throws(StoreError) -> Document {
-    try withOpened(id) { opened throws(StoreError) in
-      let header = opened.header
-      return Document(
-        title: header.title, text: opened.text, key: header.key, attributes: header.attributes,
-        parent: header.parent, created: header.created, modified: header.modified, isJSON: header.isJSON)
-    }
+    try withOpened(id) { opened throws(StoreError) in Document(opened) }
   }
 
   /// One text as bytes that are valid during the call and wiped with the store; no String is made.
@@ -106,6 +101,15 @@ extension ReadScope where Self: ~Copyable {
   /// How many documents stand in a collection.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
     try transaction.count(in: try transaction.requireCollection(collection))
+  }
+}
+
+extension Document {
+  init(_ opened: OpenedDocument) {
+    let header = opened.header
+    self.init(
+      title: header.title, text: opened.text, key: header.key, attributes: header.attributes, parent: header.parent,
+      created: header.created, modified: header.modified, isJSON: header.isJSON)
   }
 }
 

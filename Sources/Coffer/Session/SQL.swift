@@ -43,6 +43,10 @@ enum SQL {
   static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
   static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
   static let idsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id"
+  static let someIDsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ?"
+  static let keyedIDsAfter =
+    "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"
+  static let children = "\(read) WHERE r.parent=? ORDER BY r.pos,r.id"
   static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
@@ -50,12 +54,15 @@ enum SQL {
 
   // MARK: Order
 
-  static let topPosition = "SELECT min(pos) FROM coffer_record WHERE coll=?"
-  static let bottomPosition = "SELECT max(pos) FROM coffer_record WHERE coll=?"
-  static let positionBefore =
-    "SELECT pos FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
-  static let positionAfter =
-    "SELECT pos FROM coffer_record WHERE coll=?1 AND (pos,id)>(?2,?3) ORDER BY pos,id LIMIT 1"
+  private static let entry = "SELECT pos,id FROM coffer_record WHERE coll=?1"
+  static let topEntry = "\(entry) ORDER BY pos,id LIMIT 1"
+  static let bottomEntry = "\(entry) ORDER BY pos DESC,id DESC LIMIT 1"
+  static let entryBefore = "\(entry) AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
+  static let entryAfter = "\(entry) AND (pos,id)>(?2,?3) ORDER BY pos,id LIMIT 1"
+  static let entryAtIndex = "\(entry) ORDER BY pos,id LIMIT 1 OFFSET ?2"
+  static let entries = "\(entry) ORDER BY pos,id"
+  static let countWithin = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3"
+  static let idsWithin = "SELECT id FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3 ORDER BY pos,id"
 
   // MARK: Records, written
 
@@ -63,6 +70,10 @@ enum SQL {
   static let insertBody = "INSERT INTO coffer_body VALUES(?,?)"
   static let updateRecord =
     "UPDATE coffer_record SET coll=?2,epoch=?3,rev=?4,pos=?5,parent=?6,flags=?7,lookup=?8,title=?9,head=?10,body_nt=?11 WHERE id=?1"
+  // The indexes are left alone: SQLite writes each anew that a changed column is part of, the same value or not.
+  static let updateContent =
+    "UPDATE coffer_record SET epoch=?2,rev=?3,flags=?4,title=?5,head=?6,body_nt=?7 WHERE id=?1"
+  static let updatePosition = "UPDATE coffer_record SET rev=?2,pos=?3,head=?4 WHERE id=?1"
   static let updateBody = "UPDATE coffer_body SET ct=?2 WHERE id=?1"
   static let deleteRecord = "DELETE FROM coffer_record WHERE id=?"
   static let deleteBody = "DELETE FROM coffer_body WHERE id=?"

@@ -47,6 +47,14 @@ extension StoreTransaction {
     return DocumentID(row.fields.id)
   }
 
+  func childrenStatement(of parent: DocumentID) throws(StoreError) -> Statement {
+    try storing { () throws(SQLiteError) in
+      let statement = try database.statement(SQL.children)
+      try statement.bind(parent.rawValue, at: 1)
+      return statement
+    }
+  }
+
   func count(in collection: CollectionRecord) throws(StoreError) -> Int {
     let value = try database.stored { database throws(SQLiteError) in
       try database.firstValue(SQL.countInCollection, Int64(collection.id))

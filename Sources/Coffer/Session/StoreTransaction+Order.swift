@@ -1,128 +1,147 @@
 internal import CofferSQLite
-internal import CofferSealing
 
-// Positions: a document goes midway between its neighbours; where no room is left, neighbours are spread out.
+// Positions: a document goes midway between its neighbours. Where no number is left, the rows nearby are spaced out.
 
 extension StoreTransaction {
-  /// The position that puts a document where `placement` says, neighbours moved apart if they must be.
+  /// The position that puts a document where `placement` says, rows nearby moved apart if they must be.
   func position(for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
+    try position(at: try spot(for: placement, in: collection), for: placement, in: collection)
+  }
+
+  /// The same, where the spot is known already.
+  func position(at spot: Spot, for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
+    if let position = spot.position { return position }
+    guard let crowded = spot.before ?? spot.after else { throw .damagedStore("positions can't be spread") }
+    try spaceOut(around: crowded.position, in: collection)
+    guard let position = try self.spot(for: placement, in: collection).position else {
+      throw .damagedStore("positions can't be spread")
+    }
+    return position
+  }
+
+  /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
+  func spot(for placement: Placement, in collection: UInt32) throws(StoreError) -> Spot {
     switch placement {
     case .top:
-      return try endPosition(SQL.topPosition, -StoreFormat.positionGap, in: collection)
+      return Spot(before: nil, after: try entry(SQL.topEntry, Int64(collection)))
     case .bottom:
-      return try endPosition(SQL.bottomPosition, StoreFormat.positionGap, in: collection)
+      return Spot(before: try entry(SQL.bottomEntry, Int64(collection)), after: nil)
     case .before(let neighbour):
-      return try position(beside: neighbour, SQL.positionBefore, else: .top, in: collection)
+      let here = try entry(of: neighbour, in: collection)
+      return Spot(before: try entry(SQL.entryBefore, Int64(collection), here.position, here.id), after: here)
     case .after(let neighbour):
-      return try position(beside: neighbour, SQL.positionAfter, else: .bottom, in: collection)
+      let here = try entry(of: neighbour, in: collection)
+      return Spot(before: here, after: try entry(SQL.entryAfter, Int64(collection), here.position, here.id))
     }
+  }
+
+  /// The document at a place in the order, from 0; each one before it costs an index entry.
+  func id(at index: Int, in collection: UInt32) throws(StoreError) -> DocumentID? {
+    try entry(SQL.entryAtIndex, Int64(collection), Int64(index)).map { DocumentID($0.id) }
   }
 
   /// Where documents of unknown number begin so that all of them stand before what is there.
   func roomAtTop(of collection: UInt32, room: Int64) throws(StoreError) -> Int64 {
-    guard let top = try number(SQL.topPosition, Int64(collection)) else { return StoreFormat.positionGap }
-    let (start, overflow) = top.subtractingReportingOverflow(room)
+    guard let top = try entry(SQL.topEntry, Int64(collection)) else { return StoreFormat.positionGap }
+    let (start, overflow) = top.position.subtractingReportingOverflow(room)
     if !overflow { return start }
     try spread(collection)
     return try roomAtTop(of: collection, room: room)
   }
 
-  private func endPosition(_ sql: String, _ gap: Int64, in collection: UInt32) throws(StoreError) -> Int64 {
-    guard let end = try number(sql, Int64(collection)) else { return StoreFormat.positionGap }
-    let (position, overflow) = end.addingReportingOverflow(gap)
-    if !overflow { return position }
-    try spread(collection)
-    return try endPosition(sql, gap, in: collection)
+  private func entry(of id: DocumentID, in collection: UInt32) throws(StoreError) -> Spot.Entry {
+    try withRow(id, body: false) { row, _ throws(StoreError) in
+      _ = try connection.opener.openHead(row)
+      guard row.fields.collection == collection else {
+        throw StoreError(.invalidArgument, "document \(id) stands in another collection", documentID: id)
+      }
+      return Spot.Entry(position: row.fields.position, id: row.fields.id)
+    }
   }
 
-  private func position(beside neighbour: DocumentID, _ sql: String, else end: Placement, in collection: UInt32)
-    throws(StoreError) -> Int64
-  {
-    func fields() throws(StoreError) -> RowFields {
-      try withRow(neighbour, body: false) { row, _ throws(StoreError) in
-        _ = try connection.opener.openHead(row)
-        return row.fields
+  private func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
+    var found: Spot.Entry?
+    try forEachRow(sql, parameters) { found = Spot.Entry(position: $0.int64(at: 0), id: $0.int64(at: 1)) }
+    return found
+  }
+
+  /// What a statement gives whose only column is ids.
+  func ids(_ sql: String, _ parameters: Int64...) throws(StoreError) -> [DocumentID] {
+    var ids: [DocumentID] = []
+    try forEachRow(sql, parameters) { ids.append(DocumentID($0.int64(at: 0))) }
+    return ids
+  }
+
+  private func forEachRow(_ sql: String, _ parameters: [Int64], _ body: (Statement) -> Void) throws(StoreError) {
+    try requireOpen()
+    try storing { () throws(SQLiteError) in
+      let statement = try database.statement(sql)
+      defer { statement.reset() }
+      for (index, parameter) in parameters.enumerated() { try statement.bind(parameter, at: index + 1) }
+      while try statement.step() { body(statement) }
+    }
+  }
+
+  /// Deals the collection's positions out anew, in the order of `ids`, which are all of its documents.
+  ///
+  /// - Returns: how many were given another one.
+  func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
+    var entries: [Spot.Entry] = []
+    try forEachRow(SQL.entries, [Int64(collection)]) {
+      entries.append(Spot.Entry(position: $0.int64(at: 0), id: $0.int64(at: 1)))
+    }
+    guard entries.count == ids.count else { throw .damagedStore("its index of positions lacks documents") }
+    var places: [Int64: Int64] = [:]
+    for entry in entries { places[entry.id] = entry.position }
+    // Documents that share a position are told apart by their ids, which another order may contradict.
+    let isStrict = zip(entries, entries.dropFirst()).allSatisfy { $0.position < $1.position }
+    var changed = 0
+    try changing { () throws(StoreError) in
+      for (index, id) in ids.enumerated() {
+        let position = isStrict ? entries[index].position : Int64(index + 1) * StoreFormat.positionGap
+        guard places[id.rawValue] != position else { continue }
+        try move(id, toPosition: position, in: collection)
+        changed += 1
       }
     }
-    for _ in 0..<2 {
-      let here = try fields()
-      guard here.collection == collection else {
-        throw StoreError(
-          .invalidArgument, "document \(neighbour) stands in another collection", documentID: neighbour)
-      }
-      guard let there = try number(sql, Int64(collection), here.position, here.id) else {
-        return try position(for: end, in: collection)
-      }
-      let middle = min(here.position, there) + Int64((here.position.distance(toward: there)) / 2)
-      if middle != min(here.position, there) { return middle }
-      try spread(collection)
+    return changed
+  }
+
+  // MARK: Making room
+
+  /// Moves the rows around a position apart: as few as are in a stretch that is sparse enough (``PositionWindow``).
+  private func spaceOut(around position: Int64, in collection: UInt32) throws(StoreError) {
+    for level in PositionWindow.levels {
+      let window = PositionWindow(around: position, level: level)
+      let count = try count(within: window.bounds, in: collection)
+      guard window.hasRoom(for: count) else { continue }
+      let ids = try ids(SQL.idsWithin, Int64(collection), window.bounds.lowerBound, window.bounds.upperBound)
+      return try place(ids, from: window.bounds.lowerBound, apart: window.gap(for: ids.count), in: collection)
     }
-    throw .damagedStore("positions can't be spread")
   }
 
   /// Gives every document of the collection a position a whole gap from its neighbours, in the same order.
   private func spread(_ collection: UInt32) throws(StoreError) {
-    let rows = try database.stored { database throws(SQLiteError) in
-      try database.query(SQL.idsInCollection, Int64(collection)).rows
-    }
-    for (index, row) in rows.enumerated() {
-      guard case .integer(let id) = row[0] else { continue }
-      try rewrite(DocumentID(id)) { _, fields throws(StoreError) in
-        try fields.require(collection)
-        fields.position = Int64(index + 1) * StoreFormat.positionGap
+    try place(try ids(SQL.idsInCollection, Int64(collection)), from: 0, apart: StoreFormat.positionGap, in: collection)
+  }
+
+  /// All of them or, when one is damaged, nothing that can be committed: half of it could be another order.
+  private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError) {
+    try changing { () throws(StoreError) in
+      var position = start
+      for id in ids {
+        position += gap
+        try move(id, toPosition: position, in: collection)
       }
     }
+    renumbered += ids.count
   }
 
-  private func number(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Int64? {
-    let value = try storing { () throws(SQLiteError) in
-      let statement = try database.statement(sql)
-      for (index, parameter) in parameters.enumerated() { try statement.bind(parameter, at: index + 1) }
-      defer { statement.reset() }
-      return try statement.step() && !statement.isNull(at: 0) ? statement.int64(at: 0) : nil
+  private func count(within bounds: ClosedRange<Int64>, in collection: UInt32) throws(StoreError) -> Int {
+    let count = try database.stored { database throws(SQLiteError) in
+      try database.firstValue(SQL.countWithin, Int64(collection), bounds.lowerBound, bounds.upperBound)
     }
-    return value
-  }
-
-  /// Seals the head anew at another position; the text stays as it is unless its epoch is an old one.
-  func move(_ id: DocumentID, toPosition position: Int64) throws(StoreError) {
-    try rewrite(id) { content, fields throws(StoreError) in fields.position = position }
-  }
-
-  /// Seals a row anew after `change`; its text too where its epoch is below the active one.
-  func rewrite(_ id: DocumentID, _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void)
-    throws(StoreError)
-  {
-    try willWrite()
-    let old = try withRow(id, body: true) { row, statement throws(StoreError) in
-      let opener = connection.takeOpener()
-      defer { connection.giveBack(opener) }
-      let head = try opener.openHead(row)
-      let element = try opener.element(of: row)
-      var fields = row.fields
-      var content = RecordSealer.Content(
-        title: head.title, key: head.key, lookup: row.lookup.map { Array($0) }, attributes: head.attributes,
-        created: head.created, modified: head.modified)
-      try change(&content, &fields)
-      fields.revision = revision
-      fields.epoch = keys.active.epoch
-      if row.fields.epoch == fields.epoch {
-        try connection.sealer.sealHead(
-          fields, content, textCount: head.textCount, bodyTag: row.bodyTag, into: connection.batch)
-      } else {
-        content.lookup = try keys.lookup(of: head.key, in: fields.collection, of: try collections())
-        let text = try opener.openBody(row, head)
-        try connection.sealer.seal(fields, content, text: text, into: connection.batch)
-      }
-      return element
-    }
-    try replaceSealed(old)
-  }
-}
-
-extension Int64 {
-  /// How far apart two positions are, whatever their signs.
-  fileprivate func distance(toward other: Int64) -> UInt64 {
-    self < other ? UInt64(bitPattern: other &- self) : UInt64(bitPattern: self &- other)
+    guard case .integer(let count)? = count else { return 0 }
+    return Int(count)
   }
 }

@@ -11,6 +11,10 @@ public final class StoreTransaction {
   let isWriter: Bool
   private(set) var hasWritten = false
   private(set) var isOpen = true
+  /// Rows put in, changed and taken out one by one, so that a caller's closure in between is noticed.
+  var rowsWritten = 0
+  /// Rows that were given another position to make room.
+  var renumbered = 0
   /// Why this transaction can only be rolled back: a change that was left half made.
   private var failure: StoreError?
   let logger: StoreLog

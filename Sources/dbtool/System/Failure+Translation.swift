@@ -80,10 +80,11 @@ extension StoreError.Code {
     case .damaged, .parametersRefused: .damaged
     case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch: .mismatch
     case .rekeyUnfinished: .rekeyUnfinished
-    case .invalidArgument: .usage
+    case .invalidArgument, .indexOutOfRange: .usage
+    case .notDecodable: .undecodable
     case .cancelled: .interrupted
     case .alreadyExists, .duplicateKey, .readOnly, .diskFull, .tooLarge, .keyFileInvalid, .misuse, .ioFailure,
-      .systemFailure:
+      .systemFailure, .notEncodable:
       .failed
     }
   }

@@ -1,0 +1,131 @@
+extension ReadScope where Self: ~Copyable {
+  /// The documents of a collection in another order than its own, which stays as it is.
+  ///
+  /// Documents that are equal in it come in the collection's order, descending too. Costs a reading of every header,
+  /// and of the texts for `text` and `json`; memory for an id and a short key each.
+  ///
+  /// - Throws: `noSuchCollection`, `damaged`.
+  public func ids(in collection: DocumentCollection, sortedBy order: SortOrder, descending: Bool = false)
+    throws(StoreError) -> [DocumentID]
+  {
+    do {
+      switch order {
+      case .id:
+        return try sorted(collection, descending) { $0.id }
+      case .created:
+        return try sorted(collection, descending) { $0.created }
+      case .modified:
+        return try sorted(collection, descending) { $0.modified }
+      case .size:
+        return try sorted(collection, descending) { $0.byteCount }
+      case .title:
+        return try sorted(collection, descending) { BytesKey($0.title?.utf8) }
+      case .key:
+        return try sorted(collection, descending) { BytesKey($0.key?.bytes) }
+      case .text:
+        var sorter = ByteSorter(descending: descending)
+        try forEach(in: collection) { sorter.append($0.header.id, $0.utf8) }
+        return try sorter.sorted { id, range in
+          try withText(of: id) { Array($0.utf8[clamping: range]) }
+        }
+      case .json(let path):
+        var keys: [(id: DocumentID, key: JSONSortKey)] = []
+        try forEach(in: collection) { keys.append(($0.header.id, JSONSortKey(of: $0.utf8, at: path))) }
+        return Self.sorted(keys, descending)
+      }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: sorting threw \(type(of: error))")
+    }
+  }
+
+  private func sorted<Key: Comparable>(
+    _ collection: DocumentCollection, _ descending: Bool, _ key: (DocumentHeader) -> Key
+  ) throws -> [DocumentID] {
+    var keys: [(id: DocumentID, key: Key)] = []
+    try forEachHeader(in: collection) { keys.append(($0.id, key($0))) }
+    return Self.sorted(keys, descending)
+  }
+
+  /// The standard library's sort is stable.
+  private static func sorted<Key: Comparable>(_ keys: [(id: DocumentID, key: Key)], _ descending: Bool)
+    -> [DocumentID]
+  {
+    keys.sorted { descending ? $1.key < $0.key : $0.key < $1.key }.map(\.id)
+  }
+}
+
+/// Bytes in their order, none before all.
+private struct BytesKey: Comparable {
+  private let bytes: [UInt8]?
+
+  init(_ bytes: (some Sequence<UInt8>)?) {
+    self.bytes = bytes.map { Array($0) }
+  }
+
+  static func < (lhs: BytesKey, rhs: BytesKey) -> Bool {
+    guard let bytes = lhs.bytes else { return rhs.bytes != nil }
+    return rhs.bytes.map { bytes.lexicographicallyPrecedes($0) } ?? false
+  }
+}
+
+/// Sorts long texts by their beginnings, and looks further into those only that begin alike.
+private struct ByteSorter {
+  /// So much of each text is held at first.
+  private static let beginning = 64
+  /// The most that is held of texts that begin alike, together.
+  private static let budget = 16 << 20
+
+  private struct Entry {
+    let id: DocumentID
+    var part: [UInt8]
+  }
+
+  private let descending: Bool
+  private var entries: [Entry] = []
+
+  init(descending: Bool) {
+    self.descending = descending
+  }
+
+  mutating func append(_ id: DocumentID, _ text: UnsafeRawBufferPointer) {
+    entries.append(Entry(id: id, part: Array(text.prefix(Self.beginning))))
+  }
+
+  /// - Parameter part: reads bytes of a text, as many as there are.
+  func sorted(_ part: (DocumentID, Range<Int>) throws -> [UInt8]) throws -> [DocumentID] {
+    try sorted(entries, at: 0, count: Self.beginning, part)
+  }
+
+  private func sorted(
+    _ entries: [Entry], at offset: Int, count: Int, _ part: (DocumentID, Range<Int>) throws -> [UInt8]
+  ) throws -> [DocumentID] {
+    var rest = entries.sorted {
+      descending ? $1.part.lexicographicallyPrecedes($0.part) : $0.part.lexicographicallyPrecedes($1.part)
+    }[...]
+    var ids: [DocumentID] = []
+    while let first = rest.first {
+      let alike = rest.prefix { $0.part == first.part }
+      rest = rest.dropFirst(alike.count)
+      // Texts that end here are equal; others may differ further on.
+      guard alike.count > 1, first.part.count == count else {
+        ids += alike.map(\.id)
+        continue
+      }
+      let next = max(Self.beginning, Self.budget / alike.count)
+      let further = try alike.map { entry in
+        Entry(id: entry.id, part: try part(entry.id, offset + count..<offset + count + next))
+      }
+      ids += try sorted(further, at: offset + count, count: next, part)
+    }
+    return ids
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// What there is within `range`.
+  fileprivate subscript(clamping range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
+  }
+}

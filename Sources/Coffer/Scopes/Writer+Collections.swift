@@ -1,0 +1,104 @@
+extension Writer {
+  /// Makes an empty collection. One that documents are put into without having been made has the settings here.
+  ///
+  /// - Throws: `alreadyExists`, `invalidArgument` for a name that is empty or longer than 1 KiB.
+  @discardableResult
+  public func createCollection(_ name: String, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false)
+    throws(StoreError) -> CollectionInfo
+  {
+    let record = try transaction.newCollection(name, titleRule: titleRule, foldsKeys: foldsKeys)
+    try transaction.insertCollection(record)
+    return CollectionInfo(record, count: 0)
+  }
+
+  /// Gives a collection another name; its documents stay as they are.
+  ///
+  /// - Throws: `noSuchCollection`, `alreadyExists`, `invalidArgument`.
+  public func renameCollection(_ name: String, to new: String) throws(StoreError) {
+    let old = try transaction.requireCollection(DocumentCollection(name))
+    try transaction.checkCollectionName(new)
+    var renamed = old
+    renamed.name = new
+    try replace(old, with: renamed)
+  }
+
+  /// Changes a collection's settings; what is nil stays.
+  ///
+  /// Another title rule holds for documents to come: titles that are there stay. Another folding looks up every key of
+  /// the collection anew and seals the heads of their documents.
+  ///
+  /// - Throws: `noSuchCollection`; `duplicateKey` where folding makes one key of two, and `invalidArgument` for a key
+  ///   to be folded that is no text: the transaction must then be rolled back, as it is when the error leaves `write`.
+  public func changeCollection(_ name: String, titleRule: TitleRule? = nil, foldsKeys: Bool? = nil)
+    throws(StoreError)
+  {
+    let old = try transaction.requireCollection(DocumentCollection(name))
+    var new = old
+    new.titleRule = titleRule ?? old.titleRule
+    new.foldsKeys = foldsKeys ?? old.foldsKeys
+    guard new != old else { return }
+    try replace(old, with: new)
+    if new.foldsKeys != old.foldsKeys { try transaction.refold(old, as: new) }
+  }
+
+  /// Removes a collection with all its documents.
+  ///
+  /// - Throws: `noSuchCollection`, `damaged`.
+  public func dropCollection(_ name: String) throws(StoreError) {
+    try transaction.deleteCollection(try transaction.requireCollection(DocumentCollection(name)))
+  }
+
+  /// Deletes all documents of a collection, which stays with its settings.
+  ///
+  /// - Parameter restartingIDs: gives the numbers of deleted documents again. Numbers are unique in the whole store, so
+  ///   the next one becomes the lowest above all documents that remain in any collection: 1 only where none remains.
+  ///   By default a number never comes back with other content.
+  /// - Returns: how many there were.
+  /// - Throws: `noSuchCollection`, `damaged`.
+  @discardableResult
+  public func truncate(_ collection: DocumentCollection, restartingIDs: Bool = false) throws(StoreError) -> Int {
+    let record = try transaction.requireCollection(collection)
+    let before = transaction.state.count
+    try transaction.deleteDocuments(in: record)
+    if restartingIDs { try transaction.restartIDs() }
+    return Int(before - transaction.state.count)
+  }
+
+  /// Puts these documents in the place of all that the collection holds, in their order; makes it where it is missing.
+  ///
+  /// One that is refused leaves nothing half replaced: the transaction must then be rolled back, as it is when the
+  /// error leaves `write`.
+  ///
+  /// - Returns: their numbers, in order.
+  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument`.
+  @discardableResult
+  public func replaceAll(
+    in collection: DocumentCollection, with documents: some Sequence<Document>, restartingIDs: Bool = false
+  ) throws(StoreError) -> [DocumentID] {
+    if try exists(collection) {
+      try truncate(collection, restartingIDs: restartingIDs)
+    } else {
+      try createCollection(collection.name)
+    }
+    do throws(StoreError) {
+      var ids: [DocumentID] = []
+      for document in documents { ids.append(try insert(document, into: collection)) }
+      return ids
+    } catch {
+      transaction.fail(error)
+      throw error
+    }
+  }
+
+  private func replace(_ old: CollectionRecord, with new: CollectionRecord) throws(StoreError) {
+    var new = new
+    new.revision = transaction.revision
+    new.epoch = transaction.keys.active.epoch
+    try transaction.replaceCollection(old, with: new)
+  }
+
+  func openOrCreate(_ collection: DocumentCollection, titleRule: TitleRule = .asGiven) throws(StoreError) {
+    guard try !exists(collection) else { return }
+    try createCollection(collection.name, titleRule: titleRule)
+  }
+}

@@ -1,0 +1,89 @@
+extension ReadScope where Self: ~Copyable {
+  /// The documents that name this one as their parent, in order. One that is gone may still have children.
+  ///
+  /// - Throws: `damaged`.
+  public func children(of parent: DocumentID) throws(StoreError) -> [DocumentHeader] {
+    try transaction.requireOpen()
+    var headers: [DocumentHeader] = []
+    do {
+      let statement = try transaction.childrenStatement(of: parent)
+      let order = OrderCheck(childrenOf: parent, limit: transaction.state.count)
+      try transaction.walk(statement, order, withTexts: false) { header, _ in headers.append(header) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a list threw \(type(of: error))")
+    }
+    return headers
+  }
+
+  /// Children, their children and so on, each before its own, in order.
+  ///
+  /// Each comes once, and the document itself never: where the names of parents go round, this stops.
+  ///
+  /// - Throws: `damaged`.
+  public func descendants(of ancestor: DocumentID) throws(StoreError) -> [DocumentHeader] {
+    var seen: Set<DocumentID> = [ancestor]
+    var found: [DocumentHeader] = []
+    var next: [DocumentHeader] = try children(of: ancestor).reversed()
+    while let header = next.popLast() {
+      guard seen.insert(header.id).inserted else { continue }
+      found.append(header)
+      next += try children(of: header.id).reversed()
+    }
+    return found
+  }
+}
+
+extension Writer {
+  /// Deletes a document and all its descendants.
+  ///
+  /// - Returns: what was deleted, the document itself first.
+  /// - Throws: `noSuchDocument`; `damaged`, after which only a rollback is left.
+  @discardableResult
+  public func deleteWithDescendants(_ id: DocumentID) throws(StoreError) -> [DocumentID] {
+    _ = try header(of: id)
+    let ids = [id] + (try descendants(of: id).map(\.id))
+    try transaction.changing { () throws(StoreError) in
+      for id in ids { try delete(id) }
+    }
+    return ids
+  }
+
+  /// Makes a document a child of another one in its collection, or of none. Only its head is sealed anew.
+  ///
+  /// - Throws: `noSuchDocument`; `invalidArgument` for a parent in another collection, the document itself, or one of
+  ///   its own descendants.
+  public func setParent(of id: DocumentID, to parent: DocumentID?) throws(StoreError) {
+    let header = try header(of: id)
+    guard header.parent != parent else { return }
+    try transaction.requireParent(parent, of: id.rawValue, isNew: false, in: header.collection.rawValue)
+    try transaction.rewrite(id) { _, fields throws(StoreError) in fields.parent = parent?.rawValue }
+  }
+
+  /// Gives a document another key, or none. Only its head is sealed anew.
+  ///
+  /// - Throws: `noSuchDocument`, `duplicateKey`; `tooLarge` for a key that is empty or longer than 1 KiB.
+  public func setKey(of id: DocumentID, to key: ExternalKey?) throws(StoreError) {
+    let header = try header(of: id)
+    guard header.key != key else { return }
+    guard let record = try transaction.collections().first(where: { $0.id == header.collection.rawValue }) else {
+      throw StoreError(
+        .damaged, "collection \(header.collection) is gone, but document \(id) is there", documentID: id)
+    }
+    try requireUnusedKey(key, in: record, by: id)
+    let lookup = try lookup(of: key, in: record)
+    guard let key else {
+      return try transaction.rewrite(id) { content, _ throws(StoreError) in
+        content.key = nil
+        content.lookup = nil
+      }
+    }
+    try key.bytes.withBytes { bytes throws(StoreError) in
+      try transaction.rewrite(id) { content, _ throws(StoreError) in
+        content.key = bytes
+        content.lookup = lookup
+      }
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// Values of any Codable type, each the JSON text of a document. Their title is what they say themselves: the string
+// `title`, or else `name`, of their JSON.
+
+extension Writer {
+  /// Adds a value as a document; makes the collection where it is missing.
+  ///
+  /// - Parameter title: what lists show; nil is the value's own `title` or `name`.
+  /// - Throws: `notEncodable`, `duplicateKey`, `alreadyExists`, `tooLarge`, `invalidArgument`.
+  @discardableResult
+  public func insert(
+    _ value: some Encodable & Sendable, into collection: DocumentCollection, at placement: Placement = .bottom,
+    key: ExternalKey? = nil, title: String? = nil, id: DocumentID? = nil
+  ) throws(StoreError) -> DocumentID {
+    var document = try Self.document(of: value, title: title)
+    document.key = key
+    return try insert(document, into: collection, at: placement, id: id)
+  }
+
+  /// Replaces the document with that key by a value, or adds one.
+  ///
+  /// What a value doesn't hold is kept: attributes, parent, place, the date of making, and a title that was given.
+  ///
+  /// - Throws: `notEncodable`, `tooLarge`, `invalidArgument`, `damaged`.
+  @discardableResult
+  public func put(
+    _ value: some Encodable & Sendable, into collection: DocumentCollection, key: ExternalKey, title: String? = nil
+  ) throws(StoreError) -> DocumentID {
+    var document = try Self.document(of: value, title: title)
+    document.key = key
+    guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
+    try overwrite(try standing(id), with: document, title: title)
+    return id
+  }
+
+  /// Replaces the document of that number by a value, or adds one under it; keeps what ``put(_:into:key:title:)`` keeps.
+  ///
+  /// - Returns: true when it was added.
+  /// - Throws: `notEncodable`, `tooLarge`, `damaged`; `alreadyExists` where it stands in another collection.
+  @discardableResult
+  public func put(
+    _ value: some Encodable & Sendable, id: DocumentID, into collection: DocumentCollection, title: String? = nil
+  ) throws(StoreError) -> Bool {
+    let document = try Self.document(of: value, title: title)
+    guard try transaction.isTaken(id) else {
+      try insert(document, into: collection, id: id)
+      return true
+    }
+    try overwrite(try standing(id, in: collection), with: document, title: title)
+    return false
+  }
+
+  /// Changes a document that is a value, in place.
+  ///
+  /// ```swift
+  /// try tx.update(id, as: Note.self) { $0.tags.append("read") }
+  /// ```
+  ///
+  /// - Throws: `noSuchDocument`, `notDecodable`, `notEncodable`, `tooLarge`, `damaged`.
+  public func update<Value: Codable & Sendable>(
+    _ id: DocumentID, as type: Value.Type, _ change: (inout Value) -> Void
+  ) throws(StoreError) {
+    var value = try self.value(type, of: id)
+    change(&value)
+    let text = try CodableValues.text(of: value)
+    try update(id) { document in
+      let title = document.titleInJSON
+      document.text = text
+      document.isJSON = true
+      if document.title == title { document.title = document.titleInJSON }
+    }
+  }
+
+  private static func document(of value: some Encodable, title: String?) throws(StoreError) -> Document {
+    var document = Document(title: title, text: try CodableValues.text(of: value), isJSON: true)
+    document.title = title ?? document.titleInJSON
+    return document
+  }
+
+  /// A title that the old value gave goes with it; one that was given beside it stays.
+  private func overwrite(_ old: Standing, with document: Document, title: String?) throws(StoreError) {
+    var document = document
+    let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
+    var old = old
+    if title == nil, wasGiven { document.title = old.document.title }
+    if !wasGiven { old.document.title = nil }
+    try overwrite(old, with: document)
+  }
+}

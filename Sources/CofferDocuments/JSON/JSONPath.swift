@@ -1,0 +1,120 @@
+/// Where in a JSON value another one stands: `price`, `address.city`, `$.tags[0]`, `["a.b"].c`.
+///
+/// Steps into objects by name and into arrays by index from 0; `$`, the whole value, may be left out. A name with `.`
+/// or `[` in it stands in quotes, as it does in SQLite's paths.
+public struct JSONPath: Hashable, Sendable {
+  enum Step: Hashable, Sendable {
+    case member([UInt8])
+    case element(Int)
+  }
+
+  let steps: [Step]
+
+  /// - Returns: nil for a text that is no such path.
+  public init?(_ text: some StringProtocol) {
+    var rest = Array(text.utf8)[...]
+    var steps: [Step] = []
+    if rest.first == UInt8(ascii: "$") {
+      rest.removeFirst()
+    } else if let first = rest.first, first != JSONByte.openBracket {
+      // The dot before the first name goes with the dollar.
+      rest = [UInt8(ascii: ".")] + rest
+    }
+    while let mark = rest.popFirst() {
+      let step: Step? =
+        switch mark {
+        case UInt8(ascii: "."): Self.name(&rest)
+        case JSONByte.openBracket: Self.bracketed(&rest)
+        default: nil
+        }
+      guard let step else { return nil }
+      steps.append(step)
+    }
+    self.steps = steps
+  }
+
+  private static func name(_ rest: inout ArraySlice<UInt8>) -> Step? {
+    if let quoted = quoted(&rest) { return .member(quoted) }
+    let name = rest.prefix { $0 != UInt8(ascii: ".") && $0 != JSONByte.openBracket }
+    rest = rest.dropFirst(name.count)
+    return name.isEmpty ? nil : .member(Array(name))
+  }
+
+  private static func bracketed(_ rest: inout ArraySlice<UInt8>) -> Step? {
+    let step: Step?
+    if let quoted = quoted(&rest) {
+      step = .member(quoted)
+    } else {
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      rest = rest.dropFirst(digits.count)
+      step = Int(String(decoding: digits, as: UTF8.self)).map { .element($0) }
+    }
+    return rest.popFirst() == JSONByte.closeBracket ? step : nil
+  }
+
+  /// What stands between two quotes; nil, with nothing taken, where there is no pair of them.
+  private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+    guard let quote = rest.first, quote == JSONByte.quote || quote == UInt8(ascii: "'"),
+      let end = rest.dropFirst().firstIndex(of: quote)
+    else { return nil }
+    defer { rest = rest[(end + 1)...] }
+    return Array(rest[(rest.startIndex + 1)..<end])
+  }
+}
+
+extension JSONPath {
+  /// Finds the value in UTF-8 that is one JSON value; of two members of one name, the first.
+  ///
+  /// - Returns: nil where the bytes are no JSON, or have nothing there.
+  func find(in json: UnsafeRawBufferPointer) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
+    var whole = JSONScanner(json)
+    guard var found = try? whole.scanDocument() else { return nil }
+    for step in steps {
+      guard let inner = try? Self.take(step, json, found.range) else { return nil }
+      found = inner
+    }
+    return found
+  }
+
+  private static func take(_ step: Step, _ json: UnsafeRawBufferPointer, _ range: Range<Int>) throws(JSONError)
+    -> (kind: JSONScanner.Kind, range: Range<Int>)?
+  {
+    var scanner = JSONScanner(json, in: range)
+    switch (step, scanner.next) {
+    case (.member(let wanted), JSONByte.openBrace):
+      try scanner.openObject(depth: 1)
+      var isFirst = true
+      while let name = try scanner.nextName(isFirst: isFirst) {
+        let start = scanner.position
+        let kind = try scanner.skipValue(depth: 1)
+        if scanner.value(of: name) == wanted { return (kind, start..<scanner.position) }
+        isFirst = false
+      }
+    case (.element(let wanted), JSONByte.openBracket):
+      try scanner.openArray(depth: 1)
+      var index = 0
+      while try scanner.hasNextElement(isFirst: index == 0) {
+        let start = scanner.position
+        let kind = try scanner.skipValue(depth: 1)
+        if index == wanted { return (kind, start..<scanner.position) }
+        index += 1
+      }
+    default: break
+    }
+    return nil
+  }
+}
+
+extension JSONPath {
+  /// The string there; nil where there is none or another kind of value.
+  package func string(in json: UnsafeRawBufferPointer) -> String? {
+    guard let found = find(in: json), found.kind == .string else { return nil }
+    return String(decoding: Self.bytes(ofStringAt: found.range, in: json), as: UTF8.self)
+  }
+
+  static func bytes(ofStringAt range: Range<Int>, in json: UnsafeRawBufferPointer) -> [UInt8] {
+    var scanner = JSONScanner(json, in: range)
+    guard let token = try? scanner.scanString() else { return [] }
+    return scanner.value(of: token)
+  }
+}

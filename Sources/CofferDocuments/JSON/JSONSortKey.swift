@@ -1,0 +1,43 @@
+/// A value within a JSON text as it is sorted by: nothing and null, false, true, numbers, strings, arrays and objects.
+package struct JSONSortKey: Comparable, Sendable {
+  private enum Rank: Int {
+    case nothing, no, yes, number, string, other
+  }
+
+  private let rank: Rank
+  private var number = 0.0
+  /// By how much an integer differs from ``number``: those beyond 2^53 are told apart by it.
+  private var remainder: Int64 = 0
+  private var bytes: [UInt8] = []
+
+  /// What stands at `path` in UTF-8; nothing, where that is no JSON.
+  package init(of json: UnsafeRawBufferPointer, at path: JSONPath) {
+    guard let (kind, range) = path.find(in: json) else {
+      rank = .nothing
+      return
+    }
+    let literal = UnsafeRawBufferPointer(rebasing: json[range])
+    switch kind {
+    case .null: rank = .nothing
+    case .bool: rank = literal.first == UInt8(ascii: "t") ? .yes : .no
+    case .number:
+      rank = .number
+      let text = String(decoding: literal, as: UTF8.self)
+      // A number beyond a double's range sorts as infinite.
+      number = Double(text) ?? 0
+      if let integer = Int64(text) { remainder = Int64(truncatingIfNeeded: Int128(integer) - Int128(number)) }
+    case .string:
+      rank = .string
+      bytes = JSONPath.bytes(ofStringAt: range, in: json)
+    case .array, .object:
+      rank = .other
+      bytes = Array(literal)
+    }
+  }
+
+  package static func < (lhs: JSONSortKey, rhs: JSONSortKey) -> Bool {
+    if lhs.rank != rhs.rank { return lhs.rank.rawValue < rhs.rank.rawValue }
+    if lhs.rank == .number { return (lhs.number, lhs.remainder) < (rhs.number, rhs.remainder) }
+    return lhs.bytes.lexicographicallyPrecedes(rhs.bytes)
+  }
+}
