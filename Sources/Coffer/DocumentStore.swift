@@ -66,7 +66,7 @@ public final class DocumentStore: Sendable {
     DocumentCollection(name)
   }
 
-  /// Closes the file once running transactions have ended, and wipes the keys. Later calls throw `misuse`.
+  /// Closes the file once running transactions have ended, and wipes the keys. Later calls throw `closed`.
   ///
   /// A store that is no longer referenced closes by itself.
   public func close() throws(StoreError) {

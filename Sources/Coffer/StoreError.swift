@@ -56,8 +56,12 @@ public struct StoreError: Error, Sendable {
     case keyFileInvalid
     /// Slot parameters outside the bounds that protect against a hostile file.
     case parametersRefused
-    /// A call where it does not belong: `write` inside `write`, a store that was closed.
+    /// Bytes that are not valid UTF-8, where text is meant.
+    case notText
+    /// A call where it does not belong: `write` inside `write`, a scope's argument after its end.
     case misuse
+    /// The store was closed.
+    case closed
     case cancelled
     /// The disk or the file system failed.
     case ioFailure

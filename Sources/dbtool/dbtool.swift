@@ -38,7 +38,7 @@ struct Dbtool: ParsableCommand {
         name: "Documents",
         subcommands: [
           CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
-          PutVerb.self, RemoveVerb.self,
+          PutVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self, TruncateVerb.self,
         ]),
       CommandGroup(
         name: "Looking after a store",

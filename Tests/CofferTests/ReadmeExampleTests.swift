@@ -4,7 +4,7 @@ import Testing
 
 /// README's Swift example: a ```swift block of it holds the lines between the markers, word for word.
 struct ReadmeExampleTests {
-  private func example(url: URL, keyURL: URL) throws -> (titles: [String?], text: String) {
+  private func example(url: URL, keyURL: URL) throws -> (titles: [String?], text: String, tags: [String]?) {
     // README-EXAMPLE-BEGIN
     let store = try DocumentStore.open(at: url, key: .keyFile(keyURL), creatingIfMissing: true)
     let notes = store.collection("notes")
@@ -16,8 +16,15 @@ struct ReadmeExampleTests {
 
     let page = try store.read { try $0.headers(in: notes, limit: 50) }  // titles, dates, sizes: no text is opened
     let text = try store.read { try $0.text(of: page[0].id) }  // one text
+
+    struct Note: Codable, Sendable { var title: String; var tags: [String] }
+    try store.write { tx in
+      let id = try tx.put(Note(title: "Crew", tags: ["sea"]), into: notes, key: "n-42")  // any Codable type
+      try tx.move(id, to: .bottom)
+    }
+    let crew = try store.read { try $0.value(Note.self, forKey: "n-42", in: notes) }
     // README-EXAMPLE-END
-    return (page.map(\.title), text)
+    return (page.map(\.title), text, crew?.tags)
   }
 
   @Test func exampleRuns() throws {
@@ -26,7 +33,8 @@ struct ReadmeExampleTests {
     try KeyLine.generate(.key).write(toNewFile: key.path)
     for count in 1...2 {
       let found = try example(url: place.file("notes.coffer"), keyURL: key)
-      #expect(found.titles == Array(repeating: "Plans", count: count))
+      #expect(found.titles == Array(repeating: "Plans", count: count) + (count == 1 ? [] : ["Crew"]))
+      #expect(found.tags == ["sea"])
       #expect(found.text == "Sail at dawn.\n")
     }
   }

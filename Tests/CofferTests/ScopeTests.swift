@@ -68,11 +68,11 @@ struct ScopeTests {
     let test = try TestStore()
     try test.store.close()
     try test.store.close()
-    expect(.misuse) { try test.store.read { _ in } }
-    expect(.misuse) { try test.store.write { _ in } }
-    expect(.misuse) { try test.store.verify() }
-    expect(.misuse) { try test.store.keys.list() }
-    expect(.misuse) { try test.store.rekey { _ in } }
+    expect(.closed) { try test.store.read { _ in } }
+    expect(.closed) { try test.store.write { _ in } }
+    expect(.closed) { try test.store.verify() }
+    expect(.closed) { try test.store.keys.list() }
+    expect(.closed) { try test.store.rekey { _ in } }
   }
 
   @Test func transactionKeptOutsideItsScopeIsMisuse() throws {

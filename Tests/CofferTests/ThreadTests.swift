@@ -195,7 +195,7 @@ struct ThreadTests {
         for round in 0... {
           if thread > 2 { try transfer(store, round, thread) } else { try expectInvariant(store) }
         }
-      } catch let error as StoreError where error.code == .misuse {}
+      } catch let error as StoreError where error.code == .closed {}
     }
     try expectInvariant(try test.reopened())
   }

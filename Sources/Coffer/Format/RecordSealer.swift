@@ -112,7 +112,7 @@ struct RecordSealer {
       throw StoreError(.tooLarge, "a text has at most 256 MiB")
     }
     if let title = content.title, !TextValidity.isUTF8(title) {
-      throw StoreError(.invalidArgument, "a title is not UTF-8")
+      throw StoreError(.notText, "a title is not UTF-8")
     }
     guard HeadData.isObject(content.attributes) else {
       throw StoreError(.invalidArgument, "attributes are no JSON object")

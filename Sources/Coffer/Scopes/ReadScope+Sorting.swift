@@ -5,7 +5,7 @@ extension ReadScope where Self: ~Copyable {
   /// and of the texts for `text` and `json`; memory for an id and a short key each.
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
-  public func ids(in collection: DocumentCollection, sortedBy order: SortOrder, descending: Bool = false)
+  public func ids(in collection: DocumentCollection, sortedBy order: DocumentOrder, descending: Bool = false)
     throws(StoreError) -> [DocumentID]
   {
     do {

@@ -81,7 +81,7 @@ final class SealingStage {
     let text = UnsafeRawBufferPointer(rebasing: bytes[draft.text])
     // What is no text would be sealed and never read again.
     guard TextValidity.isUTF8(text) else {
-      throw StoreError(.invalidArgument, "record \(draft.record): its text is not UTF-8")
+      throw StoreError(.notText, "record \(draft.record): its text is not UTF-8")
     }
     let key = part(draft.key)
     let lookup: [UInt8]? =

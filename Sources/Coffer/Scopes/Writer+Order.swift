@@ -65,7 +65,7 @@ extension Writer {
   /// - Returns: how many documents changed their place.
   /// - Throws: `noSuchCollection`, `damaged`.
   @discardableResult
-  public func sort(_ collection: DocumentCollection, by order: SortOrder, descending: Bool = false) throws(StoreError)
+  public func sort(_ collection: DocumentCollection, by order: DocumentOrder, descending: Bool = false) throws(StoreError)
     -> Int
   {
     let record = try transaction.requireCollection(collection)

@@ -25,7 +25,8 @@ extension Writer {
       let head = try opener.openHead(row)
       let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
       return Standing(
-        header: opened.header, document: Document(opened), epoch: row.fields.epoch, lookup: row.lookup.map { Array($0) },
+        header: opened.header, document: Document(opened), epoch: row.fields.epoch,
+        lookup: row.lookup.map { Array($0) },
         bodyTag: Array(row.bodyTag), element: try opener.element(of: row))
     }
   }

@@ -224,7 +224,7 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  static var closed: StoreError { StoreError(.misuse, "the store was closed") }
+  static var closed: StoreError { StoreError(.closed, "the store was closed") }
 
   private func currentThread() -> UInt {
     UInt(pthread_self())

@@ -126,7 +126,8 @@ extension StoreTransaction {
   }
 
   /// All of them or, when one is damaged, nothing that can be committed: half of it could be another order.
-  private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError) {
+  private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError)
+  {
     try changing { () throws(StoreError) in
       var position = start
       for id in ids {

@@ -31,6 +31,11 @@ struct DocumentSelection: ParsableArguments {
     }
   }
 
+  /// For verbs that work on one document.
+  func requireOne() throws {
+    guard ids.count <= 1 else { throw ValidationError("name one document only") }
+  }
+
   /// The documents' headers, in the order given; all of them are there.
   ///
   /// - Throws: `noSuchDocument` that names the first one missing.

@@ -26,6 +26,24 @@ enum HeaderField: String, CaseIterable {
     }
   }
 
+  /// What a verb shows of the documents that it changes, or would change.
+  private static let brief: [HeaderField] = [.id, .title, .size]
+
+  static func briefTable(as format: ListFormat?) -> TableWriter {
+    TableWriter(columns: brief.map(\.column), format: format, output: StandardOutput())
+  }
+
+  static func briefCells(of header: DocumentHeader) -> [JSONValue?] {
+    brief.map { $0.value(in: header, of: "") }
+  }
+
+  /// Prints a brief table of these documents alone.
+  static func print(_ headers: [DocumentHeader], as format: ListFormat?) throws {
+    var table = briefTable(as: format)
+    for header in headers { try table.add(briefCells(of: header)) }
+    try table.finish()
+  }
+
   /// A key that is no text is shown as its bytes.
   private static func json(of key: ExternalKey) -> JSONValue {
     key.text.map { .string($0) } ?? .object([("$base64", .string(Base64.text(key.bytes)))])

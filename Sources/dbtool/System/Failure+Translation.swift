@@ -81,10 +81,10 @@ extension StoreError.Code {
     case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch: .mismatch
     case .rekeyUnfinished: .rekeyUnfinished
     case .invalidArgument, .indexOutOfRange: .usage
-    case .notDecodable: .undecodable
+    case .notDecodable, .notText: .undecodable
     case .cancelled: .interrupted
     case .alreadyExists, .duplicateKey, .readOnly, .diskFull, .tooLarge, .keyFileInvalid, .misuse, .ioFailure,
-      .systemFailure, .notEncodable:
+      .systemFailure, .notEncodable, .closed:
       .failed
     }
   }

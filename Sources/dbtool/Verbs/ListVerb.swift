@@ -120,12 +120,21 @@ struct ListVerb: ParsableCommand {
     switch sort {
     case .position: break
     case .id: headers.sort { $0.0.id < $1.0.id }
-    case .title: headers.sort { ($0.0.title ?? "", $0.0.id) < ($1.0.title ?? "", $1.0.id) }
+    case .title: headers.sort { Self.precedes($0.0, $1.0) }
     case .modified: headers.sort { ($0.0.modified, $0.0.id) < ($1.0.modified, $1.0.id) }
     case .size: headers.sort { ($0.0.byteCount, $0.0.id) < ($1.0.byteCount, $1.0.id) }
     }
     if reverse { headers.reverse() }
     return headers.dropFirst(offset).prefix(limit ?? .max)
+  }
+}
+
+extension ListVerb {
+  /// By the titles' code points, as `sort` has it: none before all.
+  private static func precedes(_ header: DocumentHeader, _ other: DocumentHeader) -> Bool {
+    let (title, next) = (header.title?.utf8, other.title?.utf8)
+    guard let title, let next else { return title == nil && (next != nil || header.id < other.id) }
+    return title.elementsEqual(next) ? header.id < other.id : title.lexicographicallyPrecedes(next)
   }
 }
 

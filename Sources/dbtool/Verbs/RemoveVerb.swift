@@ -35,12 +35,6 @@ struct RemoveVerb: ParsableCommand {
     }
     try store.close()
     guard dryRun || options.common.isMachineReadable else { return }
-    let fields: [HeaderField] = [.id, .title, .size]
-    var table = TableWriter(
-      columns: fields.map(\.column), format: options.common.listFormat, output: StandardOutput())
-    for header in headers {
-      try table.add(fields.map { $0.value(in: header, of: "") })
-    }
-    try table.finish()
+    try HeaderField.print(headers, as: options.common.listFormat)
   }
 }

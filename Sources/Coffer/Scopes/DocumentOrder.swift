@@ -1,7 +1,7 @@
 /// What a collection's documents are sorted by.
 ///
 /// Texts and titles go by their code points, as stored: no language's rules, no folding of case or composition.
-public enum SortOrder: Sendable, Hashable {
+public enum DocumentOrder: Sendable, Hashable {
   case id
   /// Documents without a title first.
   case title

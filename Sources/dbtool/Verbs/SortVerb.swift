@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `sort STORE --by …`: sorts a collection once and keeps that order.
+struct SortVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sort",
+    abstract: "Sort a collection once, and keep that order.",
+    discussion: """
+      Titles and texts by their code points, case and all; documents that are equal keep the order they had. With \
+      json:PATH by a value in texts that are JSON: first those without it, then false, true, numbers, strings, and \
+      what is an array or object.
+
+        dbtool sort texts.coffer --by title
+        dbtool sort texts.coffer -c prices --by json:price.net --descending --dry-run
+      """)
+
+  /// What `--by` names.
+  struct Key: ExpressibleByArgument {
+    let order: DocumentOrder
+
+    init?(argument: String) {
+      switch argument {
+      case "title": order = .title
+      case "text": order = .text
+      case "id": order = .id
+      case "modified": order = .modified
+      default:
+        let prefix = "json:"
+        guard argument.hasPrefix(prefix), let path = JSONPath(argument.dropFirst(prefix.count)) else { return nil }
+        order = .json(path)
+      }
+    }
+  }
+
+  @OptionGroup var options: StoreOptions
+
+  @Option(help: ArgumentHelp("What to sort by.", valueName: "title|text|id|modified|json:path"))
+  var by: Key
+
+  @Flag(help: "The greatest first.")
+  var descending = false
+
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
+  var collection: String?
+
+  @Flag(help: "List the documents in that order, and change nothing.")
+  var dryRun = false
+
+  func run() throws {
+    let store = try options.open(readOnly: dryRun)
+    let names = [collection ?? defaultCollection]
+    let documents = store.collection(names[0])
+    if dryRun {
+      try list(documents, names, in: store)
+      return try store.close()
+    }
+    let (count, moved) = try store.write { writer in
+      try Collections.require(names, in: writer, of: store)
+      return (
+        try writer.count(in: documents), try writer.sort(documents, by: by.order, descending: descending)
+      )
+    }
+    try store.close()
+    guard options.common.isMachineReadable else { return }
+    try Report([("documents", .integer(count)), ("moved", .integer(moved))]).print(as: options.common.listFormat)
+  }
+
+  private func list(_ documents: DocumentCollection, _ names: [String], in store: DocumentStore) throws {
+    var table = HeaderField.briefTable(as: options.common.listFormat)
+    try store.read { reader in
+      try Collections.require(names, in: reader, of: store)
+      for id in try reader.ids(in: documents, sortedBy: by.order, descending: descending) {
+        try table.add(HeaderField.briefCells(of: try reader.header(of: id)))
+      }
+    }
+    try table.finish()
+  }
+}

@@ -1,0 +1,147 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+/// Settings, truncation and replacement of collections.
+struct CollectionSettingsTests {
+  @Test func foldingCanBeTurnedOnAndOff() throws {
+    try withTestStore { test in
+      let keys = ["Stra\u{DF}e", "NORD", "s\u{FC}d", "plain"]
+      try test.store.write { writer in
+        for key in keys { try writer.insert(Document(text: key, key: ExternalKey(key)), into: test.notes) }
+        try writer.insert(Document(text: "without"), into: test.notes)
+      }
+      #expect(try test.store.read { try $0.id(forKey: "STRASSE", in: test.notes) } == nil)
+      try test.store.write { try $0.changeCollection("notes", foldsKeys: true) }
+      try test.store.read { reader throws in
+        #expect(try reader.info(of: test.notes).foldsKeys)
+        #expect(try reader.id(forKey: "STRASSE", in: test.notes) == 1)
+        #expect(try reader.id(forKey: "nord", in: test.notes) == 2)
+        #expect(try reader.headers(in: test.notes).compactMap(\.key?.text) == keys)
+      }
+      try test.store.write { try $0.changeCollection("notes", foldsKeys: false) }
+      try test.store.read { reader throws in
+        #expect(try reader.id(forKey: "nord", in: test.notes) == nil)
+        #expect(try reader.id(forKey: "NORD", in: test.notes) == 2)
+      }
+    }
+  }
+
+  @Test func foldingThatMakesOneKeyOfTwoIsRefused() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.insert(Document(text: "1", key: "KEY"), into: test.notes)
+        try writer.insert(Document(text: "2", key: "Key"), into: test.notes)
+      }
+      let before = try test.store.everything()
+      let generation = try test.store.read { $0.generation }
+      expect(.duplicateKey) { try test.store.write { try $0.changeCollection("notes", foldsKeys: true) } }
+      #expect(try test.store.everything() == before)
+      #expect(try test.store.read { $0.generation } == generation)
+      #expect(try test.store.read { try $0.info(of: test.notes).foldsKeys } == false)
+      // Caught inside of the transaction, it can't be committed half done.
+      expect(.duplicateKey) {
+        try test.store.write { writer in
+          expect(.duplicateKey) { try writer.changeCollection("notes", foldsKeys: true) }
+        }
+      }
+      #expect(try test.store.read { try $0.id(forKey: "Key", in: test.notes) } == 2)
+    }
+  }
+
+  @Test func keyThatIsNoTextCannotBeFolded() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "1", key: ExternalKey(bytes: [0xFF])), into: test.notes) }
+      expect(.invalidArgument) { try test.store.write { try $0.changeCollection("notes", foldsKeys: true) } }
+      #expect(try test.store.read { try $0.id(forKey: ExternalKey(bytes: [0xFF]), in: test.notes) } == 1)
+    }
+  }
+
+  @Test func titleRuleHoldsForDocumentsToCome() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.insert(Document(text: "one"), into: test.notes)
+        try writer.changeCollection("notes", titleRule: .derived)
+        try writer.insert(Document(text: "two"), into: test.notes)
+        try writer.insert(Document(text: #"{"name":"three"}"#, isJSON: true), into: test.notes)
+        try writer.changeCollection("notes", titleRule: .asGiven)
+        try writer.insert(Document(text: "four"), into: test.notes)
+        expect(.noSuchCollection) { try writer.changeCollection("other", titleRule: .derived) }
+      }
+      #expect(try test.store.titles(in: test.notes) == [nil, "two", "three", nil])
+      #expect(try test.reopened().read { try $0.info(of: test.notes).titleRule } == .asGiven)
+    }
+  }
+
+  @Test func restartedNumbersStayAboveWhatRemains() throws {
+    try withTestStore { test in
+      let other = DocumentCollection("other")
+      try test.store.write { writer in
+        for collection in [test.notes, other, test.notes, test.notes] {
+          try writer.insert(Document(text: ""), into: collection)
+        }
+        try writer.truncate(test.notes, restartingIDs: true)
+        // Document 2 is still there.
+        #expect(try writer.insert(Document(text: ""), into: test.notes) == 3)
+      }
+      try test.store.write { writer in
+        try writer.truncate(other)
+        try writer.truncate(test.notes, restartingIDs: true)
+        #expect(try writer.insert(Document(text: ""), into: other) == 1)
+        expect(.noSuchCollection) { try writer.truncate(DocumentCollection("none")) }
+      }
+    }
+  }
+
+  @Test func truncatedCollectionKeepsNameAndSettings() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.createCollection("notes", titleRule: .derived, foldsKeys: true)
+        for number in 0..<2500 { try writer.insert(Document(text: "\(number)"), into: test.notes) }
+      }
+      #expect(try test.store.write { try $0.truncate(test.notes) } == 2500)
+      let info = try test.store.read { try $0.info(of: test.notes) }
+      #expect(info.count == 0)
+      #expect(info.foldsKeys)
+      #expect(info.titleRule == .derived)
+      #expect(try test.raw().query("SELECT count(*) FROM coffer_body").rows[0][0] == 0)
+    }
+  }
+
+  @Test func replacementKeepsTheCollectionAndMakesAMissingOne() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        #expect(try writer.replaceAll(in: test.notes, with: [Document(text: "a")]) == [1])
+        try writer.changeCollection("notes", foldsKeys: true)
+        #expect(try writer.replaceAll(in: test.notes, with: [Document(text: "b"), Document(text: "c")]) == [2, 3])
+        #expect(try writer.replaceAll(in: test.notes, with: [Document(text: "d")], restartingIDs: true) == [1])
+        #expect(try writer.replaceAll(in: test.notes, with: []) == [])
+        #expect(try writer.info(of: test.notes).foldsKeys)
+      }
+    }
+  }
+
+  @Test func keyIsGivenTakenAndRenamed() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let one = try writer.insert(Document(title: "t", text: "x", attributes: ["a": 1]), into: test.notes)
+        let two = try writer.insert(Document(text: "y", key: "two"), into: test.notes)
+        try writer.setKey(of: one, to: "one")
+        expect(.duplicateKey) { try writer.setKey(of: one, to: "two") }
+        expect(.tooLarge) { try writer.setKey(of: one, to: "") }
+        expect(.noSuchDocument) { try writer.setKey(of: 99, to: "x") }
+        #expect(try writer.id(forKey: "one", in: test.notes) == one)
+        try writer.setKey(of: two, to: nil)
+        try writer.setKey(of: one, to: "two")
+        #expect(try writer.id(forKey: "two", in: test.notes) == one)
+        #expect(try writer.id(forKey: "one", in: test.notes) == nil)
+        let document = try writer.document(one)
+        #expect(document.text == "x")
+        #expect(document.title == "t")
+        #expect(document.attributes == ["a": 1])
+        #expect(document.key == "two")
+      }
+    }
+  }
+}

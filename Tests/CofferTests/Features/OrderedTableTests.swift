@@ -1,0 +1,153 @@
+import Coffer
+import Foundation
+import Testing
+
+/// wgFileDb, an ordered table of dictionaries in a property list, row by row of FEATURES: what it did works here, and its
+/// slips are right.
+struct OrderedTableTests {
+  struct Row: Codable, Sendable, Equatable {
+    var name: String
+    var amount: Int
+  }
+
+  private let rows = [Row(name: "c", amount: 1), Row(name: "a", amount: 2), Row(name: "b", amount: 3)]
+
+  /// `isDatabase:` `getPathToDb:` `deleteDb:`; asking created, and deleting created first.
+  @Test func wgFileDbAskingForATableMakesNone() throws {
+    try withTestStore { test in
+      #expect(try test.store.read { try $0.exists(test.notes) } == false)
+      expect(.noSuchCollection) { try test.store.write { try $0.dropCollection("notes") } }
+      #expect(try test.store.read { try $0.collections() } == [])
+      try test.store.write { try $0.createCollection("notes") }
+      #expect(try test.store.read { try $0.exists(test.notes) })
+      try test.store.write { try $0.dropCollection("notes") }
+      #expect(try test.store.read { try $0.exists(test.notes) } == false)
+    }
+  }
+
+  /// `truncateDb:` `getAutoincrementNumberForDb:`; ids came back with other content.
+  @Test func wgFileDbTruncationKeepsCountingUnlessToldOtherwise() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for row in rows { try writer.insert(row, into: test.notes) }
+        #expect(try writer.truncate(test.notes) == 3)
+        #expect(try writer.count(in: test.notes) == 0)
+        #expect(try writer.insert(rows[0], into: test.notes) == 4)
+        #expect(try writer.truncate(test.notes, restartingIDs: true) == 1)
+        #expect(try writer.insert(rows[0], into: test.notes) == 1)
+      }
+    }
+  }
+
+  /// `getItemsFromDb:` `getNumberOfItemsInDb:` `saveFullData:toDb:`; two writes that could part.
+  @Test func wgFileDbReplacesAllRowsInOneTransactionOrNone() throws {
+    try withTestStore { test in
+      let before = [Document(text: "1", key: "k"), Document(text: "2")]
+      try test.store.write { _ = try $0.replaceAll(in: test.notes, with: before) }
+      expect(.duplicateKey) {
+        try test.store.write {
+          _ = try $0.replaceAll(in: test.notes, with: [Document(text: "3", key: "k"), Document(text: "4", key: "k")])
+        }
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["1", "2"])
+      let ids = try test.store.write {
+        try $0.replaceAll(in: test.notes, with: [Document(text: "3", key: "k"), Document(text: "4")])
+      }
+      #expect(try test.store.read { try $0.headers(in: test.notes).map(\.id) } == ids)
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["3", "4"])
+      #expect(try test.store.read { try $0.count(in: test.notes) } == 2)
+    }
+  }
+
+  /// `getItem:` `getId:`; an unknown id returned the first row.
+  @Test func wgFileDbUnknownIDIsNotTheFirstRow() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(rows[0], into: test.notes) }
+      #expect(try test.store.read { try $0.value(Row.self, of: id) } == rows[0])
+      expect(.noSuchDocument) { try test.store.read { try $0.value(Row.self, of: 99) } }
+    }
+  }
+
+  /// `addItemToTop:` `addItemToBottom:`; wrote into the caller's dictionary.
+  @Test func wgFileDbAddsAtTopAndBottomAndTellsTheID() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let bottom = try writer.insert(rows[0], into: test.notes, at: .bottom)
+        let top = try writer.insert(rows[1], into: test.notes, at: .top)
+        #expect(try writer.headers(in: test.notes).map(\.id) == [top, bottom])
+      }
+    }
+  }
+
+  /// `updateItem:withData:` `deleteItem:`; an update could lose the id, an unknown one deleted the first row.
+  @Test func wgFileDbUpdateKeepsTheIDAndDeletingAnUnknownOneDeletesNothing() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let id = try writer.insert(rows[0], into: test.notes)
+        try writer.put(rows[1], id: id, into: test.notes)
+        #expect(try writer.value(Row.self, of: id) == rows[1])
+        expect(.noSuchDocument) { try writer.delete(99) }
+        #expect(try writer.count(in: test.notes) == 1)
+      }
+    }
+  }
+
+  /// `moveTableItem:to:`, as UITableView reports it; no bounds check.
+  @Test func wgFileDbMovesAsATableViewReportsIt() throws {
+    try withTestStore { test in
+      let names = ["a", "b", "c", "d", "e"]
+      try test.store.write { writer in
+        for name in names { try writer.insert(Document(title: name, text: ""), into: test.notes) }
+      }
+      for source in names.indices {
+        for target in names.indices {
+          var expected = try test.store.titles(in: test.notes)
+          let moved = expected.remove(at: source)
+          expected.insert(moved, at: target)
+          try test.store.write { try $0.move(fromIndex: source, toIndex: target, in: test.notes) }
+          #expect(try test.store.titles(in: test.notes) == expected)
+        }
+      }
+      let before = try test.store.everything()
+      for (source, target) in [(-1, 0), (0, -1), (5, 0), (0, 5), (.min, .max)] {
+        expect(.indexOutOfRange) {
+          try test.store.write { try $0.move(fromIndex: source, toIndex: target, in: test.notes) }
+        }
+      }
+      #expect(try test.store.everything() == before)
+    }
+  }
+
+  /// `duplicateItemToTop:` `…ToBottom:`; an unknown id copied the first row.
+  @Test func wgFileDbDuplicatesUnderANewID() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        let id = try writer.insert(rows[0], into: test.notes, key: "k")
+        try writer.insert(rows[1], into: test.notes)
+        let beside = try writer.duplicate(id)
+        let top = try writer.duplicate(id, to: .top)
+        let bottom = try writer.duplicate(id, to: .bottom)
+        #expect(try writer.headers(in: test.notes).map(\.id) == [top, id, beside, 2, bottom])
+        #expect(try writer.values(Row.self, in: test.notes).map(\.name) == ["c", "c", "c", "a", "c"])
+        #expect(try writer.headers(in: test.notes).map(\.key) == [nil, "k", nil, nil, nil])
+        expect(.noSuchDocument) { try writer.duplicate(99) }
+        #expect(try writer.count(in: test.notes) == 5)
+      }
+    }
+  }
+
+  /// `sortAscendingByKey:` `sortDescendingByKey:`; "in development", returned unsorted.
+  @Test func wgFileDbSortsAndKeepsTheOrder() throws {
+    try withTestStore { test in
+      let name = try #require(JSONPath("name"))
+      try test.store.write { writer in
+        for row in rows { try writer.insert(row, into: test.notes) }
+        #expect(try writer.sort(test.notes, by: .json(name)) == 3)
+        #expect(try writer.values(Row.self, in: test.notes).map(\.name) == ["a", "b", "c"])
+        #expect(try writer.ids(in: test.notes, sortedBy: .id) == [1, 2, 3])
+        #expect(try writer.sort(test.notes, by: .json(name), descending: true) == 2)
+      }
+      #expect(try test.store.read { try $0.values(Row.self, in: test.notes).map(\.name) } == ["c", "b", "a"])
+    }
+  }
+}
