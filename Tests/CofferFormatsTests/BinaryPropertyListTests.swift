@@ -155,12 +155,12 @@ struct BinaryList {
   @Test func exponentialSharingIsRefused() {
     var objects: [[UInt8]] = (1...30).map { [0xA2, UInt8($0), UInt8($0)] }
     objects.append([0x09])
-    #expect(failure(source(BinaryList(objects)))?.code == .tooLarge)
+    #expect(failure(source(BinaryList(objects)))?.reason == PropertyListLimits.tooMuch)
     let names = (1...30).map { [0xD2, UInt8(31), UInt8(32), UInt8($0), UInt8($0)] as [UInt8] }
     let dictionaries = names + [[0xD0], [0x51, 0x61], [0x51, 0x62]]
     var list = BinaryList(dictionaries)
     list.objects[29] = [0xD0]
-    #expect(failure(source(list))?.code == .tooLarge)
+    #expect(failure(source(list))?.reason == PropertyListLimits.tooMuch)
   }
 
   /// A long string in many places is counted by its length.
@@ -168,7 +168,7 @@ struct BinaryList {
     let text = [0x5F, 0x12] + BinaryList.number(1_000_000, 4) + [UInt8](repeating: 0x61, count: 1_000_000)
     var list = BinaryList([[0xAF, 0x11, 0x10, 0x00] + [UInt8](repeating: 1, count: 4096), text])
     list.offsetSize = 4
-    #expect(failure(source(list))?.code == .tooLarge)
+    #expect(failure(source(list))?.reason == PropertyListLimits.tooMuch)
   }
 
   @Test func manyArraysInEachOtherAreRefused() {
