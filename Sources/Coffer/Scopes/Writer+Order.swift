@@ -65,8 +65,8 @@ extension Writer {
   /// - Returns: how many documents changed their place.
   /// - Throws: `noSuchCollection`, `damaged`.
   @discardableResult
-  public func sort(_ collection: DocumentCollection, by order: DocumentOrder, descending: Bool = false) throws(StoreError)
-    -> Int
+  public func sort(_ collection: DocumentCollection, by order: DocumentOrder, descending: Bool = false)
+    throws(StoreError) -> Int
   {
     let record = try transaction.requireCollection(collection)
     let sorted = try ids(in: collection, sortedBy: order, descending: descending)
