@@ -104,7 +104,7 @@ import Testing
 
   @Test func truncationEmptiesOneCollectionAndKeepsItsName() throws {
     let sandbox = try makeStore()
-    #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes", "--dry-run").text == "deleted:  1\n")
+    #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes", "--dry-run").text == "deleted: 1\n")
     #expect(try order(sandbox, "notes") == "6")
     #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes").output.isEmpty)
     #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tdocuments\t5", "#2\tnotes\t0"])

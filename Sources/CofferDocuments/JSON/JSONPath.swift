@@ -16,7 +16,7 @@ public struct JSONPath: Hashable, Sendable {
     var steps: [Step] = []
     if rest.first == UInt8(ascii: "$") {
       rest.removeFirst()
-    } else if let first = rest.first, first != JSONByte.openBracket {
+    } else if let first = rest.first, first != JSONByte.openBracket, first != UInt8(ascii: ".") {
       // The dot before the first name goes with the dollar.
       rest = [UInt8(ascii: ".")] + rest
     }
