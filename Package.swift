@@ -52,7 +52,7 @@ let package = Package(
     tests(of: "CofferText", ["CofferText"]),
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
-    tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments"]),
+    tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),
     tests(of: "Coffer", ["Coffer", "CofferSealing", "CofferSQLite", "CofferDocuments"]),
     tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),
   ],

@@ -46,6 +46,8 @@ public struct StoreError: Error, Sendable {
     case alreadyExists
     /// Another document of the collection has that key.
     case duplicateKey
+    /// A synchronisation would remove more than it was allowed to.
+    case removalRefused
     case readOnly
     case diskFull
     /// An argument that no store takes.

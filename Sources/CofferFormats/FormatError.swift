@@ -16,6 +16,8 @@ public struct FormatError: Error, Sendable {
     case emptyText
     /// A column that was asked for is not there; see ``FormatError/names``.
     case missingColumn
+    /// A table that was asked for is not there, or several may be meant; see ``FormatError/names``.
+    case missingTable
     /// The content does not say what it is: a format must be given.
     case undecidedFormat
     /// A format that is known by name only.
@@ -24,6 +26,8 @@ public struct FormatError: Error, Sendable {
     case unencodable
     /// A file that cannot be opened or read.
     case unreadable
+    /// A database that another program is writing.
+    case locked
     /// A file that cannot be made or written.
     case unwritable
     /// A file that is in the way; nothing was overwritten.
@@ -37,7 +41,7 @@ public struct FormatError: Error, Sendable {
   public internal(set) var location: InputLocation?
   /// The input or output, as the caller named it.
   public internal(set) var path: String?
-  /// The columns or members that there are, after `missingColumn`.
+  /// The columns or members that there are, after `missingColumn`; the tables, after `missingTable`.
   public internal(set) var names: [String] = []
   /// Encodings worth trying, after `undecodable`; the likeliest first.
   public internal(set) var suggestions: [TextEncoding] = []

@@ -9,6 +9,9 @@ public final class Database {
   public enum Mode: Sendable, Hashable {
     /// Only to read; the file must exist.
     case readOnly
+    /// Only to read a file that nobody writes meanwhile: no lock is taken, and a journal or log beside it is not looked
+    /// at; so nothing is ever made or changed, not even for a database with a write-ahead log.
+    case immutable
     /// To read and write; the file must exist. Where it can't be written to, it is opened to be read: see
     /// `isReadOnly`.
     case readWrite
@@ -45,6 +48,7 @@ public final class Database {
     let access =
       switch mode {
       case .readOnly: SQLITE_OPEN_READONLY
+      case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       case .readWrite, .createNew: SQLITE_OPEN_READWRITE
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }

@@ -8,7 +8,7 @@
 
 /// The file at a path before SQLite sees it: SQLite's one "unable to open" hides why.
 struct DatabaseFile {
-  /// What SQLite is given: never a URI, and only `:memory:` is in memory.
+  /// What SQLite is given: no URI but our own, and only `:memory:` is in memory.
   let name: String
   private let isMade: Bool
 
@@ -18,23 +18,42 @@ struct DatabaseFile {
       throw SQLiteError(.cantOpen, "a path is neither empty nor holds U+0000")
     }
     // Some builds of SQLite read "file:" as a URI, with options in it.
-    name = path.hasPrefix("file:") ? "./\(path)" : path
+    let plain = path.hasPrefix("file:") ? "./\(path)" : path
+    name = mode == .immutable ? Self.immutableURI(of: plain) : plain
     guard path != ":memory:" else {
       isMade = false
       return
     }
     if mode == .createNew {
-      try Self.make(name)
+      try Self.make(plain)
       isMade = true
       return
     }
     isMade = false
     var info = stat()
-    if stat(name, &info) == 0 {
+    if stat(plain, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFDIR else { throw SQLiteError(.isDirectory, "\(path) is a directory") }
     } else if errno == ENOENT || errno == ENOTDIR, mode != .create {
       throw SQLiteError(.noSuchFile, "there is no file \(path)")
     }
+  }
+
+  /// The path as a URI in which nothing of it can be taken for an option.
+  private static func immutableURI(of path: String) -> String {
+    let digits = Array("0123456789ABCDEF".unicodeScalars)
+    // An empty host first, or a path that begins with two slashes would give one.
+    var uri = path.hasPrefix("/") ? "file://" : "file:"
+    for byte in path.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"):
+        uri.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        uri.unicodeScalars.append("%")
+        uri.unicodeScalars.append(digits[Int(byte >> 4)])
+        uri.unicodeScalars.append(digits[Int(byte & 0xF)])
+      }
+    }
+    return uri + "?immutable=1"
   }
 
   private static func make(_ name: String) throws(SQLiteError) {

@@ -63,13 +63,6 @@ import Testing
     #expect(InputFormat.detect(head: Array(cut), headIsWhole: false, pathExtension: nil) == .ndjson)
   }
 
-  @Test func formatsKnownByNameOnlyAreRefused() throws {
-    #expect(!InputFormat.sqlite.isReadable)
-    #expect(throws: FormatError(.unsupportedFormat, "")) {
-      try InputSource(MemoryByteSource("[1]"), format: .sqlite)
-    }
-  }
-
   @Test func oneObjectInOneLineIsWhatItsNameSays() {
     #expect(detect("{\"a\":1}\n", "json") == .json)
     #expect(detect("{\"a\":1}\n{}\n", "json") == .ndjson)

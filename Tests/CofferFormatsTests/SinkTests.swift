@@ -78,15 +78,46 @@ import Testing
   @Test func fileNamesAreSafe() throws {
     let names = [
       nil, "", "...", ".hidden", "../x", "a/b\\c:d", "tab\tnew\nline\u{7F}\u{85}", "nul", "Com1.old", "x.txt ",
-      "a\u{202E}b",
+      "a\u{202E}b", "CON .x", "con.", "LPT¹", "conin$", "\u{FEFF}",
       String(repeating: "é", count: 300),
     ].map { FileNames.stem(title: $0, id: 9) }
     #expect(
       names == [
-        "document-9", "document-9", "document-9", "hidden", "_x", "a_b_c_d", "tab_new_line__", "nul_", "Com1.old_",
+        "document-9", "document-9", "document-9", "hidden", "_x", "a_b_c_d", "tab_new_line__", "nul_", "Com1_.old",
         "x.txt",
-        "a_b", String(repeating: "é", count: 90),
+        "a_b", "CON _.x", "con_", "LPT¹_", "conin$_", "_", String(repeating: "é", count: 90),
       ])
+  }
+
+  @Test func namesThatSomeSystemsTakeForOneAreKeptApart() {
+    var names = FileNames()
+    let titles = [
+      "Plan", "plan", "PLAN", "plan-2", "e\u{301}", "\u{E9}", "Straße", "STRASSE", "index", "document-10", nil,
+    ]
+    let made = titles.enumerated().map { names.name(title: $1, id: Int64($0 + 1), ending: ".txt") }
+    #expect(
+      made == [
+        "Plan.txt", "plan-2.txt", "PLAN-3.txt", "plan-2-4.txt", "e\u{301}.txt", "\u{E9}-6.txt", "Straße.txt",
+        "STRASSE-8.txt", "index.txt", "document-10.txt", "document-11.txt",
+      ])
+    #expect(Set(made.map { $0.uppercased() }).count == made.count)
+    #expect(made.allSatisfy { $0.utf8.count <= 255 })
+  }
+
+  @Test func hostileTitlesStayInTheDirectory() throws {
+    let directory = try TemporaryDirectory()
+    try directory.write("precious".utf8, to: "outside")
+    let titles = [
+      "../outside", "/etc/passwd", "..", ".", "a/../../outside", "~/x", "-rf", "\0", "\n", "CON", "index.ndjson",
+      String(repeating: "😀", count: 500), String(repeating: "e\u{301}\u{302}", count: 500),
+    ]
+    var sink = TextDirectorySink(path: "\(directory.path)/out")
+    try sink.writeAll(titles.enumerated().map { (Samples.header(Int64($0 + 1), title: $1), "\($0)") })
+    #expect(try directory.names() == ["out", "outside"])
+    #expect(try directory.bytes(of: "outside") == Array("precious".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/out").count == titles.count + 1)
+    let read = try drafts(DirectorySource(path: "\(directory.path)/out"))
+    #expect(read.map(\.title) == titles)
   }
 
   @Test func sameTitlesMakeFilesOfTheirOwn() throws {

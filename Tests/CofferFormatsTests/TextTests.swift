@@ -108,4 +108,32 @@ import Testing
     #expect(rejections.all.map(\.error.code) == [.tooLarge, .tooLarge])
     #expect(rejections.all.map { $0.error.location?.line } == [2, 4])
   }
+
+  /// Made on the way: nothing of this size is in memory but what the reader keeps.
+  private struct EndlessLine: ByteSource {
+    var left: Int
+
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
+      let count = min(left, buffer.count)
+      buffer[..<count].initializeMemory(as: UInt8.self, repeating: UInt8(ascii: "x"))
+      left -= count
+      return count
+    }
+  }
+
+  @Test func lineBeyondTheUsualLimitIsRefusedUnlessThatIsRaised() throws {
+    let line = EndlessLine(left: 200_000_000)
+    for error in [
+      failure(LinesSource(line)), failure(DelimitedSource(line, dialect: .csv, header: .no)),
+      failure(NDJSONSource(line)),
+    ] {
+      #expect([.tooLarge, .malformed].contains(error?.code))
+    }
+    #expect(failure(LinesSource(line))?.code == .tooLarge)
+    let raised = ReadingOptions(maximumRecordByteCount: 256 << 20)
+    var batch = DraftBatch()
+    var source = LinesSource(line, options: raised)
+    #expect(try source.read(into: &batch))
+    #expect(batch.drafts.first?.text.count == 200_000_000)
+  }
 }

@@ -62,7 +62,7 @@ import Testing
     #expect(
       result.errors == """
         dbtool: error: the value 'foo' is invalid for '--from <format>'
-        hint: choose auto, text, lines, csv, tsv, json, ndjson, plist or keyed-archive
+        hint: choose auto, text, lines, csv, tsv, json, ndjson, plist, keyed-archive or sqlite
 
         """)
   }

@@ -8,7 +8,9 @@ public struct BulkOptions {
   /// What happens to a document without a title; nil leaves it to the collection. A collection that is made here keeps
   /// this as its own rule.
   public var titleRule: TitleRule?
-  /// Called after each batch with how many documents were written; throwing from it ends the work.
+  /// What happens where a kept number or a key is taken. Other than `fail` costs a look for each document.
+  public var onConflict = ConflictMode.fail
+  /// Called after each batch with how many documents were dealt with; throwing from it ends the work.
   public var progress: ((Int) throws -> Void)?
   /// Told each number that was given, in order.
   public var onInsert: ((DocumentID) -> Void)?
@@ -19,10 +21,14 @@ public struct BulkOptions {
 /// What came in.
 public struct BulkReport: Sendable {
   public internal(set) var created = 0
-  /// In the source's order.
+  /// Documents that were there and were changed, were the same already, or were to be left as they are.
+  public internal(set) var updated = 0
+  public internal(set) var unchanged = 0
+  public internal(set) var skipped = 0
+  /// Of those created, in the source's order.
   public internal(set) var firstID: DocumentID?
   public internal(set) var lastID: DocumentID?
-  /// By name.
+  /// Of those created, by name.
   public internal(set) var collections: [String: Int] = [:]
   /// Documents whose parent was not taken over, because their numbers were not.
   public internal(set) var parentsDropped = 0

@@ -9,7 +9,7 @@ extension ReadScope where Self: ~Copyable {
   public func value<Value: Decodable & Sendable>(_ type: Value.Type = Value.self, of id: DocumentID) throws(StoreError)
     -> Value
   {
-    try withOpened(id) { opened throws(StoreError) in try CodableValues.value(type, opened) }
+    try transaction.withOpened(id) { opened throws(StoreError) in try CodableValues.value(type, opened) }
   }
 
   /// The value of the document with that key; nil when there is none.

@@ -18,39 +18,27 @@ extension ReadScope where Self: ~Copyable {
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
-    try transaction.withRow(id, body: false) { row, _ throws(StoreError) in
-      DocumentHeader(row, try transaction.connection.opener.openHead(row))
-    }
+    try transaction.header(of: id)
   }
 
   /// One text.
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func text(of id: DocumentID) throws(StoreError) -> String {
-    try withOpened(id) { opened throws(StoreError) in opened.text }
+    try transaction.withOpened(id) { opened throws(StoreError) in opened.text }
   }
 
   /// One document as it would be written again.
   public func document(_ id: DocumentID) throws(StoreError) -> Document {
-    try withOpened(id) { opened throws(StoreError) in Document(opened) }
+    try transaction.document(id)
   }
 
   /// One text as bytes that are valid during the call and wiped with the store; no String is made.
   public func withText<R>(of id: DocumentID, _ body: (OpenedDocument) throws -> R) throws -> R {
-    let result: Result<R, any Error> = try withOpened(id) { opened throws(StoreError) in
+    let result: Result<R, any Error> = try transaction.withOpened(id) { opened throws(StoreError) in
       Result { try body(opened) }
     }
     return try result.get()
-  }
-
-  func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
-    try transaction.withRow(id, body: true) { row, statement throws(StoreError) in
-      let opener = transaction.connection.takeOpener()
-      defer { transaction.connection.giveBack(opener) }
-      let head = try opener.openHead(row)
-      let text = try opener.openBody(row, head)
-      return try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
-    }
   }
 
   /// Whether there is a document of that number. Looks at its row, opens nothing.

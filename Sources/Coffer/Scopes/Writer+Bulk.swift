@@ -16,6 +16,7 @@ extension Writer {
   public func insert(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions = BulkOptions()
   ) throws -> BulkReport {
+    if options.onConflict != .fail { return try merge(contentsOf: source, into: collection, options: options) }
     let transaction = transaction
     var source = source
     try transaction.willWrite()

@@ -97,8 +97,12 @@ extension Writer {
     try transaction.replaceCollection(old, with: new)
   }
 
-  func openOrCreate(_ collection: DocumentCollection, titleRule: TitleRule = .asGiven) throws(StoreError) {
-    guard try !exists(collection) else { return }
-    try createCollection(collection.name, titleRule: titleRule)
+  @discardableResult
+  func openOrCreate(
+    _ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false
+  ) throws(StoreError) -> CollectionRecord {
+    if let record = try transaction.collection(named: collection.name) { return record }
+    try createCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
+    return try transaction.requireCollection(collection)
   }
 }

@@ -71,8 +71,8 @@ extension Writer {
       throw StoreError(
         .damaged, "collection \(header.collection) is gone, but document \(id) is there", documentID: id)
     }
-    try requireUnusedKey(key, in: record, by: id)
-    let lookup = try lookup(of: key, in: record)
+    try transaction.requireUnusedKey(key, in: record, by: id)
+    let lookup = try transaction.lookup(of: key, in: record)
     guard let key else {
       return try transaction.rewrite(id) { content, _ throws(StoreError) in
         content.key = nil

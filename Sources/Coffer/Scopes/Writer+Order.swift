@@ -42,7 +42,7 @@ extension Writer {
   /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
-    let original = try standing(id)
+    let original = try transaction.standing(id)
     guard let record = try transaction.collections().first(where: { $0.id == original.header.collection.rawValue })
     else {
       throw StoreError(

@@ -28,7 +28,7 @@ extension Writer {
     var document = try Self.document(of: value, title: title)
     document.key = key
     guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
-    try overwrite(try standing(id), with: document, title: title)
+    try overwrite(try transaction.standing(id), with: document, title: title)
     return id
   }
 
@@ -45,7 +45,7 @@ extension Writer {
       try insert(document, into: collection, id: id)
       return true
     }
-    try overwrite(try standing(id, in: collection), with: document, title: title)
+    try overwrite(try transaction.standing(id, in: collection), with: document, title: title)
     return false
   }
 
@@ -77,12 +77,12 @@ extension Writer {
   }
 
   /// A title that the old value gave goes with it; one that was given beside it stays.
-  private func overwrite(_ old: Standing, with document: Document, title: String?) throws(StoreError) {
+  private func overwrite(_ old: StoreTransaction.Standing, with document: Document, title: String?) throws(StoreError) {
     var document = document
     let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
     var old = old
     if title == nil, wasGiven { document.title = old.document.title }
     if !wasGiven { old.document.title = nil }
-    try overwrite(old, with: document)
+    try transaction.overwrite(old, with: document)
   }
 }

@@ -19,33 +19,14 @@ extension Writer {
     _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
     id wanted: DocumentID? = nil
   ) throws(StoreError) -> DocumentID {
-    if let wanted, try transaction.isTaken(wanted) {
-      throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
-    }
-    let id = try transaction.newID(wanted)
     let known = try transaction.collection(named: collection.name)
     let record =
       if let known { known } else {
         try transaction.newCollection(collection.name, titleRule: .asGiven, foldsKeys: false)
       }
-    try requireUnusedKey(document.key, in: record, by: nil)
-    try transaction.requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)
-    let position = try transaction.position(for: placement, in: record.id)
-    let now = Timestamp.now()
-    var document = document
-    if document.title == nil && record.titleRule == .derived { document.title = document.derivedTitle }
-    try transaction.willWrite()
-    let fields = RowFields(
-      id: id, collection: record.id, epoch: transaction.keys.active.epoch, revision: transaction.revision,
-      position: position, parent: document.parent?.rawValue,
-      flags: document.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
-    try seal(
-      document, fields, lookup: try lookup(of: document.key, in: record), created: document.created ?? now,
-      modified: document.modified ?? now)
-    // Whatever could be refused was: a caller who catches an error finds nothing half made.
-    if known == nil { try transaction.insertCollection(record) }
-    try transaction.insertSealed()
-    return DocumentID(id)
+    return try transaction.add(document, in: record, isNew: known == nil, id: wanted) { () throws(StoreError) in
+      try transaction.position(for: placement, in: record.id)
+    }
   }
 
   /// Changes a document in place; its number can't be lost.
@@ -55,14 +36,14 @@ extension Writer {
   /// - Throws: `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `damaged`.
   public func update(_ id: DocumentID, _ change: (inout Document) -> Void) throws(StoreError) {
     let written = transaction.rowsWritten
-    var old = try standing(id)
+    var old = try transaction.standing(id)
     var new = old.document
     change(&new)
     // The closure may have written itself.
-    if transaction.rowsWritten != written { old = try standing(id) }
+    if transaction.rowsWritten != written { old = try transaction.standing(id) }
     guard !new.isIdentical(to: old.document) else { return }
     if new.modified == old.document.modified { new.modified = .now() }
-    try replace(old, with: new)
+    try transaction.replace(old, with: new)
   }
 
   /// Replaces the document of that number, or adds one under it; what `document` doesn't give is kept.
@@ -75,7 +56,7 @@ extension Writer {
       try insert(document, into: collection, id: id)
       return true
     }
-    try overwrite(try standing(id, in: collection), with: document)
+    try transaction.overwrite(try transaction.standing(id, in: collection), with: document)
     return false
   }
 
@@ -87,7 +68,7 @@ extension Writer {
     var document = document
     document.key = key
     guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
-    try overwrite(try standing(id), with: document)
+    try transaction.overwrite(try transaction.standing(id), with: document)
     return id
   }
 

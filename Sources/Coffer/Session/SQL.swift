@@ -47,6 +47,8 @@ enum SQL {
   static let keyedIDsAfter =
     "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"
   static let children = "\(read) WHERE r.parent=? ORDER BY r.pos,r.id"
+  static let idsAndParents = "SELECT id,parent FROM coffer_record WHERE coll=? ORDER BY pos,id"
+  static let firstBelow = "SELECT id FROM coffer_record WHERE coll=?1 AND parent IS ?2 ORDER BY pos,id LIMIT 1"
   static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"

@@ -89,14 +89,16 @@ public final class StoreTransaction {
   struct Mark {
     let state: StoreState
     fileprivate let failure: StoreError?
+    fileprivate let hasWritten: Bool
   }
 
-  var mark: Mark { Mark(state: state, failure: failure) }
+  var mark: Mark { Mark(state: state, failure: failure, hasWritten: hasWritten) }
 
   /// What was left half made within a savepoint is undone with it; what was before it is not.
   func restore(_ mark: Mark) {
     state = mark.state
     failure = mark.failure
+    hasWritten = mark.hasWritten
     connection.forgetCollections()
   }
 

@@ -20,15 +20,20 @@ enum Base64 {
     return bits & (1 << UInt32(bitCount) - 1) == 0
   }
 
-  static func append(encoding bytes: [UInt8], to output: inout [UInt8]) {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      var bits: UInt32 = 0
-      for index in 0..<3 { bits = bits << 8 | (index < group.count ? UInt32(group[start + index]) : 0) }
-      for index in 0..<4 {
-        output.append(
-          index <= group.count ? alphabet[Int(bits >> UInt32(18 - 6 * index) & 0x3F)] : UInt8(ascii: "="))
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  static func append(encoding bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    alphabet.withUnsafeBufferPointer { alphabet in
+      var start = 0
+      while start < bytes.count {
+        let count = min(3, bytes.count - start)
+        var bits = UInt32(bytes[start]) << 16
+        if count > 1 { bits |= UInt32(bytes[start + 1]) << 8 }
+        if count > 2 { bits |= UInt32(bytes[start + 2]) }
+        for index in 0..<4 {
+          output.append(index <= count ? alphabet[Int(bits >> UInt32(18 - 6 * index) & 0x3F)] : UInt8(ascii: "="))
+        }
+        start += 3
       }
     }
   }

@@ -64,26 +64,15 @@ struct PropertyListJSON {
     switch event {
     case .string, .key: appendString(bytes, to: &output)
     case .data:
-      output += "{\"$base64\":\"".utf8
-      Base64.append(encoding: bytes, to: &output)
-      output += "\"}".utf8
+      bytes.withUnsafeBytes { MadeJSON.append(bytes: $0, to: &output) }
     case .integer(let value): output += String(value).utf8
-    case .real(let value): append(value, to: &output)
+    case .real(let value): MadeJSON.append(real: value, to: &output)
     case .date(let date): JSONWriter.appendString(date.description, to: &output)
     case .bool(let value): output += (value ? "true" : "false").utf8
     case .null: output += "null".utf8
     case .uid(let number): output += "{\"CF$UID\":\(number)}".utf8
     case .beginArray, .endArray, .beginDictionary, .endDictionary:
       preconditionFailure("internal error: a part of a value taken for a value")
-    }
-  }
-
-  /// A real stays one: it has a point or an exponent, and the fewest digits that read as the same number.
-  private static func append(_ value: Double, to output: inout [UInt8]) {
-    if value.isFinite {
-      output += value.description.utf8
-    } else {
-      output += "{\"$real\":\"\(value.isNaN ? "nan" : value < 0 ? "-inf" : "inf")\"}".utf8
     }
   }
 

@@ -10,9 +10,6 @@ public enum InputFormat: String, CaseIterable, Hashable, Sendable {
   case keyedArchive = "keyed-archive"
   case sqlite
 
-  /// False for a format that is known by name and told from others, but not read.
-  public var isReadable: Bool { self != .sqlite }
-
   /// What a file of that extension usually is: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
   public init?(pathExtension: some StringProtocol) {
     switch pathExtension.lowercased() {

@@ -12,11 +12,12 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   ///
   /// - Parameters:
   ///   - format: nil finds it out by content, then by the path's extension.
+  ///   - table: of a database; nil finds it.
   ///   - mapping: for tables, JSON and property lists.
   ///   - header: for tables.
   /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
   public init(
-    opening path: String, format: InputFormat? = nil, mapping: ColumnMapping = ColumnMapping(),
+    opening path: String, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
   ) throws(FormatError) {
     var options = options
@@ -27,8 +28,8 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
       try self.init(directory: path, format: format, options: options)
     } else {
       try self.init(
-        FileByteSource(file), name: path.lastPathComponent, sizeHint: Int(status.st_size), format: format,
-        mapping: mapping, header: header, options: options)
+        FileByteSource(file), name: path.lastPathComponent, file: path, sizeHint: Int(status.st_size), format: format,
+        table: table, mapping: mapping, header: header, options: options)
     }
   }
 
@@ -42,10 +43,14 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
 
   /// Reads a stream.
   ///
-  /// - Parameter name: the name that gives a text its title and the format a hint; nil where there is none.
+  /// - Parameters:
+  ///   - name: the name that gives a text its title and the format a hint; nil where there is none.
+  ///   - path: the file that the bytes come from, which a database is read in, in place of a copy; it must be free of
+  ///     other users in this process, and `source` gone, before the first ``read(into:)``.
   public init(
-    _ source: some ByteSource, name: String? = nil, sizeHint: Int? = nil, format: InputFormat? = nil,
-    mapping: ColumnMapping = ColumnMapping(), header: HeaderMode = .automatic,
+    _ source: some ByteSource, name: String? = nil, file path: String? = nil, sizeHint: Int? = nil,
+    format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
+    header: HeaderMode = .automatic,
     options: ReadingOptions = ReadingOptions()
   ) throws(FormatError) {
     var bytes: any ByteSource = source
@@ -80,6 +85,11 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
       self.source = PropertyListSource(
         bytes, content: content, mapping: mapping, sizeHint: sizeHint, options: options)
     case .sqlite:
+      if let path {
+        self.source = SQLiteSource(path: path, table: table, mapping: mapping, options: options)
+      } else {
+        self.source = SQLiteSource(copying: bytes, table: table, mapping: mapping, options: options)
+      }
       throw FormatError(
         .unsupportedFormat, "the format \(self.format.rawValue) is not read by this version", path: options.path)
     }

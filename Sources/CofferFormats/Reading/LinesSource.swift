@@ -19,7 +19,6 @@ public struct LinesSource: DraftSource, ReportingSource, Sendable {
 
 struct LineParser: RecordParser {
   static let usualEmptyText = EmptyTextMode.skip
-  static let usualMaximum = ReadingOptions.maximumTextByteCount
 
   func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput

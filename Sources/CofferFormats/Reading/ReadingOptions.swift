@@ -23,13 +23,18 @@ public enum EmptyTextMode: Hashable, Sendable {
 public struct ReadingOptions: Sendable {
   /// The longest text that a store takes, in bytes of UTF-8.
   public static let maximumTextByteCount = 256 << 20
+  /// The longest record of a format that has many, where nothing else is said: what is longer is likely to be an input
+  /// taken for what it is not, and each record is held in memory.
+  public static let usualRecordByteCount = 128 << 20
+  /// The longest that a store takes of title, key and attributes together, a little less where it pads them.
+  static let maximumHeadByteCount = 1 << 20
 
   public var encoding: EncodingChoice
   public var onError: RecordErrorMode
   /// Nil: what is usual for the format, which is to skip for lines and to store otherwise.
   public var emptyText: EmptyTextMode?
-  /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB for texts and lines, 1 GiB where
-  /// quotes and escapes make a record longer than its text.
+  /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB where an input is one text,
+  /// ``usualRecordByteCount`` for all others.
   public var maximumRecordByteCount: Int?
   /// Ids will be kept, so that one which is no positive integer makes a bad record. Otherwise it counts as none.
   public var keepsIDs: Bool
@@ -37,6 +42,9 @@ public struct ReadingOptions: Sendable {
   public var path: String?
   /// Told of each record that is left out under ``RecordErrorMode/skip``, in order, while reading.
   public var onRejection: (@Sendable (Rejection) -> Void)?
+  /// Asked now and then during long work that gives no documents, such as copying a database; true ends it with an
+  /// error.
+  public var shouldStop: (@Sendable () -> Bool)?
 
   public init(
     encoding: EncodingChoice = .automatic, onError: RecordErrorMode = .fail, emptyText: EmptyTextMode? = nil,
@@ -57,7 +65,12 @@ public struct ReadingOptions: Sendable {
 public struct Rejection: Sendable {
   /// Why, and where; its location names the record.
   public let error: FormatError
-  /// The record as it stands in the input, its line end included; none when it is longer than the limit.
+  /// The record's number in the input, from 1.
+  public let record: Int
+  /// What must stand before ``bytes`` to make them an input again; see ``ReadingReport/headBytes``.
+  public let headBytes: [UInt8]
+  /// The record as it stands in the input, its line end included; none when it is longer than the limit, or where
+  /// records are no bytes of their own, as in a database.
   public let bytes: [UInt8]
 }
 
@@ -74,6 +87,10 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var attributeColumns: [String] = []
   /// The highest id that the input has ever given, where it says so: an ordered table's autoincrement.
   public internal(set) var highestID: Int64?
+  /// The table of a database that was read.
+  public internal(set) var table: String?
+  /// Why a database was read through a private copy; nil where it was not.
+  public internal(set) var privateCopy: String?
   /// What must stand before ``Rejection/bytes`` to make them an input again: the byte order mark and the header row,
   /// as they are. Kept under ``RecordErrorMode/skip`` only.
   public internal(set) var headBytes: [UInt8] = []

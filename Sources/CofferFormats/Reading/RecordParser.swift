@@ -25,7 +25,7 @@ protocol RecordParser: Sendable {
 extension RecordParser {
   static var keepsRejectedBytes: Bool { true }
   static var usualEmptyText: EmptyTextMode { .store }
-  static var usualMaximum: Int { 1 << 30 }
+  static var usualMaximum: Int { ReadingOptions.usualRecordByteCount }
   var mayEnd: Bool { true }
 
   /// Lines are what most records begin and end with.

@@ -152,6 +152,12 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     if output.draft.text.count > limit {
       return RecordFault(code: .tooLarge, position: range.lowerBound, reason: "a text longer than \(limit) bytes")
     }
+    let draft = output.draft
+    let head = (draft.title?.count ?? 0) + (draft.key?.count ?? 0) + (draft.attributes?.count ?? 0)
+    if head > ReadingOptions.maximumHeadByteCount {
+      return RecordFault(
+        code: .tooLarge, position: range.lowerBound, reason: "title, key and attributes longer than 1 MiB together")
+    }
     return nil
   }
 
@@ -165,7 +171,7 @@ struct RecordReader<Parser: RecordParser>: Sendable {
   private mutating func tellRejection(_ error: FormatError, bytes: [UInt8]) {
     if report.headBytes.isEmpty { report.headBytes = input.decoder.markBytes }
     report.rejected += 1
-    options.onRejection?(Rejection(error: error, bytes: bytes))
+    options.onRejection?(Rejection(error: error, record: recordCount + 1, headBytes: report.headBytes, bytes: bytes))
   }
 
   /// The record at the front fills the largest buffer there may be.

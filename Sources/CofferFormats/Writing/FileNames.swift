@@ -1,5 +1,19 @@
-/// Names for files that any system takes, made from titles that may be anything.
-enum FileNames {
+/// Names for the files of one directory that any system takes, made from titles that may be anything.
+struct FileNames: Sendable {
+  /// The names given out, as systems compare them that know no capitals and no composed forms; as hashes, since a name
+  /// that is thought taken only gets a number.
+  private var taken: Set<Int> = []
+
+  /// The name for a document's file, its id behind the title where another has that name.
+  mutating func name(title: String?, id: Int64, ending: String) -> String {
+    let stem = Self.stem(title: title, id: id)
+    for name in ["\(stem)\(ending)", "\(stem)-\(id)\(ending)"] where taken.insert(name.uppercased().hashValue).inserted
+    {
+      return name
+    }
+    return "document-\(id)-\(id)\(ending)"
+  }
+
   /// The longest name without what makes it unique, in bytes; well below the 255 that file systems allow.
   private static let longest = 180
 
@@ -16,24 +30,28 @@ enum FileNames {
     }
     let trimmed = short.trimming([".", " "])
     if trimmed.isEmpty { return "document-\(id)" }
-    return isDevice(trimmed) ? trimmed + "_" : trimmed
+    // Windows takes such a name for a device whatever follows its first dot.
+    let base = trimmed.prefix { $0 != "." }
+    return isDevice(String(base).trimming([" "])) ? base + "_" + trimmed.dropFirst(base.count) : trimmed
   }
 
   /// False for what a path, a shell's listing or another system takes for something else.
   private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "/", "\\", ":", "*", "?", "\"", "<", ">", "|": false
-    // Line and paragraph separators, and what turns the direction of writing.
-    case "\u{2028}", "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": false
+    // Line and paragraph separators, what turns the direction of writing, and a mark that cannot be seen.
+    case "\u{2028}", "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{200E}", "\u{200F}",
+      "\u{61C}", "\u{FEFF}":
+      false
     default: scalar.properties.generalCategory != .control
     }
   }
 
-  /// Names that Windows takes for devices, whatever follows a dot.
+  /// Names that Windows takes for devices.
   private static func isDevice(_ name: String) -> Bool {
-    let stem = name.prefix { $0 != "." }.uppercased()
-    if ["CON", "PRN", "AUX", "NUL"].contains(stem) { return true }
-    return stem.count == 4 && (stem.hasPrefix("COM") || stem.hasPrefix("LPT")) && stem.last!.isNumber
+    let name = name.uppercased()
+    if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].contains(name) { return true }
+    return name.count == 4 && (name.hasPrefix("COM") || name.hasPrefix("LPT")) && name.last!.isNumber
   }
 }
 

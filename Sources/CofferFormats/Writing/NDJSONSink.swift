@@ -32,9 +32,7 @@ enum JSONLine {
     if key.text != nil {
       key.bytes.withUnsafeBytes { JSONWriter.appendString($0, to: &output) }
     } else {
-      output += "{\"$base64\":\"".utf8
-      Base64.append(encoding: key.bytes, to: &output)
-      output += "\"}".utf8
+      key.bytes.withUnsafeBytes { MadeJSON.append(bytes: $0, to: &output) }
     }
   }
 }

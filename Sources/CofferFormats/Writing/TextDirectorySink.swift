@@ -12,10 +12,12 @@ public struct TextDirectorySink: DocumentSink, Sendable {
   private let options: WritingOptions
   private let separatesCollections: Bool
   private var folders: [String: Folder] = [:]
+  private var folderNames = FileNames()
 
   fileprivate struct Folder {
     let directory: FileDescriptor
     var index: EncodedOutput<FileByteSink>
+    var names = FileNames()
   }
 
   /// - Parameters:
@@ -35,13 +37,15 @@ public struct TextDirectorySink: DocumentSink, Sendable {
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
     let folder = separatesCollections ? name : ""
     if folders[folder] == nil {
-      let stem = FileNames.stem(title: name, id: Int64(document.header.collection.rawValue))
-      let taken = "\(path)/\(stem)"
-      let number = document.header.collection.rawValue
-      folders[folder] = try makeFolder(access(taken, F_OK) == 0 ? "\(taken)-\(number)" : taken, making: true)
+      let number = Int64(document.header.collection.rawValue)
+      folders[folder] = try makeFolder(
+        "\(path)/\(folderNames.name(title: name, id: number, ending: ""))", making: true)
     }
-    guard let directory = folders[folder]?.directory else { return }
-    let (fileName, file) = try Self.makeFile(for: document.header, in: directory)
+    let header = document.header
+    guard let directory = folders[folder]?.directory,
+      let fileName = folders[folder]?.names.name(title: header.title, id: header.id.rawValue, ending: ".txt")
+    else { return }
+    let file = try Self.makeFile(fileName, for: header, in: directory)
     try write(document.utf8, to: FileByteSink(file))
     try folders[folder]?.list(document.header, as: fileName)
   }
@@ -72,17 +76,15 @@ public struct TextDirectorySink: DocumentSink, Sendable {
     }
   }
 
-  /// Makes the file of a document under its title, or with its id behind it where that name is taken.
+  /// Makes a file that is not there yet.
   private static func makeFile(
-    for header: DocumentHeader, in directory: FileDescriptor
-  ) throws(FormatError) -> (name: String, file: FileDescriptor) {
-    let stem = FileNames.stem(title: header.title, id: header.id.rawValue)
-    for name in ["\(stem).txt", "\(stem)-\(header.id).txt", "document-\(header.id)-\(header.id).txt"] {
-      let number = openat(directory.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
-      if number >= 0 { return (name, FileDescriptor(owning: number)) }
-      if errno != EEXIST { throw .system(.unwritable, "cannot make a file for document \(header.id)") }
+    _ name: String, for header: DocumentHeader, in directory: FileDescriptor
+  ) throws(FormatError) -> FileDescriptor {
+    let number = openat(directory.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard number >= 0 else {
+      throw .system(errno == EEXIST ? .outputExists : .unwritable, "cannot make a file for document \(header.id)")
     }
-    throw FormatError(.outputExists, "every name for document \(header.id) is taken")
+    return FileDescriptor(owning: number)
   }
 
   private func write(_ text: UnsafeRawBufferPointer, to sink: FileByteSink) throws(FormatError) {

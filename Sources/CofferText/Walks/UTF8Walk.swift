@@ -32,6 +32,13 @@ enum UTF8Walk {
     }
   }
 
+  static func isValid(_ input: UnsafeRawBufferPointer) -> Bool {
+    guard let source = input.baseAddress else { return true }
+    let walk = check(source, count: input.count)
+    if case .inputEnd = walk.stop { return walk.consumed == input.count }
+    return false
+  }
+
   /// How much is valid. Writes nothing.
   @inline(never)
   private static func check(_ source: UnsafeRawPointer, count: Int) -> Walk {

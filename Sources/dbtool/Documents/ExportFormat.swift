@@ -3,7 +3,7 @@ internal import CofferFormats
 
 /// What `export --to` may say.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
-  case ndjson, json, csv, tsv, text, plist, store
+  case ndjson, json, csv, tsv, text, plist, sqlite, store
 
   /// The format that an output's name asks for; NDJSON where it does not say.
   ///
@@ -19,6 +19,8 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
       self = format
     } else if ending.lowercased() == "plist" {
       self = .plist
+    } else if ["sqlite", "sqlite3", "db", "db3"].contains(ending.lowercased()) {
+      self = .sqlite
     } else if let other = Self.unwritten(ending: ending) {
       throw Failure.usage(
         "\(name) asks for \(other), which this version does not write",
@@ -29,7 +31,6 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
   /// What whoever gives a file this ending expects in it; nil where nobody can say, and NDJSON is as good as anything.
   private static func unwritten(ending: Substring) -> String? {
     switch ending.lowercased() {
-    case "sqlite", "sqlite3", "db", "db3": "sqlite"
     case "xlsx", "xlsm", "xls", "ods": "a spreadsheet"
     default: nil
     }

@@ -29,9 +29,21 @@ final class ExportTarget {
       return
     }
     directory = nil
+    guard format != .sqlite || path != nil else {
+      throw Failure.usage("a database goes to a file", hint: "name it with -o")
+    }
     if let path {
       let file = try OutputFile(
-        at: path, isForced: isForced, inputs: [store], permissions: OutputFile.privatePermissions)
+        at: path, isForced: isForced, inputs: [store], permissions: OutputFile.privatePermissions,
+        needsName: format == .sqlite)
+      if format == .sqlite {
+        guard let temporaryPath = file.temporaryPath else {
+          throw Failure.failed("\(path) is no file, and a database needs one")
+        }
+        sink = try SQLiteSink(path: temporaryPath)
+        self.file = file
+        return
+      }
       sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID)
       self.file = file
       return
@@ -71,7 +83,7 @@ final class ExportTarget {
     case .tsv: DelimitedSink(output, dialect: .tsv, options: options)
     case .json: JSONSink(output)
     case .plist: PropertyListSink(output, highestID: highestID)
-    case .ndjson, .text: NDJSONSink(output)
+    case .ndjson, .text, .sqlite: NDJSONSink(output)
     case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }
   }

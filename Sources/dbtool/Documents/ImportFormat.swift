@@ -5,6 +5,7 @@ internal import CofferFormats
 enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
   case auto, text, lines, csv, tsv, json, ndjson, plist
   case keyedArchive = "keyed-archive"
+  case sqlite
 
   static var names: String { allCases.dropFirst().map(\.rawValue).joined(separator: "|") }
 }

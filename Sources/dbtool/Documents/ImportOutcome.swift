@@ -4,6 +4,12 @@ internal import CofferFormats
 /// What an import came to, over all its transactions.
 struct ImportOutcome {
   private(set) var created = 0
+  private(set) var updated = 0
+  private(set) var unchanged = 0
+  /// Taken already, and left as they were.
+  private(set) var conflicts = 0
+  /// What a synchronisation did, by ids.
+  private(set) var sync: SyncReport?
   private(set) var collections: [String: Int] = [:]
   private(set) var firstID: DocumentID?
   private(set) var lastID: DocumentID?
@@ -13,39 +19,62 @@ struct ImportOutcome {
 
   mutating func add(_ report: BulkReport, ids newIDs: [ClosedRange<Int64>]) {
     created += report.created
+    updated += report.updated
+    unchanged += report.unchanged
+    conflicts += report.skipped
     collections.merge(report.collections, uniquingKeysWith: +)
     firstID = firstID ?? report.firstID
     lastID = report.lastID ?? lastID
     ids += newIDs
   }
 
+  mutating func add(_ report: SyncReport) {
+    created = report.created.count
+    updated = report.updated.count
+    unchanged = report.unchanged.count
+    firstID = report.created.first
+    lastID = report.created.last
+    let collector = IDCollector()
+    report.created.forEach(collector.add)
+    ids = collector.ranges
+    sync = report
+  }
+
+  /// Documents that were written.
+  var stored: Int { created + updated }
+
   mutating func countOnly(_ documents: Int) {
     created += documents
   }
 
-  var skipped: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
-  var rejected: Int { inputs.reduce(0) { $0 + $1.reading.rejected } }
+  private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
+  var rejected: Int { inputs.reduce(sync?.invalid.count ?? 0) { $0 + $1.reading.rejected } }
 
   /// The report of the contract; `collection` is null where the input named several.
   func report(collection: String?) -> Report {
     let named = collection ?? (collections.count <= 1 ? collections.keys.first ?? defaultCollection : nil)
     return Report([
       ("collection", named.map { .string($0) } ?? .null),
-      ("created", .integer(created)), ("updated", .integer(0)), ("unchanged", .integer(0)), ("removed", .integer(0)),
-      ("skipped", .integer(skipped)), ("rejected", .integer(rejected)),
+      ("created", .integer(created)), ("updated", .integer(updated)), ("unchanged", .integer(unchanged)),
+      ("removed", .integer(sync?.deleted.count ?? 0)), ("skipped", .integer(skippedEmpty + conflicts)),
+      ("rejected", .integer(rejected)),
       ("first_id", firstID.map { .integer($0.rawValue) } ?? .null),
       ("last_id", lastID.map { .integer($0.rawValue) } ?? .null),
-      ("inputs", .array(inputs.map(\.json))),
+      ("inputs", .array(inputs.map(\.json))), ("sync", sync?.json),
     ])
   }
 
   /// The same for people.
-  func lines(isDryRun: Bool) -> [String] {
+  func lines(isDryRun: Bool, isSync: Bool) -> [String] {
     var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
     if let firstID, let lastID { line += created == 1 ? ", id \(firstID)" : ", ids \(firstID) to \(lastID)" }
-    if skipped > 0 { line += ", \(skipped) without text skipped" }
+    if updated > 0 || isSync { line += ", \(updated) updated" }
+    if unchanged > 0 || isSync { line += ", \(unchanged) unchanged" }
+    if let sync { line += ", \(sync.deleted.count) removed" }
+    if conflicts > 0 { line += ", \(conflicts) there already" }
+    if skippedEmpty > 0 { line += ", \(skippedEmpty) without text skipped" }
     if rejected > 0 { line += ", \(rejected) rejected" }
-    return inputs.map(\.words) + [line]
+    return inputs.map(\.words) + [line] + (sync?.lines ?? [])
   }
 }
 
@@ -59,5 +88,43 @@ final class IDCollector {
     } else {
       ranges.append(id.rawValue...id.rawValue)
     }
+  }
+}
+
+extension SyncReport {
+  /// Which documents, but for the unchanged ones, by id.
+  fileprivate var json: JSONValue {
+    func list(_ ids: [DocumentID]) -> JSONValue { .array(ids.map { .integer($0.rawValue) }) }
+    let invalid = invalid.map { item in
+      JSONValue.object(present: [
+        ("record", .integer(item.record)), ("id", item.id.map { .integer($0.rawValue) }),
+        ("reason", .string(item.reason)),
+      ])
+    }
+    return .object([
+      ("created", list(created)), ("updated", list(updated)), ("removed", list(deleted.map(\.id))),
+      ("stale", list(stale)), ("invalid", .array(invalid)),
+    ])
+  }
+
+  /// The same for people, where there is something to tell.
+  fileprivate var lines: [String] {
+    func line(_ what: String, _ ids: [DocumentID]) -> String? {
+      guard !ids.isEmpty else { return nil }
+      let collector = IDCollector()
+      ids.sorted().forEach(collector.add)
+      let ranges = collector.ranges.map {
+        $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
+      }
+      return "\(what): \(ranges.joined(separator: ", "))"
+    }
+    return [
+      line("updated", updated), line("removed", deleted.map(\.id)),
+      line(
+        removalWasWithheld
+          ? "not in the records that could be read, and kept"
+          : "not in the input, and kept (--remove-stale removes them)",
+        stale),
+    ].compactMap { $0 }
   }
 }

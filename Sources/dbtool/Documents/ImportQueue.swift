@@ -71,6 +71,8 @@ final class ImportQueue: DraftSource {
         current = (paths[nextPath], try open(paths[nextPath]))
         nextPath += 1
       }
+      // From here on an interrupt waits for the end of a step, in which a private copy may be made and removed.
+      try Interrupt.check()
       let hasRead = Result { try current!.source.read(into: &batch) }
       // An interrupt ends the input early: what was read, or what seems wrong with it, means nothing then.
       try Interrupt.check()

@@ -49,6 +49,11 @@ struct ReadingChoices: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
+    help: ArgumentHelp("The table of a SQLite database (default: the one of documents).", valueName: "name"))
+  var table: String?
+
+  @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Which columns or members are which part: id=COL,title=COL,text=COL,key=COL, by name or number from 1.",
       valueName: "parts"))
@@ -60,8 +65,14 @@ struct ReadingChoices: ParsableArguments {
   @Flag(help: "Documents keep the ids that the input gives them.")
   var keepIds = false
 
-  @Option(help: ArgumentHelp("What to do about a record that cannot be read.", valueName: "mode"))
-  var onError: OnError = .fail
+  @Option(help: ArgumentHelp("What to do about a record that cannot be read (default: fail).", valueName: "mode"))
+  var onError: OnError?
+
+  @Option(
+    help: ArgumentHelp(
+      "The longest record that is read, such as 64M or 1G (default: 128M; a text as a whole: 256M).", valueName: "size")
+  )
+  var maxRecord: ByteSize?
 
   @Option(
     help: ArgumentHelp("What to do about a document without text (default: store; lines: skip).", valueName: "mode"))
@@ -73,14 +84,22 @@ struct ReadingChoices: ParsableArguments {
     }
   }
 
+  /// - Parameter isRejecting: records that are left out go to a file, so there may be some.
+  func skipsErrors(isRejecting: Bool) -> Bool {
+    (onError ?? (isRejecting ? .skip : .fail)) == .skip
+  }
+
   /// Opens one input as these options say.
   func open(
-    _ path: String, count: CountingSource.Count, onRejection: @escaping @Sendable (Rejection) -> Void
+    _ path: String, count: CountingSource.Count, isRejecting: Bool, onRejection: @escaping @Sendable (Rejection) -> Void
   ) throws -> InputSource {
     let isStream = path == InputFile.standardInput
-    let options = ReadingOptions(
-      encoding: encoding.choice, onError: onError.mode, emptyText: empty?.mode, keepsIDs: keepIds,
+    var options = ReadingOptions(
+      encoding: encoding.choice, onError: skipsErrors(isRejecting: isRejecting) ? .skip : (onError ?? .fail).mode,
+      emptyText: empty?.mode, keepsIDs: keepIds,
       path: isStream ? "standard input" : path, onRejection: onRejection)
+    options.maximumRecordByteCount = maxRecord?.bytes
+    options.shouldStop = { Interrupt.isRequested }
     let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
     if !isStream, InputFile.isDirectory(path) {
       return try InputSource(opening: path, format: from.format, mapping: mapping, options: options)
@@ -88,8 +107,8 @@ struct ReadingChoices: ParsableArguments {
     let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
     return try InputSource(
       CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
-      name: isStream ? nil : InputFile.name(of: path),
-      sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, mapping: mapping,
+      name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
+      sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, table: table, mapping: mapping,
       header: header.mode, options: options)
   }
 }

@@ -17,7 +17,8 @@ extension Failure {
   }
 
   init(_ error: StoreError) {
-    self.init(error.code.status, kind: Self.kind(error.code.rawValue), error.message, hint: error.hint)
+    let hint = error.code == .removalRefused ? "look at the input; --max-removed allows more" : error.hint
+    self.init(error.code.status, kind: Self.kind(error.code.rawValue), error.message, hint: hint)
   }
 
   init(_ error: SealingError) {
@@ -30,6 +31,10 @@ extension Failure {
     switch error.code {
     case .missingColumn:
       hint = error.names.isEmpty ? nil : "there are: \(listed(error.names))"
+    case .missingTable:
+      hint = error.names.isEmpty ? nil : "name it with --table; there are: \(listed(error.names))"
+    case .tooLarge:
+      hint = error.reason.hasPrefix("a record longer") ? "--max-record allows longer ones" : nil
     case .undecodable:
       hint = Self.hint(for: error.suggestions, optionName: "--encoding")
     case .undecidedFormat, .unsupportedFormat:
@@ -83,8 +88,8 @@ extension StoreError.Code {
     case .invalidArgument, .indexOutOfRange: .usage
     case .notDecodable, .notText: .undecodable
     case .cancelled: .interrupted
-    case .alreadyExists, .duplicateKey, .readOnly, .diskFull, .tooLarge, .keyFileInvalid, .misuse, .ioFailure,
-      .systemFailure, .notEncodable, .closed:
+    case .alreadyExists, .duplicateKey, .removalRefused, .readOnly, .diskFull, .tooLarge, .keyFileInvalid, .misuse,
+      .ioFailure, .systemFailure, .notEncodable, .closed:
       .failed
     }
   }
@@ -94,8 +99,9 @@ extension FormatError.Code {
   var status: ExitStatus {
     switch self {
     case .undecodable, .malformed, .emptyText, .tooLarge: .undecodable
-    case .missingColumn, .undecidedFormat, .unsupportedFormat: .usage
+    case .missingColumn, .missingTable, .undecidedFormat, .unsupportedFormat: .usage
     case .unreadable: .noStore
+    case .locked: .locked
     case .unencodable, .unwritable, .outputExists: .failed
     }
   }

@@ -11,8 +11,8 @@ struct ExportVerb: ParsableCommand {
     abstract: "Write documents to standard output, a file, a directory or a new store.",
     discussion: """
       All of one moment, in order. NDJSON and JSON keep every fact; CSV and TSV keep id, title, text and key; plist \
-      keeps id, title and text; text makes a file each, with an index.ndjson beside them. 'import --keep-ids' reads \
-      each back. The output is not encrypted: \
+      keeps id, title and text; text makes a file each, with an index.ndjson beside them; sqlite a plain database, a \
+      table each. 'import --keep-ids' reads each back. The output is not encrypted: \
       files are made for you alone.
 
       A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \

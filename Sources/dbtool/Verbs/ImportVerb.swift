@@ -9,14 +9,16 @@ struct ImportVerb: ParsableCommand {
     commandName: "import",
     abstract: "Read documents from files into a collection.",
     discussion: """
-      Text, lines, CSV, TSV, JSON and NDJSON, in UTF-8, UTF-16 or a code page; property lists and keyed archives; a \
-      directory is a document for each of its files. One transaction for everything, unless --batch says otherwise: an error leaves the store as it was. A \
+      Text, lines, CSV, TSV, JSON and NDJSON, in UTF-8, UTF-16 or a code page; property lists and keyed archives; \
+      SQLite databases, never changed; a directory is a document for each of its files. One transaction for \
+      everything, unless --batch says otherwise: an error leaves the store as it was. A \
       title that the input does not give is the beginning of the text.
 
         dbtool import texts.coffer phrases.txt --create --key-file my.key
         dbtool import texts.coffer old.csv --encoding windows-1251 -c letters
         dbtool import texts.coffer list.tsv --map title=Name,text=Body
         dbtool export a.coffer | dbtool import b.coffer - --keep-ids
+        dbtool import texts.coffer books.csv -c books --sync --remove-stale
       """)
 
   @OptionGroup var options: StoreOptions
@@ -31,6 +33,13 @@ struct ImportVerb: ParsableCommand {
   var collection: String?
 
   @OptionGroup var reading: ReadingChoices
+  @OptionGroup var conflicts: ConflictChoices
+
+  @Option(
+    help: ArgumentHelp(
+      "Where the records go that are left out; there must be one input, and --on-error is then skip.", valueName: "file"
+    ))
+  var rejects: String?
 
   @Flag(help: "At the top of the collection, in the input's order.")
   var top = false
@@ -57,6 +66,15 @@ struct ImportVerb: ParsableCommand {
     if top, batch != nil {
       throw ValidationError("--top keeps the input's order in one transaction: it does not go with --batch")
     }
+    if conflicts.sync, batch != nil {
+      throw ValidationError("--sync is one transaction: it does not go with --batch")
+    }
+    if rejects != nil {
+      if inputs.count != 1 { throw ValidationError("--rejects takes one input") }
+      if let mode = reading.onError, mode != .skip {
+        throw ValidationError("--rejects is for records that are skipped: it goes with --on-error skip only")
+      }
+    }
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
 
@@ -71,27 +89,37 @@ struct ImportVerb: ParsableCommand {
         .noStore, kind: "no-such-file",
         "no such file: \(options.store.path), so it is not the store that --expect names")
     }
+    let rejects = try rejects.map { try RejectsFile(at: $0, input: inputs[0], store: options.store.path) }
     let outcome: ImportOutcome
-    if dryRun {
-      if !isNew { try options.open(readOnly: true).close() }
-      outcome = try readOnly()
-    } else if isNew {
-      outcome = try importIntoNewStore()
-    } else {
-      if creation.isUsed {
-        options.common.talk.warning("\(options.store.path) is there already: options for a new store change nothing")
-      }
-      let store = try options.open(readOnly: false)
-      outcome = try importAll(into: store, isKeptOnFailure: true)
-      try store.close()
+    do {
+      outcome = try run(ImportWork(self, rejects), isNew: isNew)
+    } catch {
+      rejects?.discard()
+      throw error
     }
+    try rejects?.commit()
     try tell(outcome)
   }
 
-  private func importIntoNewStore() throws -> ImportOutcome {
+  private func run(_ work: ImportWork, isNew: Bool) throws -> ImportOutcome {
+    if isNew { return try dryRun ? work.readOnly() : importIntoNewStore(work) }
+    if dryRun, !conflicts.sync {
+      try options.open(readOnly: true).close()
+      return try work.readOnly()
+    }
+    if creation.isUsed {
+      options.common.talk.warning("\(options.store.path) is there already: options for a new store change nothing")
+    }
+    let store = try options.open(readOnly: false)
+    let outcome = try work.store(in: store, isKeptOnFailure: true)
+    try store.close()
+    return outcome
+  }
+
+  private func importIntoNewStore(_ work: ImportWork) throws -> ImportOutcome {
     let store = try creation.create(options)
     do {
-      let outcome = try importAll(into: store, isKeptOnFailure: false)
+      let outcome = try work.store(in: store, isKeptOnFailure: false)
       try store.close()
       return outcome
     } catch {
@@ -105,6 +133,10 @@ struct ImportVerb: ParsableCommand {
 
   private func tell(_ outcome: ImportOutcome) throws {
     let attributes = outcome.inputs.flatMap(\.reading.attributeColumns)
+    for input in outcome.inputs {
+      guard let reason = input.reading.privateCopy else { continue }
+      options.common.talk.note("\(input.path): read through a private copy, since removed, because \(reason)")
+    }
     if !attributes.isEmpty {
       options.common.talk.note("kept as attributes: \(listed(Set(attributes).sorted()))")
     }
@@ -117,7 +149,7 @@ struct ImportVerb: ParsableCommand {
     if options.common.isMachineReadable {
       try outcome.report(collection: collection).write(as: options.common.listFormat, to: output)
     } else {
-      let lines = outcome.lines(isDryRun: dryRun)
+      let lines = outcome.lines(isDryRun: dryRun, isSync: conflicts.sync)
       if printIds {
         lines.forEach(options.common.talk.note)
       } else if !options.common.quiet {
@@ -128,95 +160,5 @@ struct ImportVerb: ParsableCommand {
     if outcome.rejected > 0 {
       throw Outcome(.partlyDone)
     }
-  }
-}
-
-// MARK: - The walk
-
-extension ImportVerb {
-  private func makeQueue(_ count: CountingSource.Count) -> ImportQueue {
-    let talk = options.common.talk
-    return ImportQueue(paths: inputs) { path in
-      try reading.open(path, count: count) { talk.finding("rejected: \($0.error)") }
-    }
-  }
-
-  private func readOnly() throws -> ImportOutcome {
-    let queue = makeQueue(CountingSource.Count())
-    var outcome = ImportOutcome()
-    var batch = DraftBatch()
-    try Interrupt.deferring {
-      _ = try queue.beginPortion(of: .max)
-      while try queue.read(into: &batch) {
-        outcome.countOnly(batch.drafts.count)
-        batch.removeAll()
-      }
-    }
-    outcome.inputs = queue.reports
-    return outcome
-  }
-
-  /// - Parameter isKeptOnFailure: the store stays, and with it what earlier batches stored.
-  private func importAll(into store: DocumentStore, isKeptOnFailure: Bool) throws -> ImportOutcome {
-    let count = CountingSource.Count()
-    let queue = makeQueue(count)
-    let size = totalSize
-    let bar = Progress("import", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
-    defer { bar.finish() }
-    var outcome = ImportOutcome()
-    do {
-      try Interrupt.deferring {
-        var isFirst = true
-        while try queue.beginPortion(of: batch ?? .max) || isFirst {
-          isFirst = false
-          let ids = IDCollector()
-          var bulk = bulkOptions
-          if printIds { bulk.onInsert = { ids.add($0) } }
-          let before = outcome.created
-          bulk.progress = { done in
-            try Interrupt.check()
-            bar.update(before + done, fraction: size.map { min(1, Double(count.value) / Double(max($0, 1))) })
-          }
-          let report = try store.write { writer in
-            let report = try writer.insert(
-              contentsOf: queue, into: collection.map { store.collection($0) }, options: bulk)
-            // A counter that came with its ids goes on, so that numbers of deleted documents stay theirs.
-            if reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: id) }
-            return report
-          }
-          outcome.add(report, ids: ids.ranges)
-        }
-      }
-    } catch {
-      let failure = Failure(error)
-      throw isKeptOnFailure ? failure.saying(stored: outcome.created) : failure
-    }
-    outcome.inputs = queue.reports
-    return outcome
-  }
-
-  private var bulkOptions: BulkOptions {
-    var bulk = BulkOptions()
-    bulk.atTop = top
-    bulk.keepsIDs = reading.keepIds
-    bulk.titleRule = .derived
-    return bulk
-  }
-
-  /// Bytes of all inputs, where every one of them has a size.
-  private var totalSize: Int? {
-    inputs.reduce(0) { total, input in
-      guard let total, let size = InputFile.size(of: input) else { return nil }
-      return total + size
-    }
-  }
-}
-
-extension Failure {
-  /// The same failure, saying what earlier transactions have already stored.
-  func saying(stored count: Int) -> Failure {
-    guard count > 0 else { return self }
-    return Failure(
-      status, kind: kind, "\(message); \(counted(count, "document")) of earlier batches stored", hint: hint)
   }
 }

@@ -6,7 +6,7 @@ internal import CofferSealing
 
 // How a single change is sealed: one read of the row as it stands, one new row in its place.
 
-extension Writer {
+extension StoreTransaction {
   /// A document as it stands, with what a change of it starts from.
   struct Standing {
     let header: DocumentHeader
@@ -19,9 +19,9 @@ extension Writer {
   }
 
   func standing(_ id: DocumentID) throws(StoreError) -> Standing {
-    try transaction.withRow(id, body: true) { row, _ throws(StoreError) in
-      let opener = transaction.connection.takeOpener()
-      defer { transaction.connection.giveBack(opener) }
+    try withRow(id, body: true) { row, _ throws(StoreError) in
+      let opener = connection.takeOpener()
+      defer { connection.giveBack(opener) }
       let head = try opener.openHead(row)
       let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
       return Standing(
@@ -34,7 +34,7 @@ extension Writer {
   /// - Throws: `alreadyExists` where it stands in another collection.
   func standing(_ id: DocumentID, in collection: DocumentCollection) throws(StoreError) -> Standing {
     let standing = try standing(id)
-    guard try transaction.collection(named: collection.name)?.id == standing.header.collection.rawValue else {
+    guard try self.collection(named: collection.name)?.id == standing.header.collection.rawValue else {
       throw StoreError(.alreadyExists, "document \(id) stands in another collection", documentID: id)
     }
     return standing
@@ -52,22 +52,22 @@ extension Writer {
     try replace(old, with: new)
   }
 
-  func replace(_ old: Standing, with new: Document) throws(StoreError) {
+  func replace(_ old: Standing, with new: Document, requiringParent requiresParent: Bool = true) throws(StoreError) {
     let header = old.header
     let id = header.id
-    let active = transaction.keys.active.epoch
+    let active = keys.active.epoch
     let keepsKey = new.key == old.document.key
-    guard let record = try transaction.collections().first(where: { $0.id == header.collection.rawValue }) else {
+    guard let record = try collections().first(where: { $0.id == header.collection.rawValue }) else {
       throw StoreError(
         .damaged, "collection \(header.collection) is gone, but document \(id) is there", documentID: id)
     }
     if !keepsKey { try requireUnusedKey(new.key, in: record, by: id) }
-    if new.parent != old.document.parent {
-      try transaction.requireParent(new.parent, of: id.rawValue, isNew: false, in: record.id)
+    if requiresParent, new.parent != old.document.parent {
+      try requireParent(new.parent, of: id.rawValue, isNew: false, in: record.id)
     }
-    try transaction.willWrite()
+    try willWrite()
     let fields = RowFields(
-      id: id.rawValue, collection: record.id, epoch: active, revision: transaction.revision,
+      id: id.rawValue, collection: record.id, epoch: active, revision: revision,
       position: header.position, parent: new.parent?.rawValue,
       flags: new.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
     // A text that stays, under keys that stay, is not sealed again.
@@ -77,18 +77,18 @@ extension Writer {
       new, fields, lookup: lookup, created: new.created ?? header.created, modified: new.modified ?? header.modified,
       keepingBody: keepsText ? old.bodyTag : nil)
     let keepsPlace = new.parent == old.document.parent && lookup == old.lookup
-    try transaction.replaceSealed(old.element, keepsPlace ? .content : .all)
+    try replaceSealed(old.element, keepsPlace ? .content : .all)
   }
 
   func requireUnusedKey(_ key: ExternalKey?, in record: CollectionRecord, by id: DocumentID?) throws(StoreError) {
-    guard let key, let other = try transaction.id(forKey: key, in: record), other != id else { return }
+    guard let key, let other = try self.id(forKey: key, in: record), other != id else { return }
     throw StoreError(.duplicateKey, "document \(other) has that key already", documentID: other)
   }
 
   /// Where a key is found, under the active epoch.
   func lookup(of key: ExternalKey?, in record: CollectionRecord) throws(StoreError) -> [UInt8]? {
     guard let key else { return nil }
-    return try transaction.keys.lookup(of: key, in: record, under: transaction.keys.active)
+    return try keys.lookup(of: key, in: record, under: keys.active)
   }
 
   /// Seals a document of Strings into the connection's batch; only its head where the body of that tag is kept.
@@ -96,7 +96,6 @@ extension Writer {
     _ document: Document, _ fields: RowFields, lookup: [UInt8]?, created: Timestamp, modified: Timestamp,
     keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
-    let connection = transaction.connection
     let title = document.title.map { Array($0.utf8) }
     var text = document.text
     let result: Result<Void, StoreError> = text.withUTF8 { text in
@@ -131,23 +130,6 @@ extension Writer {
   {
     guard let bytes else { return try body(nil) }
     return try bytes.withBytes { bytes throws(StoreError) in try body(bytes) }
-  }
-}
-
-extension String {
-  /// Byte by byte: composed and decomposed forms are equal, but two texts.
-  func isIdentical(to other: String) -> Bool {
-    utf8.elementsEqual(other.utf8)
-  }
-}
-
-extension Document {
-  func isIdentical(to other: Document) -> Bool {
-    func isIdentical(_ one: String?, _ other: String?) -> Bool {
-      guard let one, let other else { return one == nil && other == nil }
-      return one.isIdentical(to: other)
-    }
-    return self == other && isIdentical(title, other.title) && text.isIdentical(to: other.text)
   }
 }
 

@@ -1,0 +1,59 @@
+internal import CofferSQLite
+internal import CofferSealing
+
+// Documents of Strings, read and written one at a time: what scopes and synchronisation are made of.
+
+extension StoreTransaction {
+  func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
+    try withRow(id, body: false) { row, _ throws(StoreError) in
+      DocumentHeader(row, try connection.opener.openHead(row))
+    }
+  }
+
+  func document(_ id: DocumentID) throws(StoreError) -> Document {
+    try withOpened(id) { opened throws(StoreError) in Document(opened) }
+  }
+
+  func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
+    try withRow(id, body: true) { row, _ throws(StoreError) in
+      let opener = connection.takeOpener()
+      defer { connection.giveBack(opener) }
+      let head = try opener.openHead(row)
+      let text = try opener.openBody(row, head)
+      return try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
+    }
+  }
+
+  /// Adds a document; whatever can be refused is, before anything is written.
+  ///
+  /// - Parameters:
+  ///   - isNew: the collection is yet to be written, too.
+  ///   - requiresParent: a parent must be there already.
+  ///   - derivesTitle: the collection's rule makes the title that is missing.
+  func add(
+    _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
+    requiringParent requiresParent: Bool = true, derivingTitle derivesTitle: Bool = true,
+    at findPosition: () throws(StoreError) -> Int64
+  ) throws(StoreError) -> DocumentID {
+    if let wanted, try isTaken(wanted) {
+      throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
+    }
+    let id = try newID(wanted)
+    try requireUnusedKey(document.key, in: record, by: nil)
+    if requiresParent { try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id) }
+    let position = try findPosition()
+    let now = Timestamp.now()
+    var document = document
+    if derivesTitle, document.title == nil, record.titleRule == .derived { document.title = document.derivedTitle }
+    try willWrite()
+    let fields = RowFields(
+      id: id, collection: record.id, epoch: keys.active.epoch, revision: revision, position: position,
+      parent: document.parent?.rawValue, flags: document.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
+    try seal(
+      document, fields, lookup: try lookup(of: document.key, in: record), created: document.created ?? now,
+      modified: document.modified ?? now)
+    if isNew { try insertCollection(record) }
+    try insertSealed()
+    return DocumentID(id)
+  }
+}

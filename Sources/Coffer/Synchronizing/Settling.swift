@@ -1,0 +1,133 @@
+internal import CofferSQLite
+
+/// A document that comes in, with what says which one it stands for.
+struct Incoming {
+  var document: Document
+  /// The number that it brings.
+  var id: DocumentID?
+  /// Which one of its source it is, from 1.
+  var record: Int
+  /// No title means none.
+  var isComplete = false
+  /// No parent means that it is not known.
+  var keepsParent = false
+}
+
+/// Settles documents that come in, one at a time: on the one they stand for, or as new ones in their source's order.
+struct Settling {
+  enum Outcome {
+    case created(DocumentID)
+    case updated(DocumentID)
+    case unchanged(DocumentID)
+  }
+
+  let transaction: StoreTransaction
+  let titleRule: TitleRule?
+  let atTop: Bool
+  /// What comes in is all there is to know: attributes that it does not give are gone. Otherwise they are kept.
+  let replacesWhole: Bool
+  /// Where the next new document of each collection goes.
+  private var positions: [UInt32: Int64] = [:]
+
+  /// How far before the top a source of unknown length begins: room for 2^24 documents a whole gap apart.
+  private static let topRoom: Int64 = 1 << 56
+
+  init(_ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool) {
+    self.transaction = transaction
+    self.titleRule = titleRule
+    self.atTop = atTop
+    self.replacesWhole = replacesWhole
+  }
+
+  /// Makes the document of `match` what came in, or adds it where that is nil.
+  mutating func settle(
+    _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
+  ) throws(StoreError) -> Outcome {
+    var document = incoming.document
+    if document.title == nil, !incoming.isComplete, (titleRule ?? record.titleRule) == .derived {
+      document.title = TitleRule.derivedTitle(from: document.text)
+    }
+    guard let match else {
+      let id = try transaction.add(
+        document, in: record, id: keepingID ? incoming.id : nil, requiringParent: false, derivingTitle: false
+      ) { () throws(StoreError) in try takePosition(in: record.id) }
+      return .created(id)
+    }
+    let standing = try transaction.standing(match.id)
+    let old = standing.document
+    document.key = document.key ?? old.key
+    if incoming.keepsParent { document.parent = document.parent ?? old.parent }
+    if !replacesWhole {
+      if document.attributes.isEmpty { document.attributes = old.attributes }
+      if !incoming.isComplete { document.title = document.title ?? old.title }
+    }
+    let modified = document.modified
+    (document.created, document.modified) = (old.created, old.modified)
+    if document.isIdentical(to: old) { return .unchanged(match.id) }
+    document.created = incoming.document.created ?? old.created
+    document.modified = modified ?? .now()
+    try transaction.replace(standing, with: document, requiringParent: false)
+    return .updated(match.id)
+  }
+
+  private mutating func takePosition(in collection: UInt32) throws(StoreError) -> Int64 {
+    let position: Int64 =
+      if let next = positions[collection] {
+        next
+      } else if atTop {
+        try transaction.roomAtTop(of: collection, room: Self.topRoom)
+      } else {
+        try transaction.position(for: .bottom, in: collection)
+      }
+    let (next, overflow) = position.addingReportingOverflow(StoreFormat.positionGap)
+    guard !overflow else { throw StoreError(.tooLarge, "no more documents can be placed in this collection") }
+    positions[collection] = next
+    return position
+  }
+
+  /// The document of that number.
+  ///
+  /// - Throws: `alreadyExists` where it stands in another collection.
+  func match(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
+    guard try transaction.isTaken(id) else { return nil }
+    let header = try transaction.header(of: id)
+    guard header.collection.rawValue == record.id else {
+      throw StoreError(.alreadyExists, "document \(id) stands in another collection", documentID: id)
+    }
+    return header
+  }
+
+  /// The document with that key.
+  func match(_ key: ExternalKey, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
+    guard let id = try transaction.id(forKey: key, in: record) else { return nil }
+    return try transaction.header(of: id)
+  }
+
+  /// The first document below that parent, or below none.
+  func firstSibling(below parent: DocumentID?, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
+    let value = try transaction.database.stored { database throws(SQLiteError) in
+      try database.firstValue(SQL.firstBelow, Int64(record.id), parent?.rawValue)
+    }
+    guard case .integer(let id)? = value else { return nil }
+    let header = try transaction.header(of: DocumentID(id))
+    guard header.parent == parent, header.collection.rawValue == record.id else {
+      throw .damagedDocument(id, "its parent is not the one that was written")
+    }
+    return header
+  }
+}
+
+extension StoreError {
+  /// Whether it is about one document that was to be written, so that others can go on.
+  var isOfOneDocument: Bool {
+    switch code {
+    case .tooLarge, .invalidArgument, .duplicateKey, .alreadyExists: true
+    default: false
+    }
+  }
+
+  /// The same, naming which one of its source it is about.
+  func of(record: Int) -> StoreError {
+    StoreError(code, "record \(record): \(message)", hint: hint, documentID: documentID)
+  }
+}

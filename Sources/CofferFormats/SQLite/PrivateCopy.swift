@@ -1,0 +1,80 @@
+internal import Glibc
+
+/// A copy of a database, and of the journal or log beside it, where nobody but this user sees it: in a directory of
+/// its own (mode 0700) under `TMPDIR`, else `/tmp`.
+///
+/// The names are gone as soon as SQLite has opened the files, so that even a killed process leaves nothing; what is open
+/// stays readable.
+final class PrivateCopy {
+  /// The database's.
+  let path: String
+  private let directory: String
+  private var isNamed = true
+
+  /// Copies files under the names they have beside a database.
+  ///
+  /// - Parameter shouldStop: asked between pieces; true ends the work with an error.
+  init(shouldStop: (() -> Bool)? = nil, _ copy: (Files) throws(FormatError) -> Void) throws(FormatError) {
+    let parent = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    var template = Array("\(parent)/coffer-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw .system(.unwritable, "cannot make a directory for a private copy", path: parent)
+    }
+    directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    path = directory + "/copy"
+    do throws(FormatError) {
+      try copy(Files(path: path, shouldStop: shouldStop))
+    } catch {
+      removeNames()
+      throw error
+    }
+  }
+
+  deinit {
+    removeNames()
+  }
+
+  func removeNames() {
+    guard isNamed else { return }
+    isNamed = false
+    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+    rmdir(directory)
+  }
+
+  /// Where the copy's files are written.
+  struct Files {
+    private static let pieceSize = 1 << 20
+
+    fileprivate let path: String
+    fileprivate let shouldStop: (() -> Bool)?
+
+    /// - Parameters:
+    ///   - suffix: what the file's name has behind the database's.
+    ///   - limit: how many bytes of it, where not all.
+    func write(_ suffix: String, from source: some ByteSource, limit: Int = .max) throws(FormatError) {
+      var source = source
+      let number = open(path + suffix, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      guard number >= 0 else { throw .system(.unwritable, "cannot write a private copy") }
+      let file = FileDescriptor(owning: number)
+      var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
+      var left = limit
+      while left > 0 {
+        if shouldStop?() == true { throw FormatError(.unreadable, "reading was stopped") }
+        let count = min(try source.read(into: &buffer, from: 0), left)
+        guard count > 0 else { return }
+        try file.write(buffer, count: count)
+        left -= count
+      }
+    }
+  }
+}
+
+extension FileDescriptor {
+  /// Writes the first bytes of an array.
+  fileprivate func write(_ bytes: [UInt8], count: Int) throws(FormatError) {
+    let result: Result<Void, FormatError> = bytes.withUnsafeBytes { buffer in
+      Result { () throws(FormatError) in try write(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+    }
+    try result.get()
+  }
+}

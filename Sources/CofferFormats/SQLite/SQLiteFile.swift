@@ -1,0 +1,230 @@
+internal import CofferSQLite
+internal import Glibc
+
+/// A stranger's database, opened so that reading it changes nothing: not the file, nor anything beside it.
+///
+/// Triggers, views and virtual tables never run, and the schema is not trusted. What SQLite would have to write to read
+/// rightly, it writes to a private copy.
+final class SQLiteFile {
+  let database: Database
+  /// Why a private copy is read in place of the file; nil where none is.
+  private(set) var copyReason: String?
+  private let copy: PrivateCopy?
+  /// Of a file read without locks: what it was when it was opened.
+  private let unlocked: Beside?
+
+  /// Opens a database and begins the one transaction that all of it is read in.
+  ///
+  /// - Throws: `malformed` for what is no database, or a damaged one; `locked` while it is being written;
+  ///   `unreadable`.
+  init(path: String, shouldStop: (() -> Bool)?) throws(FormatError) {
+    let path = Self.resolved(path)
+    let beside = try Beside(path)
+    guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
+    if beside.usesLog {
+      if beside.hasLog {
+        copyReason = "its write-ahead log holds changes"
+        (database, copy) = try Self.openCopy(of: path, shouldStop)
+        unlocked = nil
+      } else {
+        // Whoever has such a database open has a log beside it: without one, nobody has.
+        database = try Self.open(path, .immutable)
+        copy = nil
+        unlocked = beside
+        try Self.begin(database)
+        try database.requireWhole()
+      }
+      return
+    }
+    unlocked = nil
+    let direct = try Self.open(path, .readOnly)
+    do throws(SQLiteError) {
+      try direct.beginReading()
+    } catch {
+      try? direct.close()
+      // A transaction that a killed writer left open must be undone first, and that is writing.
+      guard error.code == .readOnly || error.code == .cantOpen, beside.hasJournal else {
+        throw FormatError(error)
+      }
+      copyReason = "a transaction was left unfinished beside it"
+      (database, copy) = try Self.openCopy(of: path, shouldStop)
+      return
+    }
+    try direct.requireWhole()
+    database = direct
+    copy = nil
+  }
+
+  /// Opens what a stream gives; SQLite needs a file, so a private copy takes it in.
+  init(copying source: some ByteSource, shouldStop: (() -> Bool)?) throws(FormatError) {
+    copyReason = "it is no file"
+    unlocked = nil
+    let copy = try PrivateCopy(shouldStop: shouldStop) { (files) throws(FormatError) in
+      try files.write("", from: source)
+    }
+    let beside = try Beside(copy.path)
+    guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
+    database = try Self.open(copy.path, .immutable)
+    try Self.begin(database)
+    try database.requireWhole()
+    copy.removeNames()
+    self.copy = copy
+  }
+
+  /// To be called when all has been read: of a file without locks, it must still be what it was.
+  func requireUnchanged() throws(FormatError) {
+    guard let unlocked else { return }
+    guard try Beside(unlocked.path) == unlocked else { throw Self.changing }
+  }
+
+  private static var changing: FormatError {
+    FormatError(.locked, "the database is written by another program: try again, or make a copy of it")
+  }
+
+  /// Symbolic links resolved, as SQLite does before it looks for a journal.
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private static func open(_ path: String, _ mode: Database.Mode) throws(FormatError) -> Database {
+    do throws(SQLiteError) {
+      return try Database(
+        path, mode: mode, configuration: .init(isHardened: true, enforcesForeignKeys: false))
+    } catch {
+      throw FormatError(error)
+    }
+  }
+
+  private static func begin(_ database: Database) throws(FormatError) {
+    do throws(SQLiteError) {
+      try database.beginReading()
+    } catch {
+      throw FormatError(error)
+    }
+  }
+
+  /// Copies the file with its journal or log, lets SQLite recover the copy, and takes the copy's names away.
+  private static func openCopy(
+    of path: String, _ shouldStop: (() -> Bool)?
+  ) throws(FormatError) -> (Database, PrivateCopy) {
+    // A file that is being written is copied again, a few times.
+    for _ in 0..<4 {
+      let before = try Beside(path)
+      let copy = try PrivateCopy(shouldStop: shouldStop) { (files) throws(FormatError) in
+        try files.write("", from: try FileByteSource(path: path))
+        if before.usesLog, before.hasLog {
+          try files.write("-wal", from: try FileByteSource(path: path + "-wal"))
+        } else if !before.usesLog, before.hasJournal {
+          let journal = try FileDescriptor(opening: path + "-journal")
+          let count = try RollbackJournal.usableByteCount(of: journal, byteCount: Int(try journal.status().st_size))
+          if count > 0 { try files.write("-journal", from: FileByteSource(journal), limit: count) }
+        }
+      }
+      guard try Beside(path) == before else { continue }
+      let database = try open(copy.path, .readWrite)
+      do throws(SQLiteError) {
+        try database.set(.noCheckpointOnClose, to: true)
+        try database.beginReading()
+      } catch {
+        throw FormatError(error)
+      }
+      if !before.usesLog { try database.requireWhole() }
+      copy.removeNames()
+      return (database, copy)
+    }
+    throw changing
+  }
+}
+
+extension Database {
+  /// Opens a read transaction and reads the schema, which is where most damage shows.
+  fileprivate func beginReading() throws(SQLiteError) {
+    try begin(.deferred)
+    try statement("SELECT count(*) FROM sqlite_schema").run()
+  }
+}
+
+extension Database {
+  /// SQLite takes what is missing of the last page for zeros, and reads on.
+  fileprivate func requireWhole() throws(FormatError) {
+    do throws(SQLiteError) {
+      let pageSize = try integerPragma("page_size") ?? 0
+      let pageCount = try integerPragma("page_count") ?? 0
+      guard try fileSize() >= pageCount * pageSize else {
+        throw SQLiteError(.corrupt, "the file is shorter than it says")
+      }
+    } catch {
+      throw FormatError(error)
+    }
+  }
+}
+
+/// A database's file and what stands beside it, as far as opening it depends on them.
+private struct Beside: Equatable {
+  private struct File: Equatable {
+    var number: UInt64
+    var size: Int
+    var seconds: Int
+    var nanoseconds: Int
+  }
+
+  private static let headerSize = 100
+
+  let path: String
+  /// The first bytes of the database.
+  private let header: [UInt8]
+  private let files: [File?]
+
+  init(_ path: String) throws(FormatError) {
+    self.path = path
+    files = [try Self.file(path), try Self.file(path + "-journal"), try Self.file(path + "-wal")]
+    var source = try FileByteSource(path: path)
+    var header = [UInt8](repeating: 0, count: Self.headerSize)
+    var count = 0
+    while count < header.count {
+      let got = try source.read(into: &header, from: count)
+      if got == 0 { break }
+      count += got
+    }
+    self.header = Array(header[..<count])
+  }
+
+  var isDatabase: Bool { header.count == Self.headerSize && header.starts(with: "SQLite format 3\0".utf8) }
+  /// The version that reading needs (byte 19): 2 is the write-ahead log's.
+  var usesLog: Bool { header[19] == 2 }
+  var hasJournal: Bool { (files[1]?.size ?? 0) > 0 }
+  var hasLog: Bool { (files[2]?.size ?? 0) > 0 }
+
+  /// nil where there is none.
+  private static func file(_ path: String) throws(FormatError) -> File? {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw .system(.unreadable, "cannot look at the file", path: path)
+    }
+    // A pipe of that name would make SQLite wait for ever.
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw FormatError(.unreadable, "a database and what stands beside it must be files", path: path)
+    }
+    return File(
+      number: UInt64(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
+      nanoseconds: status.st_mtim.tv_nsec)
+  }
+}
+
+extension FormatError {
+  /// SQLite's failure in this room's words.
+  init(_ error: SQLiteError) {
+    let code: Code =
+      switch error.code {
+      case .busy, .locked, .staleSnapshot: .locked
+      case .noSuchFile, .cantOpen, .isDirectory, .ioError, .noMemory, .interrupted: .unreadable
+      case .tooBig: .tooLarge
+      case .full: .unwritable
+      default: .malformed
+      }
+    self.init(code, "SQLite: \(error.message)")
+  }
+}

@@ -1,0 +1,66 @@
+internal import CofferDocuments
+internal import CofferSQLite
+
+/// Which columns of a table are which part of a document, and the statement that reads them.
+struct SQLiteLayout {
+  static let textNames = ["text", "txt", "body"]
+  /// The columns of the tables that ``SQLiteSink`` makes, in their order.
+  static let own = ["id", "title", "text", "key", "created", "modified", "attributes", "position"]
+
+  let id: Int?
+  let title: Int?
+  /// nil: the text is the whole row.
+  let text: Int?
+  let key: Int?
+  /// Set in a table of our own only.
+  let created: Int?
+  let modified: Int?
+  let attributes: Int?
+  let position: Int?
+  /// Columns that become attributes, in canonical order; where no column is the text, all columns in theirs.
+  let members: [(column: Int, prefix: [UInt8])]
+  /// Names of the columns that become attributes, in the table's order.
+  let attributeNames: [String]
+  let isOwn: Bool
+
+  init(_ table: SQLiteTable, mapping: ColumnMapping) throws(FormatError) {
+    var places: [ColumnMapping.Part: Int] = [:]
+    for (part, column) in mapping.columns {
+      guard let place = table.index(of: column) else {
+        var error = FormatError(.missingColumn, "the table \(table.name) has no column \(column.name)")
+        error.names = table.columns
+        throw error
+      }
+      places[part] = place
+    }
+    let mapped = Set(places.values)
+    func usual(_ part: ColumnMapping.Part, _ candidates: [String]) -> Int? {
+      places[part] ?? candidates.lazy.compactMap { table.index(of: $0) }.first { !mapped.contains($0) }
+    }
+    let isOwn = mapping.isEmpty && table.columns == Self.own
+    self.isOwn = isOwn
+    id = usual(.id, ["id"])
+    text = usual(.text, Self.textNames)
+    title = usual(.title, text == nil ? ["title", "name"] : ["title"])
+    key = usual(.key, ["key"])
+    (created, modified, attributes, position) = isOwn ? (4, 5, 6, 7) : (nil, nil, nil, nil)
+    let parts = Set([id, text, title, key, created, modified, attributes, position].compactMap { $0 })
+    let names = table.columns
+    let others = text == nil ? Array(names.indices) : names.indices.filter { !parts.contains($0) }
+    attributeNames = text == nil ? [] : others.map { names[$0] }
+    let ordered =
+      text == nil ? others : others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
+    members = ordered.map { index in
+      var prefix: [UInt8] = []
+      JSONWriter.appendString(names[index], to: &prefix)
+      return (index, prefix + [JSONByte.colon])
+    }
+  }
+
+  /// Every row in order, the columns as the table has them and the row's number behind them.
+  static func statement(for table: SQLiteTable, isOwn: Bool) -> String {
+    let columns = table.columns.map(\.quoted).joined(separator: ",")
+    let order = isOwn ? " ORDER BY position,id" : table.rowID.map { " ORDER BY \($0)" } ?? ""
+    return "SELECT \(columns),\(table.rowID ?? "NULL") FROM \(table.name.quoted)\(order)"
+  }
+}

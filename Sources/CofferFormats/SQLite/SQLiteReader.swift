@@ -1,0 +1,99 @@
+internal import CofferDocuments
+internal import CofferSQLite
+internal import CofferText
+
+/// Rows to documents: batches, bad rows and what to do about them.
+final class SQLiteReader: @unchecked Sendable {
+  // A source is used by one thread at a time, and so is the connection in here.
+
+  private static let batchCount = 1024
+  private static let batchByteCount = 256 << 10
+
+  private(set) var report = ReadingReport()
+  private let table: String?
+  private let mapping: ColumnMapping
+  private let options: ReadingOptions
+  private let open: @Sendable () throws(FormatError) -> SQLiteFile
+  private var state = State.unopened
+  private var recordCount = 0
+
+  private enum State {
+    case unopened
+    case reading(SQLiteFile, SQLiteRows)
+    /// Documents before a fault are handed on first.
+    case failed(FormatError)
+    case ended
+  }
+
+  init(
+    table: String?, mapping: ColumnMapping, options: ReadingOptions,
+    open: @escaping @Sendable () throws(FormatError) -> SQLiteFile
+  ) {
+    self.table = table
+    self.mapping = mapping
+    self.options = options
+    self.open = open
+  }
+
+  func read(into batch: inout DraftBatch) throws(FormatError) -> Bool {
+    batch.removeAll()
+    do throws(FormatError) {
+      if case .unopened = state { try begin() }
+      switch state {
+      case .failed(let error): throw error
+      case .reading(let file, let rows): try read(rows, of: file, into: &batch)
+      case .unopened, .ended: break
+      }
+    } catch {
+      var error = error
+      error.path = error.path ?? options.path
+      state = .failed(error)
+      if batch.isEmpty { throw error }
+    }
+    report.documents += batch.drafts.count
+    return !batch.isEmpty
+  }
+
+  private func begin() throws(FormatError) {
+    let file = try open()
+    report.privateCopy = file.copyReason
+    let table = try SQLiteTable.meant(named: table, mapping: mapping, in: file.database)
+    report.table = table.name
+    let layout = try SQLiteLayout(table, mapping: mapping)
+    report.attributeColumns = layout.attributeNames
+    let rows = try SQLiteRows(file.database, table, layout, options)
+    report.encoding = rows.encoding
+    state = .reading(file, rows)
+  }
+
+  private func read(_ rows: SQLiteRows, of file: SQLiteFile, into batch: inout DraftBatch) throws(FormatError) {
+    let emptyText = options.emptyText ?? .store
+    while batch.drafts.count < Self.batchCount, batch.bytes.count < Self.batchByteCount {
+      guard try rows.next() else {
+        try file.requireUnchanged()
+        state = .ended
+        return
+      }
+      recordCount += 1
+      let count = batch.bytes.count
+      do throws(SQLiteRows.Fault) {
+        var draft = DraftBatch.Draft(text: count..<count, record: recordCount)
+        try rows.fill(&draft, &batch.bytes)
+        if draft.text.isEmpty, emptyText == .fail { throw rows.fault(.emptyText, "a document without text") }
+        if draft.text.isEmpty, emptyText == .skip {
+          report.skippedEmpty += 1
+          batch.bytes.removeLast(batch.bytes.count - count)
+        } else {
+          batch.drafts.append(draft)
+        }
+      } catch {
+        batch.bytes.removeLast(batch.bytes.count - count)
+        var failure = error.error
+        failure.path = options.path
+        guard options.onError == .skip else { throw failure }
+        report.rejected += 1
+        options.onRejection?(Rejection(error: failure, record: recordCount, headBytes: [], bytes: []))
+      }
+    }
+  }
+}

@@ -1,0 +1,205 @@
+internal import CofferDocuments
+internal import CofferSQLite
+internal import CofferText
+
+/// The rows of one table, one at a time, each made into a document's parts.
+final class SQLiteRows {
+  /// What is wrong with one row; the next one can still be read.
+  struct Fault: Error {
+    let error: FormatError
+  }
+
+  let encoding: TextEncoding
+  private let table: SQLiteTable
+  private let layout: SQLiteLayout
+  private let statement: Statement
+  private let decoder: ValueDecoder
+  private let keepsIDs: Bool
+  private let maximum: Int
+  private var dates = DateReader()
+  /// The row last read: rows must come in order, or a damaged tree could show the same ones for ever.
+  private var last: (Int64, Int64)?
+  /// How many rows of a table without row numbers may still come.
+  private var rowsLeft: Int64
+
+  init(
+    _ database: Database, _ table: SQLiteTable, _ layout: SQLiteLayout, _ options: ReadingOptions
+  ) throws(FormatError) {
+    self.table = table
+    self.layout = layout
+    keepsIDs = options.keepsIDs
+    let limit = ReadingOptions.maximumTextByteCount
+    maximum = min(options.maximumRecordByteCount ?? ReadingOptions.usualRecordByteCount, limit)
+    do throws(SQLiteError) {
+      let name = try database.textPragma("encoding") ?? ""
+      encoding = name == "UTF-16le" ? .utf16LittleEndian : name == "UTF-16be" ? .utf16BigEndian : .utf8
+      rowsLeft = try database.fileSize()
+      statement = try database.statement(SQLiteLayout.statement(for: table, isOwn: layout.isOwn))
+    } catch {
+      throw FormatError(error)
+    }
+    decoder = ValueDecoder(encoding, onError: options.onError == .replace ? .replace : .fail)
+  }
+
+  /// Goes to the next row; false behind the last one.
+  func next() throws(FormatError) -> Bool {
+    do throws(SQLiteError) {
+      guard try statement.step() else { return false }
+    } catch {
+      throw FormatError(error)
+    }
+    try checkOrder()
+    return true
+  }
+
+  /// The row's number is the column behind the table's own.
+  private var rowID: Int64? {
+    table.rowID == nil ? nil : statement.int64(at: table.columns.count)
+  }
+
+  private func checkOrder() throws(FormatError) {
+    if let position = layout.position, let id = layout.id {
+      let place = (statement.int64(at: position), statement.int64(at: id))
+      if let last, place <= last { throw disorder }
+      last = place
+    } else if let rowID {
+      if let last, rowID <= last.0 { throw disorder }
+      last = (rowID, 0)
+    } else {
+      rowsLeft -= 1
+      if rowsLeft < 0 { throw disorder }
+    }
+  }
+
+  private var disorder: FormatError {
+    FormatError(.malformed, "SQLite: the rows of the table \(table.name) are not in order: the file is damaged")
+  }
+
+  func fault(_ code: FormatError.Code, _ reason: String, column: Int? = nil) -> Fault {
+    var place = column.map { "column \(table.columns[$0]) of " } ?? ""
+    place += rowID.map { "row \($0)" } ?? "a row"
+    return Fault(error: FormatError(code, "\(reason), in \(place) of the table \(table.name)"))
+  }
+
+  // MARK: Parts
+
+  func fill(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
+    if let column = layout.id { draft.id = try id(column) }
+    if let column = layout.key { draft.key = try key(column, &bytes) }
+    if let column = layout.title { draft.title = try value(column, &bytes) }
+    if let column = layout.text {
+      if let text = try value(column, &bytes) { draft.text = text }
+      if !layout.members.isEmpty { draft.attributes = try object(isCanonical: true, &bytes) }
+    } else {
+      draft.text = try object(isCanonical: false, &bytes)
+    }
+    if layout.isOwn { try fillOwn(&draft, &bytes) }
+    guard draft.text.count <= maximum else { throw fault(.tooLarge, "a text longer than \(maximum) bytes") }
+    let head = (draft.title?.count ?? 0) + (draft.key?.count ?? 0) + (draft.attributes?.count ?? 0)
+    guard head <= ReadingOptions.maximumHeadByteCount else {
+      throw fault(.tooLarge, "title, key and attributes longer than 1 MiB together")
+    }
+  }
+
+  private func id(_ column: Int) throws(Fault) -> DocumentID? {
+    let id: DocumentID?
+    switch statement.storageClass(at: column) {
+    case .null: return nil
+    case .integer:
+      let number = statement.int64(at: column)
+      id = number >= 1 ? DocumentID(number) : nil
+    case .text: id = DocumentID(digits: try text(column))
+    default: id = nil
+    }
+    guard id != nil || !keepsIDs else {
+      throw fault(.malformed, "an id that is not a positive integer", column: column)
+    }
+    return id
+  }
+
+  private func key(_ column: Int, _ bytes: inout [UInt8]) throws(Fault) -> Range<Int>? {
+    let range: Range<Int>?
+    if statement.storageClass(at: column) == .blob {
+      let start = bytes.count
+      bytes.append(contentsOf: statement.blobPointer(at: column))
+      range = start..<bytes.count
+    } else {
+      range = try value(column, &bytes)
+    }
+    guard let range, !range.isEmpty else { return nil }
+    guard range.count <= ExternalKey.maximumByteCount else {
+      throw fault(.malformed, "a key longer than \(ExternalKey.maximumByteCount) bytes", column: column)
+    }
+    return range
+  }
+
+  /// A value as text: a number in decimal, a blob as JSON has it; nil for NULL.
+  private func value(_ column: Int, _ bytes: inout [UInt8]) throws(Fault) -> Range<Int>? {
+    let start = bytes.count
+    switch statement.storageClass(at: column) {
+    case .null: return nil
+    case .text: bytes.append(contentsOf: try text(column))
+    case .integer: JSONWriter.appendInteger(statement.int64(at: column), to: &bytes)
+    case .real: MadeJSON.append(real: statement.double(at: column), to: &bytes)
+    case .blob: MadeJSON.append(bytes: statement.blobPointer(at: column), to: &bytes)
+    }
+    return start..<bytes.count
+  }
+
+  /// A text in UTF-8, valid until the next one is asked for.
+  private func text(_ column: Int) throws(Fault) -> UnsafeRawBufferPointer {
+    do throws(TextCodingError) {
+      return try decoder.utf8(from: statement.storedTextPointer(at: column, isUTF16: encoding != .utf8))
+    } catch {
+      throw fault(.undecodable, "\(error.reason) at byte \(error.byteOffset)", column: column)
+    }
+  }
+
+  // MARK: Objects
+
+  /// The members of the layout as an object.
+  ///
+  /// - Parameter isCanonical: by RFC 8785, as attributes are: numbers are doubles, so that a longer integer is a string.
+  private func object(isCanonical: Bool, _ bytes: inout [UInt8]) throws(Fault) -> Range<Int> {
+    let start = bytes.count
+    var separator = JSONByte.openBrace
+    for (column, prefix) in layout.members {
+      bytes.append(separator)
+      bytes += prefix
+      separator = JSONByte.comma
+      switch statement.storageClass(at: column) {
+      case .null: bytes += "null".utf8
+      case .text: JSONWriter.appendString(try text(column), to: &bytes)
+      case .integer: MadeJSON.append(integer: statement.int64(at: column), isCanonical: isCanonical, to: &bytes)
+      case .real: MadeJSON.append(real: statement.double(at: column), isCanonical: isCanonical, to: &bytes)
+      case .blob: MadeJSON.append(bytes: statement.blobPointer(at: column), to: &bytes)
+      }
+    }
+    bytes.append(JSONByte.closeBrace)
+    return start..<bytes.count
+  }
+
+  /// What only a table of our own has.
+  private func fillOwn(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
+    draft.isComplete = true
+    draft.created = try date(layout.created)
+    draft.modified = try date(layout.modified)
+    guard let column = layout.attributes, !statement.isNull(at: column) else { return }
+    let start = bytes.count
+    var scanner = JSONScanner(try text(column))
+    do throws(JSONError) {
+      try scanner.appendCanonicalObject(to: &bytes)
+    } catch {
+      throw fault(.malformed, "attributes that are no JSON object", column: column)
+    }
+    if bytes.count > start { draft.attributes = start..<bytes.count }
+  }
+
+  private func date(_ column: Int?) throws(Fault) -> Timestamp? {
+    guard let column, !statement.isNull(at: column) else { return nil }
+    guard let date = dates.read(try text(column)) else {
+      throw fault(.malformed, "a date that is not ISO 8601", column: column)
+    }
+    return date
+  }
+}

@@ -1,0 +1,141 @@
+public import CofferDocuments
+internal import CofferSQLite
+
+/// A plain SQLite database with a table for each collection:
+/// `(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, modified TEXT, attributes TEXT,
+/// position INTEGER NOT NULL)`, with an index on `position`, the order.
+///
+/// Dates are ISO 8601, attributes JSON, a key that is not text a blob. A table is named like its collection; where SQLite
+/// has no such name, or has it already because capitals of ASCII don't count, the collection's number follows it.
+/// ``SQLiteSource`` reads equal documents back.
+public struct SQLiteSink: DocumentSink {
+  private let database: Database
+  private var inserts: [String: Statement] = [:]
+  private var tables: Set<String> = []
+  /// The collection of the last document.
+  private var current: (name: String, insert: Statement)?
+  private var position: Int64 = 0
+  private var dates = DateWriter()
+  private var scratch: [UInt8] = []
+
+  /// Writes into an empty file, which must be there: nothing of a journal stands beside it meanwhile, and a file that was
+  /// not finished is of no use.
+  public init(path: String) throws(FormatError) {
+    do throws(SQLiteError) {
+      database = try Database(path, mode: .readWrite, configuration: .init(busyTimeout: .zero))
+      // Nobody else has the file, and it is thrown away when this fails: no journal, no waiting for the disk.
+      for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "temp_store=MEMORY"] {
+        try database.statement("PRAGMA \(pragma)").run()
+      }
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  public mutating func begin() throws(FormatError) {
+    do throws(SQLiteError) {
+      guard try database.fileSize() == 0 else { throw SQLiteError(.fileExists, "the file is not empty") }
+      try database.begin(.exclusive)
+      // Makes a database of the file even when no document comes.
+      try database.statement("PRAGMA user_version=1").run()
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  /// - Throws: `unwritable`; also for a document that is written a second time.
+  public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+    let header = document.header
+    do throws(SQLiteError) {
+      let insert = try insert(into: name, header.collection)
+      position += 1
+      try insert.bind(header.id.rawValue, at: 1)
+      if let title = header.title { try insert.bind(title, at: 2) } else { try insert.bindNull(at: 2) }
+      // Run before the text's memory is used again.
+      try insert.bindText(document.utf8, at: 3)
+      if let key = header.key {
+        if let text = key.text { try insert.bind(text, at: 4) } else { try insert.bind(key.bytes, at: 4) }
+      } else {
+        try insert.bindNull(at: 4)
+      }
+      try bind(header.created, to: insert, at: 5)
+      try bind(header.modified, to: insert, at: 6)
+      if header.attributes.isEmpty {
+        try insert.bindNull(at: 7)
+      } else {
+        try insert.bind(String(decoding: header.attributes.canonicalJSON, as: UTF8.self), at: 7)
+      }
+      try insert.bind(position, at: 8)
+      try insert.run()
+    } catch {
+      if case .constraint = error.code {
+        throw FormatError(.unwritable, "document \(header.id) comes twice, which a table cannot hold")
+      }
+      throw Self.failure(error)
+    }
+  }
+
+  public mutating func finish() throws(FormatError) {
+    current = nil
+    inserts = [:]
+    do throws(SQLiteError) {
+      try database.commit()
+      try database.close()
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  private mutating func bind(_ date: Timestamp, to insert: Statement, at index: Int) throws(SQLiteError) {
+    scratch.removeAll(keepingCapacity: true)
+    dates.append(date, to: &scratch)
+    try scratch.bindText(to: insert, at: index)
+  }
+
+  private mutating func insert(into name: String, _ collection: CollectionID) throws(SQLiteError) -> Statement {
+    if let current, current.name == name { return current.insert }
+    let insert: Statement
+    if let known = inserts[name] {
+      insert = known
+    } else {
+      let table = tableName(for: name, collection)
+      try database.execute(
+        """
+        CREATE TABLE \(table.quoted)(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, \
+        modified TEXT, attributes TEXT, position INTEGER NOT NULL)
+        """)
+      try database.execute("CREATE INDEX \("\(table) order".quoted) ON \(table.quoted)(position, id)")
+      insert = try database.statement("INSERT INTO \(table.quoted) VALUES(?,?,?,?,?,?,?,?)")
+      inserts[name] = insert
+    }
+    current = (name, insert)
+    return insert
+  }
+
+  private mutating func tableName(for name: String, _ collection: CollectionID) -> String {
+    let plain = name.replacing("\0", with: "\u{FFFD}")
+    var candidate = plain
+    // An index is named after its table, and must not have another table's name.
+    while candidate.asciiLowercased.hasPrefix("sqlite_") || tables.contains(candidate.asciiLowercased)
+      || tables.contains("\(candidate) order".asciiLowercased)
+    {
+      candidate = candidate == plain ? "\(collection.rawValue)-\(plain)" : "\(candidate)-"
+    }
+    tables.formUnion([candidate.asciiLowercased, "\(candidate) order".asciiLowercased])
+    return candidate
+  }
+
+  private static func failure(_ error: SQLiteError) -> FormatError {
+    FormatError(error.code == .fileExists ? .outputExists : .unwritable, "SQLite: \(error.message)")
+  }
+}
+
+extension [UInt8] {
+  /// Binds a copy as text.
+  fileprivate func bindText(to statement: Statement, at index: Int) throws(SQLiteError) {
+    let result: Result<Void, SQLiteError> = withUnsafeBytes { bytes in
+      Result { () throws(SQLiteError) in try statement.bindText(copying: bytes, at: index) }
+    }
+    try result.get()
+  }
+}

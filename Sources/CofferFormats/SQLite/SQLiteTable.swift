@@ -1,0 +1,138 @@
+internal import CofferSQLite
+
+/// One table of a stranger's database, as far as reading its rows needs to know it.
+struct SQLiteTable {
+  let name: String
+  /// In the table's order, generated ones included.
+  let columns: [String]
+  /// What the row's number is called; nil for a table WITHOUT ROWID, or where columns have all three of its names.
+  let rowID: String?
+
+  /// Every table of rows, in the order they were made; views and virtual tables are none.
+  static func all(in database: Database) throws(FormatError) -> [SQLiteTable] {
+    var tables: [SQLiteTable] = []
+    for name in try names(of: "table", in: database) {
+      if let table = try SQLiteTable(name, in: database) { tables.append(table) }
+    }
+    return tables
+  }
+
+  /// The names of one type of things; those that are no text are passed over.
+  static func names(of type: String, in database: Database) throws(FormatError) -> [String] {
+    do throws(SQLiteError) {
+      // A virtual table has no page of its own.
+      let statement = try database.statement(
+        "SELECT name FROM sqlite_schema WHERE type=? AND (type<>'table' OR rootpage>0) ORDER BY rowid")
+      try statement.bind(type, at: 1)
+      defer { statement.reset() }
+      var names: [String] = []
+      while try statement.step() {
+        guard let name = (try? statement.text(at: 0)) ?? nil, !name.asciiLowercased.hasPrefix("sqlite_"),
+          !name.utf8.contains(0)
+        else { continue }
+        names.append(name)
+      }
+      return names
+    } catch {
+      throw FormatError(error)
+    }
+  }
+
+  /// nil where the schema has no such table after all.
+  private init?(_ name: String, in database: Database) throws(FormatError) {
+    self.name = name
+    do throws(SQLiteError) {
+      let statement = try database.statement("PRAGMA table_xinfo(\(name.quoted))")
+      defer { statement.reset() }
+      var columns: [String] = []
+      while try statement.step() {
+        // 1 is what only virtual tables have; generated columns are 2 and 3.
+        guard statement.int64(at: 6) != 1, let column = try statement.text(at: 1) else { continue }
+        columns.append(column)
+      }
+      guard !columns.isEmpty else { return nil }
+      self.columns = columns
+      let taken = Set(columns.map(\.asciiLowercased))
+      let free = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+      rowID = if let free, try Self.hasColumn(free, in: name, of: database) { free } else { nil }
+    } catch {
+      throw FormatError(error)
+    }
+  }
+
+  /// Whether rows have that column, which a table WITHOUT ROWID has not.
+  private static func hasColumn(_ column: String, in table: String, of database: Database) throws(SQLiteError) -> Bool {
+    do throws(SQLiteError) {
+      _ = try database.statement("SELECT \(column) FROM \(table.quoted)")
+      return true
+    } catch {
+      if error.code == .sqlLogic { return false }
+      throw error
+    }
+  }
+}
+
+extension SQLiteTable {
+  /// The table that is meant: the one that is named, or the only one that has the columns for it.
+  static func meant(
+    named wanted: String?, mapping: ColumnMapping, in database: Database
+  ) throws(FormatError) -> SQLiteTable {
+    let tables = try all(in: database)
+    if let wanted {
+      if let exact = tables.first(where: { $0.name.utf8.elementsEqual(wanted.utf8) }) { return exact }
+      if let similar = tables.first(where: { $0.name.asciiLowercased == wanted.asciiLowercased }) { return similar }
+      let views = try names(of: "view", in: database)
+      let isView = views.contains { $0.asciiLowercased == wanted.asciiLowercased }
+      throw missing(
+        isView ? "\(wanted) is a view, and a stranger's views are not run" : "there is no table \(wanted)", tables)
+    }
+    let fitting = tables.filter { mapping.isEmpty ? $0.isOfDocuments : $0.holds(mapping) }
+    if fitting.count == 1 { return fitting[0] }
+    if let records = fitting.first(where: { $0.name.asciiLowercased == "records" }) { return records }
+    if fitting.isEmpty, tables.contains(where: { $0.name == "coffer_header" }) {
+      throw FormatError(.missingTable, "it is an encrypted store: export it instead")
+    }
+    let reason =
+      !fitting.isEmpty
+      ? "\(fitting.count) tables may be meant"
+      : mapping.isEmpty ? "no table has an id, a title and a text column" : "no table has the columns of the mapping"
+    throw missing(reason, fitting.isEmpty ? tables : fitting)
+  }
+
+  private static func missing(_ reason: String, _ tables: [SQLiteTable]) -> FormatError {
+    var error = FormatError(.missingTable, reason)
+    error.names = tables.map(\.name)
+    return error
+  }
+
+  private var isOfDocuments: Bool {
+    index(of: "id") != nil && index(of: "title") != nil
+      && SQLiteLayout.textNames.contains { index(of: $0) != nil }
+  }
+
+  private func holds(_ mapping: ColumnMapping) -> Bool {
+    mapping.columns.values.allSatisfy { index(of: $0) != nil }
+  }
+
+  /// Which column a mapping means.
+  func index(of column: ColumnMapping.Column) -> Int? {
+    if let number = column.number { return columns.indices.contains(number - 1) ? number - 1 : nil }
+    return index(of: column.name)
+  }
+
+  /// As SQL has names: capitals of ASCII don't count, unless two columns differ in nothing else.
+  func index(of name: String) -> Int? {
+    columns.firstIndex { $0.utf8.elementsEqual(name.utf8) }
+      ?? columns.firstIndex { $0.asciiLowercased == name.asciiLowercased }
+  }
+}
+
+extension String {
+  /// As an identifier of SQL, whatever it holds.
+  var quoted: String { "\"" + replacing("\"", with: "\"\"") + "\"" }
+
+  /// As SQLite compares names.
+  var asciiLowercased: String {
+    String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,149 @@
+internal import Coffer
+internal import CofferFormats
+internal import Glibc
+
+/// The walk of one import: from its inputs into a store, or nowhere.
+struct ImportWork {
+  private let verb: ImportVerb
+  private let rejects: RejectsFile?
+
+  init(_ verb: ImportVerb, _ rejects: RejectsFile?) {
+    self.verb = verb
+    self.rejects = rejects
+  }
+
+  private func makeQueue(_ count: CountingSource.Count) -> ImportQueue {
+    let talk = verb.options.common.talk
+    let rejects = rejects
+    return ImportQueue(paths: verb.inputs) { path in
+      let source = try verb.reading.open(path, count: count, isRejecting: rejects != nil) { rejection in
+        talk.finding("rejected: \(rejection.error)")
+        rejects?.add(rejection)
+      }
+      rejects?.format = source.format
+      return source
+    }
+  }
+
+  /// Reads everything and stores nothing.
+  func readOnly() throws -> ImportOutcome {
+    let queue = makeQueue(CountingSource.Count())
+    var outcome = ImportOutcome()
+    var batch = DraftBatch()
+    try Interrupt.deferring {
+      _ = try queue.beginPortion(of: .max)
+      while try queue.read(into: &batch) {
+        outcome.countOnly(batch.drafts.count)
+        batch.removeAll()
+      }
+    }
+    outcome.inputs = queue.reports
+    return outcome
+  }
+
+  /// - Parameter isKeptOnFailure: the store stays, and with it what earlier batches stored.
+  func store(in store: DocumentStore, isKeptOnFailure: Bool) throws -> ImportOutcome {
+    let count = CountingSource.Count()
+    let queue = makeQueue(count)
+    let size = totalSize
+    let bar = Progress(
+      "import", unit: "documents", style: verb.progress.progress, isQuiet: verb.options.common.quiet)
+    defer { bar.finish() }
+    var outcome = ImportOutcome()
+    func advance(_ done: Int) throws {
+      try Interrupt.check()
+      bar.update(done, fraction: size.map { min(1, Double(count.value) / Double(max($0, 1))) })
+    }
+    do {
+      try Interrupt.deferring {
+        if verb.conflicts.sync {
+          outcome.add(try synchronize(store, with: queue, advance))
+          return
+        }
+        var isFirst = true
+        while try queue.beginPortion(of: verb.batch ?? .max) || isFirst {
+          isFirst = false
+          let ids = IDCollector()
+          var bulk = bulkOptions
+          if verb.printIds { bulk.onInsert = { ids.add($0) } }
+          let before = outcome.stored
+          bulk.progress = { try advance(before + $0) }
+          let report = try store.write { writer in
+            let report = try writer.insert(
+              contentsOf: queue, into: verb.collection.map { store.collection($0) }, options: bulk)
+            // A counter that came with its ids goes on, so that numbers of deleted documents stay theirs.
+            if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: id) }
+            try rejects?.flush()
+            return report
+          }
+          outcome.add(report, ids: ids.ranges)
+        }
+      }
+    } catch {
+      let failure = Failure(error)
+      throw isKeptOnFailure ? failure.saying(stored: outcome.stored) : failure
+    }
+    outcome.inputs = queue.reports
+    return outcome
+  }
+
+  private var bulkOptions: BulkOptions {
+    var bulk = BulkOptions()
+    bulk.atTop = verb.top
+    bulk.keepsIDs = verb.reading.keepIds
+    bulk.titleRule = .derived
+    bulk.onConflict = verb.conflicts.onConflict?.mode ?? .fail
+    return bulk
+  }
+
+  private func synchronize(
+    _ store: DocumentStore, with queue: ImportQueue, _ advance: @escaping (Int) throws -> Void
+  ) throws -> SyncReport {
+    var options = SyncOptions(stale: verb.conflicts.stale)
+    options.atTop = verb.top
+    options.keepsIDs = verb.reading.keepIds
+    options.titleRule = .derived
+    options.skipsInvalid = verb.reading.skipsErrors(isRejecting: rejects != nil)
+    options.progress = advance
+    options.isSourceWhole = { queue.reports.allSatisfy { $0.reading.rejected + $0.reading.skippedEmpty == 0 } }
+    var report = SyncReport()
+    do {
+      try store.write { writer in
+        _ = try queue.beginPortion(of: .max)
+        report = try writer.synchronize(
+          store.collection(verb.collection ?? defaultCollection), with: queue, options: options)
+        if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: id) }
+        try rejects?.flush()
+        // Undoes the whole transaction, so that not a byte of the file changes.
+        if verb.dryRun { throw DryRunEnds() }
+      }
+    } catch is DryRunEnds {
+    } catch let error as StoreError where error.code == .invalidArgument || error.code == .duplicateKey {
+      // Not the command line is at fault, but a record of the input.
+      throw Failure(.undecodable, kind: "invalid-record", error.message)
+    }
+    for invalid in report.invalid {
+      verb.options.common.talk.finding("rejected: record \(invalid.record): \(invalid.reason)")
+    }
+    return report
+  }
+
+  private struct DryRunEnds: Error {}
+
+  /// Bytes of all inputs, where every one of them has a size.
+  private var totalSize: Int? {
+    verb.inputs.reduce(0) { total, input in
+      guard let total, let size = InputFile.size(of: input) else { return nil }
+      return total + size
+    }
+  }
+}
+
+extension Failure {
+  /// The same failure, saying what earlier transactions have already stored.
+  func saying(stored count: Int) -> Failure {
+    guard count > 0 else { return self }
+    return Failure(
+      status, kind: kind, "\(message); \(counted(count, "document")) of earlier batches stored", hint: hint)
+  }
+}

@@ -1,0 +1,89 @@
+internal import CofferFormats
+internal import Glibc
+
+/// The file of records that an import left out: as they stand in the input, under its header row, where its format has
+/// records of lines; else an object for each that says which and why. Made with the first of them, if there is one.
+final class RejectsFile: @unchecked Sendable {
+  // The thread that reads is the only one to add, and has ended when anything else is asked for.
+
+  private let path: String
+  private let input: String
+  private let sources: [String]
+  private var file: OutputFile?
+  private var buffer: [UInt8] = []
+  private var failure: (any Error)?
+  /// What the input turned out to be.
+  var format = InputFormat.text
+
+  /// - Parameters:
+  ///   - input: the only one, as it was named.
+  ///   - store: not to be written over either.
+  init(at path: String, input: String, store: String) throws {
+    guard path != InputFile.standardInput else {
+      throw Failure.usage("--rejects takes a file: standard output has the report")
+    }
+    guard access(path, F_OK) != 0 else {
+      throw Failure(
+        .failed, kind: "already-exists", "\(path) exists already", hint: "remove it, or name another for --rejects")
+    }
+    self.path = path
+    self.input = input
+    sources = [input, store]
+  }
+
+  private var isRaw: Bool { [.text, .lines, .csv, .tsv, .ndjson].contains(format) }
+
+  func add(_ rejection: Rejection) {
+    do {
+      if isRaw {
+        // A record beyond the limit is told of, but not kept.
+        guard !rejection.bytes.isEmpty else { return }
+        try begin(with: rejection.headBytes)
+        buffer += rejection.bytes
+      } else {
+        try begin(with: [])
+        let error = rejection.error
+        let facts: [(String, JSONValue?)] = [
+          ("input", .string(input)), ("record", .integer(rejection.record)),
+          ("line", error.location.flatMap(\.line).map { .integer($0) }), ("error", .string(error.reason)),
+        ]
+        buffer += JSONValue.object(present: facts).serialized.utf8
+        buffer.append(UInt8(ascii: "\n"))
+      }
+      if buffer.count >= StandardOutput.bufferSize { try flush() }
+    } catch {
+      failure = failure ?? error
+    }
+  }
+
+  private func begin(with head: [UInt8]) throws {
+    guard file == nil else { return }
+    file = try OutputFile(at: path, isForced: false, inputs: sources, permissions: OutputFile.privatePermissions)
+    buffer = head
+  }
+
+  /// To be called before what was read is stored for good.
+  ///
+  /// - Throws: when a record could not be kept.
+  func flush() throws {
+    if let failure { throw failure }
+    guard let file, !buffer.isEmpty else { return }
+    var sink = FileByteSink(descriptor: file.descriptor)
+    do {
+      try buffer.withUnsafeBytes { try sink.write($0) }
+    } catch let error as FormatError {
+      throw Failure.system(error.systemError ?? EIO, path)
+    }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Gives the file its name; where nothing was rejected there is none.
+  func commit() throws {
+    try flush()
+    try file?.commit()
+  }
+
+  func discard() {
+    file?.discard()
+  }
+}

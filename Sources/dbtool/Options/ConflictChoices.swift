@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// What an import does about documents that the store has already.
+struct ConflictChoices: ParsableArguments {
+  enum OnConflict: String, CaseIterable, ExpressibleByArgument {
+    case fail, update, skip
+
+    var mode: ConflictMode {
+      switch self {
+      case .fail: .fail
+      case .update: .update
+      case .skip: .skip
+      }
+    }
+  }
+
+  /// A part of a whole: `50%` or `50`.
+  struct Percentage: ExpressibleByArgument {
+    let fraction: Double
+
+    init?(argument: String) {
+      let digits = argument.hasSuffix("%") ? argument.dropLast() : argument[...]
+      guard let number = Double(digits), (0...100).contains(number) else { return nil }
+      fraction = number / 100
+    }
+  }
+
+  @Option(
+    help: ArgumentHelp(
+      "What to do where the id (with --keep-ids) or the key is taken (default: fail).", valueName: "mode"))
+  var onConflict: OnConflict?
+
+  @Flag(
+    help: "Make the collection what the input says: add, update by id or key, leave alone what has not changed.")
+  var sync = false
+
+  @Flag(help: "With --sync: remove the documents that the input does not have.")
+  var removeStale = false
+
+  @Option(
+    help: ArgumentHelp("With --remove-stale: the largest part that may go (default: 50%).", valueName: "percent"))
+  var maxRemoved: Percentage?
+
+  func validate() throws {
+    if sync, onConflict != nil {
+      throw ValidationError("--sync settles conflicts itself: it does not go with --on-conflict")
+    }
+    if removeStale, !sync { throw ValidationError("--remove-stale belongs to --sync") }
+    if maxRemoved != nil, !removeStale { throw ValidationError("--max-removed belongs to --remove-stale") }
+  }
+
+  var stale: SyncOptions.Stale {
+    removeStale ? .remove(atMost: maxRemoved?.fraction ?? 0.5) : .keep
+  }
+}

@@ -1,0 +1,127 @@
+import CofferDocuments
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import CofferFormats
+
+/// What stands beside a database, and that reading changes none of it.
+@Suite(.serialized) struct SQLiteFileTests {
+  /// Reads with private copies going into a directory that must be empty again while the source is still open.
+  private func read(_ path: String, in directory: TemporaryDirectory) throws -> (texts: [String], report: ReadingReport)
+  {
+    let before = try directory.everything()
+    let copies = try TemporaryDirectory()
+    let former = getenv("TMPDIR").map { String(cString: $0) }
+    setenv("TMPDIR", copies.path, 1)
+    defer { if let former { setenv("TMPDIR", former, 1) } else { unsetenv("TMPDIR") } }
+    var source = SQLiteSource(path: path)
+    var batch = DraftBatch()
+    var texts: [String] = []
+    while try source.read(into: &batch) {
+      #expect(try copies.names() == [])
+      texts += batch.drafts.map { String(decoding: batch.bytes[$0.text], as: UTF8.self) }
+    }
+    #expect(try directory.everything() == before)
+    return (texts, source.report)
+  }
+
+  @Test func killedWritersTransactionIsUndoneInACopy() throws {
+    let directory = try TemporaryDirectory()
+    let (texts, report) = try read(try directory.killedWriter(), in: directory)
+    #expect(texts == [String](repeating: String(repeating: "x", count: 300), count: 200))
+    #expect(report.privateCopy?.contains("unfinished") == true)
+  }
+
+  @Test func writeAheadLogIsReadFromACopy() throws {
+    let directory = try TemporaryDirectory()
+    let (texts, report) = try read(try directory.unfinishedLog(), in: directory)
+    #expect(texts == ["in the log"])
+    #expect(report.privateCopy?.contains("log") == true)
+  }
+
+  @Test func databaseOfALogThatIsNotThereIsReadInPlace() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.database(
+      "PRAGMA journal_mode = WAL", "CREATE TABLE records(id, title, txt)", "INSERT INTO records VALUES(1, 'a', 'b')",
+      name: "a ?b%20#c.db")
+    let (texts, report) = try read(path, in: directory)
+    #expect(texts == ["b"])
+    #expect(report.privateCopy == nil)
+  }
+
+  @Test func symbolicLinkLeadsToTheJournalBesideTheFile() throws {
+    let directory = try TemporaryDirectory()
+    let folder = try TemporaryDirectory()
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/link.db", withDestinationPath: try directory.killedWriter())
+    #expect(try read("\(folder.path)/link.db", in: directory).texts.first?.first == "x")
+  }
+
+  @Test func readOnlyFolderIsEnough() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.killedWriter()
+    try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: directory.path)
+    defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path) }
+    #expect(try read(path, in: directory).texts.count == 200)
+  }
+
+  /// A journal names the super-journal of a transaction over several files, which SQLite deletes when it is done.
+  @Test func fileThatAJournalNamesIsNotDeleted() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.killedWriter()
+    try directory.write("precious".utf8, to: "victim")
+    try appendSuperJournal("\(directory.path)/victim", to: "hot.db-journal", in: directory)
+    #expect(try read(path, in: directory).texts.first?.first == "x")
+    #expect(try directory.bytes(of: "victim") == Array("precious".utf8))
+  }
+
+  @Test func transactionWhoseSuperJournalIsGoneWasCommitted() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.killedWriter()
+    try appendSuperJournal("\(directory.path)/none", to: "hot.db-journal", in: directory)
+    let file = try FileDescriptor(opening: "\(path)-journal")
+    #expect(try RollbackJournal.usableByteCount(of: file, byteCount: Int(try file.status().st_size)) == 0)
+  }
+
+  private func appendSuperJournal(_ name: String, to journal: String, in directory: TemporaryDirectory) throws {
+    func bigEndian(_ number: Int) -> [UInt8] {
+      (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+    var bytes = try directory.bytes(of: journal)
+    bytes += bigEndian(0x4000_0000 / 512 + 1) + Array(name.utf8) + bigEndian(name.utf8.count)
+    bytes += bigEndian(name.utf8.reduce(0) { $0 + Int($1) }) + [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+    try directory.write(bytes, to: journal)
+  }
+
+  @Test(arguments: ["-journal", "-wal"]) func pipeBesideADatabaseIsNotWaitedFor(suffix: String) throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.database("CREATE TABLE records(id, title, txt)")
+    #expect(mkfifo(path + suffix, 0o600) == 0)
+    #expect(failure(SQLiteSource(path: path))?.code == .unreadable)
+  }
+
+  @Test func streamIsReadThroughACopy() throws {
+    let directory = try TemporaryDirectory()
+    try directory.database("CREATE TABLE records(id, title, txt)", "INSERT INTO records VALUES(1, 'a', 'b')")
+    let bytes = try directory.bytes(of: "source.db")
+    var source = try InputSource(MemoryByteSource(bytes, chunk: 1000))
+    #expect(source.format == .sqlite)
+    #expect(try drafts(&source).map(\.text) == ["b"])
+    #expect(source.report.privateCopy != nil)
+  }
+
+  @Test func copyingStopsWhenToldTo() throws {
+    let directory = try TemporaryDirectory()
+    var options = ReadingOptions()
+    options.shouldStop = { true }
+    let path = try directory.killedWriter()
+    #expect(failure(SQLiteSource(path: path, options: options))?.code == .unreadable)
+  }
+
+  @Test func ownStoreIsNotATableOfDocuments() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.database("CREATE TABLE coffer_header(one)")
+    #expect(failure(SQLiteSource(path: path))?.reason.contains("encrypted store") == true)
+  }
+}
