@@ -34,6 +34,26 @@ static inline int coffer_sqlite_bind_blob(
       statement, index, bytes ? bytes : "", count, copies ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
+static inline void coffer_sqlite_result_text(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
+  sqlite3_result_text64(context, bytes ? (const char *)bytes : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static inline void coffer_sqlite_result_blob(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
+  sqlite3_result_blob64(context, bytes ? bytes : "", count, SQLITE_TRANSIENT);
+}
+
+// What SQLite holds of a virtual table and of a cursor on it, each with ours behind.
+
+typedef struct coffer_sqlite_table {
+  sqlite3_vtab base;
+  void *owner;
+} coffer_sqlite_table;
+
+typedef struct coffer_sqlite_cursor {
+  sqlite3_vtab_cursor base;
+  void *owner;
+} coffer_sqlite_cursor;
+
 // The main database file by its own descriptor, as SQLite's VFS sees it.
 
 static inline sqlite3_file *coffer_sqlite_file(sqlite3 *database) {

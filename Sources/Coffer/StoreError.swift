@@ -52,6 +52,8 @@ public struct StoreError: Error, Sendable {
     case diskFull
     /// An argument that no store takes.
     case invalidArgument
+    /// A query over the documents that could not go on with what it found in them.
+    case queryFailed
     /// A text, title, key or name over its limit.
     case tooLarge
     /// A key file, identity, recipient or passphrase that is not one.

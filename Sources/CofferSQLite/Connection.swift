@@ -8,6 +8,8 @@ final class Connection {
   let waiter: BusyWaiter
   private var knownToBeUTF16: Bool?
   var cache: StatementCache
+  /// Lives as long as SQLite may ask it.
+  var stopCondition: StopCondition?
 
   /// Whether `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
   var isTransactionOpen = false

@@ -15,7 +15,7 @@ package final class ScratchMemory {
     if count > memory.count {
       release()
       // Twice what is asked for, so that growing texts don't allocate each time; large ones exactly.
-      let capacity = count > 1 << 20 ? count : max(4096, 2 * count)
+      let capacity = count > 1 << 19 ? count : max(4096, 2 * count)
       memory = .allocate(byteCount: capacity, alignment: 16)
     }
     return UnsafeMutableRawBufferPointer(rebasing: memory[..<count])

@@ -39,6 +39,8 @@ struct Dbtool: ParsableCommand {
         subcommands: [
           CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
           PutVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self, TruncateVerb.self,
+          SearchVerb.self,
+          QueryVerb.self,
         ]),
       CommandGroup(
         name: "Looking after a store",

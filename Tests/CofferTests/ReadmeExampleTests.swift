@@ -23,7 +23,11 @@ struct ReadmeExampleTests {
       try tx.move(id, to: .bottom)
     }
     let crew = try store.read { try $0.value(Note.self, forKey: "n-42", in: notes) }
+    let found = try store.search(for: .text("DAWN", ignoringCase: true), in: notes)  // in memory, on every core
+    let recent = try store.query("SELECT title FROM documents WHERE created > ?", "2026-01")  // read-only SQL
     // README-EXAMPLE-END
+    #expect(found.map(\.header.id) == page.filter { $0.title == "Plans" }.map(\.id))
+    #expect(recent.rows.last?[0] == "Crew" && recent.rows[0]["title"] == "Plans")
     return (page.map(\.title), text, crew?.tags)
   }
 

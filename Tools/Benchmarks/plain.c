@@ -4,6 +4,7 @@
 // Knows: the sample documents (the same bytes as Samples.swift makes) and the settings that ours has.
 // Does not know: what is measured against it. Set-up (opening, samples, random order) is not timed.
 
+#define _GNU_SOURCE  // memmem
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -138,6 +139,19 @@ static void work_scan(const char *sql, int columns) {
   run("COMMIT");
 }
 
+static void work_search(void) {
+  static const char word[] = "harbour";
+  sqlite3_stmt *statement = prepare("SELECT id, title, text FROM docs WHERE coll = 1 ORDER BY pos, id");
+  run("BEGIN");
+  while (sqlite3_step(statement) == SQLITE_ROW)
+    for (int column = 1; column <= 2; column++) {
+      const void *text = sqlite3_column_text(statement, column);
+      if (memmem(text, (size_t)sqlite3_column_bytes(statement, column), word, sizeof word - 1)) touched++;
+    }
+  sqlite3_reset(statement);
+  run("COMMIT");
+}
+
 static void work_update(uint64_t count, const uint64_t *order) {
   sqlite3_stmt *statement = prepare("UPDATE docs SET text = ? WHERE id = ?");
   run("BEGIN IMMEDIATE");
@@ -158,7 +172,7 @@ static double seconds(clockid_t clock) {
 
 int main(int argc, char **argv) {
   if (argc != 4) {
-    fprintf(stderr, "usage: plain insert|commit|get|list|read|update|rewrite FILE COUNT\n");
+    fprintf(stderr, "usage: plain insert|commit|get|list|read|search|update|rewrite FILE COUNT\n");
     return 64;
   }
   const char *work = argv[1];
@@ -179,6 +193,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(work, "get")) work_get(count, order);
   else if (!strcmp(work, "list")) work_scan("SELECT id, title FROM docs WHERE coll = 1 ORDER BY pos, id", 1);
   else if (!strcmp(work, "read")) work_scan("SELECT id, title, text FROM docs WHERE coll = 1 ORDER BY pos, id", 2);
+  else if (!strcmp(work, "search")) work_search();
   else if (!strcmp(work, "update")) work_update(count, order);
   else if (!strcmp(work, "rewrite")) run("BEGIN IMMEDIATE; UPDATE docs SET text = upper(text); COMMIT");
   else return 64;

@@ -16,7 +16,7 @@ enum KeyFolding {
   ///
   /// It is the lower case of the upper case, but for these: dotless i stays itself, capital sharp s is ss like the
   /// small one, and Cherokee folds to its capitals, which are older than its small letters.
-  private static func caseFolding(_ scalar: Unicode.Scalar) -> String.UnicodeScalarView {
+  static func caseFolding(_ scalar: Unicode.Scalar) -> String.UnicodeScalarView {
     switch scalar.value {
     case 0x131: return String(scalar).unicodeScalars
     case 0x1E9E: return "ss".unicodeScalars

@@ -43,7 +43,7 @@ extension ReadScope where Self: ~Copyable {
       return statement
     }
     let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
-    try transaction.walk(statement, order, withTexts: false) { header, _ in try body(header) }
+    try transaction.walk(statement, order, Walk(withTexts: false)) { header, _ in try body(header) }
   }
 
   /// Every document of a collection in order, texts as bytes that are valid during each call.
@@ -53,15 +53,21 @@ extension ReadScope where Self: ~Copyable {
   /// - Throws: what `body` throws; `damaged` with the id at the first document that is.
   public func forEach(in collection: DocumentCollection, _ body: (OpenedDocument) throws -> Void) throws {
     let record = try transaction.requireCollection(collection)
+    try transaction.walk(record, Walk(withTexts: true)) { header, text in
+      try body(OpenedDocument(header: header, utf8: text))
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// A whole collection in order.
+  func walk(_ record: CollectionRecord, _ walk: Walk, _ visit: Walk.Visit) throws {
     let statement = try storing { () throws(SQLiteError) in
-      let statement = try transaction.database.statement(SQL.inOrderWithBody)
+      let statement = try database.statement(walk.withTexts ? SQL.inOrderWithBody : SQL.inOrder)
       try statement.bind(Int64(record.id), at: 1)
       return statement
     }
-    let order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
-    try transaction.walk(statement, order, withTexts: true) { header, text in
-      try body(OpenedDocument(header: header, utf8: text))
-    }
+    try self.walk(statement, OrderCheck(collection: record.id, after: nil, limit: state.count), walk, visit)
   }
 }
 

@@ -8,7 +8,7 @@ extension ReadScope where Self: ~Copyable {
     do {
       let statement = try transaction.childrenStatement(of: parent)
       let order = OrderCheck(childrenOf: parent, limit: transaction.state.count)
-      try transaction.walk(statement, order, withTexts: false) { header, _ in headers.append(header) }
+      try transaction.walk(statement, order, Walk(withTexts: false)) { header, _ in headers.append(header) }
     } catch let error as StoreError {
       throw error
     } catch {

@@ -37,6 +37,7 @@ enum SQL {
   static let recordByLookup = "\(read) WHERE r.coll=? AND r.lookup=?"
   static let page = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id LIMIT ? OFFSET ?"
   static let pageAfter = "\(read) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id LIMIT ?4 OFFSET ?5"
+  static let inOrder = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id"
   static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
   static let allRecords = "\(read) ORDER BY r.id"
   static let body = "SELECT ct FROM coffer_body WHERE id=?"

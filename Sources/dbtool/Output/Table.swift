@@ -62,7 +62,7 @@ struct TableWriter {
   }
 
   private func writeHeader(_ separator: String) throws {
-    try output.write(line: columns.map(\.name).joined(separator: separator))
+    try output.write(line: columns.map { Delimited.field($0.name, separator: separator) }.joined(separator: separator))
   }
 
   private func writeTable() throws {

@@ -23,6 +23,9 @@ struct Works {
     case "list": list
     case "list-unproved": listUnproved
     case "read": read
+    case "search": try search(.text("harbour"))
+    case "search-folded": try search(.text("Harbour", ignoringCase: true))
+    case "search-regex": try search(.regularExpression("harb[aeiou]+r"))
     case "update": try update()
     case "key": changeKey
     case "rewrite": rekey
@@ -89,6 +92,10 @@ struct Works {
       try tx.forEach(in: documents) { touched &+= touch($0.utf8) }
       keep(touched)
     }
+  }
+
+  private func search(_ pattern: SearchPattern) throws -> () throws -> Void {
+    { keep(try store.search(for: pattern, in: documents).count) }
   }
 
   private func update() throws -> () throws -> Void {

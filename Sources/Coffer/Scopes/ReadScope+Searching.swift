@@ -1,0 +1,61 @@
+/// A document that a search has found, valid during the call that it is handed to.
+public struct FoundDocument {
+  /// Its header and its text; no text where only titles were searched.
+  public let document: OpenedDocument
+  private let matcher: DocumentMatcher
+
+  init(_ document: OpenedDocument, _ matcher: DocumentMatcher) {
+    self.document = document
+    self.matcher = matcher
+  }
+
+  /// Where the pattern stands; looked up when asked for, at about the cost of finding it again.
+  public var match: SearchMatch { matcher.match(document.header, document.utf8) }
+}
+
+extension ReadScope where Self: ~Copyable {
+  /// Every document of a collection that holds a pattern, in order.
+  ///
+  /// Each is opened, proved and searched on whichever core is free; nothing of those that do not hold it is kept.
+  ///
+  /// - Parameters:
+  ///   - limit: ends the search after so many.
+  ///   - progress: told now and then how many more documents were searched; what it throws ends the search.
+  /// - Throws: what `body` and `progress` throw; `noSuchCollection`; `damaged` with the id at the first document that
+  ///   is, whether it holds the pattern or not.
+  public func forEachMatch(
+    of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max,
+    progress: ((Int) throws -> Void)? = nil, _ body: (FoundDocument) throws -> Void
+  ) throws {
+    let record = try transaction.requireCollection(collection)
+    guard limit > 0 else { return }
+    var left = limit
+    let walk = Walk(withTexts: fields.contains(.text), search: (pattern, fields), progress: progress)
+    let matcher = DocumentMatcher(pattern, in: fields)
+    do {
+      try transaction.walk(record, walk) { header, text in
+        try body(FoundDocument(OpenedDocument(header: header, utf8: text), matcher))
+        left -= 1
+        if left == 0 { throw EnoughFound() }
+      }
+    } catch is EnoughFound {}
+  }
+
+  /// The documents of a collection that hold a pattern, in order, with the places where it stands.
+  public func search(
+    for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
+  ) throws(StoreError) -> [SearchMatch] {
+    var matches: [SearchMatch] = []
+    do {
+      try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a search threw \(type(of: error))")
+    }
+    return matches
+  }
+}
+
+/// Ends a walk from within.
+private struct EnoughFound: Error {}

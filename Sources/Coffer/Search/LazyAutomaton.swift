@@ -1,0 +1,248 @@
+/// A pattern as a deterministic automaton, whose states are made when a text first leads there.
+///
+/// One step for each scalar, whatever the pattern: no text makes a search slow. A state is what the program may be
+/// waiting for, with what assertions ask of the scalar before; whether something has matched is known one scalar
+/// later. Belongs to one thread at a time.
+final class LazyAutomaton {
+  /// Memory for transitions; when it is used up, all states are forgotten, and made anew.
+  private static let capacity = 1 << 18
+  /// Rows kept free for the states that runs begin with, one for each kind of place.
+  private static let reserve = 16
+  private static let unknown: Int32 = -1
+
+  private struct State: Hashable {
+    /// Steps that wait for a scalar or an assertion, sorted.
+    var waiting: [Int32]
+    var before: ScalarAlphabet.Traits
+  }
+
+  private let program: SearchProgram
+  private let alphabet: ScalarAlphabet
+  /// Whether a match may begin anywhere; else only where a run begins.
+  private let isFloating: Bool
+  private let width: Int
+  private let rowLimit: Int
+  /// For each state and class: twice the offset of the next state's row, plus one if a match ends before this scalar.
+  private let transitions: UnsafeMutablePointer<Int32>
+  private var states: [State] = []
+  private var offsets: [State: Int32] = [:]
+  private var forgottenCount = 0
+  /// In the middle of a line, waiting for a match to begin.
+  private var idle: Int32 = 0
+  /// At a text's beginning.
+  private var begin: Int32 = 0
+  private let skip: UnsafeMutablePointer<Bool>
+  /// Looks for the bytes that lead out of the idle state, and for those behind them, where they are few.
+  private(set) var scan: PairScan?
+  private var marks: [Int]
+  private var mark = 0
+  private var stack: [Int] = []
+
+  init(_ program: SearchProgram, isFloating: Bool) {
+    self.program = program
+    self.isFloating = isFloating
+    alphabet = program.alphabet
+    width = program.alphabet.classCount
+    rowLimit = max(Self.capacity / width, 4 * Self.reserve)
+    transitions = .allocate(capacity: rowLimit * width)
+    skip = .allocate(capacity: 256)
+    skip.initialize(repeating: false, count: 256)
+    marks = Array(repeating: 0, count: program.steps.count)
+    forget()
+    findSkips()
+  }
+
+  deinit {
+    transitions.deallocate()
+    skip.deallocate()
+  }
+
+  // MARK: Running
+
+  /// Whether the pattern matches anywhere in a text of valid UTF-8.
+  func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+    var state = begin
+    var index = 0
+    while index < text.count {
+      if state == idle {
+        index = nextCandidate(in: text, from: index)
+        guard index < text.count else { break }
+      }
+      let number = alphabet.classOf(Self.scalar(text, &index))
+      let transition = self.transition(from: state, on: number)
+      if transition & 1 == 1 { return true }
+      state = transition >> 1
+    }
+    return transition(from: state, on: alphabet.end) & 1 == 1
+  }
+
+  /// The end of the longest match that begins at a place of the text; nil if none does.
+  ///
+  /// - Parameter budget: how many scalars may be looked at; what was.
+  func longestMatch(in text: UnsafeRawBufferPointer, from start: Int, budget: inout Int) -> Int? {
+    var state = offset(of: State(waiting: [Int32(program.start)], before: traits(before: start, in: text)))
+    var index = start
+    var end: Int?
+    while index < text.count, budget > 0 {
+      budget -= 1
+      let place = index
+      let transition = self.transition(from: state, on: alphabet.classOf(Self.scalar(text, &index)))
+      if transition & 1 == 1 { end = place }
+      state = transition >> 1
+      if states[Int(state) / width].waiting.isEmpty { return end }
+    }
+    if index == text.count, transition(from: state, on: alphabet.end) & 1 == 1 { end = index }
+    return end
+  }
+
+  private func traits(before place: Int, in text: UnsafeRawBufferPointer) -> ScalarAlphabet.Traits {
+    guard program.hasAssertions else { return [] }
+    guard place > 0 else { return .edge }
+    var start = place - 1
+    while text[start] & 0xC0 == 0x80 { start -= 1 }
+    return alphabet.traits[alphabet.classOf(Self.scalar(text, &start))]
+  }
+
+  /// Goes past one scalar.
+  @inline(__always)
+  private static func scalar(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> UInt32 {
+    let lead = UInt32(text[index])
+    func tail(_ offset: Int) -> UInt32 { UInt32(text[index + offset] & 0x3F) }
+    if lead < 0x80 {
+      index += 1
+      return lead
+    } else if lead < 0xE0 {
+      defer { index += 2 }
+      return (lead & 0x1F) << 6 | tail(1)
+    } else if lead < 0xF0 {
+      defer { index += 3 }
+      return (lead & 0x0F) << 12 | tail(1) << 6 | tail(2)
+    } else {
+      defer { index += 4 }
+      return (lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3)
+    }
+  }
+
+  // MARK: Skipping
+
+  /// Whether no match begins where a byte leaves the automaton idle.
+  private(set) lazy var leavesIdleWhereMatchesBegin =
+    isFloating && !program.hasAssertions && transition(from: idle, on: alphabet.end) & 1 == 0
+
+  /// The next place at which the idle state can be left for more than a scalar.
+  @inline(__always)
+  func nextCandidate(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    if let scan { return scan.next(in: text, from: start, before: text.count) }
+    var index = start
+    while index < text.count, skip[Int(text[index])] { index += 1 }
+    return index
+  }
+
+  /// Finds out which bytes the idle state takes without leaving it. Bytes within a scalar are passed over with its
+  /// first.
+  private func findSkips() {
+    guard isFloating else { return }
+    let leadBytes = (0..<0xF5 as Range<UInt8>).filter { !(0x80..<0xC2).contains($0) }
+    let classes = leadBytes.map { alphabet.classes(in: Self.scalars(beginningWith: $0)) }
+    func bytes(where isWanted: (Int) -> Bool) -> [UInt8] {
+      zip(leadBytes, classes).filter { $1.contains(where: isWanted) }.map(\.0)
+    }
+    let ways = bytes { transition(from: idle, on: $0) != idle << 1 }
+    for byte in 0..<256 { skip[byte] = !ways.contains(UInt8(byte)) }
+    guard (1...PairScan.maximum).contains(ways.count) else { return }
+    guard ways.allSatisfy({ $0 < 0x80 }) else {
+      scan = PairScan(ways, at: 0, and: nil, at: 1)
+      return
+    }
+    // A way is worth following only if the next scalar does not lead to where it would have led from idle, too.
+    let states = ways.map { transition(from: idle, on: alphabet.classOf(UInt32($0))) }
+    let seconds = bytes { number in
+      states.contains { $0 & 1 == 1 || transition(from: $0 >> 1, on: number) != transition(from: idle, on: number) }
+    }
+    // Where so many states came about that they were forgotten on the way, what was compared means nothing.
+    let isFew = (1...PairScan.maximum).contains(seconds.count) && forgottenCount == 1
+    scan = PairScan(ways, at: 0, and: isFew ? seconds : nil, at: 1)
+  }
+
+  private static func scalars(beginningWith byte: UInt8) -> ClosedRange<UInt32> {
+    let byte = UInt32(byte)
+    return switch byte {
+    case ..<0x80: byte...byte
+    case ..<0xE0: (byte & 0x1F) << 6...((byte & 0x1F) << 6 | 0x3F)
+    case ..<0xF0: max((byte & 0x0F) << 12, 0x800)...((byte & 0x0F) << 12 | 0xFFF)
+    default: max((byte & 0x07) << 18, 0x10000)...min((byte & 0x07) << 18 | 0x3FFFF, 0x10FFFF)
+    }
+  }
+
+  // MARK: Making states
+
+  @inline(__always)
+  private func transition(from state: Int32, on number: Int) -> Int32 {
+    let known = transitions[Int(state) + number]
+    return known != Self.unknown ? known : make(from: state, on: number)
+  }
+
+  private func make(from row: Int32, on number: Int) -> Int32 {
+    let state = states[Int(row) / width]
+    let after = alphabet.traits[number]
+    mark += 1
+    var isMatch = false
+    var next: Set<Int32> = []
+    stack = state.waiting.map(Int.init)
+    while let step = stack.popLast() {
+      guard marks[step] != mark else { continue }
+      marks[step] = mark
+      switch program.steps[step] {
+      case .one(let set, let target): if alphabet.isMember(number, of: set) { next.insert(Int32(target)) }
+      case .split(let one, let other): stack += [one, other]
+      case .assertion(let assertion, let target):
+        if assertion.holds(between: state.before, and: after) { stack.append(target) }
+      case .match: isMatch = true
+      }
+    }
+    if isFloating { next.insert(Int32(program.start)) }
+    let target = State(waiting: next.sorted(), before: program.hasAssertions ? after : [])
+    if states.count >= rowLimit - Self.reserve {
+      forget()
+      return offset(of: target) << 1 | (isMatch ? 1 : 0)
+    }
+    let transition = offset(of: target) << 1 | (isMatch ? 1 : 0)
+    transitions[Int(row) + number] = transition
+    return transition
+  }
+
+  /// The row of a state, made if need be; there must be room for one.
+  private func offset(of state: State) -> Int32 {
+    var state = state
+    if !program.hasAssertions { state.before = [] }
+    if let offset = offsets[state] { return offset }
+    let offset = Int32(states.count * width)
+    (transitions + Int(offset)).initialize(repeating: Self.unknown, count: width)
+    states.append(state)
+    offsets[state] = offset
+    return offset
+  }
+
+  private func forget() {
+    forgottenCount += 1
+    states.removeAll(keepingCapacity: true)
+    offsets.removeAll(keepingCapacity: true)
+    idle = offset(of: State(waiting: [Int32(program.start)], before: []))
+    begin = offset(of: State(waiting: [Int32(program.start)], before: .edge))
+  }
+}
+
+extension PatternNode.Assertion {
+  /// A line ends before CR, LF, both together, and at the end of the text.
+  func holds(between before: ScalarAlphabet.Traits, and after: ScalarAlphabet.Traits) -> Bool {
+    let isWithinCRLF = before.contains(.carriageReturn) && after.contains(.lineFeed)
+    return switch self {
+    case .textStart: before.contains(.edge)
+    case .textEnd: after.contains(.edge)
+    case .lineStart: !before.isDisjoint(with: [.edge, .lineFeed, .carriageReturn]) && !isWithinCRLF
+    case .lineEnd: !after.isDisjoint(with: [.edge, .lineFeed, .carriageReturn]) && !isWithinCRLF
+    case .wordBoundary: before.contains(.word) != after.contains(.word)
+    case .noWordBoundary: before.contains(.word) == after.contains(.word)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+internal import Glibc
+
+/// Finds bytes exactly as they are.
+struct LiteralSearch {
+  /// How often the two bytes looked for may mislead before the search byte by byte takes over.
+  private static let patience = 16
+
+  let bytes: [UInt8]
+  /// Looks for the two bytes of them that texts hold least.
+  private let scan: PairScan
+  /// For each length of a beginning that was met, the longest shorter one that it ends with.
+  private let borders: [Int]
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    borders = Self.borders(of: bytes)
+    let byFrequency = bytes.indices.sorted { Self.frequency(bytes[$0]) < Self.frequency(bytes[$1]) }
+    let (first, second) = (byFrequency[0], byFrequency[byFrequency.count > 1 ? 1 : 0])
+    scan = PairScan([bytes[first]], at: first, and: [bytes[second]], at: second)
+  }
+
+  /// Where the bytes stand first, at or after a place.
+  func first(in text: UnsafeRawBufferPointer, from start: Int = 0) -> Int? {
+    guard let base = text.baseAddress, text.count - start >= bytes.count else { return nil }
+    let end = text.count - bytes.count + 1
+    return bytes.withUnsafeBytes { bytes in
+      var place = start
+      var misses = 0
+      while true {
+        place = scan.next(in: text, from: place, before: end)
+        guard place < end else { return nil }
+        if memcmp(base + place, bytes.baseAddress!, bytes.count) == 0 { return place }
+        place += 1
+        misses += 1
+        // Bytes that stand everywhere.
+        if misses >= Self.patience, misses * 32 > place - start { return firstByteByByte(in: text, from: place) }
+      }
+    }
+  }
+
+  /// In a time that grows with the text only (Knuth, Morris and Pratt).
+  private func firstByteByByte(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    var met = 0
+    for place in start..<text.count {
+      while met > 0, text[place] != bytes[met] { met = borders[met] }
+      if text[place] == bytes[met] { met += 1 }
+      if met == bytes.count { return place + 1 - met }
+    }
+    return nil
+  }
+
+  private static func borders(of bytes: [UInt8]) -> [Int] {
+    var borders = Array(repeating: 0, count: bytes.count + 1)
+    var border = 0
+    for length in bytes.indices.dropFirst() {
+      while border > 0, bytes[length] != bytes[border] { border = borders[border] }
+      if bytes[length] == bytes[border] { border += 1 }
+      borders[length + 1] = border
+    }
+    return borders
+  }
+
+  /// A guess at how common a byte is in texts; only speed depends on it.
+  private static func frequency(_ byte: UInt8) -> Int {
+    switch byte {
+    case UInt8(ascii: " "): 255
+    case UInt8(ascii: "a")...UInt8(ascii: "z"):
+      // The order of English, as good as any for languages near it.
+      100 + 5 * (26 - (Array("etaoinshrdlcumwfgypbvkjxqz".utf8).firstIndex(of: byte) ?? 26))
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), 0x0A, UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "."): 90
+    // The first bytes of whole scripts are the same in each letter.
+    case 0xC3, 0xCE, 0xCF, 0xD0, 0xD1, 0xD7...0xD9, 0xE0...0xEF: 240
+    case 0x80...0xBF: 110
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): 60
+    default: 40
+    }
+  }
+}

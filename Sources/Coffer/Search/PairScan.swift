@@ -1,0 +1,76 @@
+/// Finds places where two bytes, each one of a few, stand at a known distance: 16 places at once.
+struct PairScan: Sendable {
+  /// So many bytes may stand at each of the two places.
+  static let maximum = 3
+
+  private typealias Lanes = SIMD16<UInt8>
+
+  private let firstOffset: Int
+  private let secondOffset: Int
+  private let first: Choice
+  /// nil where anything may stand.
+  private let second: Choice?
+
+  private struct Choice: Sendable {
+    let bytes: [UInt8]
+    let lanes: (Lanes, Lanes, Lanes)
+
+    init(_ bytes: [UInt8]) {
+      func lane(_ index: Int) -> Lanes { Lanes(repeating: bytes[min(index, bytes.count - 1)]) }
+      self.bytes = bytes
+      lanes = (lane(0), lane(1), lane(2))
+    }
+
+    /// All bits in each place where one of the bytes stands.
+    @inline(__always)
+    func matches(_ text: Lanes) -> SIMD2<UInt64> {
+      let found = (text .== lanes.0) .| (text .== lanes.1) .| (text .== lanes.2)
+      return unsafeBitCast(found, to: SIMD2<UInt64>.self)
+    }
+  }
+
+  /// - Parameters:
+  ///   - first: 1 to ``maximum`` bytes.
+  ///   - second: likewise; nil where anything may stand.
+  init(_ first: [UInt8], at firstOffset: Int, and second: [UInt8]?, at secondOffset: Int) {
+    self.first = Choice(first)
+    self.second = second.map(Choice.init)
+    self.firstOffset = firstOffset
+    self.secondOffset = secondOffset
+  }
+
+  /// The first place at or after `start` from which the bytes stand at their offsets; `end` where there is none before
+  /// it. A byte behind the text counts as any.
+  @inline(__always)
+  func next(in text: UnsafeRawBufferPointer, from start: Int, before end: Int) -> Int {
+    var place = start
+    let last = min(end, text.count - max(firstOffset, secondOffset)) - 16
+    while place <= last {
+      var found = first.matches(text.loadUnaligned(fromByteOffset: place + firstOffset, as: Lanes.self))
+      if let second {
+        found &= second.matches(text.loadUnaligned(fromByteOffset: place + secondOffset, as: Lanes.self))
+      }
+      if found[0] | found[1] != 0 {
+        // The lowest byte is the first place.
+        let lane =
+          found[0] != 0
+          ? found[0].littleEndian.trailingZeroBitCount : 64 + found[1].littleEndian.trailingZeroBitCount
+        return place + lane / 8
+      }
+      place += 16
+    }
+    while place < end {
+      if stands(first, at: place + firstOffset, in: text),
+        second.map({ stands($0, at: place + secondOffset, in: text) }) != false
+      {
+        return place
+      }
+      place += 1
+    }
+    return end
+  }
+
+  private func stands(_ choice: Choice, at place: Int, in text: UnsafeRawBufferPointer) -> Bool {
+    place >= text.count || choice.bytes.contains(text[place])
+  }
+}

@@ -1,0 +1,15 @@
+/// A pattern as it was understood.
+indirect enum PatternNode {
+  /// One scalar of a set.
+  case one(ScalarSet)
+  case sequence([PatternNode])
+  case choice([PatternNode])
+  /// `most` is nil for any number.
+  case repeated(PatternNode, least: Int, most: Int?)
+  case assertion(Assertion)
+
+  /// What must hold between two scalars.
+  enum Assertion: UInt8, Sendable {
+    case lineStart, lineEnd, textStart, textEnd, wordBoundary, noWordBoundary
+  }
+}

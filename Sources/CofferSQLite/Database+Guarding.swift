@@ -1,0 +1,74 @@
+internal import CCofferSQLite
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+// For SQL that somebody else has written.
+
+extension Database {
+  /// From now on statements may read, and nothing else: no change, no transaction, no ATTACH, no PRAGMA, and none of
+  /// the functions that reach out of SQLite. Others throw `notAllowed` when they are compiled.
+  package func allowReadingOnly() throws(SQLiteError) {
+    try connection.check(
+      sqlite3_set_authorizer(
+        try connection.open(),
+        { _, action, table, function, _, _ in
+          switch action {
+          case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: SQLITE_OK
+          // Asked when a virtual table says what its columns are; a statement can't change this table anyway.
+          case SQLITE_UPDATE: table.map { strcmp($0, "sqlite_master") } == 0 ? SQLITE_OK : SQLITE_DENY
+          case SQLITE_FUNCTION:
+            function.map { Database.isHarmless(String(cString: $0)) } == true ? SQLITE_OK : SQLITE_DENY
+          default: SQLITE_DENY
+          }
+        }, nil))
+  }
+
+  /// False for what loads code, takes addresses, or writes to the log.
+  private static func isHarmless(_ function: String) -> Bool {
+    !["load_extension", "fts3_tokenizer", "sqlite_log"].contains(function.lowercased())
+  }
+
+  /// Keeps what sorting and grouping put aside in memory, never in a file.
+  ///
+  /// - Throws: `notAllowed` where this SQLite was built to use files in any case.
+  package func keepTemporariesInMemory() throws(SQLiteError) {
+    try statement("PRAGMA temp_store = MEMORY").run()
+    let usesFiles = sqlite3_compileoption_used("TEMP_STORE=0") != 0
+    guard !usesFiles, try integerPragma("temp_store") == 2 else {
+      throw SQLiteError(.notAllowed, "this SQLite sorts in files and can't be told otherwise")
+    }
+  }
+
+  /// Asks now and then, while a statement runs, whether it is to end with `interrupted`; nil asks no more.
+  package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
+    try connection.setStopCondition(shouldStop)
+  }
+}
+
+/// A closure as SQLite can hold it.
+final class StopCondition {
+  /// About so many steps of SQLite's machine lie between two questions.
+  static let interval: Int32 = 1000
+
+  let shouldStop: @Sendable () -> Bool
+
+  init(_ shouldStop: @escaping @Sendable () -> Bool) { self.shouldStop = shouldStop }
+}
+
+extension Connection {
+  func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
+    let handle = try open()
+    stopCondition = shouldStop.map(StopCondition.init)
+    guard let stopCondition else { return sqlite3_progress_handler(handle, 0, nil, nil) }
+    sqlite3_progress_handler(
+      handle, StopCondition.interval,
+      { Unmanaged<StopCondition>.fromOpaque($0!).takeUnretainedValue().shouldStop() ? 1 : 0 },
+      Unmanaged.passUnretained(stopCondition).toOpaque())
+  }
+}

@@ -1,0 +1,186 @@
+internal import CCofferSQLite
+
+/// Where a virtual table puts a value; what is not given is NULL. Valid during the call it is passed to.
+package struct VirtualResult {
+  fileprivate let context: OpaquePointer
+
+  package func give(_ integer: Int64) {
+    sqlite3_result_int64(context, integer)
+  }
+
+  /// Copies UTF-8, which must be valid.
+  package func giveText(_ utf8: UnsafeRawBufferPointer) {
+    coffer_sqlite_result_text(context, utf8.baseAddress, UInt64(utf8.count))
+  }
+
+  package func giveText(_ text: String) {
+    var text = text
+    text.withUTF8 { giveText(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Copies a blob.
+  package func giveBlob(_ bytes: UnsafeRawBufferPointer) {
+    coffer_sqlite_result_blob(context, bytes.baseAddress, UInt64(bytes.count))
+  }
+}
+
+extension Database {
+  /// Makes a virtual table known to this connection by a name, in which no statement can change anything.
+  ///
+  /// What the table throws ends the statement with an error that tells nothing of it: the table must keep it for
+  /// whoever asks.
+  package func add(_ table: some VirtualTable, named name: String) throws(SQLiteError) {
+    let owner = VirtualTableModule.Owner(table)
+    // Owned by SQLite from here on, even where this fails.
+    try connection.check(
+      sqlite3_create_module_v2(
+        try connection.open(), name, VirtualTableModule.shared, Unmanaged.passRetained(owner).toOpaque(),
+        { Unmanaged<VirtualTableModule.Owner>.fromOpaque($0!).release() }))
+  }
+}
+
+/// What SQLite calls to read a virtual table.
+private enum VirtualTableModule {
+  /// A class for what SQLite holds a pointer to.
+  final class Owner {
+    let table: any VirtualTable
+
+    init(_ table: any VirtualTable) { self.table = table }
+  }
+
+  final class Cursor {
+    let table: any VirtualTable
+    var rows: (any VirtualRows)?
+    var isAtEnd = true
+
+    init(_ table: any VirtualTable) { self.table = table }
+
+    func next() throws {
+      isAtEnd = try rows?.next() != true
+    }
+  }
+
+  // Never changed once made, and never freed: connections refer to it.
+  nonisolated(unsafe) static let shared: UnsafeMutablePointer<sqlite3_module> = {
+    let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
+    module.initialize(to: sqlite3_module())
+    // Without xCreate the table is there by its module's name, and no statement can make another.
+    module.pointee.xConnect = { handle, owner, _, _, table, _ in connect(handle, owner, table) }
+    module.pointee.xDisconnect = { table in
+      let table = UnsafeMutableRawPointer(table!).assumingMemoryBound(to: coffer_sqlite_table.self)
+      Unmanaged<Owner>.fromOpaque(table.pointee.owner).release()
+      table.deallocate()
+      return SQLITE_OK
+    }
+    module.pointee.xBestIndex = { table, request in bestIndex(owner(table!).table, request!) }
+    module.pointee.xOpen = { table, cursor in
+      let new = UnsafeMutablePointer<coffer_sqlite_cursor>.allocate(capacity: 1)
+      let owner = Unmanaged.passRetained(Cursor(owner(table!).table)).toOpaque()
+      new.initialize(to: coffer_sqlite_cursor(base: sqlite3_vtab_cursor(), owner: owner))
+      cursor!.pointee = UnsafeMutableRawPointer(new).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
+      return SQLITE_OK
+    }
+    module.pointee.xClose = { cursor in
+      let cursor = UnsafeMutableRawPointer(cursor!).assumingMemoryBound(to: coffer_sqlite_cursor.self)
+      Unmanaged<Cursor>.fromOpaque(cursor.pointee.owner).release()
+      cursor.deallocate()
+      return SQLITE_OK
+    }
+    module.pointee.xFilter = { cursor, plan, _, count, values in
+      attempt {
+        let cursor = VirtualTableModule.cursor(cursor!)
+        cursor.rows = nil
+        cursor.rows = try cursor.table.open(plan: Int(plan), values: (0..<Int(count)).map { value(values![$0]!) })
+        try cursor.next()
+      }
+    }
+    module.pointee.xNext = { cursor in attempt { try VirtualTableModule.cursor(cursor!).next() } }
+    module.pointee.xEof = { cursor in VirtualTableModule.cursor(cursor!).isAtEnd ? 1 : 0 }
+    module.pointee.xColumn = { cursor, context, column in
+      attempt {
+        try VirtualTableModule.cursor(cursor!).rows?.give(Int(column), to: VirtualResult(context: context!))
+      }
+    }
+    module.pointee.xRowid = { cursor, id in
+      id!.pointee = VirtualTableModule.cursor(cursor!).rows?.rowID ?? 0
+      return SQLITE_OK
+    }
+    return module
+  }()
+
+  private static func attempt(_ work: () throws -> Void) -> Int32 {
+    do {
+      try work()
+      return SQLITE_OK
+    } catch {
+      return SQLITE_ERROR
+    }
+  }
+
+  private static func owner(_ table: UnsafeMutablePointer<sqlite3_vtab>) -> Owner {
+    let table = UnsafeMutableRawPointer(table).assumingMemoryBound(to: coffer_sqlite_table.self)
+    return Unmanaged<Owner>.fromOpaque(table.pointee.owner).takeUnretainedValue()
+  }
+
+  private static func cursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>) -> Cursor {
+    let cursor = UnsafeMutableRawPointer(cursor).assumingMemoryBound(to: coffer_sqlite_cursor.self)
+    return Unmanaged<Cursor>.fromOpaque(cursor.pointee.owner).takeUnretainedValue()
+  }
+
+  private static func connect(
+    _ handle: OpaquePointer?, _ module: UnsafeMutableRawPointer?,
+    _ result: UnsafeMutablePointer<UnsafeMutablePointer<sqlite3_vtab>?>?
+  ) -> Int32 {
+    let owner = Unmanaged<Owner>.fromOpaque(module!).takeUnretainedValue()
+    let columns = owner.table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ",")
+    let declared = sqlite3_declare_vtab(handle, "CREATE TABLE t(\(columns))")
+    guard declared == SQLITE_OK else { return declared }
+    let table = UnsafeMutablePointer<coffer_sqlite_table>.allocate(capacity: 1)
+    table.initialize(
+      to: coffer_sqlite_table(base: sqlite3_vtab(), owner: Unmanaged.passRetained(owner).toOpaque()))
+    result!.pointee = UnsafeMutableRawPointer(table).assumingMemoryBound(to: sqlite3_vtab.self)
+    return SQLITE_OK
+  }
+
+  private static func bestIndex(
+    _ table: any VirtualTable, _ info: UnsafeMutablePointer<sqlite3_index_info>
+  ) -> Int32 {
+    let equalities = (0..<Int(info.pointee.nConstraint)).compactMap { number -> VirtualTableRequest.Equality? in
+      let constraint = info.pointee.aConstraint[number]
+      guard constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ),
+        String(cString: sqlite3_vtab_collation(info, Int32(number))) == "BINARY"
+      else { return nil }
+      return VirtualTableRequest.Equality(number: number, column: Int(constraint.iColumn))
+    }
+    let order = (0..<Int(info.pointee.nOrderBy)).map { number in
+      let term = info.pointee.aOrderBy[number]
+      return (column: Int(term.iColumn), isDescending: term.desc != 0)
+    }
+    let plan = table.plan(
+      for: VirtualTableRequest(equalities: equalities, order: order, usedColumns: info.pointee.colUsed))
+    info.pointee.idxNum = Int32(plan.number)
+    for (place, number) in plan.arguments.enumerated() {
+      info.pointee.aConstraintUsage[number].argvIndex = Int32(place + 1)
+    }
+    info.pointee.orderByConsumed = plan.isOrdered ? 1 : 0
+    info.pointee.estimatedCost = plan.cost
+    info.pointee.estimatedRows = plan.rowCount
+    if plan.isUnique { info.pointee.idxFlags = SQLITE_INDEX_SCAN_UNIQUE }
+    return SQLITE_OK
+  }
+
+  private static func value(_ value: OpaquePointer) -> Value {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+    case SQLITE_TEXT:
+      let start = sqlite3_value_text(value)
+      let utf8 = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+      return String(validating: utf8, as: UTF8.self).map { .text($0) } ?? .null
+    case SQLITE_BLOB:
+      let start = sqlite3_value_blob(value)
+      return .blob(Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))))
+    default: return .null
+    }
+  }
+}

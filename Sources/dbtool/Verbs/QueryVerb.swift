@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `query STORE SQL [PARAM…]`: one SELECT over the decrypted documents.
+struct QueryVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "query",
+    abstract: "Run read-only SQL over the documents.",
+    discussion: """
+      One SELECT over the view documents(collection, id, position, title, text, key, created, modified), with all of \
+      SQLite's functions, those for JSON included. It sees all collections, as of one moment; what is opened stays in \
+      memory and is gone when the command ends. Each ? takes a PARAM, in order: one that is written as a JSON number \
+      is bound as a number, any other as text (CAST(? AS TEXT) makes a number text again).
+
+        dbtool query texts.coffer "SELECT id, title FROM documents WHERE title LIKE 'a%'" --key-file my.key
+        dbtool query texts.coffer "SELECT title, text ->> '$.price' AS price FROM documents
+          WHERE collection = ? AND json_valid(text) AND price < ?" shop 10 --json
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The SELECT.", valueName: "sql"))
+  var sql: String
+
+  @Argument(
+    help: ArgumentHelp("Values for its parameters ('--' before one that begins with a dash).", valueName: "param"))
+  var parameters: [String] = []
+
+  func run() throws {
+    let store = try options.open(readOnly: true)
+    try store.read { reader in
+      try reader.withQuery(sql, parameters: parameters.map(Self.value)) { rows in
+        let columns = zip(Self.unique(rows.columnNames), rows.declaredTypes).map { name, type in
+          TableWriter.Column(name: name, isNumber: type == "INTEGER")
+        }
+        var table = TableWriter(columns: columns, format: options.common.listFormat, output: StandardOutput())
+        while let row = try rows.next() { try table.add(row.map(Self.cell)) }
+        try table.finish()
+      }
+    }
+    try store.close()
+  }
+
+  /// A number where the argument is one as JSON writes it, else the text.
+  private static func value(_ argument: String) -> Value {
+    guard let first = argument.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
+      return .text(argument)
+    }
+    if let integer = Int64(argument), String(integer) == argument { return .integer(integer) }
+    let isNumber = argument.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
+    if isNumber, let real = Double(argument), real.isFinite { return .real(real) }
+    return .text(argument)
+  }
+
+  /// Names that stand twice get a number, as SQLite does in a subquery: the members of an object are told apart.
+  private static func unique(_ names: [String]) -> [String] {
+    var taken: Set<String> = []
+    return names.map { name in
+      var unique = name
+      var number = 0
+      while !taken.insert(unique).inserted {
+        number += 1
+        unique = "\(name):\(number)"
+      }
+      return unique
+    }
+  }
+
+  private static func cell(_ value: Value) -> JSONValue? {
+    switch value {
+    case .null: .null
+    case .integer(let integer): .integer(integer)
+    case .real(let real): real.isFinite ? .number(real) : .object([("$real", .string(real < 0 ? "-inf" : "inf"))])
+    case .text(let text): .string(text)
+    case .blob(let bytes): .object([("$base64", .string(Base64.text(bytes)))])
+    }
+  }
+}

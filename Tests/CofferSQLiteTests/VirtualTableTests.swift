@@ -1,0 +1,170 @@
+import Synchronization
+import Testing
+
+@testable import CofferSQLite
+
+/// Tables whose rows the program makes, and connections that may only read.
+@Suite struct VirtualTableTests {
+  private struct Failure: Error {}
+
+  /// Squares of 1 to 10, by number where that is asked for.
+  private final class Squares: VirtualTable {
+    let columns = [VirtualColumn("n", "INTEGER"), VirtualColumn("square", "INTEGER"), VirtualColumn("words", "TEXT")]
+    var requests: [VirtualTableRequest] = []
+    var opened: [[Value]] = []
+    var failsAt: Int64?
+
+    func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
+      requests.append(request)
+      guard let equality = request.equalities.first(where: { $0.column == 0 }) else {
+        return VirtualTablePlan(number: 0, cost: 10, rowCount: 10)
+      }
+      var plan = VirtualTablePlan(number: 1, cost: 1, rowCount: 1)
+      plan.arguments = [equality.number]
+      return plan
+    }
+
+    func open(plan: Int, values: [Value]) throws -> any VirtualRows {
+      opened.append(values)
+      guard plan == 1, case .integer(let number) = values[0] else { return Rows(self, 1, 10) }
+      return (1...10).contains(number) ? Rows(self, number, number) : Rows(self, 1, 0)
+    }
+  }
+
+  private final class Rows: VirtualRows {
+    private let table: Squares
+    private let last: Int64
+    private(set) var rowID: Int64
+
+    init(_ table: Squares, _ first: Int64, _ last: Int64) {
+      (self.table, rowID, self.last) = (table, first - 1, last)
+    }
+
+    func next() throws -> Bool {
+      rowID += 1
+      if rowID == table.failsAt { throw Failure() }
+      return rowID <= last
+    }
+
+    func give(_ column: Int, to result: VirtualResult) throws {
+      switch column {
+      case 0: result.give(rowID)
+      case 1: result.give(rowID * rowID)
+      default:
+        if rowID == 1 { return }
+        if rowID == 2 { result.giveText("") } else { result.giveText("\(rowID)\u{0}é") }
+      }
+    }
+  }
+
+  private func database(_ table: Squares) throws -> Database {
+    let database = try emptyDatabase(.init(isHardened: true))
+    try database.add(table, named: "squares")
+    return database
+  }
+
+  @Test func rowsAreThoseTheTableGives() throws {
+    let database = try database(Squares())
+    let result = try database.query("SELECT * FROM squares WHERE square < 10")
+    #expect(result.columnNames == ["n", "square", "words"])
+    #expect(result.rows.map(\.values) == [[1, 1, .null], [2, 4, ""], [3, 9, "3\u{0}é"]])
+    #expect(try database.query("SELECT count(*) FROM squares a, squares b WHERE a.n < b.n").rows[0][0] == 45)
+  }
+
+  @Test func anEqualityIsGivenToTheTableAndCheckedAgain() throws {
+    let table = Squares()
+    let database = try database(table)
+    #expect(try database.query("SELECT square FROM squares WHERE n = ?", 7).rows.map(\.values) == [[49]])
+    #expect(table.opened == [[7]])
+    #expect(try database.query("SELECT square FROM squares WHERE n = 11").rows.isEmpty)
+    // The table answers a value it can't use with everything.
+    #expect(try database.query("SELECT square FROM squares WHERE n = 'x'").rows.isEmpty)
+    #expect(try database.query("SELECT n FROM squares WHERE n IN (3, 5, 5, 30)").rows.map(\.values) == [[3], [5]])
+  }
+
+  @Test func onlyColumnsThatAreLookedAtAreNamed() throws {
+    let table = Squares()
+    let database = try database(table)
+    _ = try database.query("SELECT square FROM squares ORDER BY n DESC")
+    let request = try #require(table.requests.last)
+    #expect(request.usedColumns == 0b011)
+    #expect(request.order.map(\.column) == [0] && request.order.map(\.isDescending) == [true])
+  }
+
+  @Test(arguments: [1, 5, 11])
+  func whatTheTableThrowsEndsTheStatement(_ number: Int64) throws {
+    let table = Squares()
+    let database = try database(table)
+    table.failsAt = number
+    #expect(throws: error(.sqlLogic)) { try database.query("SELECT n FROM squares") }
+    table.failsAt = nil
+    #expect(try database.query("SELECT n FROM squares").rows.count == 10)
+  }
+
+  @Test(arguments: [
+    "DELETE FROM squares", "INSERT INTO squares VALUES(1, 2, 3)", "DROP TABLE squares",
+    "CREATE VIRTUAL TABLE t USING squares",
+  ])
+  func nothingCanBeChangedInIt(_ sql: String) throws {
+    let database = try database(Squares())
+    #expect(throws: error(.sqlLogic)) { try database.execute(sql) }
+  }
+
+  @Test func theTableGoesWithTheConnection() throws {
+    weak var table: Squares?
+    do {
+      let new = Squares()
+      table = new
+      let database = try database(new)
+      let statement = try database.statement("SELECT n FROM squares")
+      try statement.step()
+      try database.close()
+    }
+    #expect(table == nil)
+  }
+
+  // MARK: Reading only
+
+  @Test(arguments: [
+    "SELECT 1", "SELECT * FROM t", "SELECT * FROM json_each('[1]')", "SELECT max(a) FROM t GROUP BY b",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 9) SELECT * FROM n", "EXPLAIN SELECT 1",
+    "VALUES(1)", "SELECT * FROM squares",
+  ])
+  func aGuardedConnectionReads(_ sql: String) throws {
+    let database = try guarded()
+    #expect(throws: Never.self) { try database.query(sql) }
+  }
+
+  @Test(arguments: [
+    "INSERT INTO t VALUES(1, 2)", "PRAGMA user_version", "BEGIN", "ATTACH ':memory:' AS a",
+    "CREATE TABLE u(a)", "CREATE TEMP TABLE u(a)", "SELECT * FROM pragma_table_info('t')", "VACUUM INTO 'x.db'",
+    "DROP TABLE t", "ALTER TABLE t RENAME TO u", "SELECT load_extension('x')", "SELECT sqlite_log(1, 'x')",
+    "UPDATE sqlite_master SET sql = ''", "DELETE FROM sqlite_master", "SAVEPOINT s",
+  ])
+  func aGuardedConnectionDoesNothingElse(_ sql: String) throws {
+    let database = try guarded()
+    let code = try #require(thrown { try database.execute(sql) }?.code)
+    #expect([.notAllowed, .sqlLogic].contains(code), "\(code)")
+    #expect(try database.query("SELECT * FROM t").rows.map(\.values) == [[1, 2]])
+  }
+
+  private func guarded() throws -> Database {
+    let database = try database(Squares())
+    try database.execute("CREATE TABLE t(a, b); INSERT INTO t VALUES(1, 2)")
+    try database.keepTemporariesInMemory()
+    try database.allowReadingOnly()
+    return database
+  }
+
+  @Test func aStatementEndsWhenItsStopConditionSaysSo() throws {
+    final class Count: Sendable { let questions = Atomic<Int>(0) }
+    let count = Count()
+    let database = try emptyDatabase()
+    try database.setStopCondition { count.questions.add(1, ordering: .relaxed).newValue > 3 }
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    #expect(throws: error(.interrupted)) { try database.query(endless) }
+    #expect(count.questions.load(ordering: .relaxed) == 4)
+    try database.setStopCondition(nil)
+    #expect(try database.query("SELECT 1").rows.count == 1)
+  }
+}
