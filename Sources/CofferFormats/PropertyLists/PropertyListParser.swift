@@ -3,6 +3,7 @@ internal import CofferDocuments
 /// A property list to documents. It is one record to its reader until it is whole, and then as many as it holds.
 struct PropertyListParser: RecordParser {
   static let keepsRejectedBytes = false
+  static let makesEverything = true
 
   private enum State: Sendable {
     case unread

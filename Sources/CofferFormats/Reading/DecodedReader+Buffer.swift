@@ -63,6 +63,7 @@ extension [UInt8] {
 
   /// Makes the array at least so long; by whole blocks, since adding single elements would cost as much as decoding.
   mutating func lengthen(to wanted: Int) {
+    reserveCapacity(wanted)
     while count < wanted { append(contentsOf: Self.zeros.prefix(wanted - count)) }
   }
 }

@@ -4,6 +4,8 @@ internal import CofferDocuments
 protocol RecordParser: Sendable {
   /// A rejected record is given as it stands in the input.
   static var keepsRejectedBytes: Bool { get }
+  /// No part of a record stands in the buffer as it is: all of them are in ``RecordOutput/made``.
+  static var makesEverything: Bool { get }
   static var usualEmptyText: EmptyTextMode { get }
   static var usualMaximum: Int { get }
   /// False while something is owed: at the end of the input the parser is asked once more, with no bytes left.
@@ -24,6 +26,7 @@ protocol RecordParser: Sendable {
 
 extension RecordParser {
   static var keepsRejectedBytes: Bool { true }
+  static var makesEverything: Bool { false }
   static var usualEmptyText: EmptyTextMode { .store }
   static var usualMaximum: Int { ReadingOptions.usualRecordByteCount }
   var mayEnd: Bool { true }

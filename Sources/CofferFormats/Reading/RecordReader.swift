@@ -46,9 +46,15 @@ struct RecordReader<Parser: RecordParser>: Sendable {
       report.encoding = input.decoder.encoding
       let consumed = try parseBuffer(into: &batch)
       if !batch.isEmpty {
-        let distance = input.handOver(into: &batch.bytes, consumed: consumed)
-        batch.moveRanges(by: distance, madeBase: output.madeBase, newMadeBase: batch.bytes.count)
-        batch.bytes += output.made
+        if Parser.makesEverything {
+          input.discard(to: consumed)
+          swap(&batch.bytes, &output.made)
+          batch.moveRanges(by: 0, madeBase: output.madeBase, newMadeBase: 0)
+        } else {
+          let distance = input.handOver(into: &batch.bytes, consumed: consumed)
+          batch.moveRanges(by: distance, madeBase: output.madeBase, newMadeBase: batch.bytes.count)
+          batch.bytes += output.made
+        }
         report.documents += batch.drafts.count
         return true
       }
