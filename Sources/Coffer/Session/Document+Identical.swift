@@ -1,7 +1,18 @@
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
 extension String {
   /// Byte by byte: composed and decomposed forms are equal, but two texts.
   func isIdentical(to other: String) -> Bool {
-    utf8.elementsEqual(other.utf8)
+    let isSame = utf8.withContiguousStorageIfAvailable { bytes in
+      other.utf8.withContiguousStorageIfAvailable { others in
+        // A sequence of UTF-8 is compared a byte at a time; its memory, many at once.
+        bytes.count == others.count
+          && (bytes.isEmpty || memcmp(bytes.baseAddress!, others.baseAddress!, bytes.count) == 0)
+      }
+    }
+    return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
   }
 }
 

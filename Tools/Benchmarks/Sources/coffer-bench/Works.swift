@@ -27,6 +27,8 @@ struct Works {
     case "search-folded": try search(.text("Harbour", ignoringCase: true))
     case "search-regex": try search(.regularExpression("harb[aeiou]+r"))
     case "update": try update()
+    case "move": try move()
+    case "find": try find()
     case "key": changeKey
     case "rewrite": rekey
     default: nil
@@ -105,6 +107,29 @@ struct Works {
         for (id, text) in changes {
           try tx.update(id) { $0.text = text }
         }
+      }
+    }
+  }
+
+  /// Each document beside another one, both at random.
+  private func move() throws -> () throws -> Void {
+    let order = Samples.randomOrder(try stored()).prefix(count + 1).map { DocumentID(Int64($0)) }
+    return {
+      try store.write { tx in
+        for (id, other) in zip(order, order.dropFirst()) { try tx.move(id, to: .after(other)) }
+      }
+    }
+  }
+
+  /// By the key that each is given before.
+  private func find() throws -> () throws -> Void {
+    let order = Samples.randomOrder(try stored()).prefix(count)
+    try store.write { tx in
+      for number in order { try tx.setKey(of: DocumentID(Int64(number)), to: ExternalKey("key \(number)")) }
+    }
+    return {
+      try store.read { tx in
+        for number in order { _ = try tx.id(forKey: ExternalKey("key \(number)"), in: documents) }
       }
     }
   }
