@@ -43,7 +43,7 @@ public final class DocumentStore: Sendable {
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Features that only readers may ignore, and a file that can't be written, leave reading.
     isReadOnly = options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.isReadOnly
-    session = Session(keys: keys, generation: 0)
+    session = Session(keys: keys, generation: 0, cacheBytes: options.textCacheBytes)
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
     // The state proves header and generation before anything else is believed.

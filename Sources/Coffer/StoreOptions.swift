@@ -11,6 +11,10 @@ public struct OpenOptions: Sendable {
   public var expectedPin: String?
   /// How long to wait for another process's lock; nil waits for ever.
   public var wait: Duration? = .seconds(10)
+  /// Keeps so many bytes of texts that were read one by one, so that reading one again looks at no row; 0 for none.
+  ///
+  /// Wiped when they give way, are changed, or the store is closed. Never stale: what another process commits empties it.
+  public var textCacheBytes = 8 << 20
   /// Tries this slot only, with raised bounds for its scrypt.
   public var slot: Int?
   /// Told what the store does, in counts and ids, never text, titles or keys.

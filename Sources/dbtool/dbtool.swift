@@ -38,13 +38,15 @@ struct Dbtool: ParsableCommand {
         name: "Documents",
         subcommands: [
           CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
-          PutVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self, TruncateVerb.self,
-          SearchVerb.self,
-          QueryVerb.self,
+          PutVerb.self, EditVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self,
+          TruncateVerb.self, SearchVerb.self, QueryVerb.self,
         ]),
       CommandGroup(
         name: "Looking after a store",
-        subcommands: [InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self]),
+        subcommands: [
+          InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self, BackupVerb.self,
+          CompactVerb.self,
+        ]),
       CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
     ])
 }

@@ -1,10 +1,5 @@
 internal import CofferSQLite
 internal import CofferSealing
-internal import FoundationEssentials
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
 
 /// Makes a store file: header, slots, keyring and state of generation 1, without rows.
 struct StoreMaker {
@@ -18,7 +13,7 @@ struct StoreMaker {
 
   /// A whole store beside its place, which has yet to get its name.
   struct Draft {
-    let path: String
+    let file: FileBeside
     let unlocked: Unlocking.Unlocked
     let keys: SessionKeys
   }
@@ -40,13 +35,13 @@ struct StoreMaker {
     try begin()
     let draft = try draft(parts)
     do {
-      let file = try StoreFile(at: draft.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
+      let file = try StoreFile(at: draft.file.temporary, wait: wait, cacheBytes: ConnectionPool.readerCache)
       let store = try DocumentStore(
         file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: OpenOptions(), opening: .created)
       try store.write(fill)
       try store.close()
     } catch {
-      discard(draft.path)
+      draft.file.discard()
       throw error
     }
     try publish(draft)
@@ -54,7 +49,7 @@ struct StoreMaker {
   }
 
   /// What a new store begins with, in memory.
-  private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord], nonces: RandomBytes)
+  private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord])
 
   private func prepare(_ keys: [NewKey], allowsTestKeys: Bool) throws(StoreError) -> Parts {
     try DocumentStore.requireSoundCipher()
@@ -65,7 +60,7 @@ struct StoreMaker {
     var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
     // Before anyone is asked, and again when what was delivered turns out to be a test key.
     try requireAllowance(isTest, allowsTestKeys)
-    try checkPlace()
+    try FileBeside(path, replacesExisting: replacesExisting, source: source).checkPlace()
     var given: [NewKey.Given] = []
     for key in keys { given.append(try key.asked()) }
     isTest = isTest || given.contains(where: \.isTest)
@@ -83,14 +78,14 @@ struct StoreMaker {
 
   private func draft(_ parts: Parts) throws(StoreError) -> Draft {
     let session = try SessionKeys(root: parts.root, header: parts.header, slots: parts.slots)
-    let temporary = try temporaryPath(parts.nonces)
+    let file = try FileBeside(path, replacesExisting: replacesExisting, source: source)
     do throws(StoreError) {
-      try write(session, parts.slots, to: temporary)
+      try write(session, parts.slots, to: file)
     } catch {
-      discard(temporary)
+      file.discard()
       throw error
     }
-    return Draft(path: temporary, unlocked: Unlocking.Unlocked(root: parts.root, slot: 1), keys: session)
+    return Draft(file: file, unlocked: Unlocking.Unlocked(root: parts.root, slot: 1), keys: session)
   }
 
   /// Draws the keys and wraps the root key for everyone.
@@ -120,7 +115,7 @@ struct StoreMaker {
         compatible: 0, titles: creation.titles.rawValue, rootGeneration: 1, commitment: try root.commitment(),
         keyring: try Keyring(active: 1, epochs: [epoch]).seal(under: root, generation: 1, nonces: nonces), mac: [])
       header.mac = try HMACKey(root.derive(.headerMAC)).authenticate(header.authenticatedBytes(slots: slots))
-      return (root, header, slots, nonces)
+      return (root, header, slots)
     }
   }
 
@@ -140,23 +135,12 @@ struct StoreMaker {
     }
   }
 
-  private func temporaryPath(_ nonces: RandomBytes) throws(StoreError) -> String {
-    let mark = try sealing { () throws(SealingError) in try nonces.draw(8) }
-    let url = URL(filePath: path)
-    return url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(hex(mark)).new").path
-  }
-
-  private func write(_ keys: SessionKeys, _ slots: [KeySlotRecord], to temporary: String) throws(StoreError) {
+  private func write(_ keys: SessionKeys, _ slots: [KeySlotRecord], to file: FileBeside) throws(StoreError) {
+    try file.make()
     let database: Database
     do throws(SQLiteError) {
-      let descriptor = Glibc.open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else {
-        throw SQLiteError(.cantOpen, String(cString: strerror(errno)))
-      }
-      // Nobody else has this file open, so closing it drops no locks.
-      Glibc.close(descriptor)
       database = try Database(
-        temporary, mode: .readWrite,
+        file.temporary, mode: .readWrite,
         configuration: .init(busyTimeout: wait, isHardened: true, enforcesForeignKeys: false))
       _ = try database.textPragma("page_size = \(StoreFormat.pageSize)")
       _ = try database.textPragma("encoding = 'UTF-8'")

@@ -155,6 +155,7 @@ final class RekeyWalk {
       try storing { () throws(SQLiteError) in try statements.run(row, of: batch.sealed) }
       transaction.state.set.subtract(old)
       transaction.state.set.add(row.element)
+      transaction.changes.reseal(old, as: row.element)
     }
     pass.report.documents += batch.sealed.rows.count
   }

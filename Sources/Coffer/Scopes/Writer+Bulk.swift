@@ -70,6 +70,7 @@ extension Writer {
     }
     transaction.state.set.add(row.element)
     transaction.state.count += 1
+    transaction.changes.insert(row)
     transaction.state.nextID = max(transaction.state.nextID, UInt64(row.fields.id) + 1)
   }
 

@@ -122,6 +122,14 @@ final class ConnectionPool: Sendable {
     return try result.get().value
   }
 
+  /// - Throws: `misuse` inside of a `write` of this thread, whose rows nobody else sees.
+  func requireOutsideOfWrite() throws(StoreError) {
+    guard writer.load(ordering: .acquiring) != currentThread() else {
+      throw StoreError(.misuse, "what write is doing is not in the file yet", hint: "do this after it")
+    }
+    guard !(idle.withLock { $0.isClosed }) else { throw Self.closed }
+  }
+
   private func connection(of writing: inout Writing) throws(StoreError) -> StoreConnection {
     if let connection = writing.connection { return connection }
     let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.writerCache)
@@ -200,6 +208,8 @@ final class ConnectionPool: Sendable {
       }
       return Sent(value: idle.readers)
     }
+    session.feed.finish()
+    session.texts?.removeAll()
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
         let open = readers.value + [writing.connection].compactMap { $0 }

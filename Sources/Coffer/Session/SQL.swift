@@ -53,6 +53,8 @@ enum SQL {
   static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
+  static let places = "SELECT id,coll,pos FROM coffer_record INDEXED BY coffer_record_pos"
+  static let placesAndRevisions = "SELECT id,coll,pos,rev FROM coffer_record ORDER BY id"
   static let perEpoch = "SELECT epoch,count(*) FROM coffer_record GROUP BY epoch ORDER BY epoch"
 
   // MARK: Order

@@ -13,8 +13,12 @@ final class Session: Sendable {
   }
 
   private let known: Mutex<Known>
+  /// nil where it is turned off.
+  let texts: TextCache?
+  let feed = ChangeFeed()
 
-  init(keys: SessionKeys, generation: UInt64) {
+  init(keys: SessionKeys, generation: UInt64, cacheBytes: Int) {
+    texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
     known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
   }
 
@@ -75,5 +79,25 @@ extension Session.Known {
     guard self.keys != nil else { return }
     self.keys = keys
     header = keys.header
+  }
+}
+
+extension Session {
+  // MARK: Commits of this process
+
+  /// Until the commit that follows has ended, nobody takes its rows for another process's.
+  func willCommit(_ generation: UInt64) {
+    texts?.willCommit()
+    feed.willCommit(generation)
+  }
+
+  func commitFailed() {
+    texts?.commitFailed()
+    feed.commitFailed()
+  }
+
+  func didCommit(_ commit: StoreTransaction.Announcement) {
+    texts?.didCommit(commit.before, commit.after, changed: commit.changes?.forgotten)
+    feed.didCommit(commit.after.generation, commit.changes?.touched, names: commit.names)
   }
 }

@@ -22,7 +22,9 @@ extension StoreTransaction {
         _ = try database.execute(
           SQL.insertCollection, Int64(record.id), Int64(record.epoch), Int64(record.revision), sealed)
       }
-      state.set.add(try element(of: record.id, record.epoch, record.revision, sealed))
+      let element = try element(of: record.id, record.epoch, record.revision, sealed)
+      state.set.add(element)
+      changes.changeCollection(nil, to: element)
     }
     connection.forgetCollections()
   }
@@ -37,8 +39,10 @@ extension StoreTransaction {
         _ = try database.execute(
           SQL.updateCollection, Int64(new.epoch), Int64(new.revision), sealed, Int64(new.id))
       }
+      let after = try element(of: new.id, new.epoch, new.revision, sealed)
       state.set.subtract(before)
-      state.set.add(try element(of: new.id, new.epoch, new.revision, sealed))
+      state.set.add(after)
+      changes.changeCollection(before, to: after)
     }
     connection.forgetCollections()
   }
@@ -50,6 +54,7 @@ extension StoreTransaction {
       try deleteDocuments(in: record)
       try storing { () throws(SQLiteError) in _ = try database.execute(SQL.deleteCollection, Int64(record.id)) }
       state.set.subtract(before)
+      changes.changeCollection(before, to: nil)
     }
     connection.forgetCollections()
   }
@@ -105,7 +110,7 @@ extension StoreTransaction {
       throw StoreError(.duplicateKey, "documents \(other) and \(id) would have the same key", documentID: id)
     }
     let lookup = try keys.lookup(of: key, in: record, under: keys.active)
-    try rewrite(id) { content, _ throws(StoreError) in content.lookup = lookup }
+    try rewrite(id, as: .placed) { content, _ throws(StoreError) in content.lookup = lookup }
   }
 
   // MARK: Numbers

@@ -15,12 +15,15 @@ extension StoreTransaction {
   }
 
   func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
-    try withRow(id, body: true) { row, _ throws(StoreError) in
+    if let cached = try cached(id) { return try body(cached.opened) }
+    return try withRow(id, body: true) { row, _ throws(StoreError) in
       let opener = connection.takeOpener()
       defer { connection.giveBack(opener) }
       let head = try opener.openHead(row)
       let text = try opener.openBody(row, head)
-      return try body(OpenedDocument(header: DocumentHeader(row, head), utf8: text))
+      let header = DocumentHeader(row, head)
+      keep(header, text)
+      return try body(OpenedDocument(header: header, utf8: text))
     }
   }
 

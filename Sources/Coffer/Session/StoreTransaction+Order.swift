@@ -132,7 +132,7 @@ extension StoreTransaction {
       var position = start
       for id in ids {
         position += gap
-        try move(id, toPosition: position, in: collection)
+        try move(id, toPosition: position, in: collection, as: .placed)
       }
     }
     renumbered += ids.count

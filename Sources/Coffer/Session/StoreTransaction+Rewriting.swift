@@ -6,9 +6,13 @@ internal import CofferSealing
 extension StoreTransaction {
   /// Seals the head anew at another position.
   ///
-  /// - Parameter collection: where an index says that it stands; the row itself must say so too.
-  func move(_ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil) throws(StoreError) {
-    try rewrite(id, .position) { _, fields throws(StoreError) in
+  /// - Parameters:
+  ///   - collection: where an index says that it stands; the row itself must say so too.
+  ///   - kind: `placed` where it stays between the same neighbours.
+  func move(
+    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, as kind: ChangeLog.Kind = .moved
+  ) throws(StoreError) {
+    try rewrite(id, .position, as: kind) { _, fields throws(StoreError) in
       try fields.require(collection)
       fields.position = position
     }
@@ -18,26 +22,27 @@ extension StoreTransaction {
   ///
   /// - Parameter parts: what `change` touches beside the seals.
   func rewrite(
-    _ id: DocumentID, _ parts: RowStatements.Parts = .all,
+    _ id: DocumentID, _ parts: RowStatements.Parts = .all, as kind: ChangeLog.Kind = .updated,
     _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
   ) throws(StoreError) {
     try willWrite()
-    let old = try withRow(id, body: false) { row, _ throws(StoreError) -> SetHash? in
+    let old = try withRow(id, body: false) { row, _ throws(StoreError) -> Sealed? in
       guard row.fields.epoch == keys.active.epoch else { return nil }
       return try sealAnew(row, change)
     }
-    if let old { return try replaceSealed(old, parts) }
+    if let old { return try replaceSealed(old.element, parts, before: old.fields, as: kind) }
     let older = try withRow(id, body: true) { row, _ throws(StoreError) in try sealAnew(row, change) }
     // The look-up changes with the epoch.
-    try replaceSealed(older, .all)
+    try replaceSealed(older.element, .all, before: older.fields, as: kind)
   }
 
+  /// A row as it was before it was sealed anew: in the set hash, and where.
+  private typealias Sealed = (element: SetHash, fields: RowFields)
+
   /// Seals a row into the connection's batch, with its text where that was read.
-  ///
-  /// - Returns: what the row was in the set hash.
   private func sealAnew(
     _ row: RecordRow, _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
-  ) throws(StoreError) -> SetHash {
+  ) throws(StoreError) -> Sealed {
     let opener = connection.takeOpener()
     defer { connection.giveBack(opener) }
     let head = try opener.openHead(row)
@@ -58,6 +63,6 @@ extension StoreTransaction {
     } else {
       try connection.sealer.seal(fields, content, text: try opener.openBody(row, head), into: connection.batch)
     }
-    return element
+    return (element, row.fields)
   }
 }

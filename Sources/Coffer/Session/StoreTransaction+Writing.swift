@@ -14,6 +14,7 @@ extension StoreTransaction {
         try storing { () throws(SQLiteError) in try statements.run(row, of: connection.batch) }
         state.set.add(row.element)
         state.count += 1
+        changes.insert(row)
         state.nextID = max(state.nextID, UInt64(row.fields.id) + 1)
         rowsWritten += 1
       }
@@ -21,7 +22,13 @@ extension StoreTransaction {
   }
 
   /// Puts the one row of the connection's batch in the place of a row whose element was `old`.
-  func replaceSealed(_ old: SetHash, _ parts: RowStatements.Parts) throws(StoreError) {
+  ///
+  /// - Parameters:
+  ///   - before: the row as it was, where its place may be another now.
+  ///   - kind: what that means to whoever listens.
+  func replaceSealed(
+    _ old: SetHash, _ parts: RowStatements.Parts, before: RowFields? = nil, as kind: ChangeLog.Kind = .updated
+  ) throws(StoreError) {
     defer { connection.batch.removeAll() }
     try changing { () throws(StoreError) in
       let row = connection.batch.rows[0]
@@ -32,6 +39,7 @@ extension StoreTransaction {
       }
       state.set.subtract(old)
       state.set.add(row.element)
+      changes.replace(old, with: row, before: before, as: kind)
       rowsWritten += 1
     }
   }
@@ -41,10 +49,10 @@ extension StoreTransaction {
   /// - Parameter collection: where an index says that it stands; the row itself must say so too.
   func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
-    let element = try withRow(id, body: false) { row, _ throws(StoreError) in
+    let (element, stood) = try withRow(id, body: false) { row, _ throws(StoreError) in
       _ = try connection.opener.openHead(row)
       try row.fields.require(collection)
-      return try connection.opener.element(of: row)
+      return (try connection.opener.element(of: row), row.fields.collection)
     }
     try changing { () throws(StoreError) in
       try storing { () throws(SQLiteError) in
@@ -54,6 +62,7 @@ extension StoreTransaction {
       guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
       state.set.subtract(element)
       state.count -= 1
+      changes.delete(id.rawValue, in: stood, element)
       rowsWritten += 1
     }
   }

@@ -18,6 +18,12 @@ public final class StoreTransaction {
   /// Why this transaction can only be rolled back: a change that was left half made.
   private var failure: StoreError?
   let logger: StoreLog
+  /// What this transaction did, if it writes.
+  var changes: ChangeLog
+  /// The rows that this transaction began with.
+  private let start: TextCache.Version
+  /// What lets a reading transaction use the cache of texts.
+  private let pass: TextCache.Pass
 
   /// Begins and proves the state (FORMAT, "each transaction").
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
@@ -26,6 +32,9 @@ public final class StoreTransaction {
     isWriter = kind != .deferred
     state = try Self.begin(connection, kind)
     revision = state.generation + 1
+    changes = ChangeLog(state, isHeard: isWriter && connection.session.feed.isHeard)
+    start = TextCache.Version(state)
+    pass = isWriter ? .none : connection.session.texts?.pass(for: state) ?? .none
     if isWriter {
       do throws(StoreError) {
         try checkHighestID()
@@ -88,15 +97,17 @@ public final class StoreTransaction {
   /// What a savepoint goes back to.
   struct Mark {
     let state: StoreState
+    fileprivate let changes: ChangeLog
     fileprivate let failure: StoreError?
     fileprivate let hasWritten: Bool
   }
 
-  var mark: Mark { Mark(state: state, failure: failure, hasWritten: hasWritten) }
+  var mark: Mark { Mark(state: state, changes: changes, failure: failure, hasWritten: hasWritten) }
 
   /// What was left half made within a savepoint is undone with it; what was before it is not.
   func restore(_ mark: Mark) {
     state = mark.state
+    changes = mark.changes
     failure = mark.failure
     hasWritten = mark.hasWritten
     connection.forgetCollections()
@@ -104,6 +115,7 @@ public final class StoreTransaction {
 
   /// Seals the state once and commits; a transaction that wrote nothing leaves the file as it was.
   func commit() throws(StoreError) {
+    let announced: Announcement?
     do throws(StoreError) {
       if let failure { throw failure }
       if hasWritten {
@@ -111,13 +123,38 @@ public final class StoreTransaction {
         try checkHighestID()
         try connection.write(state)
       }
-      try storing { () throws(SQLiteError) in try database.commit() }
+      announced = hasWritten ? try announce() : nil
+      do throws(SQLiteError) {
+        try database.commit()
+      } catch {
+        if hasWritten { connection.session.commitFailed() }
+        throw StoreError(error)
+      }
     } catch {
       rollback()
       throw error
     }
     isOpen = false
     connection.session.note(generation: state.generation)
+    if let announced { connection.session.didCommit(announced) }
+  }
+
+  /// What the rest of the process is told of a commit.
+  struct Announcement {
+    let before: TextCache.Version
+    let after: TextCache.Version
+    /// nil where something was written that was not noted.
+    let changes: ChangeLog?
+    /// The collections, where they changed and somebody listens.
+    let names: [CollectionID: String]?
+  }
+
+  private func announce() throws(StoreError) -> Announcement {
+    let isNoted = changes.set == state.set
+    let names = changes.changesCollections && connection.session.feed.isHeard ? try collectionNames() : nil
+    connection.session.willCommit(revision)
+    return Announcement(
+      before: start, after: TextCache.Version(state), changes: isNoted ? changes : nil, names: names)
   }
 
   func rollback() {
@@ -133,6 +170,19 @@ public final class StoreTransaction {
     if case .integer(let id)? = highest, id < 1 || UInt64(id) >= state.nextID {
       throw .damagedStore("its state is older than its rows")
     }
+  }
+
+  // MARK: Texts at hand
+
+  /// A document that was opened before, still as it is in this transaction.
+  func cached(_ id: DocumentID) throws(StoreError) -> CachedDocument? {
+    guard pass != .none else { return nil }
+    try requireOpen()
+    return connection.session.texts?.document(id, pass)
+  }
+
+  func keep(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) {
+    connection.session.texts?.keep(CachedDocument(header: header, text: text), byteCount: text.count, pass)
   }
 
   // MARK: Rows

@@ -11,6 +11,12 @@ struct StoreArgument: ParsableArguments {
 
   var url: URL { URL(filePath: path) }
 
+  /// For verbs that need no key: reads the pin where one is expected.
+  func requireExpected() throws {
+    guard access.expect != nil else { return }
+    try requireExpected(try DocumentStore.info(at: url, wait: access.waitingTime()).pin)
+  }
+
   /// The same check for verbs that open no store: the pin is computed from what stands in the file.
   func requireExpected(_ pin: String) throws {
     if let expected = access.expect, expected != pin {
@@ -117,6 +123,8 @@ extension StoreOptions {
     options.allowsTestKeys = permissions.allowsTestKeys
     options.expectedPin = store.access.expect
     options.wait = store.access.waitingTime(standard: wait)
+    // A verb reads a text once.
+    options.textCacheBytes = 0
     return options
   }
 

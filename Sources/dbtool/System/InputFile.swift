@@ -9,6 +9,12 @@ enum InputFile {
     guard stat(path, &status) == 0 else { throw Failure.system(errno, path) }
   }
 
+  /// Whether anything stands there, be it a link to nothing.
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
   static func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

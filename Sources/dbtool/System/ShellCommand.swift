@@ -80,16 +80,3 @@ struct ShellCommand {
     return (ends[0], ends[1])
   }
 }
-
-/// Strings as a C program takes them: an array of pointers that ends with nil.
-private final class CStrings {
-  let pointers: [UnsafeMutablePointer<CChar>?]
-
-  init(_ strings: [String]) {
-    pointers = strings.map { strdup($0) } + [nil]
-  }
-
-  deinit {
-    for pointer in pointers { free(pointer) }
-  }
-}

@@ -22,10 +22,7 @@ struct CheckVerb: ParsableCommand {
   @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
 
   func run() throws {
-    if let expected = store.access.expect {
-      let info = try DocumentStore.info(at: store.url, wait: store.access.waitingTime())
-      if info.pin != expected { try store.requireExpected(info.pin) }
-    }
+    try store.requireExpected()
     let report = try DocumentStore.check(at: store.url, isQuick: quick, wait: store.access.waitingTime())
     if common.isMachineReadable || report.problems.isEmpty {
       try Report([

@@ -30,6 +30,7 @@ struct InfoVerb: ParsableCommand {
       ("store_id", .string(info.storeID)),
       ("pin", .string(info.pin)),
       ("size", .integer(info.fileBytes)),
+      ("size_in_words", .string(ByteCount(info.fileBytes).description)),
       ("format", .integer(info.format)),
       ("journal", .string(info.journal)),
       ("titles", .string(String(describing: info.titles))),

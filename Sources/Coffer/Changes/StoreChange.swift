@@ -1,0 +1,122 @@
+/// What was committed since the last one: numbers of documents, never their text.
+public struct StoreChange: Sendable, Hashable {
+  /// The documents of one collection. One that goes from a collection to another is deleted in the first and inserted
+  /// in the second.
+  public struct Documents: Sendable, Hashable {
+    public internal(set) var inserted: Set<DocumentID> = []
+    /// Text, title, key, attributes, parent or dates are others.
+    public internal(set) var updated: Set<DocumentID> = []
+    /// Stand elsewhere in the order.
+    public internal(set) var moved: Set<DocumentID> = []
+    public internal(set) var deleted: Set<DocumentID> = []
+
+    var count: Int { inserted.count + updated.count + moved.count + deleted.count }
+  }
+
+  /// The latest write transaction that is in it.
+  public internal(set) var generation: UInt64
+  /// By collection, each with the documents that changed in it.
+  public internal(set) var collections: [CollectionID: Documents] = [:]
+  /// Collections that were made, renamed or dropped.
+  public internal(set) var changedCollections: Set<CollectionID> = []
+  /// False when there were more than 65,536 documents: they aren't told, so read anew what you show.
+  public internal(set) var isComplete = true
+
+  init(generation: UInt64) {
+    self.generation = generation
+  }
+
+  /// Of all collections in it.
+  public var inserted: Set<DocumentID> { union(\.inserted) }
+  public var updated: Set<DocumentID> { union(\.updated) }
+  public var moved: Set<DocumentID> { union(\.moved) }
+  public var deleted: Set<DocumentID> { union(\.deleted) }
+
+  private func union(_ kind: KeyPath<Documents, Set<DocumentID>>) -> Set<DocumentID> {
+    collections.count == 1
+      ? collections.first!.value[keyPath: kind]
+      : collections.values.reduce(into: []) { $0.formUnion($1[keyPath: kind]) }
+  }
+}
+
+// MARK: - Making and merging
+
+extension StoreChange {
+  var isEmpty: Bool { isComplete && collections.isEmpty && changedCollections.isEmpty }
+
+  mutating func insert(_ id: Int64, into collection: UInt32) {
+    collections[CollectionID(collection), default: Documents()].inserted.insert(DocumentID(id))
+  }
+
+  mutating func delete(_ id: Int64, from collection: UInt32) {
+    collections[CollectionID(collection), default: Documents()].deleted.insert(DocumentID(id))
+  }
+
+  mutating func change(_ id: Int64, in collection: UInt32, isUpdated: Bool, isMoved: Bool) {
+    guard isUpdated || isMoved else { return }
+    let (id, collection) = (DocumentID(id), CollectionID(collection))
+    if isUpdated { collections[collection, default: Documents()].updated.insert(id) }
+    if isMoved { collections[collection, default: Documents()].moved.insert(id) }
+  }
+
+  mutating func add(_ touched: ChangeLog.Touched, id: Int64) {
+    switch (touched.collectionBefore, touched.place?.collection) {
+    case (nil, nil): break
+    case (nil, let now?): insert(id, into: now)
+    case (let before?, nil): delete(id, from: before)
+    case (let before?, let now?) where before != now:
+      delete(id, from: before)
+      insert(id, into: now)
+    case (_?, let now?): change(id, in: now, isUpdated: touched.isUpdated, isMoved: touched.isMoved)
+    }
+  }
+
+  /// Only these collections.
+  func filtered(_ wanted: Set<CollectionID>) -> StoreChange {
+    var change = self
+    change.collections = collections.filter { wanted.contains($0.key) }
+    change.changedCollections = changedCollections.intersection(wanted)
+    return change
+  }
+
+  /// What both say together, `later` being the later.
+  mutating func merge(_ later: StoreChange) {
+    generation = max(generation, later.generation)
+    isComplete = isComplete && later.isComplete
+    changedCollections.formUnion(later.changedCollections)
+    for (collection, documents) in later.collections {
+      var merged = collections[collection] ?? Documents()
+      merged.merge(documents)
+      collections[collection] = merged.count == 0 ? nil : merged
+    }
+    bound()
+  }
+
+  /// Lets go of the numbers where there are too many of them.
+  mutating func bound() {
+    let count = collections.values.reduce(0) { $0 + $1.count }
+    if count > ChangeLog.limit { isComplete = false }
+    if !isComplete { collections = collections.mapValues { _ in Documents() } }
+  }
+}
+
+extension StoreChange.Documents {
+  fileprivate mutating func merge(_ later: StoreChange.Documents) {
+    for id in later.deleted {
+      updated.remove(id)
+      moved.remove(id)
+      if inserted.remove(id) == nil { deleted.insert(id) }
+    }
+    for id in later.inserted {
+      if deleted.remove(id) != nil {
+        // Gone and back: another document in its place.
+        updated.insert(id)
+        moved.insert(id)
+      } else {
+        inserted.insert(id)
+      }
+    }
+    updated.formUnion(later.updated.subtracting(inserted))
+    moved.formUnion(later.moved.subtracting(inserted))
+  }
+}

@@ -1,0 +1,133 @@
+internal import Synchronization
+
+/// What is committed from the call of ``DocumentStore/changes(in:)`` on, for one task to iterate.
+///
+/// Whoever is slow gets what came meanwhile as one change: it holds at most 65,536 documents, whatever the load. Ends
+/// when the store is closed or gone, or the task is cancelled.
+public struct StoreChanges: AsyncSequence, Sendable {
+  public typealias Element = StoreChange
+  public typealias Failure = StoreError
+
+  let subscription: ChangeSubscription
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let subscription: ChangeSubscription
+
+    public mutating func next() async throws(StoreError) -> StoreChange? {
+      try await subscription.subscriber.next()
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(StoreError) -> StoreChange? {
+      try await subscription.subscriber.next()
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(subscription: subscription)
+  }
+}
+
+/// Ends the subscription when nobody can iterate any more.
+final class ChangeSubscription: Sendable {
+  let subscriber: ChangeSubscriber
+  private let feed: ChangeFeed
+
+  init(_ subscriber: ChangeSubscriber, of feed: ChangeFeed) {
+    self.subscriber = subscriber
+    self.feed = feed
+  }
+
+  deinit {
+    feed.remove(subscriber)
+  }
+}
+
+/// One who listens: at most one change waits for him.
+final class ChangeSubscriber: Sendable {
+  private struct State {
+    /// The collection of the wanted name, as far as there is one.
+    var collection: CollectionID?
+    var pending: StoreChange?
+    var waiting: CheckedContinuation<Result<StoreChange?, StoreError>, Never>?
+    var end: Result<StoreChange?, StoreError>?
+  }
+
+  /// nil: all collections.
+  private let name: String?
+  private let state: Mutex<State>
+
+  init(name: String?, names: [CollectionID: String]) {
+    self.name = name
+    state = Mutex(State(collection: name.flatMap { names.collection(named: $0) }))
+  }
+
+  /// - Parameter names: the collections as they are after the change.
+  func deliver(_ change: StoreChange, names: [CollectionID: String]) {
+    state.withLock { state in
+      guard state.end == nil else { return }
+      var change = change
+      if let name {
+        let before = state.collection
+        // One that is renamed stays the one that is meant.
+        if let held = before, names[held] != nil {} else { state.collection = names.collection(named: name) }
+        change = change.filtered(Set([before, state.collection].compactMap { $0 }))
+      }
+      guard !change.isEmpty else { return }
+      if let waiting = state.waiting {
+        state.waiting = nil
+        waiting.resume(returning: .success(change))
+      } else if state.pending == nil {
+        state.pending = change
+      } else {
+        state.pending!.merge(change)
+        if state.pending!.isEmpty { state.pending = nil }
+      }
+    }
+  }
+
+  func finish(_ error: StoreError? = nil) {
+    let end: Result<StoreChange?, StoreError> = error.map { .failure($0) } ?? .success(nil)
+    state.withLock { state in
+      guard state.end == nil else { return }
+      state.end = end
+      state.waiting?.resume(returning: end)
+      state.waiting = nil
+    }
+  }
+
+  func next() async throws(StoreError) -> StoreChange? {
+    let result: Result<StoreChange?, StoreError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        state.withLock { state in
+          if let pending = state.pending {
+            state.pending = nil
+            continuation.resume(returning: .success(pending))
+          } else if let end = state.end {
+            // An error is told once.
+            state.end = .success(nil)
+            continuation.resume(returning: end)
+          } else if Task.isCancelled {
+            continuation.resume(returning: .success(nil))
+          } else {
+            // One task iterates; another that did before it gets the end.
+            state.waiting?.resume(returning: .success(nil))
+            state.waiting = continuation
+          }
+        }
+      }
+    } onCancel: {
+      state.withLock { state in
+        state.waiting?.resume(returning: .success(nil))
+        state.waiting = nil
+      }
+    }
+    return try result.get()
+  }
+}
+
+extension [CollectionID: String] {
+  fileprivate func collection(named name: String) -> CollectionID? {
+    // Names are bytes: composed and decomposed forms are two names.
+    first { $0.value.utf8.elementsEqual(name.utf8) }?.key
+  }
+}

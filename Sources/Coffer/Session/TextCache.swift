@@ -1,0 +1,194 @@
+internal import CofferSealing
+internal import Synchronization
+
+/// A document as a read transaction proved and opened it; its text is wiped with its last owner.
+final class CachedDocument: Sendable {
+  let header: DocumentHeader
+  private let text: OpenedBytes
+
+  init(header: DocumentHeader, text: UnsafeRawBufferPointer) {
+    self.header = header
+    self.text = OpenedBytes(copying: text)
+  }
+
+  var opened: OpenedDocument { OpenedDocument(header: header, utf8: text.bytes) }
+  var byteCount: Int { text.bytes.count }
+}
+
+/// Texts that were opened lately, for every thread of one open store; bounded in bytes.
+///
+/// What it holds is true for one set of rows: generation and set hash of a proved state. A transaction asks once, when
+/// it has proved its own, whether that is the one; from then on a hit looks at no row. A commit of this process takes
+/// out what it changed, and the rest stays true; a state that another process wrote empties it. Only reading
+/// transactions use it: a writer sees the file.
+final class TextCache: Sendable {
+  /// Which rows are meant.
+  struct Version: Equatable {
+    let generation: UInt64
+    let set: SetHash
+
+    init(_ state: StoreState) {
+      generation = state.generation
+      set = state.set
+    }
+  }
+
+  /// What a transaction shows to use it; `none` never fits.
+  struct Pass: Equatable {
+    static let none = Pass(number: 0)
+    fileprivate var number: UInt64
+  }
+
+  /// What an entry takes beside its text.
+  fileprivate static let overhead = 256
+
+  fileprivate struct Slot {
+    var document: CachedDocument?
+    /// Read since the hand last passed it.
+    var isUsed = false
+  }
+
+  fileprivate struct State {
+    var slots: [Slot] = []
+    var free: [Int] = []
+    var places: [DocumentID: Int] = [:]
+    var byteCount = 0
+    var hand = 0
+    var version: Version?
+    var pass = Pass(number: 1)
+    var isCommitting = false
+  }
+
+  private let capacity: Int
+  private let state = Mutex(State())
+
+  /// - Parameter capacity: bytes, of which an entry takes those of its text and 256 more.
+  init(capacity: Int) {
+    self.capacity = capacity
+  }
+
+  // MARK: Reading
+
+  /// What lets a reading transaction of that state use the cache.
+  func pass(for transaction: StoreState) -> Pass {
+    let version = Version(transaction)
+    let (pass, dropped) = state.withLock { state -> (Pass, State?) in
+      if state.version == version { return (state.pass, nil) }
+      // While this process commits, the new rows are in the file before it has said which they are. A reader of an
+      // older state goes without.
+      if state.isCommitting { return (.none, nil) }
+      if let current = state.version, version.generation < current.generation { return (.none, nil) }
+      let dropped = state.empty()
+      state.version = version
+      return (state.pass, dropped)
+    }
+    // Wiped here, outside of the lock.
+    _ = dropped
+    return pass
+  }
+
+  func document(_ id: DocumentID, _ pass: Pass) -> CachedDocument? {
+    state.withLock { state in
+      guard state.pass == pass, let place = state.places[id] else { return nil }
+      state.slots[place].isUsed = true
+      return state.slots[place].document
+    }
+  }
+
+  func keep(_ document: @autoclosure () -> CachedDocument, byteCount: Int, _ pass: Pass) {
+    // A text that would push most others out is not worth it.
+    guard pass != .none, byteCount <= capacity / 8 else { return }
+    let document = document()
+    state.withLock { state in
+      guard state.pass == pass, state.places[document.header.id] == nil else { return }
+      state.makeRoom(document.byteCount + Self.overhead, within: capacity)
+      state.insert(document, cost: document.byteCount + Self.overhead)
+    }
+  }
+
+  // MARK: Writing
+
+  /// Until the commit that follows has ended, readers of its rows go without.
+  func willCommit() {
+    state.withLock { $0.isCommitting = true }
+  }
+
+  /// - Parameter changed: what is no longer as it was; nil when that is not known.
+  func didCommit(_ before: Version, _ after: Version, changed: [DocumentID]?) {
+    let dropped = state.withLock { state -> State? in
+      state.isCommitting = false
+      defer {
+        state.version = after
+        state.pass.number += 1
+      }
+      guard let changed, state.version == before else { return state.empty() }
+      for id in changed { state.remove(id) }
+      return nil
+    }
+    _ = dropped
+  }
+
+  func commitFailed() {
+    state.withLock { $0.isCommitting = false }
+  }
+
+  /// Wipes everything.
+  func removeAll() {
+    let dropped = state.withLock { $0.empty() }
+    _ = dropped
+  }
+
+  /// Bytes held, overhead included.
+  var byteCount: Int { state.withLock { $0.byteCount } }
+}
+
+extension TextCache.State {
+  /// What it held, to be wiped outside of the lock.
+  fileprivate mutating func empty() -> Self {
+    let old = self
+    self = Self()
+    version = old.version
+    isCommitting = old.isCommitting
+    pass.number = old.pass.number + 1
+    return old
+  }
+
+  fileprivate mutating func insert(_ document: CachedDocument, cost: Int) {
+    let place: Int
+    if let free = free.popLast() {
+      place = free
+      slots[place] = TextCache.Slot(document: document)
+    } else {
+      place = slots.count
+      slots.append(TextCache.Slot(document: document))
+    }
+    places[document.header.id] = place
+    byteCount += cost
+  }
+
+  fileprivate mutating func remove(_ id: DocumentID) {
+    guard let place = places[id] else { return }
+    remove(at: place)
+  }
+
+  fileprivate mutating func remove(at place: Int) {
+    guard let document = slots[place].document else { return }
+    places[document.header.id] = nil
+    byteCount -= document.byteCount + TextCache.overhead
+    slots[place] = TextCache.Slot()
+    free.append(place)
+  }
+
+  /// Takes out what was not read since the hand last passed.
+  fileprivate mutating func makeRoom(_ cost: Int, within capacity: Int) {
+    while byteCount + cost > capacity, !places.isEmpty {
+      if hand >= slots.count { hand = 0 }
+      if slots[hand].isUsed {
+        slots[hand].isUsed = false
+      } else {
+        remove(at: hand)
+      }
+      hand += 1
+    }
+  }
+}

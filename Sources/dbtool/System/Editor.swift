@@ -1,0 +1,61 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// The user's editor: `$VISUAL`, else `$EDITOR`, a command line for `/bin/sh` with the file behind it.
+struct Editor {
+  let command: String
+
+  init() throws {
+    let variables = ProcessInfo.processInfo.environment
+    let commands = ["VISUAL", "EDITOR"].compactMap { variables[$0] }.filter { !$0.isEmpty }
+    guard let command = commands.first else {
+      throw Failure(.failed, kind: "no-editor", "no editor is set", hint: "set VISUAL or EDITOR, such as EDITOR=nano")
+    }
+    self.command = command
+  }
+
+  /// Runs it on a file until it ends. Ctrl-C is the editor's meanwhile; SIGTERM and SIGHUP end it too.
+  ///
+  /// - Throws: where it can't be run or does not end with 0, and when a signal has come.
+  func run(on path: String) throws {
+    var former = sigaction()
+    var ignored = sigaction()
+    ignored.__sigaction_handler.sa_handler = SIG_IGN
+    sigaction(SIGINT, &ignored, &former)
+    defer { sigaction(SIGINT, &former, nil) }
+    let child = try spawn(path)
+    var status: Int32 = 0
+    while true {
+      let ended = waitpid(child, &status, WNOHANG)
+      if ended == child { break }
+      guard ended == 0 || errno == EINTR else { throw Failure.system(errno, "the editor") }
+      if Interrupt.isRequested { kill(child, SIGHUP) }
+      // The signal may reach another thread: look again from time to time.
+      poll(nil, 0, 50)
+    }
+    try Interrupt.check()
+    guard status == 0 else {
+      let ending = status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
+      throw Failure(.failed, kind: "editor-failed", "the editor \(ending): nothing was changed")
+    }
+  }
+
+  private func spawn(_ path: String) throws -> pid_t {
+    // What is ignored stays so across exec: the editor gets the usual signals back.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var defaults = sigset_t()
+    sigemptyset(&defaults)
+    sigaddset(&defaults, SIGPIPE)
+    sigaddset(&defaults, SIGINT)
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var child: pid_t = 0
+    let arguments = CStrings(["sh", "-c", command + " \"$@\"", "sh", path])
+    let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
+    let result = posix_spawn(&child, "/bin/sh", nil, &attributes, arguments.pointers, variables.pointers)
+    guard result == 0 else { throw Failure.system(result, "/bin/sh") }
+    return child
+  }
+}

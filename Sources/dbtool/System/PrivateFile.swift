@@ -1,0 +1,108 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// A file with somebody's text for a while, in a folder that only its owner may enter, on a file system in memory.
+///
+/// ``wipe()`` overwrites and removes it, with whatever an editor put beside it.
+final class PrivateFile {
+  /// TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h.
+  private static let memoryFileSystems: Set<Int> = [0x0102_1994, 0x8584_58F6]
+
+  let path: String
+  private let folder: String
+
+  /// - Parameter allowsDisk: takes `$TMPDIR` or `/tmp` where there is no file system in memory.
+  init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
+    let place = try Self.place(allowsDisk: allowsDisk)
+    var template = Array("\(place)/dbtool-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure.system(errno, place) }
+    folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    path = "\(folder)/\(name)"
+    do {
+      try Self.write(text, to: path)
+    } catch {
+      wipe()
+      throw error
+    }
+  }
+
+  deinit {
+    wipe()
+  }
+
+  private static func place(allowsDisk: Bool) throws -> String {
+    let variables = ProcessInfo.processInfo.environment
+    for place in [variables["XDG_RUNTIME_DIR"], "/dev/shm"].compactMap({ $0 }) where isInMemory(place) {
+      return place
+    }
+    guard allowsDisk else {
+      throw Failure(
+        .failed, kind: "no-memory-file", "there is no file system in memory to edit on",
+        hint: "--on-disk edits in a temporary file, of which the disk may keep traces")
+    }
+    return variables["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+  }
+
+  private static func isInMemory(_ path: String) -> Bool {
+    guard path.hasPrefix("/"), access(path, W_OK | X_OK) == 0, let type = fileSystemType(of: path) else { return false }
+    return memoryFileSystems.contains(type)
+  }
+
+  /// `statfs(2)`, whose structure the C library's module does not have: its first word is the file system's type.
+  private static func fileSystemType(of path: String) -> Int? {
+    typealias Statfs = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> Int32
+    guard let symbol = dlsym(nil, "statfs") else { return nil }
+    let statfs = unsafeBitCast(symbol, to: Statfs.self)
+    // 120 bytes on 64-bit machines; more does no harm.
+    var answer = [Int](repeating: 0, count: 64)
+    return statfs(path, &answer) == 0 ? answer[0] : nil
+  }
+
+  private static func write(_ text: UnsafeRawBufferPointer, to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Failure.system(errno, path) }
+    defer { close(descriptor) }
+    var rest = text
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw Failure.system(errno, path) }
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+  }
+
+  /// Overwrites and removes everything in the folder, and the folder.
+  func wipe() {
+    Self.wipe(folder: folder)
+  }
+
+  private static func wipe(folder: String) {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let path = "\(folder)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }
+      switch status.st_mode & S_IFMT {
+      case S_IFDIR: wipe(folder: path)
+      case S_IFREG: wipe(file: path, count: Int(status.st_size))
+      default: unlink(path)
+      }
+    }
+    rmdir(folder)
+  }
+
+  private static func wipe(file path: String, count: Int) {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    if descriptor >= 0 {
+      let zeros = [UInt8](repeating: 0, count: 64 * 1024)
+      var left = count
+      while left > 0 {
+        let written = Glibc.write(descriptor, zeros, min(left, zeros.count))
+        guard written > 0 else { break }
+        left -= written
+      }
+      fsync(descriptor)
+      close(descriptor)
+    }
+    unlink(path)
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// What subscribers are told: exactly what this process commits, and what a look finds of others.
+struct ChangesTests {
+  private func title(_ text: String) -> Document { Document(title: text, text: text) }
+
+  /// The next change of a sequence, which must come.
+  private func next(_ iterator: inout StoreChanges.AsyncIterator) async throws -> StoreChange {
+    try #require(try await iterator.next())
+  }
+
+  @Test func ownCommitIsToldExactly() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    let ids = try await test.store.write { writer in
+      try (1...4).map { try writer.insert(Document(text: "\($0)"), into: notes) }
+    }
+    let changes = test.store.changes(in: notes)
+    var iterator = changes.makeAsyncIterator()
+    let new = try await test.store.write { writer in
+      try writer.update(ids[0]) { $0.text = "other" }
+      try writer.move(ids[1], to: .top)
+      try writer.delete(ids[2])
+      let gone = try writer.insert(Document(text: "gone"), into: notes)
+      try writer.delete(gone)
+      return try writer.insert(Document(text: "5"), into: notes)
+    }
+    let change = try await next(&iterator)
+    #expect(change.inserted == [new])
+    #expect(change.updated == [ids[0]])
+    #expect(change.moved == [ids[1]])
+    #expect(change.deleted == [ids[2]])
+    #expect(change.isComplete && change.changedCollections.isEmpty)
+    #expect(try await test.store.read { $0.generation } == change.generation)
+  }
+
+  @Test func whatIsRolledBackIsNotTold() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    var iterator = test.store.changes().makeAsyncIterator()
+    await #expect(throws: Interruption()) {
+      try await test.store.write { writer in
+        try writer.delete(id)
+        throw Interruption()
+      }
+    }
+    try await test.store.write { writer in
+      #expect(throws: Interruption()) {
+        try writer.savepoint { inner in
+          try inner.delete(id)
+          throw Interruption()
+        }
+      }
+      try writer.update(id) { $0.text = "y" }
+    }
+    let change = try await next(&iterator)
+    #expect(change.deleted.isEmpty && change.updated == [id])
+  }
+
+  @Test func othersCommitIsFoundByALook() async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let notes = test.notes
+    let ids = try await other.write { writer in
+      try (1...4).map { try writer.insert(Document(text: "\($0)"), into: notes) }
+    }
+    let changes = test.store.changes(in: notes)
+    var iterator = changes.makeAsyncIterator()
+    try await other.write { try $0.update(ids[0]) { $0.text = "other" } }
+    try await other.write { try $0.move(ids[1], to: .top) }
+    try await other.write { try $0.delete(ids[2]) }
+    let new = try await other.write { try $0.insert(Document(text: "5"), into: notes) }
+    var told = StoreChange(generation: 0)
+    let last = try await other.read { $0.generation }
+    while told.generation < last { told.merge(try await next(&iterator)) }
+    #expect(told.inserted == [new])
+    #expect(told.updated == [ids[0], ids[1]])
+    #expect(told.moved == [ids[1]])
+    #expect(told.deleted == [ids[2]])
+  }
+
+  @Test func ownAndOthersCommitsAreToldOnceEach() async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let notes = test.notes
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    var inserted: [DocumentID] = []
+    var told: [DocumentID: Int] = [:]
+    for round in 0..<60 {
+      let store = round % 3 == 0 ? other : test.store
+      inserted.append(try await store.write { try $0.insert(Document(text: "\(round)"), into: notes) })
+      if round % 7 == 0 { test.store.look() }
+    }
+    while told.count < inserted.count {
+      for id in try await next(&iterator).inserted { told[id, default: 0] += 1 }
+    }
+    #expect(told == Dictionary(uniqueKeysWithValues: inserted.map { ($0, 1) }))
+    try test.expectSound()
+  }
+
+  @Test func deletedByOthersAfterWeInsertedItIsTold() async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let notes = test.notes
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    #expect(try await next(&iterator).inserted == [id])
+    try await other.write { try $0.delete(id) }
+    #expect(try await next(&iterator).deleted == [id])
+  }
+
+  @Test func slowListenerGetsOneChange() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    var ids: [DocumentID] = []
+    for round in 0..<50 {
+      ids.append(try await test.store.write { try $0.insert(Document(text: "\(round)"), into: notes) })
+    }
+    let dead = ids[0]
+    try await test.store.write { try $0.delete(dead) }
+    let change = try await next(&iterator)
+    #expect(change.inserted == Set(ids.dropFirst()) && change.deleted.isEmpty)
+  }
+
+  @Test func tooManyDocumentsAreNotToldOneByOne() async throws {
+    var change = StoreChange(generation: 1)
+    for id in 1...Int64(ChangeLog.limit) { change.insert(id, into: 1) }
+    var later = StoreChange(generation: 2)
+    later.delete(1, from: 2)
+    change.merge(later)
+    #expect(!change.isComplete && change.inserted.isEmpty && change.collections.count == 2)
+  }
+
+  @Test func onlyTheWantedCollectionIsTold() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("other")) }
+    let id = try await test.store.write { try $0.insert(Document(text: "y"), into: notes) }
+    let change = try await next(&iterator)
+    #expect(change.inserted == [id] && change.collections.count == 1 && change.changedCollections.count == 1)
+  }
+
+  @Test func droppedCollectionIsToldWithItsDocuments() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    try await test.store.write { try $0.renameCollection("notes", to: "renamed") }
+    #expect(try await next(&iterator).changedCollections.count == 1)
+    try await test.store.write { try $0.dropCollection("renamed") }
+    let change = try await next(&iterator)
+    #expect(change.deleted == [id] && change.changedCollections.count == 1)
+  }
+
+  @Test func rekeyIsNoChange() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    _ = try test.store.rekey { _ in }
+    test.store.look()
+    try await test.store.write { try $0.update(id) { $0.text = "y" } }
+    let change = try await next(&iterator)
+    #expect(change.updated == [id] && change.inserted.isEmpty && change.deleted.isEmpty && change.moved.isEmpty)
+  }
+
+  @Test func closingTheStoreEndsTheSequence() async throws {
+    let test = try TestStore()
+    let changes = test.store.changes()
+    let listening = Task {
+      var count = 0
+      for try await _ in changes { count += 1 }
+      return count
+    }
+    try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
+    try test.store.close()
+    #expect(try await listening.value <= 1)
+  }
+
+  @Test func cancelledTaskStopsListening() async throws {
+    let test = try TestStore()
+    let changes = test.store.changes()
+    let listening = Task { for try await _ in changes {} }
+    listening.cancel()
+    try await listening.value
+  }
+
+  @Test func closedStoreSaysSoToWhoeverListens() async throws {
+    let test = try TestStore()
+    try test.store.close()
+    var iterator = test.store.changes().makeAsyncIterator()
+    await #expect(throws: StoreError(.misuse, "")) { try await iterator.next() }
+    #expect(try await iterator.next() == nil)
+  }
+
+  @Test func foreignKeyChangeEndsTheSequenceWithItsError() async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    var iterator = test.store.changes().makeAsyncIterator()
+    _ = try other.rekey(to: [.published("next")]) { _ in }
+    await #expect(throws: StoreError(.keyChanged, "")) {
+      while try await iterator.next() != nil {}
+    }
+  }
+
+  @Test func nothingIsKeptOnceNobodyListens() async throws {
+    let test = try TestStore()
+    do {
+      let changes = test.store.changes()
+      #expect(test.store.session.feed.isHeard)
+      _ = changes
+    }
+    #expect(!test.store.session.feed.isHeard)
+  }
+}

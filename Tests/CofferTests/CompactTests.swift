@@ -1,0 +1,83 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Stores written anew without free pages.
+struct CompactTests {
+  private func thinned(_ test: TestStore) throws {
+    let ids = try test.store.write { writer in
+      try (0..<300).map {
+        try writer.insert(Document(text: String(repeating: "\($0) ", count: 1000)), into: test.notes)
+      }
+    }
+    try test.store.write { writer in for id in ids.dropFirst(3) { try writer.delete(id) } }
+  }
+
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func freePagesGoAndDocumentsStay(journal: CreateOptions.Journal) throws {
+    try withTestStore({ $0.journal = journal }) { test in
+      try thinned(test)
+      let (before, anchor) = (try test.store.everything(), try test.store.anchor())
+      #expect(try DocumentStore.info(at: test.url).freePages > 50)
+      let report = try test.store.compact()
+      let info = try DocumentStore.info(at: test.url)
+      #expect(info.freePages == 0 && info.fileBytes == report.bytesAfter)
+      #expect(report.bytesAfter < report.bytesBefore / 3)
+      #expect(try test.store.everything() == before)
+      #expect(try test.store.anchor() == anchor)
+      let id = try test.store.write { try $0.insert(Document(text: "after"), into: test.notes) }
+      #expect(id == 301)
+    }
+  }
+
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func needsNoKeyAndNoOpenStore(journal: CreateOptions.Journal) throws {
+    let test = try TestStore { $0.journal = journal }
+    try thinned(test)
+    try test.store.close()
+    let report = try DocumentStore.compact(at: test.url)
+    #expect(report.bytesAfter < report.bytesBefore)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path) == ["test.coffer"])
+    let reopened = try test.reopened()
+    #expect(try reopened.verify().isSound)
+    try reopened.close()
+  }
+
+  @Test func readerInTheWayIsLockedAndNothingChanges() throws {
+    var options = OpenOptions.testing
+    options.wait = .zero
+    let test = try TestStore(options: options)
+    try thinned(test)
+    let before = try Data(contentsOf: test.url)
+    try test.store.read { reader in
+      _ = try reader.collections()
+      expect(.locked) { try DocumentStore.compact(at: test.url, wait: .zero) }
+      expect(.misuse) { try test.store.compact() }
+    }
+    #expect(try Data(contentsOf: test.url) == before)
+    try test.expectSound()
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible))
+  func fullDiskLeavesTheStoreAsItWas() throws {
+    let disk = try SmallDisk(kilobytes: 1200)
+    let url = disk.url.appending(path: "s.coffer")
+    var creation = CreateOptions()
+    creation.isTest = true
+    let store = try DocumentStore.create(
+      at: url, keys: [.published("primary")], creation: creation, options: .testing)
+    let notes = store.collection("notes")
+    try store.write { writer in
+      for number in 0..<300 {
+        try writer.insert(Document(text: String(repeating: "\(number) ", count: 500)), into: notes)
+      }
+    }
+    let before = try Data(contentsOf: url)
+    expect(.diskFull) { try store.compact() }
+    #expect(try Data(contentsOf: url) == before)
+    #expect(try store.verify().isSound)
+    try store.close()
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Where stores belong, and sizes in words.
+struct PlacesTests {
+  @Test func defaultLocationMakesFoldersOnly() throws {
+    let place = try Workplace()
+    let url = try DocumentStore.location(named: "my-app/notes", in: place.file("data"))
+    #expect(url.path == place.file("data").path + "/my-app/notes.coffer")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("data/my-app").path).isEmpty)
+    let mode = try FileManager.default.attributesOfItem(atPath: place.file("data").path)[.posixPermissions] as? Int
+    #expect(mode == 0o700)
+    #expect(try DocumentStore.location(named: "old.sqlite", in: place.file("data")).lastPathComponent == "old.sqlite")
+  }
+
+  @Test(arguments: ["", "/etc/x", "../x", "a/../b", "a//b", ".", "a/"])
+  func nameThatLeadsElsewhereIsRefused(name: String) throws {
+    let place = try Workplace()
+    expect(.invalidArgument) { try DocumentStore.location(named: name, in: place.file("data")) }
+  }
+
+  @Test func sizesAreRightInWords() {
+    // wgIo: 1.9 MB printed as 1.00.
+    let expected: [(Int64, String)] = [
+      (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (1_900_000, "1.9 MB"), (1_949_999, "1.9 MB"),
+      (1_950_000, "2.0 MB"), (9_949, "9.9 kB"), (9_950, "10 kB"), (81_920, "82 kB"), (999_499, "999 kB"),
+      (999_500, "1.0 MB"), (12_345_678_901, "12 GB"), (.max, "9.2 EB"), (-1_500, "-1.5 kB"), (-1, "-1 byte"),
+    ]
+    for (bytes, words) in expected { #expect(ByteCount(bytes).description == words) }
+  }
+
+  @Test func openingTellsWhetherTheStoreWasMade() throws {
+    let place = try Workplace()
+    let url = place.file("s.coffer")
+    var options = OpenOptions.testing
+    options.creation.isTest = true
+    let made = try DocumentStore.open(
+      at: url, key: .published("primary"), creatingIfMissing: true, options: options)
+    #expect(made.opening == .created)
+    try made.close()
+    let again = try DocumentStore.open(
+      at: url, key: .published("primary"), creatingIfMissing: true, options: options)
+    #expect(again.opening == .opened)
+    try again.close()
+  }
+}

@@ -1,0 +1,195 @@
+import CofferSQLite
+import CofferSealing
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Texts at hand: never stale, bounded, wiped.
+struct TextCacheTests {
+  private func cached(_ test: TestStore) throws -> TextCache { try #require(test.store.session.texts) }
+
+  private func filled(_ count: Int, _ test: TestStore) throws -> [DocumentID] {
+    try test.store.write { writer in
+      try (0..<count).map { try writer.insert(Document(title: "t\($0)", text: "text \($0)"), into: test.notes) }
+    }
+  }
+
+  /// Bytes of a text are damaged in the file, so that only a cached one can still be read.
+  private func damage(_ id: DocumentID, _ test: TestStore) throws {
+    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = ?", id.rawValue)
+  }
+
+  @Test func textReadAgainLooksAtNoRow() throws {
+    let test = try TestStore()
+    let ids = try filled(2, test)
+    _ = try test.store.read { try $0.text(of: ids[0]) }
+    for id in ids { try damage(id, test) }
+    #expect(try test.store.read { try $0.text(of: ids[0]) } == "text 0")
+    #expect(try test.store.read { try $0.document(ids[0]).title } == "t0")
+    expect(.damaged) { try test.store.read { try $0.text(of: ids[1]) } }
+  }
+
+  @Test func verifyAndWritersSeeTheFile() throws {
+    let test = try TestStore()
+    let id = try filled(1, test)[0]
+    _ = try test.store.read { try $0.text(of: id) }
+    try damage(id, test)
+    let verdict = try test.store.verify()
+    #expect(!verdict.isSound)
+    expect(.damaged) { try test.store.write { try $0.text(of: id) } }
+  }
+
+  @Test func ownChangeIsReadAtOnceAndTheRestStays() throws {
+    let test = try TestStore()
+    let ids = try filled(4, test)
+    for id in ids { _ = try test.store.read { try $0.text(of: id) } }
+    try test.store.write { writer in
+      try writer.update(ids[0]) { $0.text = "new" }
+      try writer.move(ids[1], to: .top)
+      try writer.delete(ids[2])
+    }
+    try damage(ids[3], test)
+    try test.store.read { reader in
+      #expect(try reader.text(of: ids[0]) == "new")
+      let moved = try reader.header(of: ids[1])
+      #expect(try reader.withText(of: ids[1]) { $0.header.position } == moved.position)
+      expect(.noSuchDocument) { try reader.text(of: ids[2]) }
+      #expect(try reader.text(of: ids[3]) == "text 3")
+    }
+  }
+
+  @Test func changeOfAnotherHandleIsReadAtOnce() throws {
+    try withTestStore { test in
+      let ids = try filled(2, test)
+      let other = try test.reopened()
+      for id in ids { _ = try test.store.read { try $0.text(of: id) } }
+      try other.write { try $0.update(ids[0]) { $0.text = "new" } }
+      #expect(try test.store.read { try $0.text(of: ids[0]) } == "new")
+      try other.write { try $0.delete(ids[1]) }
+      expect(.noSuchDocument) { try test.store.read { try $0.text(of: ids[1]) } }
+    }
+  }
+
+  @Test func oldReaderBesideACommitSeesItsMoment() throws {
+    try withTestStore({ $0.journal = .writeAheadLog }) { test in
+      let id = try filled(1, test)[0]
+      try test.store.read { reader in
+        #expect(try reader.text(of: id) == "text 0")
+        try test.store.write { try $0.update(id) { $0.text = "new" } }
+        #expect(try test.store.read { try $0.text(of: id) } == "new")
+        #expect(try reader.text(of: id) == "text 0")
+        #expect(try test.store.read { try $0.text(of: id) } == "new")
+      }
+    }
+  }
+
+  @Test func rolledBackChangeLeavesTheOldText() throws {
+    try withTestStore { test in
+      let id = try filled(1, test)[0]
+      _ = try test.store.read { try $0.text(of: id) }
+      #expect(throws: Interruption()) {
+        try test.store.write { writer in
+          try writer.update(id) { $0.text = "new" }
+          throw Interruption()
+        }
+      }
+      #expect(try test.store.read { try $0.text(of: id) } == "text 0")
+    }
+  }
+
+  @Test func writeThatNobodyNotedEmptiesIt() throws {
+    let cache = TextCache(capacity: 10_000)
+    var state = StoreState(headerMAC: [])
+    let pass = cache.pass(for: state)
+    cache.keep(document(1), byteCount: 4, pass)
+    let before = TextCache.Version(state)
+    state.generation += 1
+    cache.willCommit()
+    cache.didCommit(before, TextCache.Version(state), changed: nil)
+    #expect(cache.document(1, cache.pass(for: state)) == nil)
+    #expect(cache.byteCount == 0)
+  }
+
+  @Test func anotherSetOfTheSameGenerationEmptiesIt() {
+    let cache = TextCache(capacity: 10_000)
+    var state = StoreState(headerMAC: [])
+    let pass = cache.pass(for: state)
+    cache.keep(document(1), byteCount: 4, pass)
+    #expect(cache.document(1, pass) != nil)
+    state.set.add([UInt8](repeating: 1, count: 32).withUnsafeBytes { SetHash(bytes: $0) })
+    #expect(cache.document(1, cache.pass(for: state)) == nil)
+    #expect(cache.document(1, pass) == nil)
+  }
+
+  @Test func readersDuringACommitGoWithout() {
+    let cache = TextCache(capacity: 10_000)
+    var state = StoreState(headerMAC: [])
+    let old = cache.pass(for: state)
+    cache.keep(document(1), byteCount: 4, old)
+    cache.willCommit()
+    let before = TextCache.Version(state)
+    state.generation += 1
+    #expect(cache.pass(for: state) == .none)
+    #expect(cache.document(1, old) != nil)
+    cache.didCommit(before, TextCache.Version(state), changed: [1])
+    cache.keep(document(1), byteCount: 4, old)
+    #expect(cache.document(1, cache.pass(for: state)) == nil)
+  }
+
+  @Test func boundHoldsAndWhatIsReadStays() {
+    let cache = TextCache(capacity: 20_000)
+    let pass = cache.pass(for: StoreState(headerMAC: []))
+    cache.keep(document(1, count: 1000), byteCount: 1000, pass)
+    for id in 2...200 {
+      #expect(cache.document(1, pass) != nil)
+      cache.keep(document(Int64(id), count: 1000), byteCount: 1000, pass)
+      #expect(cache.byteCount <= 20_000)
+    }
+    #expect(cache.document(2, pass) == nil && cache.document(200, pass) != nil)
+    cache.keep(document(300, count: 5000), byteCount: 5000, pass)
+    #expect(cache.document(300, pass) == nil)
+  }
+
+  @Test func turnedOffKeepsNothing() throws {
+    var options = OpenOptions.testing
+    options.textCacheBytes = 0
+    let test = try TestStore(options: options)
+    #expect(test.store.session.texts == nil)
+    let id = try filled(1, test)[0]
+    _ = try test.store.read { try $0.text(of: id) }
+    try damage(id, test)
+    expect(.damaged) { try test.store.read { try $0.text(of: id) } }
+  }
+
+  @Test func closedStoreHoldsNothing() throws {
+    let test = try TestStore()
+    let id = try filled(1, test)[0]
+    _ = try test.store.read { try $0.text(of: id) }
+    let cache = try cached(test)
+    #expect(cache.byteCount > 0)
+    try test.store.close()
+    #expect(cache.byteCount == 0)
+  }
+
+  @Test func cachedTextOutlivesItsEviction() throws {
+    let test = try TestStore()
+    let id = try filled(1, test)[0]
+    let cache = try cached(test)
+    _ = try test.store.read { try $0.text(of: id) }
+    try test.store.read { reader in
+      try reader.withText(of: id) { opened in
+        cache.removeAll()
+        #expect(opened.text == "text 0")
+      }
+    }
+  }
+
+  private func document(_ id: Int64, count: Int = 4) -> CachedDocument {
+    let header = DocumentHeader(
+      id: DocumentID(id), collection: CollectionID(1), position: 0, parent: nil, title: nil, key: nil,
+      attributes: Attributes(), created: Timestamp(millisecondsSince1970: 0),
+      modified: Timestamp(millisecondsSince1970: 0), byteCount: count, isJSON: false)
+    return [UInt8](repeating: 65, count: count).withUnsafeBytes { CachedDocument(header: header, text: $0) }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Glibc
+import Testing
+
+/// edit: a text in an editor, nothing of it left behind.
+@Suite struct EditTests {
+  /// A store with document 1, and a folder in memory that editing must leave empty.
+  private func sandbox(_ text: String = "Sail at dawn.") throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--key-name", "plan", "--text", text)
+    let memory = "/dev/shm/dbtool-tests-\(UUID().uuidString)"
+    try #require(mkdir(memory, 0o700) == 0)
+    sandbox.environment["XDG_RUNTIME_DIR"] = memory
+    return sandbox
+  }
+
+  private func expectNothingLeft(_ sandbox: Sandbox, location: SourceLocation = #_sourceLocation) throws {
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: memory).isEmpty, sourceLocation: location)
+    rmdir(memory)
+  }
+
+  @Test func editedTextIsStoredAndItsTitleWithIt() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "sed -i s/dawn/dusk/"
+    let result = try sandbox.succeed("edit", "s.coffer", "1")
+    #expect(result.output.isEmpty)
+    #expect(result.talk == "dbtool: document 1 stored\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at dusk.")
+    #expect(try sandbox.succeed("ls", "s.coffer").text.contains("Sail at dusk."))
+    try sandbox.succeed("verify", "s.coffer")
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func documentIsFoundByItsKey() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "sed -i s/dawn/noon/"
+    let result = try sandbox.succeed("edit", "s.coffer", "--key-name", "plan", "--json")
+    #expect(result.text == #"{"id":1,"changed":true}"# + "\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at noon.")
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func fileIsItsOwnersAloneAndInMemory() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = #"f() { stat -c '%a %n' "$1" "${1%/*}"; cat "$1"; }; f"#
+    let result = try sandbox.succeed("edit", "s.coffer", "1")
+    let lines = result.lines
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    #expect(lines.count == 3 && lines[0].hasPrefix("600 \(memory)/dbtool-") && lines[0].hasSuffix("/document-1.txt"))
+    #expect(lines[1].hasPrefix("700 \(memory)/dbtool-") && lines[2] == "Sail at dawn.")
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func unchangedTextIsNotWritten() throws {
+    let sandbox = try sandbox()
+    let before = try sandbox.read("s.coffer")
+    for editor in ["true", "touch", #"f() { cp "$1" "$1.new"; mv "$1.new" "$1"; }; f"#, #"f() { echo >> "$1"; }; f"#] {
+      sandbox.environment["EDITOR"] = editor
+      #expect(try sandbox.succeed("edit", "s.coffer", "1").talk == "dbtool: document 1 is unchanged\n")
+    }
+    #expect(try sandbox.read("s.coffer") == before)
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func visualGoesBeforeEditor() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "false"
+    sandbox.environment["VISUAL"] = "sed -i s/Sail/Row/"
+    try sandbox.succeed("edit", "s.coffer", "1")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Row at dawn.")
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func failedEditorWritesNothing() throws {
+    let sandbox = try sandbox()
+    let before = try sandbox.read("s.coffer")
+    sandbox.environment["EDITOR"] = #"f() { echo other > "$1"; exit 3; }; f"#
+    let result = try sandbox.run("edit", "s.coffer", "1")
+    #expect(result.status == 1)
+    #expect(result.talk == "dbtool: error: the editor ended with 3: nothing was changed\n")
+    #expect(try sandbox.read("s.coffer") == before)
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func textThatIsNoTextIsRefused() throws {
+    let sandbox = try sandbox()
+    let before = try sandbox.read("s.coffer")
+    sandbox.environment["EDITOR"] = #"f() { printf '\377\376' > "$1"; echo old > "$1~"; }; f"#
+    let result = try sandbox.run("edit", "s.coffer", "1")
+    #expect(result.status == 22)
+    sandbox.environment["EDITOR"] = "truncate -s 0"
+    let empty = try sandbox.run("edit", "s.coffer", "1")
+    #expect(empty.status == 1 && empty.errors.contains("the text is empty"))
+    #expect(try sandbox.read("s.coffer") == before)
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func textChangedMeanwhileIsLeftSo() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] =
+      #"f() { "# + Sandbox.dbtool + #" put s.coffer --id 1 --text theirs > /dev/null; echo mine > "$1"; }; f"#
+    let result = try sandbox.run("edit", "s.coffer", "1")
+    #expect(result.status == 1 && result.errors.contains("changed by somebody else"))
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "theirs")
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func withoutAnEditorOrADocumentNothingIsAsked() throws {
+    let sandbox = try sandbox()
+    let result = try sandbox.run("edit", "s.coffer", "1")
+    #expect(result.status == 1 && result.errors.contains("no editor is set"))
+    sandbox.environment["EDITOR"] = "false"
+    #expect(try sandbox.run("edit", "s.coffer", "9").status == 14)
+    #expect(try sandbox.run("edit", "s.coffer", "1", "2").status == 64)
+    #expect(try sandbox.run("edit", "s.coffer").status == 64)
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test(arguments: [SIGTERM, SIGHUP])
+  func signalEndsTheEditorAndWipesTheText(signal: Int32) throws {
+    let sandbox = try sandbox()
+    // Tells through a pipe that it runs, then waits for its end.
+    try #require(mkfifo(sandbox.path("running"), 0o600) == 0)
+    sandbox.environment["EDITOR"] = #"f() { echo yes > running; exec cat running; }; f"#
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["edit", "s.coffer", "1"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    // Opened when the other side is, and read to the end that it makes of it.
+    let running = open(sandbox.path("running"), O_RDONLY | O_CLOEXEC)
+    var answer = [UInt8](repeating: 0, count: 16)
+    #expect(read(running, &answer, answer.count) == 4)
+    close(running)
+    child.signal(signal)
+    #expect(child.wait() == 130)
+    try expectNothingLeft(sandbox)
+  }
+}
