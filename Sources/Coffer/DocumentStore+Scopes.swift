@@ -9,7 +9,11 @@ extension DocumentStore {
   /// - Throws: what the closure throws; `locked`, `keyChanged`, `rolledBack`, `damaged`.
   @discardableResult
   public func read<T>(_ body: (inout Reader) throws -> T) throws -> T {
-    let result: Result<T, any Error> = try reading { transaction throws(StoreError) in
+    try read(nil, body)
+  }
+
+  private func read<T>(_ cancellation: Cancellation?, _ body: (inout Reader) throws -> T) throws -> T {
+    let result: Result<T, any Error> = try reading(cancellation) { transaction throws(StoreError) in
       var reader = Reader(transaction: transaction)
       return Result { try body(&reader) }
     }
@@ -23,7 +27,11 @@ extension DocumentStore {
   /// - Throws: what the closure throws; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
   @discardableResult
   public func write<T>(_ body: (inout Writer) throws -> T) throws -> T {
-    let result: Result<T, any Error> = try writing { transaction throws(StoreError) in
+    try write(nil, body)
+  }
+
+  private func write<T>(_ cancellation: Cancellation?, _ body: (inout Writer) throws -> T) throws -> T {
+    let result: Result<T, any Error> = try writing(cancellation) { transaction throws(StoreError) in
       let result: Result<T, any Error> = Result {
         var writer = Writer(transaction: transaction)
         return try body(&writer)
@@ -35,10 +43,12 @@ extension DocumentStore {
   }
 
   /// One write transaction; rolled back unless `body` commits it.
-  func writing<R>(_ body: (StoreTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
+  func writing<R>(
+    _ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
     return try followingKeyChanges { () throws(StoreError) in
-      try connections.withWriter { connection throws(StoreError) in
+      try connections.withWriter(cancellation) { connection throws(StoreError) in
         let transaction = try StoreTransaction(connection, .immediate, logger: log)
         defer { transaction.rollback() }
         return try body(transaction)
@@ -47,9 +57,11 @@ extension DocumentStore {
   }
 
   /// One read transaction.
-  func reading<R>(_ body: (StoreTransaction) throws(StoreError) -> R) throws(StoreError) -> R {
+  func reading<R>(
+    _ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
     try followingKeyChanges { () throws(StoreError) in
-      try connections.withReader { connection throws(StoreError) in
+      try connections.withReader(cancellation) { connection throws(StoreError) in
         let transaction = try StoreTransaction(connection, .deferred, logger: log)
         defer { transaction.rollback() }
         return try body(transaction)
@@ -58,23 +70,34 @@ extension DocumentStore {
   }
 
   /// ``read(_:)`` for async code: runs on a thread of its own, so that waiting for a lock holds up no other task.
+  ///
+  /// A task that is cancelled throws `CancellationError` at its next call of the scope, between rows, or out of a wait.
   @discardableResult
   public func read<T: Sendable>(_ body: @escaping @Sendable (inout Reader) throws -> T) async throws -> T {
-    try await offCooperativePool { try self.read(body) }
+    try await offCooperativePool { try self.read($0, body) }
   }
 
-  /// ``write(_:)`` for async code.
+  /// ``write(_:)`` for async code. Cancelled before it has committed, it has written nothing.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (inout Writer) throws -> T) async throws -> T {
-    try await offCooperativePool { try self.write(body) }
+    try await offCooperativePool { try self.write($0, body) }
   }
 
-  func offCooperativePool<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+  func offCooperativePool<T: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> T) async throws -> T {
     try Task.checkCancellation()
-    return try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(with: Result { try body() })
+    let cancellation = Cancellation()
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          DispatchQueue.global().async {
+            continuation.resume(with: Result { try body(cancellation) })
+          }
+        }
+      } onCancel: {
+        cancellation.cancel()
       }
+    } catch let error as StoreError where error.code == .cancelled && cancellation.isCancelled {
+      throw CancellationError()
     }
   }
 }

@@ -39,7 +39,7 @@ final class BusyWaiter {
       interruptsAtStart = interrupts.count
       deadline = timeout.map { ContinuousClock.now + $0 }
     }
-    guard interrupts.count == interruptsAtStart else {
+    guard interrupts.count == interruptsAtStart, !interrupts.isStopped else {
       wasInterrupted = true
       return false
     }

@@ -5,6 +5,7 @@ internal import Synchronization
 public final class InterruptHandle: Sendable {
   private let connection: Mutex<OpaquePointer?>
   private let calls = Atomic<Int>(0)
+  private let stopped = Atomic<Bool>(false)
 
   init() { connection = Mutex(nil) }
 
@@ -15,6 +16,16 @@ public final class InterruptHandle: Sendable {
     calls.add(1, ordering: .sequentiallyConsistent)
     connection.withLock { if let handle = $0 { sqlite3_interrupt(handle) } }
   }
+
+  /// As `interrupt()`, and until `resume()` no wait for a lock begins either.
+  package func stop() {
+    stopped.store(true, ordering: .sequentiallyConsistent)
+    interrupt()
+  }
+
+  package func resume() { stopped.store(false, ordering: .sequentiallyConsistent) }
+
+  var isStopped: Bool { stopped.load(ordering: .sequentiallyConsistent) }
 
   /// How often `interrupt()` has been called.
   var count: Int { calls.load(ordering: .sequentiallyConsistent) }

@@ -151,6 +151,29 @@ struct TextCacheTests {
     #expect(cache.document(300, pass) == nil)
   }
 
+  @Test func readsThatNobodyRepeatsAreSeldomKept() {
+    let cache = TextCache(capacity: 20_000)
+    let pass = cache.pass(for: StoreState(headerMAC: []))
+    var kept = 0
+    for id in 1...4096 {
+      let id = DocumentID(Int64(id))
+      #expect(cache.document(id, pass) == nil)
+      cache.keep(document(id.rawValue, count: 1000), byteCount: 1000, pass)
+      // Past the cache itself, which counts its look-ups.
+      if id.rawValue > 2048, cache.byteCount > 0, cache.holds(id) { kept += 1 }
+    }
+    #expect((100...200).contains(kept))
+    // Read again and again, a few are kept soon.
+    for _ in 0..<2048 {
+      for id in Int64(1)...4 {
+        if cache.document(DocumentID(id), pass) == nil {
+          cache.keep(document(id, count: 1000), byteCount: 1000, pass)
+        }
+      }
+    }
+    for id in Int64(1)...4 { #expect(cache.holds(DocumentID(id))) }
+  }
+
   @Test func turnedOffKeepsNothing() throws {
     var options = OpenOptions.testing
     options.textCacheBytes = 0

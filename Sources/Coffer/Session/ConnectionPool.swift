@@ -34,6 +34,8 @@ final class ConnectionPool: Sendable {
   let isWriteAhead: Bool
   private let idle: Mutex<Idle>
   private let writing: Mutex<Writing>
+  /// Who waits to write, in order.
+  private let turn = Turn()
   /// The thread inside `write`, 0 when none is.
   private let writer = Atomic<UInt>(0)
 
@@ -55,8 +57,18 @@ final class ConnectionPool: Sendable {
   }
 
   /// Runs `body` on a connection that reads.
-  func withReader<R>(_ body: (StoreConnection) throws(StoreError) -> R) throws(StoreError) -> R {
+  ///
+  /// - Throws: `misuse` inside of a `write` of this thread, in the rollback journal: once its pages no longer fit the
+  ///   cache, a reader would wait for it.
+  func withReader<R>(
+    _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
     let thread = currentThread()
+    guard isWriteAhead || writer.load(ordering: .acquiring) != thread else {
+      throw StoreError(
+        .misuse, "read inside of write would wait for itself in the rollback journal",
+        hint: "read with what write was given, which sees its changes too")
+    }
     let found = try idle.withLock { idle throws(StoreError) in
       guard !idle.isClosed else { throw Self.closed }
       idle.reading[thread, default: 0] += 1
@@ -84,14 +96,16 @@ final class ConnectionPool: Sendable {
         }
       }
     }
-    return try body(connection)
+    return try connection.cancellable(cancellation) { () throws(StoreError) in try body(connection) }
   }
 
-  /// Runs `body` on the connection that writes, one thread at a time.
+  /// Runs `body` on the connection that writes, one thread at a time, in the order that they come.
   ///
   /// - Throws: `misuse` inside of another `write` of this thread, or inside of a `read` that would keep it from
-  ///   committing.
-  func withWriter<R>(_ body: (StoreConnection) throws(StoreError) -> R) throws(StoreError) -> R {
+  ///   committing; `locked` when its turn does not come in time.
+  func withWriter<R>(
+    _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
     let thread = currentThread()
     guard writer.load(ordering: .acquiring) != thread else {
       throw StoreError(.misuse, "write inside of write would wait for itself", hint: "use savepoint")
@@ -105,6 +119,8 @@ final class ConnectionPool: Sendable {
         .misuse, "write inside of read would wait for itself in the rollback journal",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
+    try turn.take(wait: wait, cancellation)
+    defer { turn.give() }
     let result: Result<Sent<R>, StoreError> = writing.withLock { writing in
       writer.store(thread, ordering: .releasing)
       defer { writer.store(0, ordering: .releasing) }
@@ -112,9 +128,9 @@ final class ConnectionPool: Sendable {
         // Another thread may have closed the store while this one waited for the lock.
         guard !(idle.withLock { $0.isClosed }) else { throw Self.closed }
         let connection = try connection(of: &writing)
-        try writeAheadLock?.lock(wait: wait)
+        try writeAheadLock?.lock(wait: wait, cancellation)
         defer { writeAheadLock?.unlock() }
-        let result = try body(connection)
+        let result = try connection.cancellable(cancellation) { () throws(StoreError) in try body(connection) }
         writeAheadLock?.checkpointIfLong(connection.database, path: path)
         return Sent(value: result)
       }

@@ -36,6 +36,26 @@ final class StoreConnection {
     try sealing { () throws(SealingError) in try XAESKey(keys.stateKey) }
   }
 
+  // MARK: Cancelling
+
+  /// What ends the work that runs on it now.
+  private(set) var cancellation: Cancellation?
+
+  /// Runs work that ends with `cancelled` soon after it was cancelled: waiting for a lock or between rows too.
+  func cancellable<R>(_ cancellation: Cancellation?, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    guard let cancellation else { return try body() }
+    let handle = database.interruptHandle
+    self.cancellation = cancellation
+    cancellation.setAction { handle.stop() }
+    defer {
+      cancellation.setAction(nil)
+      handle.resume()
+      self.cancellation = nil
+    }
+    try cancellation.check()
+    return try body()
+  }
+
   // MARK: Before the first row of every transaction
 
   /// Proves that header and state are those of this session, or of a key change it can follow.

@@ -77,6 +77,7 @@ public final class StoreTransaction {
 
   func requireOpen() throws(StoreError) {
     guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
+    try connection.cancellation?.check()
   }
 
   /// A change of several statements: when it fails, a caller may catch the error, but the rest can't be committed.
@@ -118,6 +119,7 @@ public final class StoreTransaction {
     let announced: Announcement?
     do throws(StoreError) {
       if let failure { throw failure }
+      try connection.cancellation?.check()
       if hasWritten {
         state.generation = revision
         try checkHighestID()

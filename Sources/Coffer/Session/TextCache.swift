@@ -42,6 +42,12 @@ final class TextCache: Sendable {
   /// What an entry takes beside its text.
   fileprivate static let overhead = 256
 
+  /// Over so many look-ups it is counted how many were worth it.
+  fileprivate static let window = 1024
+  /// Below this share of hits, one in so many texts is kept once the cache is full: keeping and wiping each would cost a
+  /// sixth of a read that nobody repeats.
+  fileprivate static let sparseness = 16
+
   fileprivate struct Slot {
     var document: CachedDocument?
     /// Read since the hand last passed it.
@@ -57,6 +63,9 @@ final class TextCache: Sendable {
     var version: Version?
     var pass = Pass(number: 1)
     var isCommitting = false
+    var lookups = 0
+    var hits = 0
+    var isSparse = false
   }
 
   private let capacity: Int
@@ -89,7 +98,10 @@ final class TextCache: Sendable {
 
   func document(_ id: DocumentID, _ pass: Pass) -> CachedDocument? {
     state.withLock { state in
-      guard state.pass == pass, let place = state.places[id] else { return nil }
+      guard state.pass == pass else { return nil }
+      state.count()
+      guard let place = state.places[id] else { return nil }
+      state.hits += 1
       state.slots[place].isUsed = true
       return state.slots[place].document
     }
@@ -98,6 +110,7 @@ final class TextCache: Sendable {
   func keep(_ document: @autoclosure () -> CachedDocument, byteCount: Int, _ pass: Pass) {
     // A text that would push most others out is not worth it.
     guard pass != .none, byteCount <= capacity / 8 else { return }
+    guard state.withLock({ $0.takes(byteCount + Self.overhead, within: capacity) }) else { return }
     let document = document()
     state.withLock { state in
       guard state.pass == pass, state.places[document.header.id] == nil else { return }
@@ -138,6 +151,9 @@ final class TextCache: Sendable {
     _ = dropped
   }
 
+  /// Whether it is held now; no look-up.
+  func holds(_ id: DocumentID) -> Bool { state.withLock { $0.places[id] != nil } }
+
   /// Bytes held, overhead included.
   var byteCount: Int { state.withLock { $0.byteCount } }
 }
@@ -149,8 +165,21 @@ extension TextCache.State {
     self = Self()
     version = old.version
     isCommitting = old.isCommitting
+    isSparse = old.isSparse
     pass.number = old.pass.number + 1
     return old
+  }
+
+  fileprivate mutating func count() {
+    lookups += 1
+    guard lookups == TextCache.window else { return }
+    isSparse = hits < lookups / TextCache.sparseness
+    lookups = 0
+    hits = 0
+  }
+
+  fileprivate func takes(_ cost: Int, within capacity: Int) -> Bool {
+    !isSparse || byteCount + cost <= capacity || lookups % TextCache.sparseness == 0
   }
 
   fileprivate mutating func insert(_ document: CachedDocument, cost: Int) {

@@ -55,11 +55,12 @@ final class WriteAheadLock: Sendable {
     }
   }
 
-  func lock(wait: Duration?) throws(StoreError) {
+  func lock(wait: Duration?, _ cancellation: Cancellation? = nil) throws(StoreError) {
     let clock = ContinuousClock()
     let end = wait.map { clock.now + $0 }
     var pause: UInt32 = 200
     while true {
+      try cancellation?.check()
       if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
         let reason = errno

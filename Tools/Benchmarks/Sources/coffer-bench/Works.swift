@@ -2,6 +2,9 @@ import Coffer
 
 /// What is measured: each work as plain.c does it, through the library as an app uses it.
 struct Works {
+  /// So many documents fit the cache of texts, and a cache of pages on the other side.
+  private static let again = 4000
+
   let store: DocumentStore
   let count: Int
   let samples = Samples()
@@ -20,6 +23,7 @@ struct Works {
     case "insert-each": insertEach
     case "commit": commit
     case "get": try get()
+    case "get-again": try getAgain()
     case "list": list
     case "list-unproved": listUnproved
     case "read": read
@@ -69,6 +73,22 @@ struct Works {
         keep(touched)
       }
     }
+  }
+
+  /// Documents that were read before: once each, before the clock starts.
+  private func getAgain() throws -> () throws -> Void {
+    let order = Array(Samples.randomOrder(try stored()).prefix(Self.again))
+    let read = { (count: Int) throws in
+      try store.read { tx in
+        var touched = 0
+        for number in 0..<count {
+          touched &+= try tx.withText(of: DocumentID(Int64(order[number % order.count]))) { touch($0.utf8) }
+        }
+        keep(touched)
+      }
+    }
+    try read(order.count)
+    return { try read(count) }
   }
 
   private func list() throws {
