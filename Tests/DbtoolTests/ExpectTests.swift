@@ -21,6 +21,7 @@ import Testing
     ["key", "passwd", "s.coffer", "--new-key-file", "next.key"], ["rekey", "s.coffer", "--keys-only"],
     ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["check", "s.coffer"], ["anchor", "s.coffer"],
     ["verify", "s.coffer"], ["salvage", "s.coffer", "-o", "n", "--new-key-file", "next.key"], ["rm", "s.coffer", "1"],
+    ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
   ]
 
   @Test func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {
@@ -28,6 +29,7 @@ import Testing
     let recipient = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
       .first { $0.hasPrefix("coffer-") }
     try sandbox.write("in.txt", "text")
+    sandbox.environment["EDITOR"] = "true"
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", try #require(recipient))
     let before = try sandbox.read("s.coffer")

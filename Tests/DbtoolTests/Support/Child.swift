@@ -47,7 +47,10 @@ final class Child {
 
     var environment = sandbox.environment
     for name in variables { environment[name] = nil }
-    environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
+    // What a run under a sanitizer gives it goes on to what it starts.
+    for name in ["PATH", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS"] {
+      environment[name] = ProcessInfo.processInfo.environment[name]
+    }
     let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", sandbox.directory.path, Sandbox.dbtool] + arguments
     var argumentPointers = words.map { strdup($0) } + [nil]
     var environmentPointers = environment.map { strdup("\($0)=\($1)") } + [nil]
