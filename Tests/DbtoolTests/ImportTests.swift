@@ -180,14 +180,6 @@ import Testing
     #expect(lines.map { $0.split(separator: "\t")[1] } == ["a.txt", "b.txt"])
   }
 
-  @Test func formatOfALaterVersionIsNamed() throws {
-    let sandbox = try Sandbox.withStore()
-    try sandbox.write("in.db", "SQLite format 3\0")
-    let result = try sandbox.run("import", "s.coffer", "in.db")
-    #expect(result.status == 64)
-    #expect(result.talk.contains("sqlite"))
-  }
-
   @Test func progressForMachinesIsALineOfJSON() throws {
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.succeed(

@@ -90,8 +90,6 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
       } else {
         self.source = SQLiteSource(copying: bytes, table: table, mapping: mapping, options: options)
       }
-      throw FormatError(
-        .unsupportedFormat, "the format \(self.format.rawValue) is not read by this version", path: options.path)
     }
   }
 
