@@ -195,7 +195,7 @@ struct ChangesTests {
     let test = try TestStore()
     try test.store.close()
     var iterator = test.store.changes().makeAsyncIterator()
-    await #expect(throws: StoreError(.misuse, "")) { try await iterator.next() }
+    await #expect(throws: StoreError(.closed, "")) { try await iterator.next() }
     #expect(try await iterator.next() == nil)
   }
 

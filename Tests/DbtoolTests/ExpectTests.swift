@@ -21,6 +21,9 @@ import Testing
     ["key", "passwd", "s.coffer", "--new-key-file", "next.key"], ["rekey", "s.coffer", "--keys-only"],
     ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["check", "s.coffer"], ["anchor", "s.coffer"],
     ["verify", "s.coffer"], ["salvage", "s.coffer", "-o", "n", "--new-key-file", "next.key"], ["rm", "s.coffer", "1"],
+    ["mv", "s.coffer", "1", "--to", "top"], ["cp", "s.coffer", "1"], ["sort", "s.coffer", "--by", "title"],
+    ["truncate", "s.coffer", "-c", "documents"], ["search", "s.coffer", "x"],
+    ["query", "s.coffer", "SELECT count(*) FROM documents"],
     ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
   ]
 

@@ -45,6 +45,8 @@ public struct ReadingOptions: Sendable {
   /// Asked now and then during long work that gives no documents, such as copying a database; true ends it with an
   /// error.
   public var shouldStop: (@Sendable () -> Bool)?
+  /// Where a private copy of a database is made. Nil: `TMPDIR`, else `/tmp`.
+  public var temporaryDirectory: String?
 
   public init(
     encoding: EncodingChoice = .automatic, onError: RecordErrorMode = .fail, emptyText: EmptyTextMode? = nil,

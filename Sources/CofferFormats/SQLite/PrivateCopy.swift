@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// A copy of a database, and of the journal or log beside it, where nobody but this user sees it: in a directory of
-/// its own (mode 0700) under `TMPDIR`, else `/tmp`.
+/// its own (mode 0700).
 ///
 /// The names are gone as soon as SQLite has opened the files, so that even a killed process leaves nothing; what is open
 /// stays readable.
@@ -13,9 +13,10 @@ final class PrivateCopy {
 
   /// Copies files under the names they have beside a database.
   ///
-  /// - Parameter shouldStop: asked between pieces; true ends the work with an error.
-  init(shouldStop: (() -> Bool)? = nil, _ copy: (Files) throws(FormatError) -> Void) throws(FormatError) {
-    let parent = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+  /// - Parameter options: where to, and whether to stop, asked between pieces.
+  init(_ options: ReadingOptions, _ copy: (Files) throws(FormatError) -> Void) throws(FormatError) {
+    let usual = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let parent = options.temporaryDirectory ?? usual
     var template = Array("\(parent)/coffer-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw .system(.unwritable, "cannot make a directory for a private copy", path: parent)
@@ -23,7 +24,7 @@ final class PrivateCopy {
     directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     path = directory + "/copy"
     do throws(FormatError) {
-      try copy(Files(path: path, shouldStop: shouldStop))
+      try copy(Files(path: path, shouldStop: options.shouldStop))
     } catch {
       removeNames()
       throw error

@@ -17,14 +17,14 @@ final class SQLiteFile {
   ///
   /// - Throws: `malformed` for what is no database, or a damaged one; `locked` while it is being written;
   ///   `unreadable`.
-  init(path: String, shouldStop: (() -> Bool)?) throws(FormatError) {
+  init(path: String, options: ReadingOptions) throws(FormatError) {
     let path = Self.resolved(path)
     let beside = try Beside(path)
     guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
     if beside.usesLog {
       if beside.hasLog {
         copyReason = "its write-ahead log holds changes"
-        (database, copy) = try Self.openCopy(of: path, shouldStop)
+        (database, copy) = try Self.openCopy(of: path, options)
         unlocked = nil
       } else {
         // Whoever has such a database open has a log beside it: without one, nobody has.
@@ -47,7 +47,7 @@ final class SQLiteFile {
         throw FormatError(error)
       }
       copyReason = "a transaction was left unfinished beside it"
-      (database, copy) = try Self.openCopy(of: path, shouldStop)
+      (database, copy) = try Self.openCopy(of: path, options)
       return
     }
     try direct.requireWhole()
@@ -56,10 +56,10 @@ final class SQLiteFile {
   }
 
   /// Opens what a stream gives; SQLite needs a file, so a private copy takes it in.
-  init(copying source: some ByteSource, shouldStop: (() -> Bool)?) throws(FormatError) {
+  init(copying source: some ByteSource, options: ReadingOptions) throws(FormatError) {
     copyReason = "it is no file"
     unlocked = nil
-    let copy = try PrivateCopy(shouldStop: shouldStop) { (files) throws(FormatError) in
+    let copy = try PrivateCopy(options) { (files) throws(FormatError) in
       try files.write("", from: source)
     }
     let beside = try Beside(copy.path)
@@ -107,12 +107,12 @@ final class SQLiteFile {
 
   /// Copies the file with its journal or log, lets SQLite recover the copy, and takes the copy's names away.
   private static func openCopy(
-    of path: String, _ shouldStop: (() -> Bool)?
+    of path: String, _ options: ReadingOptions
   ) throws(FormatError) -> (Database, PrivateCopy) {
     // A file that is being written is copied again, a few times.
     for _ in 0..<4 {
       let before = try Beside(path)
-      let copy = try PrivateCopy(shouldStop: shouldStop) { (files) throws(FormatError) in
+      let copy = try PrivateCopy(options) { (files) throws(FormatError) in
         try files.write("", from: try FileByteSource(path: path))
         if before.usesLog, before.hasLog {
           try files.write("-wal", from: try FileByteSource(path: path + "-wal"))

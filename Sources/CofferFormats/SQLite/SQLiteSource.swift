@@ -25,7 +25,7 @@ public struct SQLiteSource: DraftSource, ReportingSource, Sendable {
     options: ReadingOptions = ReadingOptions()
   ) {
     reader = SQLiteReader(table: table, mapping: mapping, options: options) { () throws(FormatError) in
-      try SQLiteFile(path: path, shouldStop: options.shouldStop)
+      try SQLiteFile(path: path, options: options)
     }
   }
 
@@ -35,7 +35,7 @@ public struct SQLiteSource: DraftSource, ReportingSource, Sendable {
     options: ReadingOptions = ReadingOptions()
   ) {
     reader = SQLiteReader(table: table, mapping: mapping, options: options) { () throws(FormatError) in
-      try SQLiteFile(copying: source, shouldStop: options.shouldStop)
+      try SQLiteFile(copying: source, options: options)
     }
   }
 

@@ -6,16 +6,15 @@ import Testing
 @testable import CofferFormats
 
 /// What stands beside a database, and that reading changes none of it.
-@Suite(.serialized) struct SQLiteFileTests {
+struct SQLiteFileTests {
   /// Reads with private copies going into a directory that must be empty again while the source is still open.
   private func read(_ path: String, in directory: TemporaryDirectory) throws -> (texts: [String], report: ReadingReport)
   {
     let before = try directory.everything()
     let copies = try TemporaryDirectory()
-    let former = getenv("TMPDIR").map { String(cString: $0) }
-    setenv("TMPDIR", copies.path, 1)
-    defer { if let former { setenv("TMPDIR", former, 1) } else { unsetenv("TMPDIR") } }
-    var source = SQLiteSource(path: path)
+    var options = ReadingOptions()
+    options.temporaryDirectory = copies.path
+    var source = SQLiteSource(path: path, options: options)
     var batch = DraftBatch()
     var texts: [String] = []
     while try source.read(into: &batch) {
