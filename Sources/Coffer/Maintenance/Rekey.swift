@@ -6,7 +6,7 @@ public struct RekeyOptions: Sendable {
   public var isResuming = false
   /// Documents per transaction; fewer where they are large. Small batches let others in more often, and write the
   /// pages of the index of keys more often.
-  public var batchSize = 4096
+  public var batchSize = 16384
   /// Lets go of slots whose secret was not given, instead of stopping before the first write.
   public var dropsOtherSlots = false
   /// Secrets of other slots, so that they open the new root key too.

@@ -8,7 +8,7 @@ internal import CofferSealing
 /// Rows are opened and sealed on another thread while this one reads the next and writes those before.
 final class RekeyWalk {
   /// Sealed bytes after which a batch ends, so that large texts don't pile up in memory.
-  private static let batchBytes = 8 << 20
+  private static let batchBytes = 24 << 20
   /// One is sealed while the other is filled and written.
   private static let resealingCount = 2
 
