@@ -71,7 +71,7 @@ extension Writer {
   ) throws {
     let transaction = transaction
     try transaction.willWrite()
-    let statements = try StoreTransaction.RowStatements(transaction.database, inserting: true)
+    let statements = try StoreTransaction.RowStatements(insertingInto: transaction.database)
     var written = 0
     do {
       try Pipeline.run(

@@ -58,6 +58,16 @@ final class RekeyWalk {
     }
   }
 
+  private struct Statements {
+    let content: StoreTransaction.RowStatements
+    let all: StoreTransaction.RowStatements
+
+    init(_ database: Database) throws(StoreError) {
+      content = try StoreTransaction.RowStatements(database, changing: .content)
+      all = try StoreTransaction.RowStatements(database, changing: .all)
+    }
+  }
+
   /// What one transaction has done so far.
   private struct Pass {
     let transaction: StoreTransaction
@@ -84,7 +94,7 @@ final class RekeyWalk {
       return statement
     }
     defer { statement.reset() }
-    let statements = try StoreTransaction.RowStatements(transaction.database, inserting: false)
+    let statements = try Statements(transaction.database)
     var started: ResealingBatch?
     // Whatever happens here, the other thread is waited for: it works on what the next pass fills.
     defer { started?.finish() }
@@ -136,7 +146,7 @@ final class RekeyWalk {
     return nil
   }
 
-  private func write(_ batch: ResealingBatch, _ statements: StoreTransaction.RowStatements, _ pass: inout Pass)
+  private func write(_ batch: ResealingBatch, _ statements: Statements, _ pass: inout Pass)
     throws(StoreError)
   {
     batch.finish()
@@ -144,7 +154,7 @@ final class RekeyWalk {
   }
 
   private func write(
-    sealed batch: ResealingBatch, _ statements: StoreTransaction.RowStatements, _ pass: inout Pass
+    sealed batch: ResealingBatch, _ statements: Statements, _ pass: inout Pass
   ) throws(StoreError) {
     if let failure = batch.failure { throw failure }
     for (id, reason) in batch.skipped { pass.report.skip(id, reason) }
@@ -152,7 +162,10 @@ final class RekeyWalk {
     let transaction = pass.transaction
     try transaction.willWrite()
     for (row, old) in zip(batch.sealed.rows, batch.elements) {
-      try storing { () throws(SQLiteError) in try statements.run(row, of: batch.sealed) }
+      try storing { () throws(SQLiteError) in
+        // Only a look-up is another under another epoch: without one, no index is touched.
+        try (row.lookup == nil ? statements.content : statements.all).run(row, of: batch.sealed)
+      }
       transaction.state.set.subtract(old)
       transaction.state.set.add(row.element)
       transaction.changes.reseal(old, as: row.element)

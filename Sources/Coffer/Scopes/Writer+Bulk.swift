@@ -23,7 +23,7 @@ extension Writer {
     if let collection { _ = try openOrCreate(collection, titleRule: options.titleRule ?? .asGiven) }
     let stage = try SealingStage(transaction, into: collection, options: options)
     var report = BulkReport()
-    let statements = try StoreTransaction.RowStatements(transaction.database, inserting: true)
+    let statements = try StoreTransaction.RowStatements(insertingInto: transaction.database)
     do {
       try Pipeline.run(
         produce: { try stage.fill($0, from: &source) },

@@ -16,9 +16,8 @@ extension StoreTransaction {
     private let body: Statement
     private let parts: Parts
 
-    init(_ database: Database, inserting: Bool) throws(StoreError) {
-      try self.init(
-        database, inserting ? SQL.insertRecord : SQL.updateRecord, inserting ? SQL.insertBody : SQL.updateBody, .all)
+    init(insertingInto database: Database) throws(StoreError) {
+      try self.init(database, SQL.insertRecord, SQL.insertBody, .all)
     }
 
     init(_ database: Database, changing parts: Parts) throws(StoreError) {

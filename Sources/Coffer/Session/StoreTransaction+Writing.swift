@@ -9,7 +9,7 @@ extension StoreTransaction {
   func insertSealed() throws(StoreError) {
     defer { connection.batch.removeAll() }
     try changing { () throws(StoreError) in
-      let statements = try RowStatements(database, inserting: true)
+      let statements = try RowStatements(insertingInto: database)
       for row in connection.batch.rows {
         try storing { () throws(SQLiteError) in try statements.run(row, of: connection.batch) }
         state.set.add(row.element)
