@@ -45,6 +45,14 @@ struct CompactTests {
     try reopened.close()
   }
 
+  @Test func insideOfAReadItIsMisuseInEitherJournal() throws {
+    for journal in CreateOptions.Journal.allCases {
+      try withTestStore({ $0.journal = journal }) { test in
+        try test.store.read { _ in expect(.misuse) { try test.store.compact() } }
+      }
+    }
+  }
+
   @Test func readerInTheWayIsLockedAndNothingChanges() throws {
     var options = OpenOptions.testing
     options.wait = .zero

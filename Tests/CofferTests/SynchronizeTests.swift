@@ -202,6 +202,20 @@ struct SynchronizeTests {
     }
   }
 
+  @Test func whatCameStaysThoughItsParentGoesAsInvalid() throws {
+    try withTestStore { test in
+      _ = try synchronize(test, [item("a", children: [item("a1", children: [item("a11")])])])
+      let report = try synchronize(test, [item("a1"), item("a", "bad")]) {
+        $0.isUnchanged = { header, _ in header.key == ExternalKey("a1") }
+        $0.invalidReason = { $0.text == "bad" ? "worn out" : nil }
+        $0.removesInvalid = true
+      }
+      #expect(report.deleted.map(\.id) == [1])
+      #expect(try keys(test) == ["a1", "a11"])
+      #expect(try test.store.read { try $0.header(of: 2).parent } == nil)
+    }
+  }
+
   @Test func firstInvalidDocumentEndsTheWorkWhereThoseAreNotSkipped() throws {
     try withTestStore { test in
       let before = try Data(contentsOf: test.url)

@@ -117,6 +117,34 @@ import Testing
     try expectNothingLeft(sandbox)
   }
 
+  @Test func lineEndThatTheEditorAddedIsTakenOff() throws {
+    for end in ["\\n", "\\r\\n"] {
+      let sandbox = try sandbox("one\r\ntwo")
+      sandbox.environment["EDITOR"] = "f() { printf '\(end)' >> \"$1\"; }; f"
+      #expect(try sandbox.succeed("edit", "s.coffer", "1").talk == "dbtool: document 1 is unchanged\n")
+      try expectNothingLeft(sandbox)
+    }
+  }
+
+  @Test func secondSignalStillWipesTheTextOfAnEditorThatDoesNotListen() throws {
+    let sandbox = try sandbox()
+    try #require(mkfifo(sandbox.path("running"), 0o600) == 0)
+    sandbox.environment["EDITOR"] = #"f() { trap '' HUP TERM; echo yes > running; while :; do :; done; }; f"#
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["edit", "s.coffer", "1"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    let running = open(sandbox.path("running"), O_RDONLY | O_CLOEXEC)
+    var answer = [UInt8](repeating: 0, count: 16)
+    #expect(read(running, &answer, answer.count) == 4)
+    close(running)
+    child.signal(SIGTERM)
+    child.signal(SIGHUP)
+    #expect(child.wait() == 130)
+    try expectNothingLeft(sandbox)
+  }
+
   @Test(arguments: [SIGTERM, SIGHUP])
   func signalEndsTheEditorAndWipesTheText(signal: Int32) throws {
     let sandbox = try sandbox()

@@ -34,6 +34,7 @@ extension DocumentStore {
   @discardableResult
   public func compact() throws(StoreError) -> CompactReport {
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
+    try connections.requireNoRead("compact")
     let report = try connections.withWriter { connection throws(StoreError) in try Self.compact(connection.file) }
     log.info("compacted \(report.bytesBefore) bytes to \(report.bytesAfter)")
     return report

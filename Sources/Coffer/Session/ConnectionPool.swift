@@ -250,6 +250,13 @@ final class ConnectionPool: Sendable {
     }
   }
 
+  /// - Throws: `misuse` inside of a `read` of this thread.
+  func requireNoRead(_ work: String) throws(StoreError) {
+    let thread = currentThread()
+    let isReading = idle.withLock { $0.reading[thread] != nil }
+    guard !isReading else { throw StoreError(.misuse, "\(work) inside of read would wait for itself") }
+  }
+
   static var closed: StoreError { StoreError(.closed, "the store was closed") }
 
   private func currentThread() -> UInt {

@@ -155,12 +155,20 @@ final class Synchronizer {
 
   private func removeTree(_ root: DocumentID, because reason: SyncReport.DeletionReason) throws(StoreError) {
     let rows = try Rows(transaction, record)
+    let children = rows.children
     var gone: Set<Int64> = [root.rawValue]
     var order = [root.rawValue]
     var next = 0
     while next < order.count {
-      for child in rows.children[order[next]] ?? [] where gone.insert(child).inserted { order.append(child) }
+      // What came stays, even where it stood below what was no good.
+      for child in children[order[next]] ?? [] where !seen.contains(child) && gone.insert(child).inserted {
+        order.append(child)
+      }
       next += 1
+    }
+    for id in rows.ids where seen.contains(id) && !gone.contains(id) {
+      guard let parent = rows.parents[id], gone.contains(parent) else { continue }
+      try transaction.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
     }
     for id in order.reversed() {
       try transaction.delete(DocumentID(id), in: record.id)

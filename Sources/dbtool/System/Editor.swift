@@ -25,11 +25,16 @@ struct Editor {
     defer { sigaction(SIGINT, &former, nil) }
     let child = try spawn(path)
     var status: Int32 = 0
+    var patience = 20
     while true {
       let ended = waitpid(child, &status, WNOHANG)
       if ended == child { break }
       guard ended == 0 || errno == EINTR else { throw Failure.system(errno, "the editor") }
-      if Interrupt.isRequested { kill(child, SIGHUP) }
+      if Interrupt.isRequested {
+        // One that does not listen must not keep the text from being wiped.
+        kill(child, patience > 0 ? SIGHUP : SIGKILL)
+        patience -= 1
+      }
       // The signal may reach another thread: look again from time to time.
       poll(nil, 0, 50)
     }

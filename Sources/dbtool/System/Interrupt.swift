@@ -11,6 +11,9 @@ enum Interrupt {
   /// It has looked, so it is past waiting for keys and for the first lock, and will look again.
   private static let isDeferred = Atomic<Bool>(false)
 
+  /// A second signal ends the program at once.
+  private static let endsOnSecond = Atomic<Bool>(true)
+
   static func install() {
     _ = Terminal.standardErrorIsTerminal
     var action = sigaction()
@@ -24,9 +27,13 @@ enum Interrupt {
   }
 
   /// Runs work that calls ``check()`` between its steps; a second signal no longer waits for the next step.
-  static func deferring<R>(_ work: () throws -> R) rethrows -> R {
+  ///
+  /// - Parameter untilTheEnd: however many signals come, because something must be wiped.
+  static func deferring<R>(untilTheEnd: Bool = false, _ work: () throws -> R) rethrows -> R {
+    endsOnSecond.store(!untilTheEnd, ordering: .relaxed)
     mayDefer.store(true, ordering: .relaxed)
     defer {
+      endsOnSecond.store(true, ordering: .relaxed)
       mayDefer.store(false, ordering: .relaxed)
       isDeferred.store(false, ordering: .relaxed)
     }
@@ -58,11 +65,11 @@ enum Interrupt {
   /// Runs inside the signal handler: atomics, `write`, `tcsetattr` and `_exit` are all it may use.
   private static func arrived() {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
-    if isSecond || !isDeferred.load(ordering: .relaxed) {
+    if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {
       Echo.restoreInSignalHandler()
       _exit(ExitStatus.interrupted.rawValue)
     }
-    if Terminal.standardErrorIsTerminal {
+    if Terminal.standardErrorIsTerminal, endsOnSecond.load(ordering: .relaxed) {
       let note: StaticString = "\ndbtool: stopping at the next batch; once more stops at once\n"
       _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount)
     }

@@ -33,7 +33,7 @@ struct EditVerb: ParsableCommand {
       let id = try selection.existing(in: reader, of: store)[0].id
       return (id, try reader.withText(of: id) { Array($0.utf8) })
     }
-    let isChanged = try Interrupt.deferring {
+    let isChanged = try Interrupt.deferring(untilTheEnd: true) {
       // From here on a signal waits until the text is wiped.
       try Interrupt.check()
       let file = try text.withUnsafeBytes {
@@ -60,7 +60,7 @@ struct EditVerb: ParsableCommand {
       try editor.run(on: file.path)
       do {
         var new = try InputFile.contents(of: file.path, limit: TextLimit.inputBytes)
-        if old.last != UInt8(ascii: "\n"), new.last == UInt8(ascii: "\n") { new.removeLast() }
+        Self.dropAddedLineEnd(&new, old)
         guard new != old else { return false }
         try Self.store(new, in: id, insteadOf: old, store)
         return true
@@ -68,6 +68,14 @@ struct EditVerb: ParsableCommand {
         guard Self.personGoesOn(after: Failure(error)) else { throw error }
       }
     }
+  }
+
+  /// Editors end the last line as the others: takes that off where the text had no end there.
+  private static func dropAddedLineEnd(_ new: inout [UInt8], _ old: [UInt8]) {
+    let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+    guard old.last != lf, new.last == lf else { return }
+    new.removeLast()
+    if old.last != cr, new.last == cr { new.removeLast() }
   }
 
   private static func store(
