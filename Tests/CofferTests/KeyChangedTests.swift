@@ -13,6 +13,38 @@ struct KeyChangedTests {
     return test
   }
 
+  @Test func keysOfARefusedFileAreNotKept() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "one"), into: test.notes) }
+    let copy = test.place.file("copy.coffer")
+    try FileManager.default.copyItem(at: test.url, to: copy)
+    for number in 0..<20 { try test.store.write { try $0.insert(Document(text: "\(number)"), into: test.notes) } }
+    let right = try Data(contentsOf: test.url)
+    let other = try DocumentStore.open(at: copy, key: .published("primary"), options: .testing)
+    _ = try other.rekey { _ in }
+    try other.close()
+    let pin = test.store.pin
+    // An older copy, rekeyed elsewhere, in the place of the file; then the right one again.
+    try Data(contentsOf: copy).write(to: test.url)
+    expect(.rolledBack) { try test.store.read { try $0.count(in: test.notes) } }
+    expect(.rolledBack) { try test.store.unlock(with: .published("primary")) }
+    #expect(test.store.pin == pin)
+    try right.write(to: test.url)
+    #expect(try test.store.read { try $0.count(in: test.notes) } == 21)
+    try test.expectSound()
+  }
+
+  @Test func storesOwnKeyIsAskedForBesideThoseOfOtherSlots() throws {
+    let test = try TestStore(keys: [.published("primary"), .published("next")])
+    var options = RekeyOptions()
+    options.otherKeys = [.published("next")]
+    _ = try test.store.rekey(options: options) { _ in }
+    for name in ["primary", "next"] {
+      let opened = try test.reopened(.published(name))
+      try opened.close()
+    }
+  }
+
   @Test(arguments: CreateOptions.Journal.allCases)
   func sameSecretIsAskedForAgain(_ journal: CreateOptions.Journal) throws {
     let test = try filled(journal)

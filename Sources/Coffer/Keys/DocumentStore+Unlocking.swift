@@ -95,7 +95,11 @@ extension DocumentStore {
             .rolledBack, "the store was put back to an older root key",
             hint: "somebody restored an older file: close the store, and compare it with its anchor")
         }
-        session.replaceKeys(current, with: try SessionKeys(root: unlocked.root, header: header, slots: slots))
+        let new = try SessionKeys(root: unlocked.root, header: header, slots: slots)
+        // Before anything is kept: keys of a file that is refused must not stay.
+        try connections.withReader { connection throws(StoreError) in try connection.prove(new, since: session.snapshot)
+        }
+        session.replaceKeys(current, with: new)
         holder.withLock { $0 = KeyHolder(key: key, slot: unlocked.slot) }
         log.info("unlocked again after a change of the root key")
       }

@@ -181,7 +181,12 @@ extension StoreTransaction {
     } catch {
       connection.session.announce(nil)
       try connection.use(old)
-      throw error
+      guard error.code == .ioFailure else { throw error }
+      // A commit may have been written before what failed in it.
+      throw StoreError(
+        error.code, error.message,
+        hint:
+          "it is not sure whether the keys were changed: keep the old and the new ones, and see which open the store")
     }
     connection.session.replaceKeys(new)
   }

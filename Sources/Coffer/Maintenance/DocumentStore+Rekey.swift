@@ -21,6 +21,7 @@ extension DocumentStore {
     guard !isReadOnly else {
       throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed")
     }
+    try connections.requireNoRead("rekey")
     guard options.titles == nil || !(options.isKeysOnly || options.isResuming) else {
       throw StoreError(
         .invalidArgument, "titles change as documents are sealed anew, in a rekey of its own that comes to its end")

@@ -75,12 +75,16 @@ struct KeyChange {
         known[slot.slot] = .recipient(recipient, isTest: isTest)
       }
     }
-    let asked = StoreKey.anyOf(options.otherKeys.isEmpty ? [store.holder.withLock { $0.key }] : options.otherKeys)
-    let unknown = open.filter { known[$0.slot] == nil }
-    if !unknown.isEmpty {
+    func find(_ key: StoreKey) throws(StoreError) {
+      let unknown = open.filter { known[$0.slot] == nil }
+      guard !unknown.isEmpty else { return }
       let finding = SlotSecretSearch(slots: unknown, isTest: isTest, storeID: storeID)
-      known.merge(try finding.targets(asked)) { first, _ in first }
+      known.merge(try finding.targets(key)) { first, _ in first }
     }
+    if !options.otherKeys.isEmpty { try find(.anyOf(options.otherKeys)) }
+    // The store's own is asked for again only where none of the others was it.
+    let isOwnMissing = open.contains { $0.slot == opened && known[opened] == nil }
+    if options.otherKeys.isEmpty || isOwnMissing { try find(store.holder.withLock { $0.key }) }
     let missing = open.filter { known[$0.slot] == nil }
     guard missing.isEmpty || options.dropsOtherSlots else {
       let names = missing.map { $0.label.isEmpty ? "\($0.slot)" : "\($0.slot) (\($0.label))" }

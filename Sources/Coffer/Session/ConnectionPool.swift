@@ -231,20 +231,24 @@ final class ConnectionPool: Sendable {
         let open = readers.value + [writing.connection].compactMap { $0 }
         // The last to close copies the log into the file and removes it, under our lock; a reader of another process
         // only leaves that to the next.
-        if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
-        defer { if !open.isEmpty { writeAheadLock?.unlock() } }
         // Whatever comes of the files, the keys go.
         session.forgetKeys()
         writing.connection = nil
-        for connection in open { try close(connection) }
+        let lock: Result<Void, StoreError> = Result { () throws(StoreError) in
+          if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
+        }
+        let hasLock = if case .success = lock { true } else { false }
+        defer { if !open.isEmpty, hasLock { writeAheadLock?.unlock() } }
+        for connection in open { try close(connection, mayCheckpoint: hasLock) }
+        try lock.get()
       }
     }
     try result.get()
   }
 
-  private func close(_ connection: StoreConnection) throws(StoreError) {
+  private func close(_ connection: StoreConnection, mayCheckpoint: Bool) throws(StoreError) {
     try storing { () throws(SQLiteError) in
-      if writeAheadLock != nil { try connection.database.set(.noCheckpointOnClose, to: false) }
+      if writeAheadLock != nil, mayCheckpoint { try connection.database.set(.noCheckpointOnClose, to: false) }
       connection.database.busyTimeout = .zero
       try connection.database.close()
     }

@@ -91,7 +91,7 @@ final class StoreConnection {
     return state
   }
 
-  private func readMark() throws(StoreError) -> (commitment: [UInt8], mac: [UInt8], state: [UInt8]) {
+  func readMark() throws(StoreError) -> (commitment: [UInt8], mac: [UInt8], state: [UInt8]) {
     let statement = try storing { () throws(SQLiteError) in try database.statement(SQL.headerMark) }
     defer { statement.reset() }
     guard try storing({ () throws(SQLiteError) in try statement.step() }) else {
@@ -159,15 +159,37 @@ final class StoreConnection {
 
   private func open(_ sealed: [UInt8]) throws(StoreError) -> StoreState {
     if let lastState, lastState.sealed == sealed { return lastState.state }
+    let state = try Self.open(sealed, with: stateKey, of: keys.session)
+    lastState = (sealed, state)
+    return state
+  }
+
+  private static func open(_ sealed: [UInt8], with key: XAESKey, of session: SessionKeys) throws(StoreError)
+    -> StoreState
+  {
     let bytes: [UInt8]
     do throws(SealingError) {
-      bytes = try stateKey.open(sealed, authenticating: keys.session.stateBinding)
+      bytes = try key.open(sealed, authenticating: session.stateBinding)
     } catch {
       throw .damagedStore("its state can't be opened")
     }
     guard let state = StoreState(bytes: bytes) else { throw .damagedStore("its state is not one that a writer makes") }
-    lastState = (sealed, state)
     return state
+  }
+
+  /// Proves the state with keys that are not believed yet.
+  ///
+  /// - Throws: `rolledBack`, `damaged`.
+  func prove(_ new: SessionKeys, since known: Session.Known) throws(StoreError) {
+    let (commitment, mac, sealed) = try readMark()
+    // Changed again meanwhile: whoever uses the keys finds that out.
+    guard commitment == new.header.commitment, mac == new.header.mac else { return }
+    let state = try Self.open(sealed, with: Self.stateKey(new), of: new)
+    guard state.headerMAC == mac, state.generation >= known.generation else {
+      throw StoreError(
+        .rolledBack, "the store was put back to an older state, under another root key",
+        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+    }
   }
 
   /// Seals and writes the state row.
