@@ -51,13 +51,6 @@ extension Statement {
     return UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
   }
 
-  /// A text's bytes in UTF-8, not validated, on the same terms.
-  package func textPointer(at column: Int) -> UnsafeRawBufferPointer {
-    let column = Int32(truncatingIfNeeded: column)
-    let bytes = UnsafeRawPointer(sqlite3_column_text(pointer, column))
-    return UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
-  }
-
   /// A text's bytes as they are stored, in the encoding of the database, on the same terms: nothing is converted, so
   /// nothing is mended.
   package func storedTextPointer(at column: Int, isUTF16: Bool) -> UnsafeRawBufferPointer {

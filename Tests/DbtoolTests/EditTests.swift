@@ -128,17 +128,8 @@ import Testing
 
   @Test func secondSignalStillWipesTheTextOfAnEditorThatDoesNotListen() throws {
     let sandbox = try sandbox()
-    try #require(mkfifo(sandbox.path("running"), 0o600) == 0)
-    sandbox.environment["EDITOR"] = #"f() { trap '' HUP TERM; echo yes > running; while :; do :; done; }; f"#
-    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
-    defer { close(nowhere) }
-    let child = try Child(
-      ["edit", "s.coffer", "1"], in: sandbox,
-      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
-    let running = open(sandbox.path("running"), O_RDONLY | O_CLOEXEC)
-    var answer = [UInt8](repeating: 0, count: 16)
-    #expect(read(running, &answer, answer.count) == 4)
-    close(running)
+    let child = try editing(
+      sandbox, with: #"f() { trap '' HUP TERM; echo yes > running; while :; do :; done; }; f"#)
     child.signal(SIGTERM)
     child.signal(SIGHUP)
     #expect(child.wait() == 130)
@@ -148,9 +139,16 @@ import Testing
   @Test(arguments: [SIGTERM, SIGHUP])
   func signalEndsTheEditorAndWipesTheText(signal: Int32) throws {
     let sandbox = try sandbox()
-    // Tells through a pipe that it runs, then waits for its end.
+    let child = try editing(sandbox, with: #"f() { echo yes > running; exec cat running; }; f"#)
+    child.signal(signal)
+    #expect(child.wait() == 130)
+    try expectNothingLeft(sandbox)
+  }
+
+  /// Starts an editor that tells through a pipe that it runs, and then waits for its end.
+  private func editing(_ sandbox: Sandbox, with editor: String) throws -> Child {
     try #require(mkfifo(sandbox.path("running"), 0o600) == 0)
-    sandbox.environment["EDITOR"] = #"f() { echo yes > running; exec cat running; }; f"#
+    sandbox.environment["EDITOR"] = editor
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
     let child = try Child(
@@ -158,11 +156,9 @@ import Testing
       streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
     // Opened when the other side is, and read to the end that it makes of it.
     let running = open(sandbox.path("running"), O_RDONLY | O_CLOEXEC)
+    defer { close(running) }
     var answer = [UInt8](repeating: 0, count: 16)
     #expect(read(running, &answer, answer.count) == 4)
-    close(running)
-    child.signal(signal)
-    #expect(child.wait() == 130)
-    try expectNothingLeft(sandbox)
+    return child
   }
 }

@@ -125,16 +125,7 @@ extension StoreFile {
   init(salvaging path: String, wait: Duration?) throws(StoreError) {
     var status = stat()
     let hasLog = stat(path + "-wal", &status) == 0 && status.st_size > 0
-    let database: Database
-    do throws(SQLiteError) {
-      database = try Database(
-        path, mode: .readWrite,
-        configuration: Database.Configuration(
-          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
-          lengthLimit: Int(StoreFormat.maximumValue)))
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    let database = try Self.connect(to: path, wait: wait)
     try Self.checkFirstPage(database, path: path)
     do throws(SQLiteError) {
       // A log stays as it is: copying it into a damaged file could make that worse.

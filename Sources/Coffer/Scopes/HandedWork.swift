@@ -46,6 +46,7 @@ final class HandedWork: @unchecked Sendable {
   /// Returns when the work is done.
   func finish() {
     if !isDoneHere, !doHere() { done.wait() }
+    isDoneHere = true
     work = nil
   }
 
@@ -54,6 +55,7 @@ final class HandedWork: @unchecked Sendable {
     if !isDoneHere {
       if claim() { phase.store(Phase.done, ordering: .releasing) } else { done.wait() }
     }
+    isDoneHere = true
     work = nil
   }
 

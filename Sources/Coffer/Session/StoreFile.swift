@@ -22,15 +22,7 @@ struct StoreFile {
   /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `damaged`, `locked`.
   init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
     self.path = path
-    do throws(SQLiteError) {
-      database = try Database(
-        path, mode: .readWrite,
-        configuration: Database.Configuration(
-          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
-          lengthLimit: Int(StoreFormat.maximumValue)))
-    } catch {
-      throw StoreError(error, path: path)
-    }
+    database = try Self.connect(to: path, wait: wait)
     try Self.checkFirstPage(database, path: path)
     do throws(SQLiteError) {
       _ = try database.textPragma("temp_store = MEMORY")
@@ -42,6 +34,18 @@ struct StoreFile {
       throw Self.opening(error, path: path, database: database)
     }
     try Schema.check(database)
+  }
+
+  static func connect(to path: String, wait: Duration?) throws(StoreError) -> Database {
+    do throws(SQLiteError) {
+      return try Database(
+        path, mode: .readWrite,
+        configuration: Database.Configuration(
+          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
+          lengthLimit: Int(StoreFormat.maximumValue)))
+    } catch {
+      throw StoreError(error, path: path)
+    }
   }
 
   /// Reads SQLite's own header before SQLite believes it.
