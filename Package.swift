@@ -40,7 +40,10 @@ let package = Package(
     room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
     room(
       "Coffer",
-      ["CofferDocuments", "CofferSealing", "CofferSQLite", .product(name: "Logging", package: "swift-log")]),
+      [
+        "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .executableTarget(
       name: "dbtool",
       dependencies: [

@@ -1,6 +1,7 @@
-// CCofferText: the one loop of CofferText that needs instructions which Swift does not offer (byte shuffles).
+// CCofferText: the two loops of CofferText that need instructions which Swift does not offer (byte shuffles).
 //
-// Does: UTF-16 to UTF-8 for text without surrogates, on x86-64 processors with AVX2.
+// Does: UTF-16 to UTF-8 for text without surrogates, here; how far bytes are UTF-8, in UTF8.c. On x86-64 processors
+//        with AVX2.
 // Knows: nothing of chunks, errors or encodings; the Swift loop beside it does all that a kernel leaves, and everything
 //        on other processors.
 #include "CCofferText.h"

@@ -23,7 +23,7 @@ package final class ValueDecoder {
   ///
   /// - Throws: `invalidBytes` with the offset in this text, unless errors are replaced.
   package func utf8(from input: UnsafeRawBufferPointer) throws(TextCodingError) -> UnsafeRawBufferPointer {
-    if encoding == .utf8, UTF8Walk.isValid(input) { return input }
+    if encoding == .utf8, UTF8Validity.isValid(input) { return input }
     // Three bytes for each that is replaced, or for each UTF-16 unit.
     let room = encoding == .utf8 ? 3 * input.count : 3 * (input.count / 2 + 1)
     if memory.count < room + 16 {

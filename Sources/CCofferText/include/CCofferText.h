@@ -11,7 +11,7 @@ typedef struct {
   size_t written;
 } coffer_walk;
 
-/// The processor has what `coffer_utf16_to_utf8` needs.
+/// The processor has what the kernels below need.
 bool coffer_has_kernels(void);
 
 /// UTF-16 to UTF-8, 16 units at a time; stops before the first 16 that hold a surrogate, before the last few units of
@@ -22,5 +22,10 @@ bool coffer_has_kernels(void);
 coffer_walk coffer_utf16_to_utf8(
     const uint8_t *input, size_t count, uint8_t *output, size_t room, bool swapping,
     const uint8_t *short_shuffles, const uint8_t *long_shuffles);
+
+/// How many bytes are whole characters of well-formed UTF-8, as far as is looked at: 32 bytes at a time, the last
+/// character of those left out. Where `refusing_nul`, not beyond a block that holds U+0000. Call only where
+/// `coffer_has_kernels`.
+size_t coffer_utf8_prefix(const uint8_t *input, size_t count, bool refusing_nul);
 
 #endif

@@ -1,4 +1,5 @@
 internal import CofferSealing
+internal import CofferText
 
 /// What a head holds once it is open (FORMAT, "Head"); its parts point into the opened bytes.
 struct HeadData {
@@ -63,7 +64,7 @@ struct HeadData {
     else { return nil }
     self.attributes = attributes
     if let key { guard (1...ExternalKey.maximumByteCount).contains(key.count) else { return nil } }
-    if let title { guard TextValidity.isUTF8(title) else { return nil } }
+    if let title { guard UTF8Validity.isValid(title) else { return nil } }
     guard Self.isObject(attributes) else { return nil }
   }
 
@@ -71,7 +72,7 @@ struct HeadData {
   static func isObject(_ attributes: UnsafeRawBufferPointer) -> Bool {
     attributes.isEmpty
       || attributes.count > 2 && attributes.first == UInt8(ascii: "{") && attributes.last == UInt8(ascii: "}")
-        && TextValidity.isUTF8(attributes)
+        && UTF8Validity.isValid(attributes)
   }
 
   /// Three numbers, two marks and a length: the least a head holds.
@@ -111,57 +112,5 @@ extension UnsafeRawBufferPointer {
 
   fileprivate func bigEndian32(at offset: Int) -> UInt32 {
     UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-  }
-}
-
-/// Strict UTF-8, fast where it is ASCII.
-enum TextValidity {
-  static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let index = endOfASCII(bytes, from: 0)
-    return index == bytes.count || isMixedUTF8(bytes, from: index)
-  }
-
-  /// Where the first byte beyond ASCII stands, or the end.
-  @inline(__always)
-  private static func endOfASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-    var index = start
-    func word(_ offset: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: index + offset, as: UInt64.self) }
-    while index + 32 <= bytes.count, (word(0) | word(8) | word(16) | word(24)) & 0x8080_8080_8080_8080 == 0 {
-      index += 32
-    }
-    while index + 8 <= bytes.count, word(0) & 0x8080_8080_8080_8080 == 0 { index += 8 }
-    while index < bytes.count, bytes[index] < 0x80 { index += 1 }
-    return index
-  }
-
-  /// The table of well-formed sequences of the Unicode standard (table 3-7).
-  private static func isMixedUTF8(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
-    var index = start
-    let count = bytes.count
-    func isTail(_ at: Int) -> Bool { at < count && bytes[at] & 0xC0 == 0x80 }
-    while index < count {
-      let lead = bytes[index]
-      if lead < 0x80 {
-        index += 1
-      } else if lead < 0xC2 {
-        return false
-      } else if lead < 0xE0 {
-        guard isTail(index + 1) else { return false }
-        index += 2
-      } else if lead < 0xF0 {
-        guard isTail(index + 1), isTail(index + 2) else { return false }
-        let second = bytes[index + 1]
-        if lead == 0xE0, second < 0xA0 { return false }
-        if lead == 0xED, second > 0x9F { return false }
-        index += 3
-      } else {
-        guard lead < 0xF5, isTail(index + 1), isTail(index + 2), isTail(index + 3) else { return false }
-        let second = bytes[index + 1]
-        if lead == 0xF0, second < 0x90 { return false }
-        if lead == 0xF4, second > 0x8F { return false }
-        index += 4
-      }
-    }
-    return true
   }
 }

@@ -1,5 +1,6 @@
 internal import CofferSQLite
 internal import CofferSealing
+internal import CofferText
 
 /// Opens rows: the head, which proves the whole row, and the body, which proves the text. The mirror of RecordSealer.
 ///
@@ -38,7 +39,7 @@ final class RecordOpener {
       throw .damagedDocument(id, "its head is not one that a writer makes")
     }
     if let title = row.title {
-      guard head.title == nil, TextValidity.isUTF8(title) else {
+      guard head.title == nil, UTF8Validity.isValid(title) else {
         throw .damagedDocument(id, "its title stands in the wrong place or is no text")
       }
     }
@@ -74,7 +75,7 @@ final class RecordOpener {
       let range = try Frame.dataRange(
         of: bytes, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
       let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-      guard text.count == head.textCount, TextValidity.isUTF8(text) else {
+      guard text.count == head.textCount, UTF8Validity.isValid(text) else {
         throw SealingError(.malformed, "another length")
       }
       return text

@@ -1,4 +1,5 @@
 internal import CofferSealing
+internal import CofferText
 
 /// Seals documents into rows: body, then the head that is bound to all of the row, then the set hash's element.
 ///
@@ -111,7 +112,7 @@ struct RecordSealer {
     guard textCount <= StoreFormat.maximumText else {
       throw StoreError(.tooLarge, "a text has at most 256 MiB")
     }
-    if let title = content.title, !TextValidity.isUTF8(title) {
+    if let title = content.title, !UTF8Validity.isValid(title) {
       throw StoreError(.notText, "a title is not UTF-8")
     }
     guard HeadData.isObject(content.attributes) else {

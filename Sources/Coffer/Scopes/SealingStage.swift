@@ -1,5 +1,6 @@
 internal import CofferSQLite
 internal import CofferSealing
+internal import CofferText
 
 /// The first stage of bulk work: reads drafts, numbers and places them, and seals them, on a thread of its own.
 ///
@@ -80,7 +81,7 @@ final class SealingStage {
     let id = try number(draft)
     let text = UnsafeRawBufferPointer(rebasing: bytes[draft.text])
     // What is no text would be sealed and never read again.
-    guard TextValidity.isUTF8(text) else {
+    guard UTF8Validity.isValid(text) else {
       throw StoreError(.notText, "record \(draft.record): its text is not UTF-8")
     }
     let key = part(draft.key)

@@ -1,5 +1,6 @@
 internal import CofferSQLite
 internal import CofferSealing
+internal import CofferText
 
 /// The decrypted view `documents`, row by row out of one transaction, as a virtual table of another connection.
 ///
@@ -196,7 +197,7 @@ final class DocumentRows: VirtualRows {
     case .text: result.giveText(try openedText(row, head))
     case .key:
       guard let key = head.key else { return }
-      if TextValidity.isUTF8(key) { result.giveText(key) } else { result.giveBlob(key) }
+      if UTF8Validity.isValid(key) { result.giveText(key) } else { result.giveBlob(key) }
     case .created: result.giveText(Timestamp(millisecondsSince1970: head.created).description)
     case .modified: result.giveText(Timestamp(millisecondsSince1970: head.modified).description)
     }

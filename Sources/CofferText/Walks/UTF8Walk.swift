@@ -1,4 +1,7 @@
-/// UTF-8 checked and copied: runs are checked eight bytes at a time and copied whole.
+internal import CCofferText
+
+/// UTF-8 checked and copied: runs are checked 32 bytes at a time, by the kernel where the processor has what it needs,
+/// and copied whole.
 enum UTF8Walk {
   /// Bytes that are checked and then copied while they are still near the processor.
   private static let stretch = 16 << 10
@@ -39,6 +42,10 @@ enum UTF8Walk {
     return false
   }
 
+  private static let hasKernel = coffer_has_kernels()
+  /// Shorter texts aren't worth the kernel's tables.
+  private static let leastForKernel = 64
+
   /// How much is valid. Writes nothing.
   @inline(never)
   private static func check(_ source: UnsafeRawPointer, count: Int) -> Walk {
@@ -54,7 +61,9 @@ enum UTF8Walk {
   private static func check(
     _ source: UnsafeRawPointer, count: Int, refusingNUL: Bool, machine: UTF8Machine
   ) -> Walk {
-    var position = 0
+    var position =
+      count >= leastForKernel && hasKernel
+      ? Int(coffer_utf8_prefix(source.assumingMemoryBound(to: UInt8.self), count, refusingNUL)) : 0
     var state = UTF8Machine.start
     machine.transitions.withUnsafeBufferPointer { transitions in
       let lastWord = count &- 8

@@ -1,0 +1,20 @@
+/// Whether bytes are strict UTF-8 (Unicode, table 3-7): the one check of every room that has text in memory.
+package enum UTF8Validity {
+  package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let end = endOfASCII(bytes)
+    return end == bytes.count || UTF8Walk.isValid(UnsafeRawBufferPointer(rebasing: bytes[end...]))
+  }
+
+  /// Where the first byte beyond ASCII stands, or the end: most titles need no more.
+  @inline(__always)
+  private static func endOfASCII(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var index = 0
+    func word(_ offset: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: index + offset, as: UInt64.self) }
+    while index + 32 <= bytes.count, (word(0) | word(8) | word(16) | word(24)) & 0x8080_8080_8080_8080 == 0 {
+      index += 32
+    }
+    while index + 8 <= bytes.count, word(0) & 0x8080_8080_8080_8080 == 0 { index += 8 }
+    while index < bytes.count, bytes[index] < 0x80 { index += 1 }
+    return index
+  }
+}
