@@ -34,7 +34,12 @@ struct RecordRow {
   /// - Throws: `damaged`, naming the document and the column.
   init(_ statement: Statement, within limits: RowLimits) throws(StoreError) {
     let columns = statement.columns()
-    let id = columns[0].integer
+    try self.init(columns, id: columns[0].integer, within: limits)
+  }
+
+  /// - Parameter columns: as ``columns`` names them, of which the first isn't looked at; their bytes are the row's.
+  @inline(__always)
+  init(_ columns: UnsafeBufferPointer<StoredColumn>, id: Int64, within limits: RowLimits) throws(StoreError) {
     @inline(__always)
     func integer(_ column: Int, _ range: ClosedRange<Int64>, _ name: StaticString) throws(StoreError) -> Int64 {
       guard columns[column].storageClass == .integer else { throw .damagedDocument(id, "\(name) is no integer") }

@@ -32,7 +32,7 @@ extension DocumentStore {
   /// Each document is proved as on any reading, so it is one that was written there; without a sound state, or where
   /// the set of documents does not match, it may be an older one, and others may be missing: the report says so. Goes
   /// on without state, indexes and names of collections, with other slots damaged, past pages that SQLite can't read
-  /// and in a file that was cut short. Needs the header, one slot that opens and the keyring. While a rekey is
+  /// and in a file that was cut short; where pages that lead to others are lost, every page is looked at for rows. Needs the header, one slot that opens and the keyring. While a rekey is
   /// unfinished, documents under old and new keys are read.
   ///
   /// The damaged store is only read. The new one is made beside its place and then given its name.

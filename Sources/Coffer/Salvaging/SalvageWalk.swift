@@ -1,7 +1,9 @@
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The documents of a damaged store by rising number: the sound ones for a copier, the others for the report.
+/// The documents of a damaged store: the sound ones for a copier, by rising number, the others for the report.
+///
+/// First what the trees of pages lead to. Where these have holes, or miss a text, the rest is looked for on every page.
 ///
 /// Only one thread uses it at a time, and with it the source's connection.
 final class SalvageWalk {
@@ -9,16 +11,22 @@ final class SalvageWalk {
   private static let rowsPerBatch = 4096
   /// The state's bounds don't hold here: it may be older than its rows, or gone. The head proves the row, whatever
   /// place it keeps its title at.
-  private static let limits = RowLimits(
+  static let limits = RowLimits(
     nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: UInt32.max)
 
-  private let source: SalvageSource
-  private let opener: RecordOpener
-  private let numbers: NumberWalk
+  let source: SalvageSource
+  let opener: RecordOpener
+  let numbers: NumberWalk
   private let rows: Statement
   private let bodies: Statement
   /// Numbers that the table of rows gave.
-  private var seen = NumberRanges()
+  var seen = NumberRanges()
+  /// Documents of those whose row or text no tree leads to.
+  var unreadable: [Int64: Unreadable] = [:]
+  /// The walk over what was found page by page; nil while the trees are walked.
+  var search: Search?
+  /// Numbers that only the search found.
+  var found: Set<Int64> = []
   private var left: [DamagedDocument] = []
   private var namedByNumber: [CollectionID] = []
   private var names: Set<String> = []
@@ -26,7 +34,7 @@ final class SalvageWalk {
   private var set = SetHash()
   private var count: UInt64 = 0
   /// False when a row could not even be summed.
-  private var isSummed = true
+  var isSummed = true
   /// Above every number that an authentic row has or names.
   private(set) var firstUnusedNumber: UInt64 = 1
 
@@ -94,33 +102,70 @@ final class SalvageWalk {
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     var looked = 0
     while !RowCopier.isFull(batch), looked < Self.rowsPerBatch {
-      guard let number = try numbers.next() else { return looked > 0 }
       looked += 1
-      seen.append(number)
-      do throws(StoreError) {
-        try salvage(number, with: copier, into: batch)
-      } catch {
-        guard [.damaged, .tooLarge, .invalidArgument].contains(error.code) else { throw error }
-        left.append(DamagedDocument(id: DocumentID(number), reason: error.message))
+      if search == nil, let number = try numbers.next() {
+        seen.append(number)
+        try listing(number) { () throws(StoreError) in try salvage(number, with: copier, into: batch) }
+      } else if let number = try nextStray() {
+        try listing(number) { () throws(StoreError) in try salvageStray(number, with: copier, into: batch) }
+      } else {
+        return looked > 1
       }
     }
     return true
   }
 
+  /// Puts a document that is damaged on the list of those that stay behind.
+  private func listing(_ number: Int64, _ work: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try work()
+    } catch {
+      guard [.damaged, .tooLarge, .invalidArgument].contains(error.code) else { throw error }
+      left.append(DamagedDocument(id: DocumentID(number), reason: error.message))
+    }
+  }
+
   private func salvage(_ number: Int64, with copier: RowCopier, into batch: SealedBatch) throws(StoreError) {
+    guard let row = try readRow(number) else {
+      unreadable[number] = Unreadable(reason: "its row can't be read", isSummed: false)
+      return
+    }
+    let head = try prove(row)
+    guard let body = try readBody(number) else {
+      unreadable[number] = Unreadable(reason: "its text can't be read", isSummed: true)
+      return
+    }
+    try copy(row, head, text: try opener.openBody(row.joined(with: body), head), with: copier, into: batch)
+  }
+
+  /// - Returns: nil where SQLite finds no way to it.
+  func readRow(_ number: Int64) throws(StoreError) -> RecordRow? {
     rows.reset()
     bodies.reset()
     let isRead = try source.database.reading { () throws(SQLiteError) in
       try rows.bind(number, at: 1)
       return try rows.step()
     }
-    guard isRead == true else {
-      isSummed = false
-      throw .damagedDocument(number, "its row can't be read")
-    }
-    let row: RecordRow
+    guard isRead == true else { return nil }
     do throws(StoreError) {
-      row = try RecordRow(rows, within: Self.limits)
+      return try RecordRow(rows, within: Self.limits)
+    } catch {
+      isSummed = false
+      throw error
+    }
+  }
+
+  func readBody(_ number: Int64) throws(StoreError) -> UnsafeRawBufferPointer? {
+    bodies.reset()
+    return try source.database.reading { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
+      try bodies.bind(number, at: 1)
+      return try bodies.step() && bodies.storageClass(at: 0) == .blob ? bodies.blobPointer(at: 0) : nil
+    } ?? nil
+  }
+
+  /// Opens the head, and adds the row to the sum whether it opens or not.
+  func prove(_ row: RecordRow) throws(StoreError) -> HeadData {
+    do throws(StoreError) {
       set.add(try opener.element(of: row))
       count += 1
     } catch {
@@ -128,16 +173,16 @@ final class SalvageWalk {
       throw error
     }
     let head = try opener.openHead(row)
-    firstUnusedNumber = max(firstUnusedNumber, UInt64(number) + 1)
+    firstUnusedNumber = max(firstUnusedNumber, UInt64(row.fields.id) + 1)
     if let parent = row.fields.parent, parent < .max {
       firstUnusedNumber = max(firstUnusedNumber, UInt64(parent) + 1)
     }
-    let body = try source.database.reading { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
-      try bodies.bind(number, at: 1)
-      return try bodies.step() && bodies.storageClass(at: 0) == .blob ? bodies.blobPointer(at: 0) : nil
-    }
-    guard let body else { throw .damagedDocument(number, "its text can't be read") }
-    let text = try opener.openBody(row.joined(with: body), head)
+    return head
+  }
+
+  func copy(
+    _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, with copier: RowCopier, into batch: SealedBatch
+  ) throws(StoreError) {
     if copier.collections[row.fields.collection] == nil {
       batch.newCollections.append(copier.add(collection(named: row.fields.collection)))
     }
@@ -146,15 +191,21 @@ final class SalvageWalk {
 
   // MARK: What is left
 
+  private func isKnown(_ number: Int64) -> Bool { seen.contains(number) || found.contains(number) }
+
   /// Looks for documents whose row is gone, by what other tables still say of them.
   func findLost() throws(StoreError) {
     for hole in numbers.holes {
       let end = hole.upperBound == .max ? "on" : "to \(hole.upperBound)"
       problems.append("rows from number \(hole.lowerBound) \(end) can't be read: SQLite finds pages in disorder")
     }
+    if let search {
+      let saved = search.numbers.count { found.contains($0) }
+      problems.append("\(saved) documents were found on pages to which no other leads any more")
+    }
     let bodies = try NumberWalk(source.database, SQL.bodyNumbers)
     while let number = try bodies.next() {
-      guard !seen.contains(number) else { continue }
+      guard !isKnown(number) else { continue }
       left.append(.init(id: DocumentID(number), reason: "document \(number) is damaged: its row is gone"))
     }
     var known = Set(left.map(\.id.rawValue))
@@ -165,7 +216,7 @@ final class SalvageWalk {
     while rest > 0, try database.reading({ () throws(SQLiteError) in try index.step() }) == true {
       rest -= 1
       let number = index.int64(at: 0)
-      guard !seen.contains(number), known.insert(number).inserted else { continue }
+      guard !isKnown(number), known.insert(number).inserted else { continue }
       left.append(
         .init(id: DocumentID(number), reason: "document \(number) is damaged: an index names it, but its row is gone"))
     }
@@ -177,32 +228,11 @@ final class SalvageWalk {
     report.namedByNumber = namedByNumber.sorted()
     report.problems = source.problems + problems
     report.setMatches = source.state.map { state in
-      isSummed && numbers.holes.isEmpty && set == state.set && count == state.count
+      // Rows that were found again make the set whole: its hash says whether any is missing.
+      isSummed && set == state.set && count == state.count
     }
     if report.setMatches == false, left.isEmpty {
       report.problems.append("the documents are not the set that was written: some are missing, older or changed")
     }
-  }
-}
-
-/// Rising numbers; those in a row cost nothing.
-struct NumberRanges {
-  private var ranges: [ClosedRange<Int64>] = []
-
-  mutating func append(_ number: Int64) {
-    if let last = ranges.last, last.upperBound + 1 == number {
-      ranges[ranges.count - 1] = last.lowerBound...number
-    } else {
-      ranges.append(number...number)
-    }
-  }
-
-  func contains(_ number: Int64) -> Bool {
-    var (low, high) = (0, ranges.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
-    }
-    return low < ranges.count && ranges[low].contains(number)
   }
 }

@@ -1,0 +1,77 @@
+internal import CofferSQLite
+
+// Documents that no tree of pages leads to any more, looked for on every page.
+extension SalvageWalk {
+  struct Unreadable {
+    let reason: String
+    /// Its row was read, and is in the sum.
+    let isSummed: Bool
+  }
+
+  struct Search {
+    let strays: StrayRows?
+    let numbers: [Int64]
+    var next = 0
+  }
+
+  /// The next number that is worth a look on the pages themselves.
+  func nextStray() throws(StoreError) -> Int64? {
+    if search == nil {
+      let holes = numbers.holes
+      guard !unreadable.isEmpty || !holes.isEmpty else { return nil }
+      let strays = try StrayRows(source.database) { number in
+        unreadable[number] != nil || !seen.contains(number) && holes.contains { $0.contains(number) }
+      }
+      let all = Set(unreadable.keys).union(strays.map { Array($0.numbers) } ?? [])
+      search = Search(strays: strays, numbers: all.sorted())
+    }
+    guard let place = search?.next, let number = search?.numbers[safely: place] else { return nil }
+    search?.next += 1
+    return number
+  }
+
+  /// Tries every row and text that was found of a number; the seals say which belong together.
+  func salvageStray(_ number: Int64, with copier: RowCopier, into batch: SealedBatch) throws(StoreError) {
+    guard let strays = search?.strays else { return try giveUp(number) }
+    let known = unreadable[number]
+    func isCopied(_ row: RecordRow, _ head: HeadData, _ body: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+      guard let text = try? opener.openBody(row.joined(with: body), head) else { return false }
+      try copy(row, head, text: text, with: copier, into: batch)
+      return true
+    }
+    let isSaved: Bool
+    if known?.isSummed == true {
+      guard let row = try readRow(number) else { return try giveUp(number) }
+      let head = try opener.openHead(row)
+      isSaved = try strays.withBodies(number) { body throws(StoreError) in try isCopied(row, head, body) }
+    } else {
+      isSaved = try strays.withRecords(number, within: Self.limits) { row throws(StoreError) in
+        guard let head = try? opener.openHead(row) else { return false }
+        if let body = try readBody(number), try isCopied(row, head, body) { return try isCounted(row) }
+        let isFound = try strays.withBodies(number) { body throws(StoreError) in try isCopied(row, head, body) }
+        return isFound ? try isCounted(row) : false
+      }
+    }
+    guard isSaved else { return try giveUp(number) }
+    found.insert(number)
+  }
+
+  /// A row that was copied belongs to the sum.
+  private func isCounted(_ row: RecordRow) throws(StoreError) -> Bool {
+    _ = try prove(row)
+    return true
+  }
+
+  private func giveUp(_ number: Int64) throws(StoreError) {
+    guard let known = unreadable[number] else {
+      isSummed = false
+      throw .damagedDocument(number, "its row is on a page that no other leads to, and does not open with a text")
+    }
+    if !known.isSummed { isSummed = false }
+    throw .damagedDocument(number, known.reason)
+  }
+}
+
+extension Array {
+  fileprivate subscript(safely index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
+}

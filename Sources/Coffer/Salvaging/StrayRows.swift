@@ -1,0 +1,75 @@
+internal import CofferSQLite
+
+/// Rows and texts of a damaged store to which no tree of pages leads any more, found by looking at every page.
+///
+/// What it finds is only a candidate: a page may be an old one. The seals decide.
+final class StrayRows {
+  private static let recordColumns = 11
+  private static let bodyColumns = 2
+  /// Copies of one number that are tried; a sound file has one, and a file made by a stranger may have any number.
+  private static let candidates = 8
+
+  private let reader: LeafReader
+  private let record = LeafRecord()
+  private let body = LeafRecord()
+  private var records: [Int64: [LeafReader.Place]] = [:]
+  private var bodies: [Int64: [LeafReader.Place]] = [:]
+
+  /// Reads the whole file once.
+  ///
+  /// - Returns: nil where the file's own header is no help.
+  init?(_ database: Database, wanted: (Int64) -> Bool) throws(StoreError) {
+    let reader = try storing { () throws(SQLiteError) in try LeafReader(database) }
+    guard let reader else { return nil }
+    self.reader = reader
+    reader.visitRows { number, columnCount, place in
+      guard columnCount == Self.recordColumns || columnCount == Self.bodyColumns, wanted(number) else { return }
+      if columnCount == Self.recordColumns {
+        Self.note(place, of: number, in: &records)
+      } else {
+        Self.note(place, of: number, in: &bodies)
+      }
+    }
+  }
+
+  private static func note(
+    _ place: LeafReader.Place, of number: Int64, in places: inout [Int64: [LeafReader.Place]]
+  ) {
+    if places[number, default: []].count < candidates { places[number, default: []].append(place) }
+  }
+
+  /// The numbers of which a row was found.
+  var numbers: Dictionary<Int64, [LeafReader.Place]>.Keys { records.keys }
+
+  /// What may be the row of that number, the latest first, until `use` is content; each is valid during its call.
+  ///
+  /// - Returns: whether it was.
+  func withRecords(_ number: Int64, within limits: RowLimits, _ use: (RecordRow) throws(StoreError) -> Bool)
+    throws(StoreError) -> Bool
+  {
+    let places = records[number] ?? []
+    let dated = places.compactMap { place in row(at: place, number, limits).map { ($0.fields.revision, place) } }
+    for (_, place) in dated.sorted(by: { $0.0 > $1.0 }) {
+      if let row = row(at: place, number, limits), try use(row) { return true }
+    }
+    return false
+  }
+
+  private func row(at place: LeafReader.Place, _ number: Int64, _ limits: RowLimits) -> RecordRow? {
+    guard reader.read(place, into: record, limit: Int(StoreFormat.maximumValue)),
+      record.columns.count == Self.recordColumns
+    else { return nil }
+    return record.columns.withUnsafeBufferPointer { try? RecordRow($0, id: number, within: limits) }
+  }
+
+  /// What may be the text of that number, likewise.
+  func withBodies(_ number: Int64, _ use: (UnsafeRawBufferPointer) throws(StoreError) -> Bool) throws(StoreError)
+    -> Bool
+  {
+    for place in bodies[number] ?? [] where reader.read(place, into: body, limit: Int(StoreFormat.maximumValue)) {
+      guard body.columns.count == Self.bodyColumns, body.columns[1].storageClass == .blob else { continue }
+      if try use(body.columns[1].bytes) { return true }
+    }
+    return false
+  }
+}

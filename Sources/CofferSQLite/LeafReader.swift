@@ -1,0 +1,214 @@
+internal import CCofferSQLite
+
+/// Rows of a file's tables, found by looking at every page, whatever trees lead to it or don't (SQLite's file format,
+/// "B-tree Pages", "Record Format").
+///
+/// For damaged files: what it finds may be anything, pages that are free or stale included. Reads the file itself, past
+/// cache and log, and trusts no length or number in it.
+package final class LeafReader {
+  /// Where a row stands.
+  package struct Place: Sendable {
+    fileprivate let page: UInt32
+    fileprivate let cell: UInt16
+  }
+
+  private let database: Database
+  private let pageSize: Int
+  private let usableSize: Int
+  private let pageCount: Int
+  private var page: [UInt8]
+  private var pageAtHand: UInt32 = 0
+
+  /// - Returns: nil where the file's header doesn't even say how large its pages are.
+  package init?(_ database: Database) throws(SQLiteError) {
+    let header = try database.firstBytes(100)
+    guard header.count == 100 else { return nil }
+    let stored = Int(header[16]) << 8 | Int(header[17])
+    pageSize = stored == 1 ? 65536 : stored
+    usableSize = pageSize - Int(header[20])
+    guard pageSize >= 512, pageSize & (pageSize - 1) == 0, usableSize >= 480 else { return nil }
+    self.database = database
+    pageCount = Int(clamping: try database.fileSize()) / pageSize
+    guard pageCount <= Int(UInt32.max) else { return nil }
+    page = [UInt8](repeating: 0, count: pageSize)
+  }
+
+  /// Visits every row of every page that looks like the leaf of a table, with its number and how many columns it has.
+  package func visitRows<E: Error>(
+    _ visit: (_ number: Int64, _ columnCount: Int, _ place: Place) throws(E) -> Void
+  ) throws(E) {
+    for number in 1...max(pageCount, 1) {
+      guard load(UInt32(number)) else { continue }
+      let start = number == 1 ? 100 : 0
+      guard page[start] == 13 else { continue }
+      let count = integer(start + 3, 2)
+      for index in 0..<count {
+        let pointer = start + 8 + 2 * index
+        guard pointer + 2 <= usableSize else { break }
+        let cell = integer(pointer, 2)
+        guard let head = cellHead(at: cell), let columns = columnCount(head) else { continue }
+        try visit(head.number, columns, Place(page: UInt32(number), cell: UInt16(cell)))
+      }
+    }
+  }
+
+  /// Reads a row into `record`, columns in the order of the table; the number's own column is NULL.
+  ///
+  /// - Parameter limit: the most bytes a row may have.
+  /// - Returns: false for what is no row.
+  package func read(_ place: Place, into record: LeafRecord, limit: Int) -> Bool {
+    guard load(place.page), let head = cellHead(at: Int(place.cell)), head.byteCount <= limit else { return false }
+    var bytes = record.makeRoom(head.byteCount)
+    bytes.copyBytes(from: page[head.start..<head.start + head.localCount])
+    bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[head.localCount...])
+    var next = head.localCount < head.byteCount ? integer(head.start + head.localCount, 4) : 0
+    // No circle is endless: each page takes a part of what is left.
+    while !bytes.isEmpty {
+      guard next > 0, next <= pageCount, load(UInt32(next)) else { return false }
+      let count = min(bytes.count, usableSize - 4)
+      bytes.copyBytes(from: page[4..<4 + count])
+      bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
+      next = integer(0, 4)
+    }
+    return record.parse()
+  }
+
+  // MARK: Inside
+
+  private struct CellHead {
+    let byteCount: Int
+    let number: Int64
+    /// Where the row begins on its page, and how much of it stands there.
+    let start: Int
+    let localCount: Int
+  }
+
+  private func load(_ number: UInt32) -> Bool {
+    guard number != pageAtHand else { return true }
+    pageAtHand = 0
+    guard let handle = try? database.connection.open() else { return false }
+    let offset = (Int64(number) - 1) * Int64(pageSize)
+    guard coffer_sqlite_read_file(handle, &page, Int32(pageSize), offset) == SQLITE_OK else { return false }
+    pageAtHand = number
+    return true
+  }
+
+  private func integer(_ offset: Int, _ count: Int) -> Int {
+    page[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  private func cellHead(at cell: Int) -> CellHead? {
+    var offset = cell
+    return page.withUnsafeBytes { page in
+      let page = UnsafeRawBufferPointer(rebasing: page[..<usableSize])
+      guard let stored = Varint.read(page, &offset), let number = Varint.read(page, &offset),
+        let byteCount = Int(exactly: stored), byteCount <= pageCount * pageSize
+      else { return nil }
+      let localCount = localCount(of: byteCount)
+      let pointer = localCount < byteCount ? 4 : 0
+      guard offset + localCount + pointer <= usableSize else { return nil }
+      return CellHead(
+        byteCount: byteCount, number: Int64(bitPattern: number), start: offset, localCount: localCount)
+    }
+  }
+
+  /// How much of a row stands on its leaf; the rest is on pages of its own.
+  private func localCount(of byteCount: Int) -> Int {
+    let most = usableSize - 35
+    guard byteCount > most else { return byteCount }
+    let least = (usableSize - 12) * 32 / 255 - 23
+    let wanted = least + (byteCount - least) % (usableSize - 4)
+    return wanted <= most ? wanted : least
+  }
+
+  private func columnCount(_ head: CellHead) -> Int? {
+    page.withUnsafeBytes { page in
+      let row = UnsafeRawBufferPointer(rebasing: page[head.start..<head.start + head.localCount])
+      var offset = 0
+      guard let stored = Varint.read(row, &offset), let end = Int(exactly: stored), end <= row.count else { return nil }
+      var count = 0
+      while offset < end {
+        guard Varint.read(row, &offset) != nil else { return nil }
+        count += 1
+      }
+      return offset == end ? count : nil
+    }
+  }
+}
+
+/// One row that a ``LeafReader`` read, with the memory it stands in; valid until the next is read into it.
+package final class LeafRecord {
+  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+  private var count = 0
+  package private(set) var columns: [StoredColumn] = []
+
+  package init() {}
+
+  deinit {
+    memory.deallocate()
+  }
+
+  fileprivate func makeRoom(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    if memory.count < count {
+      memory.deallocate()
+      memory = .allocate(byteCount: count, alignment: 16)
+    }
+    self.count = count
+    return UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
+  }
+
+  fileprivate func parse() -> Bool {
+    columns.removeAll(keepingCapacity: true)
+    let row = UnsafeRawBufferPointer(rebasing: memory[..<count])
+    var offset = 0
+    guard let stored = Varint.read(row, &offset), var place = Int(exactly: stored), place <= count else { return false }
+    let end = place
+    while offset < end {
+      guard let type = Varint.read(row, &offset), let column = Self.column(type, row, &place) else { return false }
+      columns.append(column)
+    }
+    return offset == end
+  }
+
+  /// The value of a serial type that begins at `place`.
+  private static func column(_ type: UInt64, _ row: UnsafeRawBufferPointer, _ place: inout Int) -> StoredColumn? {
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    let widths = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0]
+    guard type >= 12 else {
+      guard type < 10 else { return nil }
+      let width = widths[Int(type)]
+      guard place + width <= row.count else { return nil }
+      defer { place += width }
+      switch type {
+      case 0: return StoredColumn(storageClass: .null, integer: 0, bytes: none)
+      case 7: return StoredColumn(storageClass: .real, integer: 0, bytes: none)
+      case 8, 9: return StoredColumn(storageClass: .integer, integer: Int64(type) - 8, bytes: none)
+      default:
+        var value: Int64 = row[place] & 0x80 == 0 ? 0 : -1
+        for byte in row[place..<place + width] { value = value << 8 | Int64(byte) }
+        return StoredColumn(storageClass: .integer, integer: value, bytes: none)
+      }
+    }
+    guard let count = Int(exactly: (type - 12) / 2), count <= row.count - place else { return nil }
+    defer { place += count }
+    return StoredColumn(
+      storageClass: type % 2 == 0 ? .blob : .text, integer: 0,
+      bytes: UnsafeRawBufferPointer(rebasing: row[place..<place + count]))
+  }
+}
+
+private enum Varint {
+  /// - Returns: nil where the bytes end before it does.
+  static func read(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> UInt64? {
+    var value: UInt64 = 0
+    for index in 0..<9 {
+      guard offset >= 0, offset < bytes.count else { return nil }
+      let byte = bytes[offset]
+      offset += 1
+      if index == 8 { return value << 8 | UInt64(byte) }
+      value = value << 7 | UInt64(byte & 0x7F)
+      if byte < 0x80 { return value }
+    }
+    return nil
+  }
+}
