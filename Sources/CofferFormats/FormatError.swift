@@ -79,10 +79,11 @@ public struct InputLocation: Hashable, Sendable {
   public var line: Int?
   /// From 1, in Unicode scalars.
   public var column: Int?
-  /// From 0, in bytes of the file as it is, its byte order mark included.
-  public var byteOffset: Int
+  /// From 0, in bytes of the file as it is, its byte order mark included; nil where records are no bytes of their own,
+  /// as in a database.
+  public var byteOffset: Int?
 
-  public init(record: Int? = nil, line: Int?, column: Int?, byteOffset: Int) {
+  public init(record: Int? = nil, line: Int?, column: Int?, byteOffset: Int?) {
     self.record = record
     self.line = line
     self.column = column
@@ -93,7 +94,8 @@ public struct InputLocation: Hashable, Sendable {
 extension InputLocation: CustomStringConvertible {
   public var description: String {
     let parts = [
-      record.map { "record \($0)" }, line.map { "line \($0)" }, column.map { "column \($0)" }, "byte \(byteOffset)",
+      record.map { "record \($0)" }, line.map { "line \($0)" }, column.map { "column \($0)" },
+      byteOffset.map { "byte \($0)" },
     ]
     return parts.compactMap { $0 }.joined(separator: ", ")
   }

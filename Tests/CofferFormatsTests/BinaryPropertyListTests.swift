@@ -75,6 +75,31 @@ struct BinaryList {
     #expect(error?.location?.line == nil)
   }
 
+  /// A reference to no object, an object that is none, one that holds itself.
+  @Test(arguments: [9, 5, 6]) func wrongElementTakesNoOtherRecordWithIt(reference: UInt8) throws {
+    let list = BinaryList([
+      [0xA3, 1, reference, 2], [0xD1, 3, 4], [0xD1, 3, 3], BinaryList.ascii("a"), [0x09], [0x70], [0xD1, 3, 6],
+    ])
+    let rejections = Rejections()
+    #expect(try drafts(source(list, options: rejections.options())).map(\.text) == ["{\"a\":true}", "{\"a\":\"a\"}"])
+    #expect(rejections.all.map(\.record) == [2])
+    #expect(failure(source(list)) == rejections.all.first?.error)
+  }
+
+  /// Once all is spent that a file may stand for, nothing more of it is copied.
+  @Test func recordsBehindTooMuchAreLeftOutAtOnce() throws {
+    var list = BinaryList([
+      [0xAF, 0x12, 0, 1, 0x86, 0xA0] + [UInt8](repeating: 1, count: 100_000), [0xD1, 2, 3], BinaryList.ascii("k"),
+      [0x5F, 0x12, 0, 0x10, 0, 0] + [UInt8](repeating: 0x79, count: 1 << 20),
+    ])
+    list.offsetSize = 4
+    let rejections = Rejections()
+    let read = try drafts(source(list, options: rejections.options()))
+    #expect(read.count + rejections.all.count == 100_000)
+    #expect((80..<100).contains(read.count))
+    #expect(rejections.all.allSatisfy { $0.error.code == .tooLarge })
+  }
+
   @Test func placeOfAFaultIsExact() {
     let error = fault([0xA2, 1, 2], [0x09], [0x62, 0, 0x41, 0xDC, 0])
     #expect(error?.location == InputLocation(record: 1, line: nil, column: nil, byteOffset: 15))

@@ -86,6 +86,19 @@ import Testing
     #expect(try drafts(source(value)).map(\.keyText) == ["1", "5", "7"])
   }
 
+  @Test(arguments: [true, false]) func badRowOfATableTakesNoOtherWithIt(keepsIDs: Bool) throws {
+    let value = table(
+      [
+        row("1", text), "<dict><key>n</key><integer>x</integer><key>wgFileDbSecretId</key><string>2</string></dict>",
+        row("3", text),
+      ], index: [("1", "0"), ("2", "1"), ("3", "2")])
+    let rejections = Rejections()
+    let read = try drafts(source(value, options: rejections.options { $0.keepsIDs = keepsIDs }))
+    #expect(read.map(\.text) == ["X", "X"])
+    #expect(read.map { $0.keyText ?? $0.id.map(String.init) } == ["1", "3"])
+    #expect(rejections.all.map(\.record) == [2])
+  }
+
   @Test func rowIDThatIsNoneMattersWhereIDsAreKept() throws {
     let value = table([row("a", text)], index: [])
     #expect(try drafts(source(value)).map(\.keyText) == ["a"])

@@ -76,8 +76,11 @@ import Testing
   }
 
   @Test func hundredThousandElementsInEachOtherAreRefused() {
-    #expect(fails(String(repeating: "<array>", count: 100_000))?.reason.contains("512") == true)
-    #expect(fails(String(repeating: "<dict><key>a</key>", count: 100_000))?.reason.contains("512") == true)
+    let ends = String(repeating: "</array>", count: 100_000)
+    #expect(fails(String(repeating: "<array>", count: 100_000) + ends)?.reason.contains("512") == true)
+    let dictionaries = String(repeating: "<dict><key>a</key>", count: 100_000)
+    #expect(fails(dictionaries + String(repeating: "</dict>", count: 100_000))?.reason.contains("512") == true)
+    #expect(fails(dictionaries)?.code == .malformed)
   }
 
   @Test func everyTruncationIsRefused() throws {
@@ -116,6 +119,29 @@ import Testing
     #expect(try drafts(source(text, options: rejections.options())).map(\.text) == ["{\"a\":1}", "{\"a\":4}"])
     #expect(rejections.all.map(\.error.location?.line) == [2, 3])
     #expect(rejections.all.map(\.error.location?.record) == [2, 3])
+  }
+
+  @Test(arguments: [
+    "<integer>x</integer>", "<date>today</date>", "<data>!</data>", "<real/>", "<true>x</true>", "<b/>",
+    "<b c='d'><string/>&amp;<![CDATA[<]]><!-- </dict> --></b>", "", "text", "<key>b</key>", "<true/><true/>",
+    "<array><key>b</key></array>",
+    "<array>" + String(repeating: "<dict><key>b</key>", count: 1000)
+      + String(repeating: "</dict>", count: 1000) + "</array>",
+  ])
+  func wrongValueTakesNoOtherRecordWithIt(value: String) throws {
+    let rejections = Rejections()
+    let rows = ["<true/>", value, "<false/>"].map { "<dict><key>a</key>\($0)</dict>" }
+    let read = try drafts(source("<plist><array>\(rows.joined())</array></plist>", options: rejections.options()))
+    #expect(read.map(\.text) == ["{\"a\":true}", "{\"a\":false}"])
+    #expect(rejections.all.map(\.record) == [2])
+    #expect(rejections.all.allSatisfy { $0.error.location.map { (46...).contains($0.byteOffset ?? 0) } ?? false })
+  }
+
+  @Test func markupThatIsWrongEndsTheRecordsBeforeIt() throws {
+    let rejections = Rejections()
+    let text = "<plist><array><dict><key>a</key><true/></dict><dict><key>a</key>&b;</dict><dict/></array></plist>"
+    #expect(try drafts(source(text, options: rejections.options())).map(\.text) == ["{\"a\":true}"])
+    #expect(rejections.all.count == 1)
   }
 
   @Test func cutOffArrayKeepsWhatIsWhole() throws {

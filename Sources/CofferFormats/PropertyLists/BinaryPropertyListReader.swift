@@ -2,7 +2,7 @@ internal import CofferDocuments
 
 /// Walks over a binary property list (`bplist00`).
 ///
-/// A place is the number of an object. Nothing is believed that the file says of itself: the trailer and each entry of
+/// A place is the number of an object, or says below zero where a reference to none stands. Nothing is believed that the file says of itself: the trailer and each entry of
 /// the offset table are checked at once, each object when it is come to.
 struct BinaryPropertyListReader: PropertyListReader {
   static let magic: StaticString = "bplist"
@@ -20,6 +20,7 @@ struct BinaryPropertyListReader: PropertyListReader {
   var budget: PropertyListBudget
   /// References are objects of their own here.
   var readsReferences = true
+  static let goesOnBehindFaults = true
 
   private struct Container {
     let object: Int
@@ -75,18 +76,15 @@ struct BinaryPropertyListReader: PropertyListReader {
   }
 
   func range(of place: Int) -> Range<Int> {
-    let offset = base + offset(of: place)
+    let offset = base + (place < 0 ? -place : offset(of: place))
     return offset..<offset + 1
   }
 
-  /// The object that a reference names.
-  private func reference(_ container: Container, _ index: Int) throws(PropertyListFault) -> Int {
+  /// The object that a reference names, or the place of a reference to none.
+  private func reference(_ container: Container, _ index: Int) -> Int {
     let offset = container.references + index * trailer.referenceSize
     let object = file.bigEndian(at: offset, size: trailer.referenceSize)
-    guard object < UInt64(trailer.objectCount) else {
-      throw PropertyListFault(position: base + offset, reason: "a reference to an object that is not there")
-    }
-    return Int(object)
+    return object < UInt64(trailer.objectCount) ? Int(object) : -offset
   }
 
   private func offset(of object: Int) -> Int {
@@ -96,6 +94,8 @@ struct BinaryPropertyListReader: PropertyListReader {
   private mutating func read(object: Int, isKey: Bool) throws(PropertyListFault) -> PropertyListEvent {
     place = object
     bytes.removeAll(keepingCapacity: true)
+    guard !budget.isSpent else { throw fault(PropertyListLimits.tooMuch, code: .tooLarge) }
+    guard object >= 0 else { throw fault("a reference to an object that is not there") }
     let offset = self.offset(of: object)
     let marker = file[offset]
     let low = Int(marker & 0xF)

@@ -39,6 +39,9 @@ protocol PropertyListReader {
   /// Steps over the rest of the array or dictionary that began last, without looking into it more than it must.
   mutating func skipContainer() throws(PropertyListFault)
 
+  /// A value that is wrong does not end the walk: its place is known, and the next step is to what comes behind it.
+  static var goesOnBehindFaults: Bool { get }
+
   /// Where in the input a place is, and how far the walk has come from there as far as that can be said.
   func range(of place: Int) -> Range<Int>
 
@@ -80,6 +83,9 @@ struct PropertyListBudget: Sendable {
     values = 100_000 + 8 * inputByteCount
     byteCount = (16 << 20) + 64 * inputByteCount
   }
+
+  /// All of it is spent: whatever comes, there is no need to look at it.
+  var isSpent: Bool { values < 0 || byteCount < 0 }
 
   /// Charges a value with so many bytes; false when that is too much.
   mutating func spend(_ count: Int = 0) -> Bool {

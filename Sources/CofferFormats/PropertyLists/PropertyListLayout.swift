@@ -48,13 +48,15 @@ struct PropertyListLayout: Sendable {
     var isOfDictionaries = true
     do throws(PropertyListFault) {
       loop: while true {
-        switch try reader.next() {
+        switch try element(&reader) {
         case .endArray: break loop
         case .beginDictionary:
           let place = reader.place
           try reader.skipContainer()
           records.append(Record(place: place))
-        case let event:
+        case nil:
+          records.append(Record(place: reader.place))
+        case let event?:
           isOfDictionaries = false
           try reader.skip(event)
         }
@@ -67,6 +69,18 @@ struct PropertyListLayout: Sendable {
     }
     if !isOfDictionaries { records = [] }
     return isOfDictionaries
+  }
+
+  /// The first event of an array's next element, or nil for one that is wrong by itself: it may have been a record.
+  private func element<Reader: PropertyListReader>(
+    _ reader: inout Reader
+  ) throws(PropertyListFault) -> PropertyListEvent? {
+    do throws(PropertyListFault) {
+      return try reader.next()
+    } catch {
+      guard Reader.goesOnBehindFaults, error.code != .tooLarge else { throw error }
+      return nil
+    }
   }
 
   /// - Returns: false for anything but an ordered table or a keyed archive.
@@ -97,11 +111,13 @@ struct PropertyListLayout: Sendable {
     guard case .beginArray = try reader.next() else { return false }
     var rows: [Record] = []
     loop: while true {
-      switch try reader.next() {
+      switch try element(&reader) {
       case .endArray: break loop
       case .beginDictionary:
         rows.append(Record(place: reader.place))
         try reader.skipContainer()
+      case nil:
+        rows.append(Record(place: reader.place))
       default: return false
       }
     }
@@ -118,7 +134,7 @@ struct PropertyListLayout: Sendable {
       ids[number] = id
     }
     for row in rows.indices {
-      rows[row].id = try Self.id(of: rows[row].place, &reader) ?? ids[row]
+      rows[row].id = Self.id(of: rows[row].place, &reader) ?? ids[row]
     }
     let order = rows.indices.map { row in (rows[row].id.flatMap { numbers[$0] } ?? .max, row) }
     records = order.sorted { $0 < $1 }.map { rows[$0.1] }
@@ -126,20 +142,25 @@ struct PropertyListLayout: Sendable {
     return true
   }
 
-  private static func id(of row: Int, _ reader: inout some PropertyListReader) throws(PropertyListFault) -> [UInt8]? {
-    reader.move(to: row)
-    _ = try reader.next()
-    while case .key = try reader.next() {
-      let isID = rowID.withUTF8Buffer(reader.bytes.elementsEqual)
-      let event = try reader.next()
-      if isID {
-        switch event {
-        case .string: return reader.bytes
-        case .integer(let number): return Array(String(number).utf8)
-        default: break
+  /// nil also where something is wrong before it: that is told of when the row itself is read.
+  private static func id(of row: Int, _ reader: inout some PropertyListReader) -> [UInt8]? {
+    do throws(PropertyListFault) {
+      reader.move(to: row)
+      _ = try reader.next()
+      while case .key = try reader.next() {
+        let isID = rowID.withUTF8Buffer(reader.bytes.elementsEqual)
+        let event = try reader.next()
+        if isID {
+          switch event {
+          case .string: return reader.bytes
+          case .integer(let number): return Array(String(number).utf8)
+          default: break
+          }
         }
+        try reader.skip(event)
       }
-      try reader.skip(event)
+    } catch {
+      return nil
     }
     return nil
   }

@@ -4,6 +4,8 @@ internal import CofferDocuments
 struct PropertyListParser: RecordParser {
   static let keepsRejectedBytes = false
   static let makesEverything = true
+  /// The property list as a whole, which holds the records.
+  static let usualMaximum = 1 << 30
 
   private enum State: Sendable {
     case unread

@@ -4,6 +4,9 @@ internal import CofferDocuments
 ///
 /// Strict about what XML 1.0 calls well-formed in all that is looked at.
 struct XMLMarkup {
+  /// How deep elements may stand in each other where they are stepped over: only so much memory is spent on them.
+  private static let skippedDepth = 1 << 20
+
   private let text: UnsafeRawBufferPointer
   var position: Int
 
@@ -101,6 +104,32 @@ struct XMLMarkup {
         try skipCommentOrInstruction()
       } else {
         throw fault("an element inside the text of another")
+      }
+    }
+  }
+
+  /// Steps over what is left of an element that is open, its end tag included, whatever elements it holds.
+  mutating func skipContent(of name: XMLName) throws(PropertyListFault) {
+    var open = [name]
+    var ignored: [UInt8] = []
+    while let innermost = open.last {
+      ignored.removeAll(keepingCapacity: true)
+      try readRun(into: &ignored)
+      guard let byte = next else { throw fault("an element is missing") }
+      if byte == UInt8(ascii: "&") {
+        try readReference(into: &ignored)
+      } else if isAtEndTag {
+        try readEndTag(innermost)
+        open.removeLast()
+      } else if take("<![CDATA[") {
+        try readCDATA(into: &ignored)
+      } else if begins("<!--") || begins("<?") {
+        try skipCommentOrInstruction()
+      } else {
+        let place = position
+        let tag = try readStartTag()
+        if !tag.isEmpty { open.append(tag.name) }
+        guard open.count <= Self.skippedDepth else { throw fault(PropertyListLimits.tooDeep, at: place) }
       }
     }
   }

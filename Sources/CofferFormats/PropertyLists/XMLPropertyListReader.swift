@@ -18,6 +18,7 @@ struct XMLPropertyListReader: PropertyListReader {
   private(set) var root: Int
   var budget: PropertyListBudget
   var readsReferences = false
+  static let goesOnBehindFaults = false
 
   private enum Element {
     case array, dictionary
@@ -80,9 +81,10 @@ struct XMLPropertyListReader: PropertyListReader {
     return try charge(.key)
   }
 
+  /// Asks for well-formed XML only, so that what is wrong with one value does not end the walk over the others.
   mutating func skipContainer() throws(PropertyListFault) {
-    let depth = open.count
-    while open.count >= depth { _ = try next() }
+    if !endsAtOnce { try markup.skipContent(of: open[open.count - 1].name) }
+    _ = leave()
   }
 
   private mutating func leave() -> PropertyListEvent {

@@ -33,8 +33,8 @@ public struct ReadingOptions: Sendable {
   public var onError: RecordErrorMode
   /// Nil: what is usual for the format, which is to skip for lines and to store otherwise.
   public var emptyText: EmptyTextMode?
-  /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB where an input is one text,
-  /// ``usualRecordByteCount`` for all others.
+  /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB where an input is one text, 1 GiB
+  /// for a property list as a whole, ``usualRecordByteCount`` for all others.
   public var maximumRecordByteCount: Int?
   /// Ids will be kept, so that one which is no positive integer makes a bad record. Otherwise it counts as none.
   public var keepsIDs: Bool

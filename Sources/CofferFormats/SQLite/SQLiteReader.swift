@@ -90,6 +90,7 @@ final class SQLiteReader: @unchecked Sendable {
         batch.bytes.removeLast(batch.bytes.count - count)
         var failure = error.error
         failure.path = options.path
+        failure.location = InputLocation(record: recordCount, line: nil, column: nil, byteOffset: nil)
         guard options.onError == .skip else { throw failure }
         report.rejected += 1
         options.onRejection?(Rejection(error: failure, record: recordCount, headBytes: [], bytes: []))

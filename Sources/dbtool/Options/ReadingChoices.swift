@@ -70,7 +70,8 @@ struct ReadingChoices: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The longest record that is read, such as 64M or 1G (default: 128M; a text as a whole: 256M).", valueName: "size")
+      "The longest record that is read, such as 64M or 1G (default: 128M; a text as a whole: 256M, a property list: 1G).",
+      valueName: "size")
   )
   var maxRecord: ByteSize?
 

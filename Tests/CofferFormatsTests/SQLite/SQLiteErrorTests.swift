@@ -18,7 +18,9 @@ import Testing
     #expect(error?.code == .undecodable)
     #expect(
       error?.description
-        == "x.db: truncated UTF-8 sequence at the end at byte 1, in column txt of row 20 of the table records")
+        == "x.db: truncated UTF-8 sequence at the end at byte 1, in column txt of row 20 of the table records (record 2)"
+    )
+    #expect(error?.location == InputLocation(record: 2, line: nil, column: nil, byteOffset: nil))
   }
 
   @Test func documentsBeforeTheFaultAreHandedOnFirst() throws {

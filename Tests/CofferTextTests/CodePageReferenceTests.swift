@@ -1,0 +1,111 @@
+import CofferText
+import Glibc
+import Testing
+
+private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
+
+/// The tables of code pages against those of the system's iconv(3), and against themselves wherever a text is cut.
+///
+/// iconv agrees in every byte. It differs in two things that are no matter of the table: it joins a letter and the accent
+/// behind it in windows-1255 and windows-1258, which are two characters here, as the consortium's tables have them. The
+/// WHATWG's decoders differ in the undefined bytes, which are the C1 controls there, and errors here.
+@Suite struct CodePageReferenceTests {
+  @Test(arguments: codePages) func everyByteIsWhatIconvTakesItFor(encoding: TextEncoding) throws {
+    let reading = try Iconv(from: encoding.rawValue, to: "UTF-8")
+    let writing = try Iconv(from: "UTF-8", to: encoding.rawValue)
+    for byte in 0...255 as ClosedRange<UInt8> {
+      let character = reading.convert([byte])
+      #expect(decode([byte], .fixed(encoding)).bytes == character, "\(byte)")
+      if let character {
+        #expect(writing.convert(character) == [byte])
+        #expect(encode(character, encoding).bytes == [byte])
+      }
+    }
+  }
+
+  /// Characters that the tables do not have, iconv refuses too.
+  @Test(arguments: codePages) func everyCharacterThatIsMissingIsMissingInIconv(encoding: TextEncoding) throws {
+    // What iconv takes apart into a letter and an accent is none of the table's.
+    if [.windows1255, .windows1258].contains(encoding) { return }
+    let writing = try Iconv(from: "UTF-8", to: encoding.rawValue)
+    let scalars = (0x80...0xFFFF as ClosedRange<UInt32>).lazy.compactMap(Unicode.Scalar.init)
+    let differing = scalars.filter { scalar in
+      let character = Array(String(scalar).utf8)
+      let ours = try? TextEncoder.bytes(fromUTF8: character, in: encoding)
+      return ours != writing.convert(character)
+    }
+    // Tags and a few marks are dropped by iconv without a word.
+    #expect(differing.map { String($0.value, radix: 16) } == [])
+  }
+
+  @Test(arguments: codePages, [CodingErrorMode.fail, .replace])
+  func textIsTheSameWhereverItIsCut(encoding: TextEncoding, mode: CodingErrorMode) {
+    let characters = (0...255 as ClosedRange<UInt8>).map { decode([$0], .fixed(encoding)).bytes }
+    for start in [0, 0x7F] as [UInt8] {
+      let bytes = (0...255 as ClosedRange<UInt8>).map { $0 &+ start }.filter {
+        mode == .replace || characters[Int($0)] != nil
+      }
+      let expected = bytes.flatMap { characters[Int($0)] ?? Array("\u{FFFD}".utf8) }
+      let whole = decode(bytes, .fixed(encoding), onError: mode)
+      #expect(whole.bytes == expected)
+      #expect(whole.replacements?.map { $0[1] } == bytes.indices.filter { characters[Int(bytes[$0])] == nil })
+      for cut in 0...bytes.count {
+        #expect(decode(bytes, .fixed(encoding), onError: mode, chunks: [cut, .max]) == whole, "cut at \(cut)")
+      }
+      for room in TextDecoder.minimumOutput...9 {
+        #expect(decode(bytes, .fixed(encoding), onError: mode, chunks: [1], room: room) == whole, "into \(room)")
+      }
+    }
+  }
+
+  @Test(arguments: codePages) func firstUndefinedByteIsNamedWhereverTheTextIsCut(encoding: TextEncoding) {
+    guard
+      let undefined = (128...255 as ClosedRange<UInt8>).first(where: { decode([$0], .fixed(encoding)).bytes == nil })
+    else { return }
+    for length in [1, 2, 15, 16, 17, 40] {
+      for place in 0..<length {
+        var bytes = [UInt8](repeating: 0x61, count: length)
+        bytes[place] = undefined
+        for cut in 0...length {
+          #expect(decode(bytes, .fixed(encoding), chunks: [cut, .max]).errorOffset == place)
+        }
+      }
+    }
+  }
+}
+
+/// The system's converter between two encodings, a text at a time.
+private final class Iconv {
+  struct Unknown: Error {}
+
+  private let descriptor: iconv_t
+
+  init(from source: String, to target: String) throws {
+    descriptor = iconv_open(target, source)
+    guard descriptor != iconv_t(bitPattern: -1) else { throw Unknown() }
+  }
+
+  deinit {
+    iconv_close(descriptor)
+  }
+
+  /// nil for what has no counterpart.
+  func convert(_ bytes: [UInt8]) -> [UInt8]? {
+    var input = bytes.map(CChar.init(bitPattern:))
+    var output = [CChar](repeating: 0, count: 16)
+    let rest: Int? = input.withUnsafeMutableBufferPointer { input in
+      output.withUnsafeMutableBufferPointer { output in
+        var source = input.baseAddress
+        var target = output.baseAddress
+        var left = input.count
+        var room = output.count
+        iconv(descriptor, nil, nil, nil, nil)
+        guard iconv(descriptor, &source, &left, &target, &room) == 0 else { return nil }
+        // What it holds back, in case an accent follows.
+        guard iconv(descriptor, nil, nil, &target, &room) == 0 else { return nil }
+        return room
+      }
+    }
+    return rest.map { output.dropLast($0).map(UInt8.init(bitPattern:)) }
+  }
+}
