@@ -76,7 +76,7 @@ import Testing
     let table = try #require(list as? [String: Any])
     let rows = try #require(table["data"] as? [[String: String]])
     let index = try #require(table["index"] as? [String: String])
-    #expect(table["autoincrement"] as? String == String(Int64.max))
+    #expect(table["autoincrement"] as? String == String(Int64.max - 1))
     #expect(rows.map { $0["text"]! } == Samples.withNUL.map(\.1))
     #expect(rows.map { $0["title"] } == Samples.withNUL.map(\.0.title))
     #expect(rows.map { $0["wgFileDbSecretId"]! } == Samples.withNUL.map { String($0.0.id.rawValue) })

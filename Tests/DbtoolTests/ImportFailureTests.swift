@@ -133,4 +133,34 @@ import Testing
     #expect(result.status == 64)
     #expect(result.talk.hasSuffix("hint: there are: A text that goes on for longer than any…, b\n"))
   }
+
+  /// What the store would refuse is left out before it comes there, whether the store pads or not.
+  @Test(arguments: [[], ["--no-padding"]]) func recordWithAHeadTooLongTakesNoOtherWithIt(options: [String]) throws {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let lengths = [1, 1_032_145, 1_032_146, 1_032_147, 1_048_576, 2]
+    let titles = lengths.map { String(repeating: "x", count: $0) }
+    try sandbox.write("in.ndjson", titles.map { "{\"title\":\"\($0)\",\"text\":\"\"}\n" }.joined())
+    let outcome = try sandbox.run(
+      ["import", "s.coffer", "in.ndjson", "--create", "--on-error", "skip", "--json"] + options)
+    #expect(outcome.status == 3)
+    struct Report: Decodable { var created, rejected: Int }
+    let report = try outcome.json(Report.self)
+    #expect(report.created == 4)
+    #expect(report.rejected == 2)
+  }
+
+  @Test(arguments: [
+    #"{"text":"b","collection":""}"#, #"{"text":"b","collection":"\#(String(repeating: "c", count: 1025))"}"#,
+    #"{"text":"b","id":9223372036854775807}"#,
+  ])
+  func recordThatNoStoreTakesIsNamedAndTakesNoOtherWithIt(record: String) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.ndjson", "{\"text\":\"a\",\"id\":1}\n\(record)\n{\"text\":\"c\",\"id\":3}\n")
+    let failed = try sandbox.run("import", "s.coffer", "in.ndjson", "--keep-ids")
+    #expect(failed.status == 22)
+    #expect(failed.errors.contains("(record 2, line 2, column 1, byte 20)"))
+    #expect(try sandbox.run("import", "s.coffer", "in.ndjson", "--keep-ids", "--on-error", "skip").status == 3)
+    #expect(try sandbox.succeed("show", "s.coffer", "1", "3").text == "ac")
+  }
 }

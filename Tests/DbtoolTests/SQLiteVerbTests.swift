@@ -75,7 +75,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")) == [])
   }
 
-  @Test func databaseThatIsBeingWrittenIsLocked() throws {
+  @Test func databaseThatIsCutOffIsRefused() throws {
     let sandbox = try Sandbox.withStore()
     try database(sandbox, "CREATE TABLE records(id, title, txt)")
     try sandbox.write("broken.db", bytes: Array(try sandbox.read("in.db").prefix(3000)))

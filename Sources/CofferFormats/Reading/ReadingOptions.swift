@@ -26,8 +26,6 @@ public struct ReadingOptions: Sendable {
   /// The longest record of a format that has many, where nothing else is said: what is longer is likely to be an input
   /// taken for what it is not, and each record is held in memory.
   public static let usualRecordByteCount = 128 << 20
-  /// The longest that a store takes of title, key and attributes together, a little less where it pads them.
-  static let maximumHeadByteCount = 1 << 20
 
   public var encoding: EncodingChoice
   public var onError: RecordErrorMode

@@ -111,7 +111,7 @@ struct RecordReader<Parser: RecordParser>: Sendable {
       return nil
     case .record(let end):
       let range = output.source ?? start..<end
-      if let fault = undecodable(in: range) ?? oversized(range) {
+      if let fault = undecodable(in: range) ?? refused(range) {
         try reject(fault, range, madeBefore: madeBefore)
       } else if output.draft.text.isEmpty, emptyText != .store {
         if emptyText == .fail {
@@ -150,21 +150,12 @@ struct RecordReader<Parser: RecordParser>: Sendable {
     return RecordFault(code: .undecodable, position: first.position, reason: first.reason)
   }
 
-  private func oversized(_ range: Range<Int>) -> RecordFault? {
+  private func refused(_ range: Range<Int>) -> RecordFault? {
     if range.count > maximum {
       return RecordFault(code: .tooLarge, position: range.lowerBound, reason: "a record longer than \(maximum) bytes")
     }
-    let limit = ReadingOptions.maximumTextByteCount
-    if output.draft.text.count > limit {
-      return RecordFault(code: .tooLarge, position: range.lowerBound, reason: "a text longer than \(limit) bytes")
-    }
-    let draft = output.draft
-    let head = (draft.title?.count ?? 0) + (draft.key?.count ?? 0) + (draft.attributes?.count ?? 0)
-    if head > ReadingOptions.maximumHeadByteCount {
-      return RecordFault(
-        code: .tooLarge, position: range.lowerBound, reason: "title, key and attributes longer than 1 MiB together")
-    }
-    return nil
+    guard let (code, reason) = DraftLimits.refusal(of: output.draft, options) else { return nil }
+    return RecordFault(code: code, position: range.lowerBound, reason: reason)
   }
 
   private mutating func reject(_ fault: RecordFault, _ range: Range<Int>, madeBefore: Int) throws(FormatError) {

@@ -14,7 +14,7 @@ final class SQLiteRows {
   private let layout: SQLiteLayout
   private let statement: Statement
   private let decoder: ValueDecoder
-  private let keepsIDs: Bool
+  private let options: ReadingOptions
   private let maximum: Int
   private var dates = DateReader()
   /// The row last read: rows must come in order, or a damaged tree could show the same ones for ever.
@@ -27,7 +27,7 @@ final class SQLiteRows {
   ) throws(FormatError) {
     self.table = table
     self.layout = layout
-    keepsIDs = options.keepsIDs
+    self.options = options
     let limit = ReadingOptions.maximumTextByteCount
     maximum = min(options.maximumRecordByteCount ?? ReadingOptions.usualRecordByteCount, limit)
     do throws(SQLiteError) {
@@ -95,10 +95,7 @@ final class SQLiteRows {
     }
     if layout.isOwn { try fillOwn(&draft, &bytes) }
     guard draft.text.count <= maximum else { throw fault(.tooLarge, "a text longer than \(maximum) bytes") }
-    let head = (draft.title?.count ?? 0) + (draft.key?.count ?? 0) + (draft.attributes?.count ?? 0)
-    guard head <= ReadingOptions.maximumHeadByteCount else {
-      throw fault(.tooLarge, "title, key and attributes longer than 1 MiB together")
-    }
+    if let (code, reason) = DraftLimits.refusal(of: draft, options) { throw fault(code, reason) }
   }
 
   private func id(_ column: Int) throws(Fault) -> DocumentID? {
@@ -111,7 +108,7 @@ final class SQLiteRows {
     case .text: id = DocumentID(digits: try text(column))
     default: id = nil
     }
-    guard id != nil || !keepsIDs else {
+    guard id != nil || !options.keepsIDs else {
       throw fault(.malformed, "an id that is not a positive integer", column: column)
     }
     return id

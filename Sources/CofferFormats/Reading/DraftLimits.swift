@@ -1,0 +1,31 @@
+internal import CofferDocuments
+
+/// What a store would refuse of a document, found where the document's place in the input is still known.
+enum DraftLimits {
+  /// The longest that a store takes of title, key and attributes together, and what every store takes, also one that
+  /// pads: in steps of 16 KiB at this length, with 46 bytes of its own (FORMAT, "Frame" and "Head").
+  private static let headByteCount = 1 << 20
+  private static let surelyTakenHeadByteCount = headByteCount - (16 << 10) - 46
+  private static let collectionByteCounts = 1...1024
+
+  /// What is wrong with a document; nil where the store will take it.
+  ///
+  /// Where bad records are left out, whatever passes must be taken, since the store would leave out all of them;
+  /// otherwise the store may still decide.
+  static func refusal(
+    of draft: DraftBatch.Draft, _ options: ReadingOptions
+  ) -> (code: FormatError.Code, reason: String)? {
+    let textLimit = ReadingOptions.maximumTextByteCount
+    guard draft.text.count <= textLimit else { return (.tooLarge, "a text longer than \(textLimit) bytes") }
+    let head = (draft.title?.count ?? 0) + (draft.key?.count ?? 0) + (draft.attributes?.count ?? 0)
+    guard head <= (options.onError == .skip ? surelyTakenHeadByteCount : headByteCount) else {
+      return (.tooLarge, "title, key and attributes longer than 1 MiB together")
+    }
+    if let collection = draft.collection, !collectionByteCounts.contains(collection.count) {
+      return (.malformed, "a collection's name that has not 1 to \(collectionByteCounts.upperBound) bytes")
+    }
+    // The store's counter goes on behind every id.
+    if options.keepsIDs, draft.id?.rawValue == .max { return (.malformed, "an id beyond \(Int64.max - 1)") }
+    return nil
+  }
+}
