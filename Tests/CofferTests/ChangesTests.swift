@@ -102,6 +102,117 @@ struct ChangesTests {
     try test.expectSound()
   }
 
+  // MARK: Own commits beyond others' that no look has found
+
+  /// What is told of one document that others changed, then we, before any look.
+  private func toldOfOne(
+    _ others: @escaping @Sendable (inout Writer, DocumentID) throws -> Void,
+    _ ours: @escaping @Sendable (inout Writer, DocumentID) throws -> Void
+  ) async throws -> (first: StoreChange, all: StoreChange, id: DocumentID) {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let notes = test.notes
+    let ids = try await test.store.write { writer in
+      try (1...4).map { try writer.insert(Document(text: "\($0)"), into: notes) }
+    }
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    // No look of the timer's comes before our own commit has ended.
+    test.store.session.feed.willCommit(0)
+    try await other.write { try others(&$0, ids[2]) }
+    try await test.store.write { try ours(&$0, ids[2]) }
+    let first = try await next(&iterator)
+    // A mark behind it all: what is told until then is all there is.
+    let mark = try await other.write { try $0.insert(Document(text: "mark"), into: notes) }
+    var all = first
+    while !all.inserted.contains(mark) { all.merge(try await next(&iterator)) }
+    return (first, all, ids[2])
+  }
+
+  @Test func movedByOthersThenUpdatedByUsIsToldAsBoth() async throws {
+    let (first, all, id) = try await toldOfOne({ try $0.move($1, to: .top) }, { try $0.update($1) { $0.text = "x" } })
+    #expect(first.updated == [id] && first.moved == [id])
+    #expect(all.updated == [id] && all.moved == [id])
+  }
+
+  @Test func updatedByOthersThenMovedByUsIsToldAsBoth() async throws {
+    let (_, all, id) = try await toldOfOne({ try $0.update($1) { $0.text = "x" } }, { try $0.move($1, to: .top) })
+    #expect(all.updated == [id] && all.moved == [id])
+  }
+
+  @Test func onlyOursIsToldOfADocumentThatOthersLeftAlone() async throws {
+    let (_, all, id) = try await toldOfOne(
+      { writer, _ in try writer.insert(Document(text: "y"), into: DocumentCollection("notes"), id: 99) },
+      { try $0.move($1, to: .top) })
+    #expect(all.updated.isEmpty && all.moved == [id] && all.inserted.contains(99))
+  }
+
+  @Test func insertedByOthersThenUpdatedByUsIsInserted() async throws {
+    let (first, all, _) = try await toldOfOne(
+      { writer, _ in try writer.insert(Document(text: "y"), into: DocumentCollection("notes"), id: 99) },
+      { writer, _ in try writer.update(99) { $0.text = "z" } })
+    #expect(first.inserted == [99] && first.updated.isEmpty)
+    #expect(all.inserted.contains(99) && all.updated.isEmpty)
+  }
+
+  @Test func insertedByOthersThenDeletedByUsWasNeverThere() async throws {
+    let (first, all, id) = try await toldOfOne(
+      { writer, _ in try writer.insert(Document(text: "y"), into: DocumentCollection("notes"), id: 99) },
+      { writer, id in
+        try writer.delete(99)
+        try writer.update(id) { $0.text = "z" }
+      })
+    #expect(first.updated == [id] && first.deleted.isEmpty)
+    #expect(all.deleted.isEmpty && !all.inserted.contains(99))
+  }
+
+  @Test func deletedByOthersThenMadeAnewByUsIsAnotherDocument() async throws {
+    let (_, all, id) = try await toldOfOne(
+      { try $0.delete($1) },
+      { writer, id in _ = try writer.insert(Document(text: "y"), into: DocumentCollection("notes"), id: id) })
+    #expect(all.updated == [id] && all.moved == [id] && all.deleted.isEmpty && !all.inserted.contains(id))
+  }
+
+  @Test func collectionThatOthersRenamedIsToldThoughWeCommittedMeanwhile() async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
+    var iterator = test.store.changes().makeAsyncIterator()
+    test.store.session.feed.willCommit(0)
+    try await other.write { try $0.renameCollection("notes", to: "renamed") }
+    try await test.store.write { try $0.update(id) { $0.text = "y" } }
+    var told = StoreChange(generation: 0)
+    while told.changedCollections.isEmpty { told.merge(try await next(&iterator)) }
+    #expect(told.updated == [id])
+  }
+
+  /// A look that took its time: own commits came beyond what it saw.
+  @Test func lateLookTellsNothingTwice() async throws {
+    let test = try TestStore()
+    let other = try test.reopened()
+    let notes = test.notes
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    var iterator = test.store.changes(in: notes).makeAsyncIterator()
+    let feed = test.store.session.feed
+    feed.willCommit(0)
+    let new = try await other.write { writer in
+      try writer.delete(id)
+      return try writer.insert(Document(text: "y"), into: notes)
+    }
+    let (change, known, entries, names) = try test.store.reading { transaction throws(StoreError) in
+      feed.commitFailed()
+      guard let known = feed.known(at: transaction.state.generation) else { throw StoreError(.misuse, "told already") }
+      var scan = ChangeScan(known, generation: transaction.state.generation)
+      try scan.run(transaction.database)
+      return (scan.change, known, scan.entries, try transaction.collectionNames())
+    }
+    try await test.store.write { try $0.update(new) { $0.text = "z" } }
+    feed.found(change, since: known.told, entries, names: names, took: .zero)
+    // Of another look at the same moment.
+    feed.found(change, since: known.told, entries, names: names, took: .zero)
+    let first = try await next(&iterator)
+    #expect(first.inserted == [new] && first.deleted == [id] && first.updated.isEmpty)
+  }
+
   @Test func deletedByOthersAfterWeInsertedItIsTold() async throws {
     let test = try TestStore()
     let other = try test.reopened()
@@ -206,6 +317,27 @@ struct ChangesTests {
     _ = try other.rekey(to: [.published("next")]) { _ in }
     await #expect(throws: StoreError(.keyChanged, "")) {
       while try await iterator.next() != nil {}
+    }
+  }
+
+  @Test func whoeverComesAsTheLastOneLeavesIsToldOnlyWhatIsNew() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    try await test.store.write { writer in
+      for number in 0..<20 { try writer.insert(Document(text: "\(number)"), into: notes) }
+    }
+    for round in 0..<200 {
+      // Gone at any moment while the newcomer subscribes.
+      let leaving = Task.detached { [changes = test.store.changes()] in _ = changes }
+      let changes = test.store.changes(in: notes)
+      _ = await leaving.value
+      if round.isMultiple(of: 20) {
+        var iterator = changes.makeAsyncIterator()
+        let id = try await test.store.write { try $0.insert(Document(text: "new"), into: notes) }
+        test.store.look()
+        #expect(try await next(&iterator).inserted == [id])
+      }
+      #expect(test.store.session.feed.isHeard)
     }
   }
 

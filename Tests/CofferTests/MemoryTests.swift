@@ -79,7 +79,7 @@ struct MemoryTests {
     try Data(answer).write(to: secrets.answer)
     add("the provider's answer", answer)
 
-    let process = try StoppedProcess(running: "processThatIsLookedAt", environment: [Self.variable: place.url.path])
+    let process = try AnotherProcess(running: "processThatIsLookedAt", environment: [Self.variable: place.url.path])
     try process.waitForStop()
     let lines = try String(contentsOf: secrets.inner, encoding: .utf8).split(separator: "\n")
     for line in lines {
@@ -120,14 +120,14 @@ struct MemoryTests {
     try last.keys.replace(with: .passphraseFile(secrets.passphrase))
     try work(in: last)
     try write(last.session.keys, to: secrets.inner)
-    StoppedProcess.stop()
+    AnotherProcess.stop()
     options.isKeysOnly = false
     options.isResuming = true
     try last.rekey(options: options) { _ in }
     #expect(try last.verify().isSound)
     try last.close()
     #expect(last.isTest && last.pin.hasPrefix("coffer-pin-1-"))
-    StoppedProcess.stop()
+    AnotherProcess.stop()
   }
 
   private func work(in store: DocumentStore) throws {

@@ -15,29 +15,6 @@ final class ChangeFeed: Sendable {
     var collection: UInt32
   }
 
-  /// A commit of this process that the base does not hold yet.
-  struct Own {
-    let generation: UInt64
-    let touched: [Int64: ChangeLog.Touched]
-  }
-
-  fileprivate struct State {
-    var subscribers: [ObjectIdentifier: ChangeSubscriber] = [:]
-    /// By rising id.
-    var base: [Entry] = []
-    var names: [CollectionID: String] = [:]
-    /// Everything up to here was told.
-    var told: UInt64 = 0
-    /// By rising generation.
-    var own: [Own] = []
-    var ownCount = 0
-    /// The generation of a commit under way: it may be in the file already, and is told by itself.
-    var committing: UInt64?
-    // Set and cancelled under the lock, never used otherwise.
-    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
-    var nextLook = ContinuousClock.now
-  }
-
   private let state = Mutex(State())
   private let heard = Atomic<Bool>(false)
 
@@ -59,32 +36,41 @@ final class ChangeFeed: Sendable {
   func subscribe(
     to name: String?, _ baseline: () throws(StoreError) -> Baseline, look: @escaping @Sendable () -> Void
   ) -> ChangeSubscription {
-    // From here on transactions that begin keep a list, so that none is missed between the baseline and the first look.
+    while true {
+      // From here on transactions that begin keep a list, so that the first look finds what is no commit of ours only.
+      heard.store(true, ordering: .releasing)
+      let isFirst = state.withLock { $0.subscribers.isEmpty }
+      var found: Result<Baseline, StoreError>?
+      // Outside of the lock, which a commit takes while it keeps readers out of the file.
+      if isFirst { found = Result { () throws(StoreError) in try baseline() } }
+      let subscriber = state.withLock { state in add(name, found, look, to: &state) }
+      if let subscriber { return ChangeSubscription(subscriber, of: self) }
+    }
+  }
+
+  /// - Returns: nil where the last subscriber has gone since, and with him what is known of the file.
+  private func add(
+    _ name: String?, _ found: Result<Baseline, StoreError>?, _ look: @escaping @Sendable () -> Void,
+    to state: inout State
+  ) -> ChangeSubscriber? {
+    if state.subscribers.isEmpty {
+      guard let found else { return nil }
+      switch found {
+      case .success(let baseline):
+        state.begin(baseline)
+      case .failure(let error):
+        fallSilent(&state)
+        let subscriber = ChangeSubscriber(name: name, names: [:])
+        subscriber.finish(error)
+        return subscriber
+      }
+    }
+    let subscriber = ChangeSubscriber(name: name, names: state.names)
+    state.subscribers[ObjectIdentifier(subscriber)] = subscriber
+    // The last one may have taken it back after it was set above.
     heard.store(true, ordering: .releasing)
-    let isFirst = state.withLock { $0.subscribers.isEmpty }
-    var found: Baseline?
-    var failure: StoreError?
-    if isFirst {
-      do throws(StoreError) { found = try baseline() } catch { failure = error }
-    }
-    return state.withLock { state in
-      if let found, state.subscribers.isEmpty {
-        state.base = found.entries
-        state.names = found.names
-        state.told = found.generation
-        state.own.removeAll { $0.generation <= found.generation }
-        state.advance()
-      }
-      let subscriber = ChangeSubscriber(name: name, names: state.names)
-      if let failure {
-        subscriber.finish(failure)
-        if state.subscribers.isEmpty { heard.store(false, ordering: .releasing) }
-      } else {
-        state.subscribers[ObjectIdentifier(subscriber)] = subscriber
-        if state.timer == nil { state.timer = Self.timer(look) }
-      }
-      return ChangeSubscription(subscriber, of: self)
-    }
+    if state.timer == nil { state.timer = Self.timer(look) }
+    return subscriber
   }
 
   private static func timer(_ look: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
@@ -137,15 +123,13 @@ final class ChangeFeed: Sendable {
     state.withLock { state in
       state.committing = nil
       guard !state.subscribers.isEmpty || isHeard, let touched else { return }
-      state.own.append(Own(generation: generation, touched: touched))
-      state.ownCount += touched.count
-      state.advance()
-      var change = StoreChange(generation: generation)
-      for (id, what) in touched { change.add(what, id: id) }
-      if let names { change.changedCollections = state.take(names) }
+      // Another process's commit before it was not told yet: what it did to these documents is told along with ours.
+      let isAhead = generation > state.told + 1
+      var change = isAhead ? state.change(by: touched, at: generation) : StoreChange(touched, at: generation)
+      if let names { change.changedCollections = state.take(names, at: generation) }
+      state.append(touched, of: generation)
       change.bound()
       state.deliver(change)
-      if state.ownCount > max(4096, state.base.count / 8) { state.fold() }
     }
   }
 
@@ -174,73 +158,22 @@ final class ChangeFeed: Sendable {
   }
 
   /// What a look has found, told and kept.
-  func found(_ change: StoreChange, _ entries: [Entry], names: [CollectionID: String], took: Duration) {
+  ///
+  /// - Parameter told: what it was compared with.
+  func found(
+    _ change: StoreChange, since told: UInt64, _ entries: [Entry], names: [CollectionID: String], took: Duration
+  ) {
     state.withLock { state in
       state.nextLook = ContinuousClock.now.advanced(by: took * 3)
       // Another look may have come first.
-      guard !state.subscribers.isEmpty, change.generation > state.told else { return }
-      state.base = entries
-      state.own.removeAll { $0.generation <= change.generation }
-      state.ownCount = state.own.reduce(0) { $0 + $1.touched.count }
-      state.told = max(state.told, change.generation)
-      state.advance()
+      guard !state.subscribers.isEmpty, state.told == told else { return }
       var change = change
-      // Names that a commit of ours has changed since are newer.
-      if state.own.isEmpty { change.changedCollections = state.take(names) }
+      state.replaceBase(with: entries, of: change.generation)
+      // Those were told as they are now.
+      change.remove(state.latest.keys)
+      change.changedCollections = state.take(names, at: change.generation)
       change.bound()
       state.deliver(change)
     }
-  }
-}
-
-extension ChangeFeed.State {
-  /// Own commits that follow what was told are told too.
-  fileprivate mutating func advance() {
-    for own in own where own.generation == told + 1 { told += 1 }
-  }
-
-  /// - Returns: the collections that differ.
-  fileprivate mutating func take(_ new: [CollectionID: String]) -> Set<CollectionID> {
-    let changed = Set(new.keys).union(names.keys).filter { id in
-      guard let before = names[id], let after = new[id] else { return true }
-      return !before.utf8.elementsEqual(after.utf8)
-    }
-    names = new
-    return changed
-  }
-
-  fileprivate func deliver(_ change: StoreChange) {
-    guard !change.isEmpty else { return }
-    for subscriber in subscribers.values { subscriber.deliver(change, names: names) }
-  }
-
-  /// Puts own commits into the base, unless another process's stand before them.
-  fileprivate mutating func fold() {
-    guard own.last?.generation ?? 0 <= told else { return }
-    var latest: [Int64: ChangeLog.Touched] = [:]
-    for own in own { latest.merge(own.touched) { $1 } }
-    var kept: [ChangeFeed.Entry] = []
-    kept.reserveCapacity(base.count + latest.count)
-    for entry in base {
-      guard let touched = latest.removeValue(forKey: entry.id) else {
-        kept.append(entry)
-        continue
-      }
-      if let place = touched.place { kept.append(ChangeFeed.Entry(entry.id, place)) }
-    }
-    let isSorted = latest.isEmpty
-    for (id, touched) in latest {
-      if let place = touched.place { kept.append(ChangeFeed.Entry(id, place)) }
-    }
-    if !isSorted { kept.sort { $0.id < $1.id } }
-    base = kept
-    own = []
-    ownCount = 0
-  }
-}
-
-extension ChangeFeed.Entry {
-  init(_ id: Int64, _ place: ChangeLog.Place) {
-    self.init(id: id, position: place.position, collection: place.collection)
   }
 }

@@ -19,10 +19,17 @@ struct ChangeLog {
     var position: Int64
   }
 
+  /// A row as this transaction found it.
+  struct Found {
+    var place: Place
+    /// What it was written by last.
+    var revision: UInt64
+  }
+
   /// One document before and after.
   struct Touched {
     /// nil: it was not there.
-    var collectionBefore: UInt32?
+    var before: Found?
     /// nil: it is gone.
     var place: Place?
     var isUpdated = false
@@ -35,7 +42,7 @@ struct ChangeLog {
   private(set) var set: SetHash
   /// What changed or went; nil when too many.
   private(set) var forgotten: [DocumentID]? = []
-  /// nil where nobody listens, or too many.
+  /// nil where nobody listens and nothing is logged, or too many.
   private(set) var touched: [Int64: Touched]?
   private(set) var changesCollections = false
 
@@ -47,22 +54,22 @@ struct ChangeLog {
   mutating func insert(_ row: SealedBatch.Row) {
     set.add(row.element)
     touch(row.fields.id) { touched in
-      var touched = touched ?? Touched(collectionBefore: nil)
+      var touched = touched ?? Touched(before: nil)
       touched.place = Place(row.fields)
       // Under a number that was deleted before: another document in its place.
-      touched.isUpdated = touched.collectionBefore != nil
+      touched.isUpdated = touched.before != nil
       touched.isMoved = touched.isUpdated
       return touched
     }
   }
 
-  /// - Parameter before: where the row stood, unless that has not changed.
-  mutating func replace(_ old: SetHash, with row: SealedBatch.Row, before: RowFields?, as kind: Kind) {
+  /// - Parameter before: the row as it was.
+  mutating func replace(_ old: SetHash, with row: SealedBatch.Row, before: RowFields, as kind: Kind) {
     set.subtract(old)
     set.add(row.element)
     forget(row.fields.id)
     touch(row.fields.id) { touched in
-      var touched = touched ?? Touched(collectionBefore: before?.collection ?? row.fields.collection)
+      var touched = touched ?? Touched(before: Found(before))
       touched.place = Place(row.fields)
       touched.isUpdated = touched.isUpdated || kind == .updated
       touched.isMoved = touched.isMoved || kind == .moved
@@ -70,11 +77,11 @@ struct ChangeLog {
     }
   }
 
-  mutating func delete(_ id: Int64, in collection: UInt32, _ element: SetHash) {
+  mutating func delete(_ row: RowFields, _ element: SetHash) {
     set.subtract(element)
-    forget(id)
-    touch(id) { touched in
-      var touched = touched ?? Touched(collectionBefore: collection)
+    forget(row.id)
+    touch(row.id) { touched in
+      var touched = touched ?? Touched(before: Found(row))
       touched.place = nil
       return touched
     }
@@ -107,6 +114,12 @@ struct ChangeLog {
     }
     let changed = change(touched?[id])
     touched?[id] = changed
+  }
+}
+
+extension ChangeLog.Found {
+  fileprivate init(_ fields: RowFields) {
+    self.init(place: ChangeLog.Place(fields), revision: fields.revision)
   }
 }
 

@@ -48,14 +48,9 @@ struct ChangeScan {
       before = mine.place
       if mine.generation == revision, before != nil { return }
     }
-    guard let before else { return change.insert(id, into: place.collection) }
-    if before.collection != place.collection {
-      change.delete(id, from: before.collection)
-      change.insert(id, into: place.collection)
-    } else if revision > known.told || before != place {
-      // What else changed in a row that was moved can't be seen without opening it.
-      change.change(id, in: place.collection, isUpdated: true, isMoved: before != place)
-    }
+    guard revision > known.told || before != place else { return }
+    // What else changed in a row that was moved can't be seen without opening it.
+    change.add(id, from: before?.collection, to: place.collection, isUpdated: true, isMoved: before != place)
   }
 
   /// A document that was told of and has no row any more.
@@ -64,11 +59,5 @@ struct ChangeScan {
     next += 1
     guard let mine = own.removeValue(forKey: entry.id) else { return change.delete(entry.id, from: entry.collection) }
     if let place = mine.place { change.delete(entry.id, from: place.collection) }
-  }
-}
-
-extension ChangeLog.Place {
-  fileprivate init(_ entry: ChangeFeed.Entry) {
-    self.init(collection: entry.collection, position: entry.position)
   }
 }

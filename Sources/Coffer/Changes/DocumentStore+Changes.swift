@@ -10,7 +10,8 @@ extension DocumentStore {
   /// ```
   ///
   /// A commit of this process is told at once and exactly, and one at a time unless the iteration is slower: then as one
-  /// change. Commits of others are found at most four times a second, the latest state only, by one scan of the rows; a
+  /// change, whatever came. Where another process committed right before it, what that did to the same documents is told
+  /// along. Commits of others are found at most four times a second, the latest state only, by one scan of the rows; a
   /// document that they moved counts as updated too.
   ///
   /// Listening takes a walk over an index when the first one begins, 24 bytes of memory a document, and, while nothing is
@@ -55,7 +56,8 @@ extension DocumentStore {
         var scan = ChangeScan(known, generation: generation)
         try scan.run(transaction.database)
         session.feed.found(
-          scan.change, scan.entries, names: try transaction.collectionNames(), took: ContinuousClock.now - start)
+          scan.change, since: known.told, scan.entries, names: try transaction.collectionNames(),
+          took: ContinuousClock.now - start)
       }
     } catch {
       // Whoever holds a lock lets go of it some time; everything else is for the subscribers to know.

@@ -59,16 +59,18 @@ extension StoreChange {
     if isMoved { collections[collection, default: Documents()].moved.insert(id) }
   }
 
-  mutating func add(_ touched: ChangeLog.Touched, id: Int64) {
-    switch (touched.collectionBefore, touched.place?.collection) {
-    case (nil, nil): break
-    case (nil, let now?): insert(id, into: now)
-    case (let before?, nil): delete(id, from: before)
-    case (let before?, let now?) where before != now:
-      delete(id, from: before)
-      insert(id, into: now)
-    case (_?, let now?): change(id, in: now, isUpdated: touched.isUpdated, isMoved: touched.isMoved)
+  /// A document that stood in one collection, nil for none, and now stands in another or the same.
+  mutating func add(_ id: Int64, from before: UInt32?, to now: UInt32?, isUpdated: Bool, isMoved: Bool) {
+    if let now, before == now { return change(id, in: now, isUpdated: isUpdated, isMoved: isMoved) }
+    if let before { delete(id, from: before) }
+    if let now { insert(id, into: now) }
+  }
+
+  mutating func remove(_ ids: some Sequence<Int64>) {
+    for id in ids {
+      for collection in collections.keys { collections[collection]!.remove(DocumentID(id)) }
     }
+    collections = collections.filter { $0.value.count > 0 }
   }
 
   /// Only these collections.
@@ -101,6 +103,13 @@ extension StoreChange {
 }
 
 extension StoreChange.Documents {
+  fileprivate mutating func remove(_ id: DocumentID) {
+    inserted.remove(id)
+    updated.remove(id)
+    moved.remove(id)
+    deleted.remove(id)
+  }
+
   fileprivate mutating func merge(_ later: StoreChange.Documents) {
     for id in later.deleted {
       updated.remove(id)

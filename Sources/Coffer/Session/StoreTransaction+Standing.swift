@@ -11,7 +11,8 @@ extension StoreTransaction {
   struct Standing {
     let header: DocumentHeader
     var document: Document
-    let epoch: UInt32
+    /// What its row said of itself.
+    let fields: RowFields
     let lookup: [UInt8]?
     let bodyTag: [UInt8]
     /// What its row is in the set hash.
@@ -25,9 +26,8 @@ extension StoreTransaction {
       let head = try opener.openHead(row)
       let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
       return Standing(
-        header: opened.header, document: Document(opened), epoch: row.fields.epoch,
-        lookup: row.lookup.map { Array($0) },
-        bodyTag: Array(row.bodyTag), element: try opener.element(of: row))
+        header: opened.header, document: Document(opened), fields: row.fields,
+        lookup: row.lookup.map { Array($0) }, bodyTag: Array(row.bodyTag), element: try opener.element(of: row))
     }
   }
 
@@ -71,13 +71,13 @@ extension StoreTransaction {
       position: header.position, parent: new.parent?.rawValue,
       flags: new.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
     // A text that stays, under keys that stay, is not sealed again.
-    let keepsText = old.epoch == active && new.text.isIdentical(to: old.document.text)
-    let lookup = keepsKey && old.epoch == active ? old.lookup : try self.lookup(of: new.key, in: record)
+    let keepsText = old.fields.epoch == active && new.text.isIdentical(to: old.document.text)
+    let lookup = keepsKey && old.fields.epoch == active ? old.lookup : try self.lookup(of: new.key, in: record)
     try seal(
       new, fields, lookup: lookup, created: new.created ?? header.created, modified: new.modified ?? header.modified,
       keepingBody: keepsText ? old.bodyTag : nil)
     let keepsPlace = new.parent == old.document.parent && lookup == old.lookup
-    try replaceSealed(old.element, keepsPlace ? .content : .all)
+    try replaceSealed(old.element, keepsPlace ? .content : .all, before: old.fields)
   }
 
   func requireUnusedKey(_ key: ExternalKey?, in record: CollectionRecord, by id: DocumentID?) throws(StoreError) {

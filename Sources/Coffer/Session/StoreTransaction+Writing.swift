@@ -24,10 +24,10 @@ extension StoreTransaction {
   /// Puts the one row of the connection's batch in the place of a row whose element was `old`.
   ///
   /// - Parameters:
-  ///   - before: the row as it was, where its place may be another now.
+  ///   - before: the row as it was.
   ///   - kind: what that means to whoever listens.
   func replaceSealed(
-    _ old: SetHash, _ parts: RowStatements.Parts, before: RowFields? = nil, as kind: ChangeLog.Kind = .updated
+    _ old: SetHash, _ parts: RowStatements.Parts, before: RowFields, as kind: ChangeLog.Kind = .updated
   ) throws(StoreError) {
     defer { connection.batch.removeAll() }
     try changing { () throws(StoreError) in
@@ -49,10 +49,10 @@ extension StoreTransaction {
   /// - Parameter collection: where an index says that it stands; the row itself must say so too.
   func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
-    let (element, stood) = try withRow(id, body: false) { row, _ throws(StoreError) in
+    let (element, before) = try withRow(id, body: false) { row, _ throws(StoreError) in
       _ = try connection.opener.openHead(row)
       try row.fields.require(collection)
-      return (try connection.opener.element(of: row), row.fields.collection)
+      return (try connection.opener.element(of: row), row.fields)
     }
     try changing { () throws(StoreError) in
       try storing { () throws(SQLiteError) in
@@ -62,7 +62,7 @@ extension StoreTransaction {
       guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
       state.set.subtract(element)
       state.count -= 1
-      changes.delete(id.rawValue, in: stood, element)
+      changes.delete(before, element)
       rowsWritten += 1
     }
   }

@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// This test program, run again for one test of it that stops itself, so that its memory can be looked at meanwhile.
+/// This test program, run again for one test of it, whose variable says that it is meant.
 ///
-/// What is looked at is more than a core dump would hold: every page that can be read, those kept out of dumps too.
-final class StoppedProcess {
+/// Where that stops itself, its memory can be looked at meanwhile. What is looked at is more than a core dump would hold:
+/// every page that can be read, those kept out of dumps too.
+final class AnotherProcess {
   private let process: pid_t
   private var hasEnded = false
 
@@ -48,6 +49,14 @@ final class StoppedProcess {
     try #require(waitpid(process, &status, Int32(WUNTRACED)) == process)
     hasEnded = status & 0xFF != 0x7F
     try #require(!hasEnded, "the process ended (\(status)) before it stopped")
+  }
+
+  /// Waits until it has ended, and expects that its test was green.
+  func waitForEnd() throws {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    hasEnded = true
+    try #require(status == 0, "the test of another process failed")
   }
 
   func goOn() {
