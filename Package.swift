@@ -56,7 +56,9 @@ let package = Package(
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
     tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),
-    tests(of: "Coffer", ["Coffer", "CofferSealing", "CofferSQLite", "CofferDocuments"]),
+    tests(
+      of: "Coffer",
+      ["Coffer", "CofferSealing", "CofferSQLite", "CofferDocuments", .product(name: "Logging", package: "swift-log")]),
     tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),
   ],
   swiftLanguageModes: [.v6]

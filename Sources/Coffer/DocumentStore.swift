@@ -19,7 +19,9 @@ internal import Synchronization
 public final class DocumentStore: Sendable {
   /// How the store came to be open.
   public enum Opening: Sendable, Hashable {
-    case created, opened, reset
+    case created, opened
+    /// It was there, and was emptied because that was asked for.
+    case reset
   }
 
   public let opening: Opening
@@ -47,7 +49,8 @@ public final class DocumentStore: Sendable {
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
     // The state proves header and generation before anything else is believed.
-    try reading { _ throws(StoreError) in }
+    let generation = try reading { transaction throws(StoreError) in transaction.state.generation }
+    log.info("\(opening == .created ? "created" : "opened") store \(storeID) at generation \(generation)")
   }
 
   /// 32 hex digits, the same for the store's whole life and in every copy of it.
@@ -82,15 +85,22 @@ extension DocumentStore {
   /// Checks come in the order of FORMAT, "open": nothing in the file is believed before the key has proved it, and no
   /// key is derived before the bounds of every slot are checked. With a key file no scrypt runs.
   ///
-  /// - Parameter creatingIfMissing: makes a store with one slot for each way of `key`.
+  /// - Parameters:
+  ///   - creatingIfMissing: makes a store with one slot for each way of `key`.
+  ///   - startingAfresh: empties a store that is there, in one transaction: its collections go with all documents, and
+  ///     numbers begin at 1 again. It stays the same store with the same keys. For what can be had anew, such as a
+  ///     cache whose form has changed; ``opening`` then says `reset`.
   /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`, `damaged`,
   ///   `rolledBack`, `parametersRefused`, `keyFileInvalid`, `locked`.
   public static func open(
-    at url: URL, key: StoreKey, creatingIfMissing: Bool = false, options: OpenOptions = OpenOptions()
+    at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
+    options: OpenOptions = OpenOptions()
   ) throws(StoreError) -> DocumentStore {
     try requireSoundCipher()
     do throws(StoreError) {
-      return try open(at: url.path, key: key, options: options, opening: .opened)
+      let store = try open(at: url.path, key: key, options: options, opening: startingAfresh ? .reset : .opened)
+      if startingAfresh { try store.startAfresh() }
+      return store
     } catch {
       guard error.code == .noSuchFile, creatingIfMissing, !options.isReadOnly else { throw error }
     }
@@ -110,6 +120,14 @@ extension DocumentStore {
     let unlocked = try unlocking.unlock(with: key)
     let keys = try SessionKeys(root: unlocked.root, header: header, slots: slots)
     return try DocumentStore(file, unlocked: unlocked, keys: keys, key: key, options: options, opening: opening)
+  }
+
+  private func startAfresh() throws(StoreError) {
+    try writing { transaction throws(StoreError) in
+      for collection in try transaction.collections() { try transaction.deleteCollection(collection) }
+      try transaction.restartIDs()
+      try transaction.commit()
+    }
   }
 
   /// A cipher that does not give the published values must seal nothing.

@@ -2,7 +2,13 @@ internal import Logging
 
 /// Where a store tells what it does: counts, ids and numbers of slots, never text, titles or keys.
 struct StoreLog: Sendable {
+  /// Documents named by their number for each thing that a commit did.
+  private static let namedCount = 16
+
   let logger: Logger?
+
+  /// Whether each commit is told, so that it must be noted what it does.
+  var tellsCommits: Bool { logger.map { $0.logLevel <= .debug } ?? false }
 
   func debug(_ message: @autoclosure () -> String) {
     logger?.debug("\(message())")
@@ -10,5 +16,21 @@ struct StoreLog: Sendable {
 
   func info(_ message: @autoclosure () -> String) {
     logger?.info("\(message())")
+  }
+
+  /// - Parameter touched: nil where that is not known document by document.
+  func committed(_ generation: UInt64, _ touched: [Int64: ChangeLog.Touched]?) {
+    guard tellsCommits else { return }
+    let change = touched.map { StoreChange($0, at: generation) }
+    let parts = [
+      ("inserted", change?.inserted), ("updated", change?.updated), ("moved", change?.moved),
+      ("deleted", change?.deleted),
+    ].compactMap { name, ids in ids.flatMap { $0.isEmpty ? nil : "\(name) \($0.count) (\(Self.named($0)))" } }
+    debug("committed generation \(generation)" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
+  }
+
+  private static func named(_ ids: Set<DocumentID>) -> String {
+    let named = ids.sorted().prefix(namedCount).map(\.description).joined(separator: " ")
+    return ids.count > namedCount ? named + " …" : named
   }
 }

@@ -17,7 +17,8 @@ public struct OpenOptions: Sendable {
   public var textCacheBytes = 8 << 20
   /// Tries this slot only, with raised bounds for its scrypt.
   public var slot: Int?
-  /// Told what the store does, in counts and ids, never text, titles or keys.
+  /// Told what the store does, in counts and ids, never text, titles, names of collections or keys: at `debug` each
+  /// commit, at `info` what is rarer.
   public var logger: Logger?
   /// What a store is made with where it is missing.
   public var creation = CreateOptions()

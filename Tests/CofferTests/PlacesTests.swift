@@ -45,4 +45,48 @@ struct PlacesTests {
     #expect(again.opening == .opened)
     try again.close()
   }
+
+  @Test func openingAfreshEmptiesTheStoreAndSaysSo() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      let id = try writer.insert(Document(text: "a", key: "k"), into: test.notes)
+      try writer.insert(Document(text: "b", parent: id), into: test.notes)
+      try writer.createCollection("empty")
+    }
+    let (identity, generation) = (test.store.storeID, try test.store.read { $0.generation })
+    try test.store.close()
+    let key = StoreKey.published("primary")
+    let fresh = try DocumentStore.open(at: test.url, key: key, startingAfresh: true, options: .testing)
+    #expect(fresh.opening == .reset && fresh.storeID == identity)
+    #expect(try fresh.read { try $0.collections() }.isEmpty)
+    #expect(try fresh.read { $0.documentCount } == 0)
+    #expect(try fresh.read { $0.generation } == generation + 1)
+    #expect(try fresh.write { try $0.insert(Document(text: "c", key: "k"), into: test.notes) } == 1)
+    #expect(try fresh.verify().isSound)
+    try fresh.close()
+  }
+
+  @Test func openingAfreshNeedsAStoreThatCanBeWritten() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "a"), into: test.notes) }
+    let before = try test.bytesOnDisk()
+    var options = OpenOptions.testing
+    options.isReadOnly = true
+    let key = StoreKey.published("primary")
+    expect(.readOnly) {
+      try DocumentStore.open(at: test.url, key: key, startingAfresh: true, options: options)
+    }
+    expect(.cannotUnlock) {
+      try DocumentStore.open(at: test.url, key: .published("next"), startingAfresh: true, options: .testing)
+    }
+    #expect(try test.bytesOnDisk() == before)
+    let missing = test.place.file("missing.coffer")
+    options = .testing
+    options.creation.isTest = true
+    expect(.noSuchFile) { try DocumentStore.open(at: missing, key: key, startingAfresh: true, options: options) }
+    let made = try DocumentStore.open(
+      at: missing, key: key, creatingIfMissing: true, startingAfresh: true, options: options)
+    #expect(made.opening == .created)
+    try made.close()
+  }
 }

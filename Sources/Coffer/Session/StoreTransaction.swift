@@ -32,7 +32,7 @@ public final class StoreTransaction {
     isWriter = kind != .deferred
     state = try Self.begin(connection, kind)
     revision = state.generation + 1
-    changes = ChangeLog(state, isHeard: isWriter && connection.session.feed.isHeard)
+    changes = ChangeLog(state, isHeard: isWriter && (connection.session.feed.isHeard || logger.tellsCommits))
     start = TextCache.Version(state)
     pass = isWriter ? .none : connection.session.texts?.pass(for: state) ?? .none
     if isWriter {
@@ -138,7 +138,10 @@ public final class StoreTransaction {
     }
     isOpen = false
     connection.session.note(generation: state.generation)
-    if let announced { connection.session.didCommit(announced) }
+    if let announced {
+      connection.session.didCommit(announced)
+      logger.committed(revision, announced.changes?.touched)
+    }
   }
 
   /// What the rest of the process is told of a commit.
