@@ -12,7 +12,8 @@ public enum TitleMode: UInt32, Hashable, Sendable, CaseIterable {
 public enum TitleRule: Int, Hashable, Sendable {
   /// It stays without one.
   case asGiven = 0
-  /// The title is the beginning of the text (see ``TitleRule/derivedTitle(from:)``).
+  /// The title is what a text that is JSON says itself, its string `title` or else `name`; of any other the beginning
+  /// (see ``TitleRule/derivedTitle(from:)``).
   case derived = 1
 
   /// The longest derived title, in characters (grapheme clusters).
@@ -50,22 +51,34 @@ public enum TitleRule: Int, Hashable, Sendable {
   }
 }
 
-extension Document {
-  /// What a text says itself that it is called: the string `title`, or else `name`, of an object; nil for other texts.
-  package var titleInJSON: String? {
-    guard isJSON else { return nil }
-    var text = text
-    return text.withUTF8 { utf8 in
-      let json = UnsafeRawBufferPointer(utf8)
-      return Self.titlePath.string(in: json) ?? Self.namePath.string(in: json)
-    }
-  }
+// MARK: - The rule, one for documents that come alone and in bulk
 
+extension TitleRule {
   private static let titlePath = JSONPath("title")!
   private static let namePath = JSONPath("name")!
 
+  /// The title that ``derived`` gives a text.
+  package static func title(ofUTF8 text: UnsafeRawBufferPointer, isJSON: Bool) -> String? {
+    (isJSON ? titleInJSON(text) : nil) ?? derivedTitle(fromUTF8: text)
+  }
+
+  /// What an object says itself that it is called: its string `title`, or else `name`; nil for other JSON.
+  fileprivate static func titleInJSON(_ json: UnsafeRawBufferPointer) -> String? {
+    titlePath.string(in: json) ?? namePath.string(in: json)
+  }
+}
+
+extension Document {
+  /// What a text says itself that it is called; nil for what is no JSON.
+  package var titleInJSON: String? {
+    guard isJSON else { return nil }
+    var text = text
+    return text.withUTF8 { TitleRule.titleInJSON(UnsafeRawBufferPointer($0)) }
+  }
+
   /// The title that ``TitleRule/derived`` gives.
   package var derivedTitle: String? {
-    titleInJSON ?? TitleRule.derivedTitle(from: text)
+    var text = text
+    return text.withUTF8 { TitleRule.title(ofUTF8: UnsafeRawBufferPointer($0), isJSON: isJSON) }
   }
 }

@@ -5,6 +5,34 @@ import Testing
 
 /// Settings, truncation and replacement of collections.
 struct CollectionSettingsTests {
+  /// What comes alone, in bulk, and in bulk with a look for each.
+  @Test func oneRuleMakesTitlesHoweverDocumentsCome() throws {
+    try withTestStore { test in
+      let texts = [
+        #"{"title":"titled","name":"n"}"#, #"{"name":"named"}"#, #"{"title":7}"#, #"["first"]"#, "{\n}",
+        "{\"title\":\"\",\"name\":\"n\"}",
+      ]
+      let items = texts.map { ListSource.Item(text: $0, isJSON: true) }
+      func options(_ mode: ConflictMode) -> BulkOptions {
+        bulkOptions {
+          $0.titleRule = .derived; $0.onConflict = mode
+        }
+      }
+      try test.store.write { writer in
+        try writer.createCollection("alone", titleRule: .derived)
+        for text in texts { try writer.insert(Document(text: text, isJSON: true), into: DocumentCollection("alone")) }
+        try writer.insert(contentsOf: ListSource(items), into: DocumentCollection("bulk"), options: options(.fail))
+        try writer.insert(contentsOf: ListSource(items), into: DocumentCollection("merged"), options: options(.update))
+      }
+      let alone = try test.store.titles(in: DocumentCollection("alone"))
+      #expect(alone == ["titled", "named", #"{"title":7}"#, #"["first"]"#, "{", ""])
+      let bulk = try test.store.titles(in: DocumentCollection("bulk"))
+      let merged = try test.store.titles(in: DocumentCollection("merged"))
+      #expect(bulk == alone)
+      #expect(merged == alone)
+    }
+  }
+
   @Test func foldingCanBeTurnedOnAndOff() throws {
     try withTestStore { test in
       let keys = ["Stra\u{DF}e", "NORD", "s\u{FC}d", "plain"]

@@ -57,6 +57,65 @@ struct RenumberingTests {
     }
   }
 
+  /// Each import takes room for millions, one document or not.
+  @Test(arguments: [ConflictMode.fail, .update])
+  func importsAtTheTopRewriteAFewRowsEach(_ mode: ConflictMode) throws {
+    try withTestStore { test in
+      let (there, imports) = (2000, 700)
+      let options = bulkOptions {
+        $0.atTop = true; $0.onConflict = mode
+      }
+      let renumbered = try test.store.write { writer in
+        try writer.insert(contentsOf: ListSource(ListSource.items(there), batch: 500), into: test.notes)
+        for number in 1...imports {
+          let items = ["a", "b"].map { ListSource.Item(title: "\(number)\($0)") }
+          try writer.insert(contentsOf: ListSource(items), into: test.notes, options: options)
+        }
+        return writer.transaction.renumbered
+      }
+      let expected = (1...imports).reversed().flatMap { ["\($0)a", "\($0)b"] } + (1...there).map { "\($0)" }
+      #expect(try test.store.titles(in: test.notes) == expected)
+      #expect(renumbered > 0)
+      #expect(renumbered <= 2 * 2 * imports, "\(Double(renumbered) / Double(imports)) rows an import")
+    }
+  }
+
+  @Test func importAtTheTopMakesRoomInItsOwnCollectionOnly() throws {
+    try withTestStore { test in
+      let other = DocumentCollection("other")
+      let id = try test.store.write { writer in
+        try writer.insert(Document(text: ""), into: test.notes)
+        let id = try writer.insert(Document(text: ""), into: other)
+        try writer.transaction.move(id, toPosition: .min)
+        return id
+      }
+      try test.store.write { writer in
+        let options = bulkOptions { $0.atTop = true }
+        try writer.insert(contentsOf: titlesOnly(["a"]), into: test.notes, options: options)
+        #expect(writer.transaction.renumbered == 0)
+      }
+      #expect(try test.store.read { try $0.header(of: id).position } == .min)
+    }
+  }
+
+  /// More documents than have a whole gap each come ever closer, and stay before what is there.
+  @Test func aRunNeverReachesWhatStandsBehindIt() throws {
+    let top: Int64 = .min + (1 << 56) + 12345
+    var run = try #require(PositionRun(before: top))
+    #expect(PositionRun(before: .min + (1 << 56) - 1) == nil)
+    var last = Int64.min
+    for number in 0..<9_000_000 {
+      let position = try run.take()
+      guard position > last || number == 0, position < top else {
+        Issue.record("\(number): \(position) after \(last)")
+        return
+      }
+      last = position
+    }
+    var end = PositionRun(from: .max - 10)
+    expect(.tooLarge) { try end.take() }
+  }
+
   @Test func documentThatStandsThereAlreadyIsNotWritten() throws {
     try withTestStore { test in
       let ids = try test.store.write { writer in

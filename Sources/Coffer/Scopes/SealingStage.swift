@@ -6,13 +6,10 @@ internal import CofferText
 ///
 /// Only that thread uses it while the pipeline runs; what the other thread needs of it comes with each batch.
 final class SealingStage {
-  /// How far before the top a source of unknown length begins: room for 2^24 documents a whole gap apart.
-  private static let topRoom: Int64 = 1 << 56
-
   /// A collection as this stage knows it.
   private struct Target {
     var record: CollectionRecord
-    var position: Int64
+    var positions: PositionRun
     var count = 0
   }
 
@@ -41,12 +38,9 @@ final class SealingStage {
     defaultName = Array((collection?.name ?? "documents").utf8)
     let records = try transaction.collections()
     newest = records.map(\.id).max() ?? 0
-    for record in records {
-      let position =
-        try options.atTop
-        ? transaction.roomAtTop(of: record.id, room: Self.topRoom)
-        : transaction.position(for: .bottom, in: record.id)
-      targets.append(Target(record: record, position: position))
+    // Those that may be asked for: room may have to be made in each.
+    for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
+      targets.append(Target(record: record, positions: try transaction.run(in: record.id, atTop: options.atTop)))
     }
     current = targets.firstIndex { $0.record.name.utf8.elementsEqual(defaultName) } ?? 0
   }
@@ -93,7 +87,7 @@ final class SealingStage {
     }
     let fields = RowFields(
       id: id, collection: record.id, epoch: keys.active.epoch, revision: revision,
-      position: try takePosition(), parent: parent,
+      position: try targets[current].positions.take(), parent: parent,
       flags: draft.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
     let created = draft.created?.millisecondsSince1970 ?? draft.modified?.millisecondsSince1970 ?? now
     var content = RecordSealer.Content(
@@ -102,7 +96,7 @@ final class SealingStage {
       modified: draft.modified?.millisecondsSince1970 ?? created)
     do throws(StoreError) {
       if content.title == nil, !draft.isComplete, (options.titleRule ?? record.titleRule) == .derived,
-        let derived = TitleRule.derivedTitle(fromUTF8: text)
+        let derived = TitleRule.title(ofUTF8: text, isJSON: draft.isJSON)
       {
         try Array(derived.utf8).withBytes { title throws(StoreError) in
           content.title = title
@@ -134,14 +128,6 @@ final class SealingStage {
     return id
   }
 
-  private func takePosition() throws(StoreError) -> Int64 {
-    let position = targets[current].position
-    let (next, overflow) = position.addingReportingOverflow(StoreFormat.positionGap)
-    guard !overflow else { throw StoreError(.tooLarge, "no more documents can be placed in this collection") }
-    targets[current].position = next
-    return position
-  }
-
   /// Makes `current` the collection of that name, or the one all documents go to.
   private func choose(_ name: UnsafeRawBufferPointer?, _ batch: SealedBatch) throws(StoreError) {
     func isNamed(_ target: Target) -> Bool {
@@ -163,7 +149,7 @@ final class SealingStage {
     let record = CollectionRecord(
       id: newest, epoch: keys.active.epoch, revision: revision, name: name, titleRule: options.titleRule ?? .asGiven,
       foldsKeys: false)
-    targets.append(Target(record: record, position: StoreFormat.positionGap))
+    targets.append(Target(record: record, positions: PositionRun(from: StoreFormat.positionGap)))
     current = targets.count - 1
     batch.newCollections.append(record)
   }

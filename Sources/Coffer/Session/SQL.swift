@@ -43,7 +43,6 @@ enum SQL {
   static let body = "SELECT ct FROM coffer_body WHERE id=?"
   static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
   static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
-  static let idsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id"
   static let someIDsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ?"
   static let keyedIDsAfter =
     "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"

@@ -40,13 +40,14 @@ extension StoreTransaction {
     try entry(SQL.entryAtIndex, Int64(collection), Int64(index)).map { DocumentID($0.id) }
   }
 
-  /// Where documents of unknown number begin so that all of them stand before what is there.
-  func roomAtTop(of collection: UInt32, room: Int64) throws(StoreError) -> Int64 {
-    guard let top = try entry(SQL.topEntry, Int64(collection)) else { return StoreFormat.positionGap }
-    let (start, overflow) = top.position.subtractingReportingOverflow(room)
-    if !overflow { return start }
-    try spread(collection)
-    return try roomAtTop(of: collection, room: room)
+  /// Where documents of unknown number go, in their order: behind what is there, or all of them before it.
+  func run(in collection: UInt32, atTop: Bool) throws(StoreError) -> PositionRun {
+    guard atTop, let top = try entry(SQL.topEntry, Int64(collection)) else {
+      return PositionRun(from: try position(for: .bottom, in: collection))
+    }
+    if let run = PositionRun(before: top.position) { return run }
+    try pack(collection)
+    return try run(in: collection, atTop: true)
   }
 
   private func entry(of id: DocumentID, in collection: UInt32) throws(StoreError) -> Spot.Entry {
@@ -61,24 +62,31 @@ extension StoreTransaction {
 
   private func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
     var found: Spot.Entry?
-    try forEachRow(sql, parameters) { found = Spot.Entry(position: $0.int64(at: 0), id: $0.int64(at: 1)) }
+    try forEachRow(sql, parameters) { row in
+      found = Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1))
+      return false
+    }
     return found
   }
 
   /// What a statement gives whose only column is ids.
   func ids(_ sql: String, _ parameters: Int64...) throws(StoreError) -> [DocumentID] {
     var ids: [DocumentID] = []
-    try forEachRow(sql, parameters) { ids.append(DocumentID($0.int64(at: 0))) }
+    try forEachRow(sql, parameters) { row in
+      ids.append(DocumentID(row.int64(at: 0)))
+      return true
+    }
     return ids
   }
 
-  private func forEachRow(_ sql: String, _ parameters: [Int64], _ body: (Statement) -> Void) throws(StoreError) {
+  /// - Parameter body: false when it has seen enough.
+  private func forEachRow(_ sql: String, _ parameters: [Int64], _ body: (Statement) -> Bool) throws(StoreError) {
     try requireOpen()
     try storing { () throws(SQLiteError) in
       let statement = try database.statement(sql)
       defer { statement.reset() }
       for (index, parameter) in parameters.enumerated() { try statement.bind(parameter, at: index + 1) }
-      while try statement.step() { body(statement) }
+      while try statement.step(), body(statement) {}
     }
   }
 
@@ -87,8 +95,9 @@ extension StoreTransaction {
   /// - Returns: how many were given another one.
   func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
     var entries: [Spot.Entry] = []
-    try forEachRow(SQL.entries, [Int64(collection)]) {
-      entries.append(Spot.Entry(position: $0.int64(at: 0), id: $0.int64(at: 1)))
+    try forEachRow(SQL.entries, [Int64(collection)]) { row in
+      entries.append(Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1)))
+      return true
     }
     guard entries.count == ids.count else { throw .damagedStore("its index of positions lacks documents") }
     var places: [Int64: Int64] = [:]
@@ -120,9 +129,25 @@ extension StoreTransaction {
     }
   }
 
-  /// Gives every document of the collection a position a whole gap from its neighbours, in the same order.
-  private func spread(_ collection: UInt32) throws(StoreError) {
-    try place(try ids(SQL.idsInCollection, Int64(collection)), from: 0, apart: StoreFormat.positionGap, in: collection)
+  /// Moves the rows at the top, as few as make room for half of all positions, down to the next one below them.
+  ///
+  /// Each run takes room for millions, however few come in it. What was packed once stays where it is, so that it is
+  /// about one row for each document that came in at the top.
+  private func pack(_ collection: UInt32) throws(StoreError) {
+    var ids: [DocumentID] = []
+    var below: Int64?
+    try forEachRow(SQL.entries, [Int64(collection)]) { row in
+      let position = row.int64(at: 0)
+      if PositionRun.hasRoom(before: position, packing: ids.count) {
+        below = position
+      } else {
+        ids.append(DocumentID(row.int64(at: 1)))
+      }
+      return below == nil
+    }
+    // Where even the last one stands too high, all begin anew.
+    let start = below.map { $0 - Int64(ids.count + 1) * StoreFormat.positionGap } ?? 0
+    try place(ids, from: start, apart: StoreFormat.positionGap, in: collection)
   }
 
   /// All of them or, when one is damaged, nothing that can be committed: half of it could be another order.

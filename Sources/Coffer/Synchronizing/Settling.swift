@@ -27,10 +27,7 @@ struct Settling {
   /// What comes in is all there is to know: attributes that it does not give are gone. Otherwise they are kept.
   let replacesWhole: Bool
   /// Where the next new document of each collection goes.
-  private var positions: [UInt32: Int64] = [:]
-
-  /// How far before the top a source of unknown length begins: room for 2^24 documents a whole gap apart.
-  private static let topRoom: Int64 = 1 << 56
+  private var positions: [UInt32: PositionRun] = [:]
 
   init(_ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool) {
     self.transaction = transaction
@@ -45,7 +42,7 @@ struct Settling {
   ) throws(StoreError) -> Outcome {
     var document = incoming.document
     if document.title == nil, !incoming.isComplete, (titleRule ?? record.titleRule) == .derived {
-      document.title = TitleRule.derivedTitle(from: document.text)
+      document.title = document.derivedTitle
     }
     guard let match else {
       let id = try transaction.add(
@@ -71,18 +68,10 @@ struct Settling {
   }
 
   private mutating func takePosition(in collection: UInt32) throws(StoreError) -> Int64 {
-    let position: Int64 =
-      if let next = positions[collection] {
-        next
-      } else if atTop {
-        try transaction.roomAtTop(of: collection, room: Self.topRoom)
-      } else {
-        try transaction.position(for: .bottom, in: collection)
-      }
-    let (next, overflow) = position.addingReportingOverflow(StoreFormat.positionGap)
-    guard !overflow else { throw StoreError(.tooLarge, "no more documents can be placed in this collection") }
-    positions[collection] = next
-    return position
+    var run =
+      if let begun = positions[collection] { begun } else { try transaction.run(in: collection, atTop: atTop) }
+    defer { positions[collection] = run }
+    return try run.take()
   }
 
   /// The document of that number.

@@ -22,6 +22,7 @@ extension Writer {
     var drafts = DraftBatch()
     do {
       while try source.read(into: &drafts) {
+        defer { drafts.removeAll() }
         for draft in drafts.drafts {
           if draft.parent != nil, !options.keepsIDs { report.parentsDropped += 1 }
           let record = try record(for: draft, of: drafts, in: collection, options)

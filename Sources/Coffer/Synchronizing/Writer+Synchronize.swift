@@ -29,6 +29,7 @@ extension Writer {
     return try synchronizing(collection, options) { synchronizer in
       var drafts = DraftBatch()
       while try source.read(into: &drafts) {
+        defer { drafts.removeAll() }
         for draft in drafts.drafts {
           try synchronizer.take(try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs))
         }

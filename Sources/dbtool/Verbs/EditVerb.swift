@@ -96,10 +96,10 @@ struct EditVerb: ParsableCommand {
           .failed, kind: "changed-meanwhile", "document \(id) was changed by somebody else meanwhile: it was left so")
       }
       // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
-      let isDerived = before.title == nil || before.title == TitleRule.derivedTitle(from: before.text)
+      let isDerived = before.title == nil || before.title == before.derivedTitle
       try writer.update(id) { document in
         document.text = text
-        if isDerived { document.title = TitleRule.derivedTitle(from: text) }
+        if isDerived { document.title = document.derivedTitle }
       }
     }
   }

@@ -92,12 +92,10 @@ struct PutVerb: ParsableCommand {
       throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) is there already")
     }
     // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
-    let oldText = try writer.text(of: existing.id)
-    let isDerived = existing.title == nil || existing.title == TitleRule.derivedTitle(from: oldText)
-    let newTitle = title ?? (isDerived ? TitleRule.derivedTitle(from: text) : existing.title)
     try writer.update(existing.id) { document in
+      let isDerived = document.title == nil || document.title == document.derivedTitle
       document.text = text
-      document.title = newTitle
+      document.title = title ?? (isDerived ? document.derivedTitle : document.title)
     }
     return existing.id
   }

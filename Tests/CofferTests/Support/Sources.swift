@@ -12,6 +12,7 @@ struct ListSource: DraftSource {
     var collection: String?
     var parent: DocumentID?
     var isComplete = false
+    var isJSON = false
   }
 
   var items: [Item]
@@ -43,6 +44,7 @@ struct ListSource: DraftSource {
       draft.id = item.id
       draft.parent = item.parent
       draft.isComplete = item.isComplete
+      draft.isJSON = item.isJSON
       batch.drafts.append(draft)
     }
     return true
