@@ -223,7 +223,27 @@ struct QueryTests {
     let task = Task { try await store.query(endless) }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
+    let inAScope = Task { try await store.read { try $0.query(endless) } }
+    inAScope.cancel()
+    await #expect(throws: CancellationError.self) { try await inAScope.value }
     try test.expectSound()
+  }
+
+  /// Cancelled for certain while it runs: not one of its rows looks at a document.
+  @Test func aRunningQueryThatLooksAtNoDocumentEndsWithItsTask() async throws {
+    let store = try TestStore().store
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let task = Task {
+      try await store.read { reader in
+        try reader.withQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n") {
+          rows in
+          while try rows.next() != nil { begin.yield() }
+        }
+      }
+    }
+    for await _ in begun.prefix(1) { task.cancel() }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try store.close()
   }
 
   /// What SQLite puts aside while it sorts would stand in a file that is deleted while open: such a one would show here.

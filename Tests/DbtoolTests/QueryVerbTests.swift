@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @Suite struct QueryVerbTests {
@@ -42,6 +43,60 @@ import Testing
     #expect(titles == "3\n")
     let cheap = "SELECT title FROM documents WHERE text ->> '$.price' < ?"
     #expect(try sandbox.succeed("query", "s.coffer", cheap, "3").text == "pear\n")
+  }
+
+  /// Whoever reads gets rows of a query that never ends, in every format.
+  @Test(arguments: ["table", "json", "ndjson", "csv", "tsv"])
+  func rowsArePrintedAsTheyCome(format: String) throws {
+    let sandbox = try filled()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, 'x' FROM n"
+    let child = try Child(
+      ["query", "s.coffer", endless, "--format", format], in: sandbox,
+      streams: .descriptors(input: nil, output: ends[1], errors: nil))
+    close(ends[1])
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    var total = 0
+    while total < 4 << 20, case let count = read(ends[0], &bytes, bytes.count), count > 0 { total += count }
+    close(ends[0])
+    #expect(total >= 4 << 20)
+    #expect(child.wait() == 1)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func signalEndsAQueryThatNeverEnds(signal: Int32) throws {
+    let sandbox = try filled()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+    // One row, so that it is known to run, and then none for ever.
+    let endless = """
+      SELECT zeroblob(100000) UNION ALL
+      SELECT * FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n)
+      """
+    let child = try Child(
+      ["query", "s.coffer", endless, "--format", "csv"], in: sandbox,
+      streams: .descriptors(input: nil, output: ends[1], errors: nil))
+    close(ends[1])
+    var byte: UInt8 = 0
+    #expect(read(ends[0], &byte, 1) == 1)
+    child.signal(signal)
+    #expect(child.wait() == 130)
+    close(ends[0])
+    #expect(try sandbox.run("verify", "s.coffer").status == 0)
+  }
+
+  @Test func aTableGoesOnBehindTheRowsItsWidthsComeFrom() throws {
+    let sandbox = try filled()
+    let result = try sandbox.run(
+      "query", "s.coffer",
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1003) SELECT i * 10 AS a, i AS b FROM n",
+      "--format", "table")
+    let lines = result.text.split(separator: "\n")
+    #expect(lines.count == 1004 && lines[0] == "A      B" && lines[1] == "10     1")
+    #expect(lines[1000] == "10000  1000" && lines[1003] == "10030  1003")
   }
 
   @Test func noRowsAreNoError() throws {

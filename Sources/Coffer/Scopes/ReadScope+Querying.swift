@@ -36,7 +36,10 @@ extension ReadScope where Self: ~Copyable {
   /// `collection` only that collection; a text is opened only where the query looks at it.
   ///
   /// The view lives in a connection in memory that ends with this call; nothing opened reaches a file, sorting
-  /// included. Whoever writes the SQL can use as much memory as there is.
+  /// included. All rows of the result stand in memory here, and whatever the SQL itself has to collect: ORDER BY,
+  /// GROUP BY, DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` takes the former one row at a time.
+  ///
+  /// In a task it ends when that is cancelled.
   ///
   /// ```swift
   /// let cheap = try store.read {
@@ -56,33 +59,26 @@ extension ReadScope where Self: ~Copyable {
   public func query(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?], timeLimit: Duration? = nil
   ) throws(StoreError) -> QueryResult {
-    try transaction.query(sql, parameters, stoppingWhen: timeLimit.map(Deadline.init)?.hasPassed)
+    try transaction.query(sql, parameters, within: timeLimit)
   }
 
-  /// As ``query(_:_:)``, one row at a time, in whatever memory a row takes.
+  /// As ``query(_:_:)``, one row at a time.
+  ///
+  /// Memory is that of a row, its texts included, and of what the SQL itself has to collect before it can give one
+  /// (ORDER BY, GROUP BY, DISTINCT); without those it is the same whatever the number of rows.
   public func withQuery<R>(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?] = [], timeLimit: Duration? = nil,
     _ body: (inout QueryRows) throws -> R
   ) throws -> R {
-    try transaction.withQuery(sql, parameters, stoppingWhen: timeLimit.map(Deadline.init)?.hasPassed, body)
-  }
-}
-
-private struct Deadline {
-  let end: ContinuousClock.Instant
-
-  init(_ limit: Duration) { end = .now + limit }
-
-  var hasPassed: @Sendable () -> Bool {
-    { [end] in ContinuousClock.now >= end }
+    try transaction.withQuery(sql, parameters, within: timeLimit, body)
   }
 }
 
 extension StoreTransaction {
   func query(
-    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], stoppingWhen shouldStop: (@Sendable () -> Bool)?
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
-    let (database, table) = try viewConnection(stoppingWhen: shouldStop)
+    let (database, table) = try viewConnection(within: limit)
     defer { try? database.close() }
     do throws(SQLiteError) {
       _ = try compiled(sql, parameters, on: database)
@@ -97,10 +93,10 @@ extension StoreTransaction {
   }
 
   func withQuery<R>(
-    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], stoppingWhen shouldStop: (@Sendable () -> Bool)?,
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?,
     _ body: (inout QueryRows) throws -> R
   ) throws -> R {
-    let (database, table) = try viewConnection(stoppingWhen: shouldStop)
+    let (database, table) = try viewConnection(within: limit)
     defer { try? database.close() }
     let statement: Statement
     do throws(SQLiteError) {
@@ -113,21 +109,32 @@ extension StoreTransaction {
   }
 
   /// A connection to nothing but the view of this transaction.
-  private func viewConnection(stoppingWhen shouldStop: (@Sendable () -> Bool)?) throws(StoreError)
-    -> (Database, DocumentTable)
-  {
+  private func viewConnection(within limit: Duration?) throws(StoreError) -> (Database, DocumentTable) {
     try requireOpen()
     let table = DocumentTable(self)
     let database = try storing { () throws(SQLiteError) in
       let database = try Database(
-        ":memory:", mode: .create, configuration: .init(isHardened: true, statementCacheCapacity: 4))
+        ":memory:", mode: .create,
+        configuration: .init(
+          isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 4))
       try database.keepTemporariesInMemory()
       try database.add(table, named: DocumentTable.name)
-      try database.setStopCondition(shouldStop)
+      try database.setStopCondition(stopCondition(within: limit))
       try database.allowReadingOnly()
       return database
     }
     return (database, table)
+  }
+
+  /// When a query is to end: SQL may go on for ever without looking at a row.
+  private func stopCondition(within limit: Duration?) -> (@Sendable () -> Bool)? {
+    let cancellation = connection.cancellation
+    let end = limit.map { ContinuousClock.now + $0 }
+    guard cancellation != nil || end != nil else { return nil }
+    return {
+      if let cancellation, cancellation.isCancelled { return true }
+      return end.map { ContinuousClock.now >= $0 } ?? false
+    }
   }
 
   private func compiled(

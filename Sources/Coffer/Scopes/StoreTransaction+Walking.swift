@@ -50,6 +50,7 @@ extension StoreTransaction {
     let matcher = walk.matcher()
     let limits = state.limits
     for passed in 0..<rows {
+      try requireOpen()
       guard try storing({ () throws(SQLiteError) in try statement.step() }) else {
         try walk.progress?(passed % Self.alone)
         return false
@@ -84,6 +85,7 @@ extension StoreTransaction {
     }
     var rest = Rest.more
     while true {
+      try requireOpen()
       if started.first?.isOpened != true {
         if rest.isMore, started.count < Self.batchCount {
           let batch = try free.popLast() ?? takeBatch(for: walk)

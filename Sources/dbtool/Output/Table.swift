@@ -3,8 +3,14 @@ enum ListFormat: String, CaseIterable {
   case table, json, ndjson, csv, tsv
 }
 
-/// Rows with named columns, printed as they come in every format but the table, whose widths need all of them.
+/// Rows with named columns, printed as they come.
+///
+/// Only a table waits, for as many rows as a person looks at: its widths are those of the first 1,000, or of the first
+/// MiB. Memory stays the same whatever comes behind.
 struct TableWriter {
+  private static let blockRows = 1000
+  private static let blockBytes = 1 << 20
+
   struct Column {
     let name: String
     /// Numbers stand to the right in a table.
@@ -15,7 +21,10 @@ struct TableWriter {
   /// Nil: plain lines for other programs, columns parted by a tab, no header.
   private let format: ListFormat?
   private let output: StandardOutput
+  /// The first rows of a table, until its widths are known.
   private var rows: [[String]] = []
+  private var rowBytes = 0
+  private var widths: [Int]?
   private var count = 0
 
   /// - Parameter format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
@@ -38,7 +47,7 @@ struct TableWriter {
       let fields = cells.map { Delimited.field($0?.plainText ?? "", separator: separator) }
       try output.write(line: fields.joined(separator: separator))
     case .table:
-      rows.append(cells.map { escapingControls($0?.plainText ?? "") })
+      try addToTable(cells.map { escapingControls($0?.plainText ?? "") })
     case nil:
       // A title may hold a tab or a line end; a line stays a line, and its columns stay columns.
       try output.write(line: cells.map { escapingControls($0?.plainText ?? "") }.joined(separator: "\t"))
@@ -51,7 +60,7 @@ struct TableWriter {
     case .json: try output.write(count == 0 ? "[]\n" : "\n]\n")
     case .csv where count == 0: try writeHeader(",")
     case .tsv where count == 0: try writeHeader("\t")
-    case .table: try writeTable()
+    case .table where widths == nil: try writeTable()
     default: break
     }
     try output.flush()
@@ -65,7 +74,14 @@ struct TableWriter {
     try output.write(line: columns.map { Delimited.field($0.name, separator: separator) }.joined(separator: separator))
   }
 
-  private func writeTable() throws {
+  private mutating func addToTable(_ row: [String]) throws {
+    if let widths { return try output.write(line: tableLine(row, widths)) }
+    rows.append(row)
+    rowBytes += row.reduce(0) { $0 + $1.utf8.count }
+    if rows.count == Self.blockRows || rowBytes >= Self.blockBytes { try writeTable() }
+  }
+
+  private mutating func writeTable() throws {
     let heads = columns.map { $0.name.uppercased().replacing("_", with: " ") }
     var widths = heads.map(displayWidth)
     for row in rows {
@@ -78,6 +94,8 @@ struct TableWriter {
     for row in rows {
       try output.write(line: tableLine(row, widths))
     }
+    self.widths = widths
+    rows = []
   }
 
   /// Takes what is too wide for the terminal from the widest column.
@@ -101,7 +119,8 @@ struct TableWriter {
   }
 
   private func fitting(_ text: String, width: Int) -> String {
-    guard displayWidth(text) > width else { return text }
+    // Elsewhere than on a terminal nothing is cut, though the columns behind it move.
+    guard Terminal.standardOutputIsTerminal, displayWidth(text) > width else { return text }
     var fitted = ""
     var used = 1
     for character in text {

@@ -9,7 +9,8 @@ struct QueryVerb: ParsableCommand {
     discussion: """
       One SELECT over the view documents(collection, id, position, title, text, key, created, modified), with all of \
       SQLite's functions, those for JSON included. It sees all collections, as of one moment; what is opened stays in \
-      memory and is gone when the command ends. Each ? takes a PARAM, in order: one that is written as a JSON number \
+      memory and is gone when the command ends. Rows are printed as they come; what ORDER BY, GROUP BY and DISTINCT \
+      have to collect first stays in memory too. Each ? takes a PARAM, in order: one that is written as a JSON number \
       is bound as a number, any other as text (CAST(? AS TEXT) makes a number text again).
 
         dbtool query texts.coffer "SELECT id, title FROM documents WHERE title LIKE 'a%'" --key-file my.key
