@@ -45,6 +45,81 @@ struct CompactTests {
     try reopened.close()
   }
 
+  /// Titles in clear are what is easiest to find in a file.
+  private func withDeletedTitles(_ test: TestStore) throws -> (live: Residue, dead: Residue) {
+    var random = Pseudorandom(seed: 5)
+    var made: Set<String> = []
+    func title(_ number: Int) -> String {
+      let title = "Klartitel \(10_000 + made.count) " + String(repeating: "t", count: random.number(below: 300))
+      made.insert(title)
+      return title
+    }
+    for round in 0..<3 {
+      try test.store.write { writer in
+        for number in 1...150 {
+          let text = String(repeating: "x", count: random.number(below: number.isMultiple(of: 9) ? 30_000 : 900))
+          try writer.insert(Document(title: title(number), text: text), into: test.notes, at: .top)
+        }
+        for header in try writer.headers(in: test.notes) {
+          switch random.number(below: 4 + round) {
+          case 0, 1: try writer.delete(header.id)
+          case 2: try writer.update(header.id) { $0.title = title(0) }
+          default: try writer.move(header.id, to: .bottom)
+          }
+        }
+      }
+    }
+    let kept = Set(try test.store.titles(in: test.notes).compactMap { $0 })
+    var (live, dead) = (Residue(), Residue())
+    for title in kept { live.add(Data(title.utf8.prefix(16))) }
+    for title in made.subtracting(kept) { dead.add(Data(title.utf8.prefix(16))) }
+    #expect(live.count(in: try test.bytesOnDisk()) == kept.count && made.count > kept.count + 200)
+    return (live, dead)
+  }
+
+  @Test(arguments: CreateOptions.Journal.allCases)
+  func nothingThatWasDeletedStandsInTheFile(journal: CreateOptions.Journal) throws {
+    try withTestStore({
+      $0.journal = journal; $0.titles = .clear
+    }) { test in
+      let (live, dead) = try withDeletedTitles(test)
+      let before = live.count(in: try test.bytesOnDisk())
+      try test.store.compact()
+      let bytes = try test.bytesOnDisk()
+      #expect(dead.count(in: bytes) == 0)
+      #expect(live.count(in: bytes) == before)
+    }
+  }
+
+  /// A reader from before keeps the new pages in the log, and the old ones in the file.
+  @Test func readerOfAnEmptyLogIsLockedWithTheStoreSoundAndOnceMoreWorks() throws {
+    let test = try TestStore {
+      $0.journal = .writeAheadLog; $0.titles = .clear
+    }
+    let (_, dead) = try withDeletedTitles(test)
+    let before = try test.store.everything()
+    try test.store.close()
+    let reader = try test.reopened()
+    try reader.read { reader in
+      _ = try reader.collections()
+      do throws(StoreError) {
+        try DocumentStore.compact(at: test.url, wait: .zero)
+        Issue.record("nothing was thrown")
+      } catch {
+        #expect(error.code == .locked && error.message.contains("written anew in its log"))
+      }
+      #expect(try reader.headers(in: test.notes).count == before["notes"]?.count)
+    }
+    #expect(try reader.everything() == before)
+    #expect(try reader.verify().isSound)
+    try reader.close()
+    try DocumentStore.compact(at: test.url)
+    #expect(dead.count(in: try test.bytesOnDisk()) == 0)
+    let reopened = try test.reopened()
+    #expect(try reopened.everything() == before)
+    try reopened.close()
+  }
+
   @Test func insideOfAReadItIsMisuseInEitherJournal() throws {
     for journal in CreateOptions.Journal.allCases {
       try withTestStore({ $0.journal = journal }) { test in

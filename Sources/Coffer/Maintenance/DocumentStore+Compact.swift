@@ -12,9 +12,11 @@ extension DocumentStore {
   ///
   /// Nobody else can use the store meanwhile. It takes as much room again in SQLite's folder for temporary files
   /// (`SQLITE_TMPDIR`, else `/var/tmp`) and beside the store; what stands there is sealed like the store. A log is
-  /// copied into the file first and cut. Whatever breaks it off leaves the store as it was.
+  /// copied into the file first and cut. Whatever breaks it off leaves the store as it was. Nothing of what was deleted
+  /// stays in the file.
   ///
-  /// - Throws: `locked`, `diskFull`, `readOnly`, and what keeps the store from being opened.
+  /// - Throws: `locked`, also where a reader that came meanwhile keeps the new pages in the log, which the message
+  ///   says; `diskFull`, `readOnly`, and what keeps the store from being opened.
   @discardableResult
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
@@ -42,18 +44,35 @@ extension DocumentStore {
 
   private static func compact(_ file: StoreFile) throws(StoreError) -> CompactReport {
     let database = file.database
+    let before: Int64
     do throws(SQLiteError) {
       if file.isWriteAhead { try database.checkpoint(.truncate) }
-      let before = try database.fileSize()
+      before = try database.fileSize()
       // In memory it would hold the whole file.
       _ = try database.textPragma("temp_store = FILE")
       let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
       _ = try database.textPragma("temp_store = MEMORY")
       try result.get()
-      if file.isWriteAhead { try database.checkpoint(.truncate) }
+    } catch {
+      throw StoreError(error, path: file.path)
+    }
+    if file.isWriteAhead { try cutLog(of: file) }
+    do throws(SQLiteError) {
       return CompactReport(bytesBefore: before, bytesAfter: try database.fileSize())
     } catch {
       throw StoreError(error, path: file.path)
+    }
+  }
+
+  /// Copies what was written anew from the log into the file, which holds the old pages until then.
+  private static func cutLog(of file: StoreFile) throws(StoreError) {
+    do throws(SQLiteError) {
+      try file.database.checkpoint(.truncate)
+    } catch {
+      guard error.code == .busy || error.code == .locked else { throw StoreError(error, path: file.path) }
+      throw StoreError(
+        .locked, "\(file.path): the store is written anew in its log, but a reader keeps it from the file",
+        hint: "what was deleted still stands in the file: compact once more without readers")
     }
   }
 }
