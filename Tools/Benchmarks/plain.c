@@ -79,14 +79,18 @@ static void open_database(const char *path) {
       " title TEXT, text TEXT NOT NULL); CREATE INDEX IF NOT EXISTS docs_pos ON docs(coll, pos)");
 }
 
-static void insert(sqlite3_stmt *statement, uint64_t number) {
+static void insert_at(sqlite3_stmt *statement, uint64_t number, sqlite3_int64 position) {
   char title[TITLE_BYTES];
   int length = title_of(number, title);
-  sqlite3_bind_int64(statement, 1, (sqlite3_int64)(number << 32));
+  sqlite3_bind_int64(statement, 1, position);
   sqlite3_bind_text(statement, 2, title, length, SQLITE_STATIC);
   sqlite3_bind_text(statement, 3, text_of(number), TEXT_BYTES, SQLITE_STATIC);
   check(sqlite3_step(statement));
   sqlite3_reset(statement);
+}
+
+static void insert(sqlite3_stmt *statement, uint64_t number) {
+  insert_at(statement, number, (sqlite3_int64)(number << 32));
 }
 
 static const char insert_sql[] = "INSERT INTO docs(coll, pos, title, text) VALUES(1, ?, ?, ?)";
@@ -168,6 +172,45 @@ static void work_update(uint64_t count, const uint64_t *order) {
   run("COMMIT");
 }
 
+static void work_top(uint64_t count) {
+  sqlite3_stmt *statement = prepare(insert_sql);
+  run("BEGIN IMMEDIATE");
+  for (uint64_t i = 1; i <= count; i++) insert_at(statement, i + 1000000, -(sqlite3_int64)(i << 32));
+  run("COMMIT");
+}
+
+/* One statement for each move, which knows where to without looking. */
+static void work_move(uint64_t count, const uint64_t *order) {
+  sqlite3_stmt *statement = prepare("UPDATE docs SET pos = ? WHERE id = ?");
+  run("BEGIN IMMEDIATE");
+  for (uint64_t i = 0; i + 1 < count; i++) {
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)(order[i + 1] << 32) + 1);
+    sqlite3_bind_int64(statement, 2, (sqlite3_int64)order[i]);
+    check(sqlite3_step(statement));
+    sqlite3_reset(statement);
+  }
+  run("COMMIT");
+}
+
+static void give_keys(void) {
+  run("ALTER TABLE docs ADD COLUMN key TEXT; UPDATE docs SET key = 'key ' || id;"
+      "CREATE UNIQUE INDEX docs_key ON docs(coll, key)");
+}
+
+static void work_find(uint64_t count, const uint64_t *order) {
+  sqlite3_stmt *statement = prepare("SELECT id FROM docs WHERE coll = 1 AND key = ?");
+  run("BEGIN");
+  for (uint64_t i = 0; i < count; i++) {
+    char key[32];
+    int length = snprintf(key, sizeof key, "key %llu", (unsigned long long)order[i]);
+    sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
+    if (sqlite3_step(statement) != SQLITE_ROW) check(SQLITE_ERROR);
+    touched += (uint64_t)sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+  }
+  run("COMMIT");
+}
+
 static double seconds(clockid_t clock) {
   struct timespec now;
   clock_gettime(clock, &now);
@@ -176,7 +219,7 @@ static double seconds(clockid_t clock) {
 
 int main(int argc, char **argv) {
   if (argc != 4) {
-    fprintf(stderr, "usage: plain insert|commit|get|get-again|list|read|search|update|rewrite FILE COUNT\n");
+    fprintf(stderr, "usage: plain insert|commit|get|get-again|list|read|search|update|move|top|find|rewrite FILE COUNT\n");
     return 64;
   }
   const char *work = argv[1];
@@ -189,9 +232,12 @@ int main(int argc, char **argv) {
   if (sqlite3_step(highest) == SQLITE_ROW) stored = (uint64_t)sqlite3_column_int64(highest, 0);
   sqlite3_finalize(highest);
   uint64_t *order = random_order(stored ? stored : 1);
-  if (count > stored && (!strcmp(work, "get") || !strcmp(work, "update"))) count = stored;
+  int is_of_stored =
+    !strcmp(work, "get") || !strcmp(work, "update") || !strcmp(work, "move") || !strcmp(work, "find");
+  if (count > stored && is_of_stored) count = stored;
   uint64_t again = stored < AGAIN ? stored : AGAIN;
   if (!strcmp(work, "get-again")) work_get(again, order, again);
+  if (!strcmp(work, "find")) give_keys();
 
   double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
   if (!strcmp(work, "insert")) work_insert(count);
@@ -202,6 +248,9 @@ int main(int argc, char **argv) {
   else if (!strcmp(work, "read")) work_scan("SELECT id, title, text FROM docs WHERE coll = 1 ORDER BY pos, id", 2);
   else if (!strcmp(work, "search")) work_search();
   else if (!strcmp(work, "update")) work_update(count, order);
+  else if (!strcmp(work, "move")) work_move(count, order);
+  else if (!strcmp(work, "top")) work_top(count);
+  else if (!strcmp(work, "find")) work_find(count, order);
   else if (!strcmp(work, "rewrite")) run("BEGIN IMMEDIATE; UPDATE docs SET text = upper(text); COMMIT");
   else return 64;
   printf("%.6f %.6f\n", seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);

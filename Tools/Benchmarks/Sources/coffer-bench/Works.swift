@@ -32,6 +32,7 @@ struct Works {
     case "search-regex": try search(.regularExpression("harb[aeiou]+r"))
     case "update": try update()
     case "move": try move()
+    case "top": insertAtTop
     case "find": try find()
     case "key": changeKey
     case "rewrite": rekey
@@ -49,6 +50,15 @@ struct Works {
     try store.write { tx in
       for number in 1...count {
         _ = try tx.insert(Document(title: samples.title(number), text: samples.text(number)), into: documents)
+      }
+    }
+  }
+
+  private func insertAtTop() throws {
+    try store.write { tx in
+      for number in 1...count {
+        _ = try tx.insert(
+          Document(title: samples.title(number), text: samples.text(number + 1_000_000)), into: documents, at: .top)
       }
     }
   }
