@@ -145,6 +145,74 @@ import Testing
     try expectNothingLeft(sandbox)
   }
 
+  /// With nothing in memory to write to: /dev/shm shows another file system, for this run alone.
+  @Test(.enabled(if: NoMemory.isPossible, "no file system can be hidden here"))
+  func withoutMemoryTheDiskIsUsedOnlyWhenAskedFor() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "Sail at dawn.")
+    try FileManager.default.createDirectory(atPath: sandbox.path("tmp"), withIntermediateDirectories: false)
+    sandbox.environment["TMPDIR"] = sandbox.path("tmp")
+    sandbox.environment["EDITOR"] = #"f() { echo "$1" > seen; sed -i s/dawn/dusk/ "$1"; }; f"#
+    let before = try sandbox.read("s.coffer")
+    let refused = try NoMemory.run(["edit", "s.coffer", "1"], in: sandbox)
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("there is no file system in memory to edit on"))
+    #expect(refused.errors.contains("hint: --on-disk edits in a temporary file"))
+    #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("seen"))
+
+    let edited = try NoMemory.run(["edit", "s.coffer", "1", "--on-disk"], in: sandbox)
+    #expect(edited.status == 0, "\(edited.errors)")
+    #expect(try sandbox.text(of: "seen").hasPrefix(sandbox.path("tmp") + "/dbtool-"))
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at dusk.")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")).isEmpty)
+  }
+
+  /// An editor whose first text can't be stored; the second one can.
+  private let failingFirst =
+    #"f() { if [ -e tried ]; then printf good > "$1"; else : > tried; printf '\377' > "$1"; fi; }; f"#
+
+  @Test func personAtATerminalMayEditAgain() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = failingFirst
+    let terminal = try PseudoTerminal()
+    let child = try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("is not UTF-8: nothing was changed; Return edits again, Ctrl-D gives it up"))
+    terminal.type("")
+    terminal.readToEnd()
+    #expect(child.wait() == 0, "\(terminal.shown)")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "good")
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func personAtATerminalMayGiveUp() throws {
+    let sandbox = try sandbox()
+    let before = try sandbox.read("s.coffer")
+    sandbox.environment["EDITOR"] = failingFirst
+    let terminal = try PseudoTerminal()
+    let child = try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("Ctrl-D gives it up"))
+    // Ctrl-D ends the input where a line begins.
+    terminal.type("\u{4}")
+    terminal.readToEnd()
+    #expect(child.wait() == 22, "\(terminal.shown)")
+    #expect(try sandbox.read("s.coffer") == before)
+    try expectNothingLeft(sandbox)
+  }
+
+  @Test func signalWhileAPersonIsAskedWipesTheText() throws {
+    let sandbox = try sandbox()
+    let before = try sandbox.read("s.coffer")
+    sandbox.environment["EDITOR"] = failingFirst
+    let terminal = try PseudoTerminal()
+    let child = try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("Ctrl-D gives it up"))
+    child.signal(SIGTERM)
+    terminal.readToEnd()
+    #expect(child.wait() == 130, "\(terminal.shown)")
+    #expect(try sandbox.read("s.coffer") == before)
+    try expectNothingLeft(sandbox)
+  }
+
   /// Starts an editor that tells through a pipe that it runs, and then waits for its end.
   private func editing(_ sandbox: Sandbox, with editor: String) throws -> Child {
     try #require(mkfifo(sandbox.path("running"), 0o600) == 0)

@@ -65,7 +65,10 @@ struct EditVerb: ParsableCommand {
         try Self.store(new, in: id, insteadOf: old, store)
         return true
       } catch {
-        guard Self.personGoesOn(after: Failure(error)) else { throw error }
+        guard Self.personGoesOn(after: Failure(error)) else {
+          try Interrupt.check()
+          throw error
+        }
       }
     }
   }
