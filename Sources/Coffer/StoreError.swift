@@ -56,6 +56,8 @@ public struct StoreError: Error, Sendable {
     case queryFailed
     /// A text, title, key or name over its limit.
     case tooLarge
+    /// A text without a byte, where the caller would have none (``EmptyTextMode/fail``).
+    case emptyText
     /// A key file, identity, recipient or passphrase that is not one.
     case keyFileInvalid
     /// Slot parameters outside the bounds that protect against a hostile file.

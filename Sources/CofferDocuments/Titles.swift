@@ -13,7 +13,7 @@ public enum TitleRule: Int, Hashable, Sendable {
   /// It stays without one.
   case asGiven = 0
   /// The title is what a text that is JSON says itself, its string `title` or else `name`; of any other the beginning
-  /// (see ``TitleRule/derivedTitle(from:)``).
+  /// (see ``TitleRule/derivedTitle(from:)``). It changes with the text until one is given.
   case derived = 1
 
   /// The longest derived title, in characters (grapheme clusters).

@@ -166,6 +166,8 @@ struct BulkErrorTests {
     for part in 0..<4 {
       for mode in TitleMode.allCases {
         try withTestStore({ $0.titles = mode }) { test in
+          let before = try test.bytesOnDisk()
+          defer { #expect(try! test.bytesOnDisk() == before) }
           expect(part < 2 ? .notText : .invalidArgument) {
             try test.store.write { try $0.insert(contentsOf: Broken(part: part), into: nil) }
           }

@@ -46,6 +46,7 @@ struct CallErrorTests {
     Call(.noSuchCollection, "settings of an unknown collection") {
       try $0.changeCollection("missing", foldsKeys: true)
     },
+    Call(.noSuchCollection, "search in an unknown collection") { _ = try $0.search(for: .text("x"), in: missing) },
     Call(.noSuchCollection, "move in an unknown collection") { try $0.move(fromIndex: 0, toIndex: 0, in: missing) },
     Call(.indexOutOfRange, "move to an index beyond the last") { try $0.move(fromIndex: 0, toIndex: 2, in: notes) },
     Call(.indexOutOfRange, "move from a negative index") { try $0.move(fromIndex: -1, toIndex: 0, in: notes) },
@@ -74,12 +75,24 @@ struct CallErrorTests {
       _ = try $0.id(forKey: ExternalKey(bytes: repeatElement(0, count: 1025)), in: notes)
     },
     Call(.invalidArgument, "creation of a collection without a name") { try $0.createCollection("") },
+    Call(.invalidArgument, "query that would write") { _ = try $0.query("DELETE FROM documents") },
+    Call(.invalidArgument, "search for nothing") { _ = try $0.search(for: .text(""), in: notes) },
+    Call(.invalidArgument, "counter that leaves no number") { try $0.reserveIDs(through: .max) },
     Call(.invalidArgument, "insertion under an id below 1") { try $0.insert(Document(text: ""), into: missing, id: 0) },
     Call(.invalidArgument, "move beside a document of another collection") { try $0.move(1, to: .before(3)) },
     Call(.invalidArgument, "parent of another collection") { try $0.setParent(of: 1, to: 3) },
+    Call(.invalidArgument, "itself as parent") { try $0.setParent(of: 1, to: 1) },
     Call(.invalidArgument, "own child as parent") { try $0.update(1) { $0.parent = 2 } },
+    Call(.emptyText, "insertion of no text where none is wanted") {
+      try $0.insert(Document(text: ""), into: missing, whenEmpty: .fail)
+    },
+    Call(.emptyText, "update to no text where none is wanted") { try $0.update(1, whenEmpty: .fail) { $0.text = "" } },
     Call(.notEncodable, "insertion of a value that JSON can't hold") { try $0.insert(Double.nan, into: missing) },
     Call(.notDecodable, "value of another type") { _ = try $0.value([Int].self, of: 1) },
+    Call(.notDecodable, "value of another type by its key") {
+      _ = try $0.value([Int].self, forKey: "k", in: notes)
+    },
+    Call(.notDecodable, "values of which one is of another type") { _ = try $0.values([Int].self, in: notes) },
     Call(.notDecodable, "update of a value of another type") { try $0.update(1, as: [Int].self) { $0 = [] } },
   ]
 
@@ -146,7 +159,47 @@ struct CallErrorTests {
     expect(.closed) { try test.store.read { _ in } }
     expect(.closed) { try test.store.write { _ in } }
     expect(.closed) { try test.store.verify() }
+    expect(.closed) { try test.store.query("SELECT 1") }
+    expect(.closed) { try test.store.search(for: .text("x"), in: Self.notes) }
+    expect(.closed) { try test.store.compact() }
+    expect(.closed) { try test.store.backup(to: test.place.file("copy.coffer")) }
+    #expect(test.place.names == ["test.coffer"])
     #expect(try test.bytesOnDisk() == bytes)
+  }
+
+  @Test func callbackThatThrowsWithinAWalkEndsItAndChangesNothing() throws {
+    let test = try makeStore()
+    let before = try test.store.everything()
+    let bytes = try test.bytesOnDisk()
+    for deletes in [false, true] {
+      #expect(throws: Interruption()) {
+        try test.store.write { writer in
+          try writer.forEach(in: Self.notes) { opened in
+            if deletes { try writer.delete(opened.header.id) }
+            throw Interruption()
+          }
+        }
+      }
+      #expect(throws: Interruption()) {
+        try test.store.write { writer in
+          try writer.forEachMatch(of: .text("1"), in: Self.notes) { found in
+            if deletes { try writer.delete(found.document.header.id) }
+            throw Interruption()
+          }
+        }
+      }
+      #expect(throws: Interruption()) {
+        try test.store.write { writer in
+          try writer.withText(of: 1) { _ in
+            if deletes { try writer.delete(1) }
+            throw Interruption()
+          }
+        }
+      }
+    }
+    #expect(try test.bytesOnDisk() == bytes)
+    #expect(try test.store.everything() == before)
+    try test.expectSound()
   }
 
   @Test func callbackThatThrowsUndoesAllBeforeIt() throws {

@@ -1,5 +1,10 @@
 extension Writer {
-  /// Makes an empty collection. One that documents are put into without having been made has the settings here.
+  /// Makes an empty collection. One that documents are put into without having been made has the settings that are
+  /// usual here.
+  ///
+  /// ```swift
+  /// if try !tx.exists(notes) { try tx.createCollection(notes.name, titleRule: .derived) }
+  /// ```
   ///
   /// - Throws: `alreadyExists`, `invalidArgument` for a name that is empty or longer than 1 KiB.
   @discardableResult

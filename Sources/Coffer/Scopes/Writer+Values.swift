@@ -4,43 +4,48 @@
 extension Writer {
   /// Adds a value as a document; makes the collection where it is missing.
   ///
-  /// - Parameter title: what lists show; nil is the value's own `title` or `name`.
+  /// - Parameters:
+  ///   - title: what lists show; nil is the value's own `title` or `name`.
+  ///   - attributes: what headers show without reading the value.
   /// - Throws: `notEncodable`, `duplicateKey`, `alreadyExists`, `tooLarge`, `invalidArgument`.
   @discardableResult
   public func insert(
     _ value: some Encodable & Sendable, into collection: DocumentCollection, at placement: Placement = .bottom,
-    key: ExternalKey? = nil, title: String? = nil, id: DocumentID? = nil
+    key: ExternalKey? = nil, title: String? = nil, attributes: Attributes = Attributes(), id: DocumentID? = nil
   ) throws(StoreError) -> DocumentID {
-    var document = try Self.document(of: value, title: title)
+    var document = try Self.document(of: value, title: title, attributes)
     document.key = key
     return try insert(document, into: collection, at: placement, id: id)
   }
 
   /// Replaces the document with that key by a value, or adds one.
   ///
-  /// What a value doesn't hold is kept: attributes, parent, place, the date of making, and a title that was given.
+  /// What is not given is kept: attributes, parent, place, the date of making, and a title that was given.
   ///
   /// - Throws: `notEncodable`, `tooLarge`, `invalidArgument`, `damaged`.
   @discardableResult
   public func put(
-    _ value: some Encodable & Sendable, into collection: DocumentCollection, key: ExternalKey, title: String? = nil
+    _ value: some Encodable & Sendable, into collection: DocumentCollection, key: ExternalKey, title: String? = nil,
+    attributes: Attributes = Attributes()
   ) throws(StoreError) -> DocumentID {
-    var document = try Self.document(of: value, title: title)
+    var document = try Self.document(of: value, title: title, attributes)
     document.key = key
     guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
     try overwrite(try transaction.standing(id), with: document, title: title)
     return id
   }
 
-  /// Replaces the document of that number by a value, or adds one under it; keeps what ``put(_:into:key:title:)`` keeps.
+  /// Replaces the document of that number by a value, or adds one under it; keeps what
+  /// ``put(_:into:key:title:attributes:)`` keeps.
   ///
   /// - Returns: true when it was added.
   /// - Throws: `notEncodable`, `tooLarge`, `damaged`; `alreadyExists` where it stands in another collection.
   @discardableResult
   public func put(
-    _ value: some Encodable & Sendable, id: DocumentID, into collection: DocumentCollection, title: String? = nil
+    _ value: some Encodable & Sendable, id: DocumentID, into collection: DocumentCollection, title: String? = nil,
+    attributes: Attributes = Attributes()
   ) throws(StoreError) -> Bool {
-    let document = try Self.document(of: value, title: title)
+    let document = try Self.document(of: value, title: title, attributes)
     guard try transaction.isTaken(id) else {
       try insert(document, into: collection, id: id)
       return true
@@ -70,8 +75,11 @@ extension Writer {
     }
   }
 
-  private static func document(of value: some Encodable, title: String?) throws(StoreError) -> Document {
-    var document = Document(title: title, text: try CodableValues.text(of: value), isJSON: true)
+  private static func document(of value: some Encodable, title: String?, _ attributes: Attributes)
+    throws(StoreError) -> Document
+  {
+    var document = Document(
+      title: title, text: try CodableValues.text(of: value), attributes: attributes, isJSON: true)
     document.title = title ?? document.titleInJSON
     return document
   }

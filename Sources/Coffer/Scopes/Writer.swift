@@ -29,21 +29,49 @@ extension Writer {
     }
   }
 
+  /// Adds a document, unless its text is empty and that is not wanted.
+  ///
+  /// - Returns: its number; nil where it was skipped, and nothing was made.
+  /// - Throws: `emptyText`, and what ``insert(_:into:at:id:)`` throws.
+  @discardableResult
+  public func insert(
+    _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
+    id wanted: DocumentID? = nil, whenEmpty mode: EmptyTextMode
+  ) throws(StoreError) -> DocumentID? {
+    guard try transaction.takes(document, mode) else { return nil }
+    return try insert(document, into: collection, at: placement, id: wanted)
+  }
+
   /// Changes a document in place; its number can't be lost.
   ///
-  /// `modified` becomes now, unless the closure sets it.
+  /// `modified` becomes now, unless the closure sets it. Where the collection derives titles, one that the old text gave
+  /// becomes the new text's.
   ///
   /// - Throws: `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `damaged`.
   public func update(_ id: DocumentID, _ change: (inout Document) -> Void) throws(StoreError) {
+    try update(id, whenEmpty: .store, change)
+  }
+
+  /// Changes a document in place, unless that leaves it without text and such a one is not wanted.
+  ///
+  /// - Returns: false where it was skipped, and is as it was.
+  /// - Throws: `emptyText`, and what ``update(_:_:)`` throws.
+  @discardableResult
+  public func update(_ id: DocumentID, whenEmpty mode: EmptyTextMode, _ change: (inout Document) -> Void)
+    throws(StoreError) -> Bool
+  {
     let written = transaction.rowsWritten
     var old = try transaction.standing(id)
     var new = old.document
     change(&new)
+    guard try transaction.takes(new, mode, as: id) else { return false }
     // The closure may have written itself.
     if transaction.rowsWritten != written { old = try transaction.standing(id) }
-    guard !new.isIdentical(to: old.document) else { return }
+    guard !new.isIdentical(to: old.document) else { return true }
     if new.modified == old.document.modified { new.modified = .now() }
+    new.title = try transaction.title(of: new, insteadOf: old)
     try transaction.replace(old, with: new)
+    return true
   }
 
   /// Replaces the document of that number, or adds one under it; what `document` doesn't give is kept.

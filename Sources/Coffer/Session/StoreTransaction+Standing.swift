@@ -49,7 +49,17 @@ extension StoreTransaction {
     new.parent = document.parent ?? old.document.parent
     new.created = document.created ?? old.document.created
     new.modified = document.modified ?? .now()
+    new.title = try title(of: new, insteadOf: old)
     try replace(old, with: new)
+  }
+
+  /// The title of a changed document: where the collection derives titles, one that the old text gave goes with it.
+  func title(of new: Document, insteadOf old: Standing) throws(StoreError) -> String? {
+    guard new.title == nil || new.title == old.document.title,
+      let record = try collections().first(where: { $0.id == old.header.collection.rawValue }),
+      record.titleRule == .derived, new.title == nil || new.title == old.document.derivedTitle
+    else { return new.title }
+    return new.derivedTitle
   }
 
   func replace(_ old: Standing, with new: Document, requiringParent requiresParent: Bool = true) throws(StoreError) {

@@ -76,6 +76,18 @@ extension StoreTransaction {
     return id
   }
 
+  /// Whether a document goes on its way; an empty text may be skipped or refused.
+  func takes(_ document: Document, _ mode: EmptyTextMode, as id: DocumentID? = nil) throws(StoreError) -> Bool {
+    try requireOpen()
+    guard document.text.utf8.isEmpty else { return true }
+    switch mode {
+    case .store: return true
+    case .skip: return false
+    case .fail:
+      throw StoreError(.emptyText, "the text is empty", hint: "store it as it is, or skip it", documentID: id)
+    }
+  }
+
   /// Whether a row of that number is there, be it sound or not.
   func isTaken(_ id: DocumentID) throws(StoreError) -> Bool {
     let statement = try storing { () throws(SQLiteError) in

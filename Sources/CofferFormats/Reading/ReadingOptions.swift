@@ -1,3 +1,4 @@
+public import CofferDocuments
 public import CofferText
 
 /// What happens to a record that cannot be read.
@@ -8,15 +9,6 @@ public enum RecordErrorMode: Hashable, Sendable {
   case skip
   /// Bytes that are no text become U+FFFD by WHATWG's rules; anything else ends reading.
   case replace
-}
-
-/// What happens to a document whose text has no bytes.
-public enum EmptyTextMode: Hashable, Sendable {
-  case store
-  /// It is left out and counted.
-  case skip
-  /// Reading ends with an error.
-  case fail
 }
 
 /// How an input is to be read, whatever its format.

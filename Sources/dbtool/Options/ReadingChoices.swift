@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 internal import CofferFormats
 internal import CofferText
 

@@ -68,6 +68,30 @@ struct ArchivedValueTests {
     }
   }
 
+  /// Bind variables, prepare, step, finalize; a NULL text crashed.
+  @Test func fourLinesNullEmptyAndNULAreToldApart() throws {
+    try withTestStore { test in
+      let database = try Database(test.place.file("data.sqlite3").path, mode: .create)
+      try database.execute("CREATE TABLE IF NOT EXISTS FIELDS(ROW INTEGER PRIMARY KEY, FIELD_DATA TEXT)")
+      let values: [String?] = [nil, "", "\0", "a\0b"]
+      for (row, value) in zip(1..., values) {
+        try database.execute("INSERT OR REPLACE INTO FIELDS VALUES(?, ?)", row, value)
+      }
+      let result = try database.query("SELECT FIELD_DATA FROM FIELDS ORDER BY ROW")
+      #expect(result.rows.map { $0[0].text } == values)
+      #expect(result.rows.map { $0[0].storageClass } == [.null, .text, .text, .text])
+      try database.close()
+      // The same over documents.
+      try test.store.write { writer in
+        for (row, value) in zip((1 as Int64)..., values) {
+          try writer.put(Document(title: value, text: value ?? "none"), id: DocumentID(row), into: test.notes)
+        }
+      }
+      #expect(try test.store.read { try $0.headers(in: test.notes).map(\.title) } == values)
+      #expect(try test.store.query("SELECT title FROM documents").rows.map { $0[0].text } == values)
+    }
+  }
+
   /// Rows came `ORDER BY ROW`, by habit of the query.
   @Test func fourLinesComeInTheOrderOfTheirPositionsAlways() throws {
     try withTestStore { test in

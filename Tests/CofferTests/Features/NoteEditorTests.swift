@@ -33,13 +33,47 @@ struct NoteEditorTests {
   }
 
   /// An empty record showed in the list, then opened as a ghost.
-  @Test func txtEditEmptyNoteIsANoteThatOpens() throws {
+  @Test func txtEditEmptyNoteThatIsStoredIsANoteThatOpens() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Document(text: ""), into: test.notes) }
       try test.store.read { reader throws in
         #expect(try reader.headers(in: test.notes).map(\.byteCount) == [0])
         #expect(try reader.text(of: id) == "")
       }
+      #expect(try test.store.write { try $0.insert(Document(text: ""), into: test.notes, whenEmpty: .store) } == 2)
+    }
+  }
+
+  @Test func txtEditEmptyNoteThatIsRefusedIsAnErrorAndNothingIsMade() throws {
+    try withTestStore { test in
+      #expect(try test.store.write { try $0.insert(Document(text: "text"), into: test.notes, whenEmpty: .fail) } == 1)
+      let bytes = try test.bytesOnDisk()
+      try test.store.write { writer throws in
+        expect(.emptyText) { try writer.insert(Document(title: "ghost", text: ""), into: test.notes, whenEmpty: .fail) }
+        expect(.emptyText) { try writer.insert(Document(text: ""), into: DocumentCollection("new"), whenEmpty: .fail) }
+        expect(.emptyText) { try writer.update(1, whenEmpty: .fail) { $0.text = "" } }
+      }
+      #expect(try test.bytesOnDisk() == bytes)
+      #expect(try test.store.read { try $0.text(of: 1) } == "text")
+      // Nor is a number used up.
+      #expect(try test.store.write { try $0.insert(Document(text: "x"), into: test.notes, whenEmpty: .fail) } == 2)
+    }
+  }
+
+  @Test func txtEditEmptyNoteThatIsSkippedIsToldOfAndNothingIsMade() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+      let bytes = try test.bytesOnDisk()
+      try test.store.write { writer throws in
+        #expect(try writer.insert(Document(text: ""), into: DocumentCollection("new"), whenEmpty: .skip) == nil)
+        #expect(try writer.update(1, whenEmpty: .skip) { $0.text = "" } == false)
+      }
+      #expect(try test.bytesOnDisk() == bytes)
+      try test.store.write { writer throws in
+        #expect(try writer.update(1, whenEmpty: .skip) { $0.text = "more" })
+        #expect(try writer.insert(Document(text: "x"), into: test.notes, whenEmpty: .skip) == 2)
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["more", "x"])
     }
   }
 
@@ -47,6 +81,24 @@ struct NoteEditorTests {
   @Test func txtEditMissingNoteIsNoEmptyText() throws {
     try withTestStore { test in
       expect(.noSuchDocument) { try test.store.read { try $0.text(of: 1) } }
+    }
+  }
+
+  /// A reader asked how to close a commercial data set: a store of one's own for each customer, by his public key.
+  @Test func txtEditDataSetIsClosedForEachCustomerByHisRecipient() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(title: "entry", text: "commercial"), into: test.notes) }
+      let sold = test.place.file("sold.coffer")
+      try test.store.export(to: sold, keys: [.recipient(PublishedKeys.recipient)])
+      for key in [StoreKey.published("primary"), .published("wrong")] {
+        expect(.cannotUnlock) { try DocumentStore.open(at: sold, key: key, options: .testing) }
+      }
+      let theirs = try DocumentStore.open(at: sold, key: .identity(PublishedKeys.url("identity")), options: .testing)
+      #expect(try theirs.read { try $0.text(of: 1) } == "commercial")
+      try theirs.close()
+      for secret in ["entry", "commercial"] {
+        #expect(try Data(contentsOf: sold).range(of: Data(secret.utf8)) == nil)
+      }
     }
   }
 

@@ -1,6 +1,8 @@
-import Coffer
+import CofferSQLite
 import Foundation
 import Testing
+
+@testable import Coffer
 
 /// wgFileDb, an ordered table of dictionaries in a property list, row by row of FEATURES: what it did works here, and its
 /// slips are right.
@@ -36,6 +38,21 @@ struct OrderedTableTests {
         #expect(try writer.truncate(test.notes, restartingIDs: true) == 1)
         #expect(try writer.insert(rows[0], into: test.notes) == 1)
       }
+    }
+  }
+
+  /// `getAutoincrementNumberForDb:`, read where it is wanted.
+  @Test func wgFileDbCounterIsToldAndKeptWhenTheLastRowGoes() throws {
+    try withTestStore { test in
+      #expect(try test.store.read { $0.highestID } == 0)
+      try test.store.write { writer in
+        for row in rows { try writer.insert(row, into: test.notes) }
+        try writer.delete(3)
+        #expect(writer.highestID == 3)
+      }
+      let other = try test.reopened()
+      #expect(try other.read { $0.highestID } == 3)
+      try other.close()
     }
   }
 
@@ -118,6 +135,28 @@ struct OrderedTableTests {
     }
   }
 
+  /// Each change rewrote the whole file three times.
+  @Test func wgFileDbMoveRewritesOneRowOfMany() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 0..<1000 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes) }
+      }
+      let generation = Int64(try test.store.read { $0.generation })
+      try test.store.write { writer in
+        try writer.move(fromIndex: 900, toIndex: 3, in: test.notes)
+        try writer.move(500, to: .top)
+        try writer.move(501, to: .bottom)
+        try writer.move(502, to: .before(7))
+        try writer.move(503, to: .after(7))
+      }
+      let touched = try test.raw().query("SELECT id FROM coffer_record WHERE rev > ? ORDER BY id", generation)
+      #expect(touched.rows.map { $0[0] } == [500, 501, 502, 503, 901])
+      let titles = try test.store.titles(in: test.notes).compactMap { $0 }
+      #expect(titles.prefix(5) == ["499", "0", "1", "2", "900"] && titles.last == "500")
+      #expect(titles[8...10] == ["501", "6", "502"])
+    }
+  }
+
   /// `duplicateItemToTop:` `…ToBottom:`; an unknown id copied the first row.
   @Test func wgFileDbDuplicatesUnderANewID() throws {
     try withTestStore { test in
@@ -149,5 +188,36 @@ struct OrderedTableTests {
       }
       #expect(try test.store.read { try $0.values(Row.self, in: test.notes).map(\.name) } == ["c", "b", "a"])
     }
+  }
+
+  /// wgIo: size, formatted size, list; 1.9 MB was printed as 1.00.
+  @Test func wgIoSizeIsTheFilesOwnAndRightInWords() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for _ in 0..<20 { try writer.insert(Document(text: String(repeating: "x", count: 95_000)), into: test.notes) }
+      }
+      let info = try DocumentStore.info(at: test.url)
+      #expect(info.fileBytes == Int64(try Data(contentsOf: test.url).count))
+      #expect(info.documents == 20 && info.collections.map(\.count) == [20])
+      let megabytes = (Double(info.fileBytes) / 100_000).rounded() / 10
+      #expect(ByteCount(info.fileBytes).description == "\(megabytes) MB" && megabytes >= 1.9)
+    }
+  }
+
+  /// wgPaths: where files belong; `sqlFile:` made a folder of that name.
+  @Test func wgPathsDefaultLocationIsNoFolderAndTakesAStore() throws {
+    let place = try Workplace()
+    let url = try DocumentStore.location(named: "my-app/notes", in: place.url)
+    #expect(!FileManager.default.fileExists(atPath: url.path))
+    var options = OpenOptions.testing
+    options.creation.isTest = true
+    for opening in [DocumentStore.Opening.created, .opened] {
+      let again = try DocumentStore.location(named: "my-app/notes", in: place.url)
+      let store = try DocumentStore.open(
+        at: again, key: .published("primary"), creatingIfMissing: true, options: options)
+      #expect(store.opening == opening)
+      try store.close()
+    }
+    #expect(try FileManager.default.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType == .typeRegular)
   }
 }

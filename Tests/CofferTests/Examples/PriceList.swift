@@ -1,0 +1,64 @@
+import Coffer
+import Foundation
+
+/// A price list: values of a type of one's own, found by their article numbers, with SQL over them.
+struct PriceList {
+  struct Price: Codable, Sendable, Equatable {
+    var name: String
+    var amount: Double
+    var currency = "EUR"
+  }
+
+  let store: DocumentStore
+  let prices: DocumentCollection
+
+  init(at url: URL, key: StoreKey, options: OpenOptions = OpenOptions()) throws {
+    store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true, options: options)
+    prices = store.collection("prices")
+  }
+
+  /// All of them or none.
+  func set(_ new: [String: Price], from supplier: String) throws {
+    try store.write { tx in
+      for (article, price) in new {
+        try tx.put(price, into: prices, key: ExternalKey(article), attributes: ["supplier": .string(supplier)])
+      }
+    }
+  }
+
+  func price(of article: String) throws -> Price? {
+    try store.read { try $0.value(Price.self, forKey: ExternalKey(article), in: prices) }
+  }
+
+  func raise(_ article: String, by factor: Double) throws -> Bool {
+    try store.write { tx in
+      guard let id = try tx.id(forKey: ExternalKey(article), in: prices) else { return false }
+      try tx.update(id, as: Price.self) { $0.amount *= factor }
+      return true
+    }
+  }
+
+  /// No price is opened.
+  func articles(from supplier: String) throws -> [String] {
+    try store.read { tx in
+      try tx.headers(in: prices).filter { $0.attributes["supplier"] == .string(supplier) }.compactMap(\.key?.text)
+    }
+  }
+
+  func cheaper(than limit: Double) throws -> [(name: String, amount: Double)] {
+    try store.query(
+      """
+      SELECT title, text ->> '$.amount' AS amount FROM documents
+      WHERE collection = ? AND amount < ? ORDER BY amount
+      """, prices.name, limit
+    ).rows.map { ($0["title"]?.text ?? "", $0["amount"]?.real ?? 0) }
+  }
+
+  /// What is new or dearer or cheaper, commit by commit, until the store is closed.
+  func follow(_ tell: ([Price]) -> Void) async throws {
+    for try await change in store.changes(in: prices) {
+      let ids = change.inserted.union(change.updated).sorted()
+      tell(try await store.read { tx in try ids.map { try tx.value(Price.self, of: $0) } })
+    }
+  }
+}
