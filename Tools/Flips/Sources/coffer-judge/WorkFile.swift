@@ -1,0 +1,116 @@
+import FoundationEssentials
+import Glibc
+
+/// What is changed in a file: its length, and bytes at some places.
+struct Edit {
+  let length: Int
+  let patches: [(offset: Int, bytes: [UInt8])]
+
+  init?(_ line: String) {
+    let words = line.split(separator: " ")
+    guard let first = words.first, let length = Int(first) else { return nil }
+    var patches: [(Int, [UInt8])] = []
+    for word in words.dropFirst() {
+      let parts = word.split(separator: ":")
+      guard parts.count == 2, let offset = Int(parts[0]), let bytes = Self.bytes(parts[1].utf8) else { return nil }
+      patches.append((offset, bytes))
+    }
+    self.length = length
+    self.patches = patches
+  }
+
+  private static func bytes(_ digits: Substring.UTF8View) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for digit in digits {
+      let value: UInt8
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+      default: return nil
+      }
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return high == nil ? bytes : nil
+  }
+}
+
+/// The copy that is damaged and made whole again, and the directory that holds nothing else.
+struct WorkFile {
+  struct Failed: Error {
+    let call: String
+    let number: Int32
+  }
+
+  let path: String
+  private let directory: String
+  private let original: [UInt8]
+  private let descriptor: Int32
+
+  init(copying store: String, into directory: String) throws {
+    original = Array(try Data(contentsOf: URL(filePath: store)))
+    self.directory = directory
+    path = directory + "/damaged.coffer"
+    descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Failed(call: "open", number: errno) }
+    try put(original[...], at: 0)
+  }
+
+  func make(_ edit: Edit) throws {
+    for patch in edit.patches { try put(patch.bytes[...], at: patch.offset) }
+    guard ftruncate(descriptor, edit.length) == 0 else { throw Failed(call: "ftruncate", number: errno) }
+  }
+
+  /// Makes the file whole again.
+  ///
+  /// - Returns: what the reader left behind that it should not have: "changed" for the file, and names beside it.
+  func undo(_ edit: Edit) throws -> [String] {
+    var left: [String] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name != "damaged.coffer" {
+      left.append(name)
+      _ = unlink(directory + "/" + name)
+    }
+    if try content() == expected(edit) {
+      for patch in edit.patches where patch.offset < original.count {
+        try put(original[patch.offset..<min(patch.offset + patch.bytes.count, original.count)], at: patch.offset)
+      }
+      if edit.length < original.count { try put(original[edit.length...], at: edit.length) }
+    } else {
+      left.append("changed")
+      try put(original[...], at: 0)
+    }
+    guard ftruncate(descriptor, original.count) == 0 else { throw Failed(call: "ftruncate", number: errno) }
+    return left
+  }
+
+  private func expected(_ edit: Edit) -> [UInt8] {
+    var bytes = original
+    for patch in edit.patches {
+      let end = patch.offset + patch.bytes.count
+      if bytes.count < end { bytes += [UInt8](repeating: 0, count: end - bytes.count) }
+      bytes.replaceSubrange(patch.offset..<end, with: patch.bytes)
+    }
+    if edit.length > bytes.count { bytes += [UInt8](repeating: 0, count: edit.length - bytes.count) }
+    bytes.removeLast(bytes.count - edit.length)
+    return bytes
+  }
+
+  private func content() throws -> [UInt8] {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw Failed(call: "fstat", number: errno) }
+    let size = Int(status.st_size)
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
+    }
+  }
+
+  private func put(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
+    let count = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+    guard count == bytes.count else { throw Failed(call: "pwrite", number: errno) }
+  }
+}

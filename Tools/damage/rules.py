@@ -1,0 +1,124 @@
+"""What may come of damage.
+
+Always: nothing is given out that differs from what was stored, not a text, title, number or place; every error is one
+that the library's page names; the file is as it was, and nothing stands beside it; a second of the processor is enough;
+and where a document can't be read, or a list or look-up misses one, verify says so.
+Beyond that it depends on what the damaged bytes are for:
+
+- values of a document (its row or its body): that document is refused and verify names it; every other one is read by
+  its number and by its key;
+- values of the header, a slot or the state: the store is refused;
+- values of a collection: every document is read by its number, and verify says that something is wrong;
+- an index: every document is read by its number, and verify says that something is wrong;
+- what SQLite finds rows by in a page of documents: documents with no part in that page are read as before;
+- the same anywhere else, SQLite's header, its schema: what is read is right, and that is all;
+- bytes that nothing points to: everything is read.
+"""
+
+from .pages import FILE_HEADER, FREE, INDEX, STRUCTURE, VALUES
+
+DOCUMENTS = {"coffer_record", "coffer_body"}
+HEADS = {"coffer_header", "coffer_slot", "coffer_state"}
+OPENING = {
+    "ok", "damaged", "notAStore", "newerFormat", "cannotUnlock", "parametersRefused", "testKeyRefused", "rolledBack"}
+READING = {"ok", "damaged", "noSuchDocument", "noSuchCollection", "partial", "missing"}
+SECONDS = 1.0
+
+
+def violations(found, store, edit):
+    """What of a finding (the judge's answer to `edit`) was not allowed, in words."""
+    _, length, patches = edit
+    said = list(always(found))
+    regions = [
+        region for offset, data in patches for region in store.within(offset, min(offset + len(data), len(store.bytes)))]
+    if not patches or length != len(store.bytes):
+        if length < len(store.bytes) and found["open"] == "ok" and found["verify"] == "ok":
+            said.append("a file that was cut short is sound")
+        return said
+    return said + list(by_region(found, store, regions, patches))
+
+
+def is_unharmed(found):
+    return found["open"] == "ok" and not (
+        found["documents"] or found["lists"] or found["keys"] or found["others"])
+
+
+def always(found):
+    for id, end in found["documents"].items():
+        if end not in READING:
+            yield f"document {id}: {end}"
+    for id, end in found["keys"].items():
+        if end not in READING:
+            yield f"look-up of document {id}: {end}"
+    for name, listing in found["lists"].items():
+        for kind, walk in listing.items():
+            if walk["different"] or walk["end"] not in READING:
+                yield f"{kind} of {name}: {walk['end']}, different: {walk['different']}"
+    for other in found["others"]:
+        if not other.endswith((" damaged", " missing")):
+            yield f"other: {other}"
+    if found["open"] not in OPENING:
+        yield f"opening ends with {found['open']}"
+    elif found["open"] == "ok":
+        if found["verify"] not in ("ok", "mismatch", "damaged", "threw damaged"):
+            yield f"verify: {found['verify']}"
+        if not is_unharmed(found) and found["verify"] == "ok":
+            yield "something is missing, and verify finds nothing"
+    if found["left"]:
+        yield f"left behind: {found['left']}"
+    if found["seconds"] > SECONDS:
+        yield f"took {found['seconds']:.2f} s"
+
+
+def by_region(found, store, regions, patches):
+    if all(region.kind == FREE for region in regions):
+        if not is_unharmed(found):
+            yield "bytes that nothing points to count"
+    elif all(region.kind in (VALUES, FREE) for region in regions):
+        tables = {region.table for region in regions if region.kind == VALUES}
+        rows = {region.row for region in regions if region.table in DOCUMENTS}
+        if tables & HEADS:
+            if found["open"] == "ok":
+                yield "header, slot or state is damaged, and the store opens"
+        elif tables <= DOCUMENTS:
+            yield from _documents(found, {str(row) for row in rows})
+        elif tables == {"coffer_collection"}:
+            yield from _apart(found)
+    elif all(region.kind in (INDEX, FREE) for region in regions):
+        yield from _apart(found)
+    elif all(region.table in DOCUMENTS and region.is_leaf or region.kind == FREE for region in regions):
+        pages = {store.page(offset) for offset, _ in patches}
+        spared = {str(row) for row, its_pages in store.pages_of.items() if not its_pages & pages}
+        if found["open"] != "ok":
+            yield f"a page of documents is damaged, and opening ends with {found['open']}"
+        lost = spared & set(found["documents"])
+        if lost:
+            yield f"documents of other pages can't be read: {sorted(lost, key=int)}"
+    elif all(region.kind != FILE_HEADER and region.table not in HEADS for region in regions):
+        # A b-tree's root or a page of the schema: nothing more than what always holds.
+        pass
+
+
+def _documents(found, damaged):
+    if found["open"] != "ok":
+        yield f"one document is damaged, and opening ends with {found['open']}"
+        return
+    if set(found["documents"]) - damaged:
+        yield f"other documents can't be read: {found['documents']}"
+    if set(found["keys"]) - damaged:
+        yield f"other documents are not found by their keys: {found['keys']}"
+    if any(found["documents"].get(id) != "damaged" for id in damaged):
+        yield f"what is damaged is not refused: {sorted(damaged)}, {found['documents']}"
+    if damaged - set(found["named"]):
+        yield f"verify does not name {sorted(damaged)}: {found['named']}"
+
+
+def _apart(found):
+    """Damage beside the documents."""
+    if found["open"] != "ok":
+        yield f"no document is damaged, and opening ends with {found['open']}"
+        return
+    if found["documents"]:
+        yield f"no document is damaged, and some can't be read: {found['documents']}"
+    if found["verify"] == "ok":
+        yield "verify finds nothing"
