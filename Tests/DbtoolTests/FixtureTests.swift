@@ -1,0 +1,49 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+/// A store of a format to come, made from the store of this one: refused by every verb, and left as it is.
+struct FixtureTests {
+  private static let verbs: [[String]] = [
+    ["info"], ["check"], ["ls"], ["show", "1"], ["verify"], ["anchor"], ["export"], ["put", "--text", "x"],
+    ["rm", "1"],
+    ["rekey"], ["salvage", "-o", "new.coffer"], ["backup", "-o", "copy.coffer"], ["compact"], ["collections"],
+  ]
+
+  private func newerStore(_ changes: String) throws -> Sandbox {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-1.coffer")
+    try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
+    try sandbox.setMode("s.coffer", 0o600)
+    let database = try Database(sandbox.path("s.coffer"))
+    try database.execute(changes)
+    try database.close()
+    return sandbox
+  }
+
+  @Test(arguments: verbs)
+  func newerFormatIsRefusedByNameAndLeftAsItIs(_ verb: [String]) throws {
+    let sandbox = try newerStore("PRAGMA user_version = 2; UPDATE coffer_header SET format = 2")
+    let before = try sandbox.read("s.coffer")
+    let names = try sandbox.names()
+    let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
+    #expect(result.status == 15)
+    #expect(result.output.isEmpty)
+    #expect(
+      result.errors.hasSuffix(
+        "s.coffer: made by a later version of this program (format 2)\nhint: update this program\n"), "\(result.errors)"
+    )
+    #expect(try sandbox.read("s.coffer") == before)
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test func newerHeaderInAnOlderFileIsRefusedToo() throws {
+    let sandbox = try newerStore("UPDATE coffer_header SET format = 2")
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run("verify", "s.coffer")
+    #expect(result.status == 15)
+    #expect(result.errors.contains("made by a later version of this program"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+}
