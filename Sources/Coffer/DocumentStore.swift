@@ -26,7 +26,8 @@ public final class DocumentStore: Sendable {
 
   public let opening: Opening
   public let isReadOnly: Bool
-  let path: String
+  /// Absolute and without symbolic links.
+  var path: String { connections.place.path }
   let options: OpenOptions
   let holder: Mutex<KeyHolder>
   /// Held by the thread that asks for a key again.
@@ -41,7 +42,6 @@ public final class DocumentStore: Sendable {
   ) throws(StoreError) {
     self.opening = opening
     self.options = options
-    path = file.path
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Features that only readers may ignore, and a file that can't be written, leave reading.
     isReadOnly = options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.isReadOnly

@@ -20,6 +20,19 @@ import Testing
     rmdir(memory)
   }
 
+  @Test func killedEditLeavesNothingOnceTheEditorHasEnded() throws {
+    let sandbox = try sandbox()
+    // Kills dbtool, sees that its file is still there, and ends.
+    sandbox.environment["EDITOR"] = #"f() { kill -9 $PPID; cat "$1" > "$SEEN"; }; f"#
+    sandbox.environment["SEEN"] = sandbox.path("seen")
+    #expect(try sandbox.run("edit", "s.coffer", "1").status == -SIGKILL)
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    while try !FileManager.default.contentsOfDirectory(atPath: memory).isEmpty { sched_yield() }
+    #expect(try sandbox.text(of: "seen") == "Sail at dawn.")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at dawn.")
+    try expectNothingLeft(sandbox)
+  }
+
   @Test func editedTextIsStoredAndItsTitleWithIt() throws {
     let sandbox = try sandbox()
     sandbox.environment["EDITOR"] = "sed -i s/dawn/dusk/"

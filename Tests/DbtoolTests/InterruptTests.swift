@@ -51,6 +51,23 @@ import Testing
     try sandbox.succeed("verify", "n.coffer", "--key-file", "next.key")
   }
 
+  /// While the texts are being written beside their place.
+  @Test func killedExportIntoADirectoryLeavesNoTexts() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 20_000))
+    let names = try sandbox.names()
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["export", "s.coffer", "-o", "texts", "--to", "text"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    while try !sandbox.names().contains(where: { $0.hasPrefix(".dbtool-") }) {}
+    child.signal(SIGKILL)
+    #expect(child.wait() == -SIGKILL)
+    // Whoever removes them outlives the command by a moment.
+    while try sandbox.names() != names {}
+  }
+
   @Test func interruptedRekeyGoesOnWithResume() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed(

@@ -1,7 +1,8 @@
-"""A command's write-like system calls: counting them, and breaking one, by strace's injection."""
+"""A command's write-like system calls: counting them, and breaking one, by strace's injection; or a kill at any time."""
 
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +30,30 @@ class Fault:
         what = f"error={self.error}" if self.error else "signal=SIGKILL"
         return f"inject={self.call}:{what}:when={self.number}{'+' if self.lasts else ''}"
 
+    @property
+    def is_kill(self):
+        return self.error is None
+
+    def strike(self, runner, command):
+        return runner.broken(command, self)
+
     def __str__(self):
         what = f"{self.error}{' from then on' if self.lasts else ''}" if self.error else "SIGKILL"
         return f"{what} at {self.call} {self.number}"
+
+
+@dataclass(frozen=True)
+class Late:
+    """SIGKILL after so many seconds, wherever the command is then."""
+
+    seconds: float
+    is_kill = True
+
+    def strike(self, runner, command):
+        return runner.killed(command, self.seconds)
+
+    def __str__(self):
+        return f"SIGKILL after {1000 * self.seconds:.1f} ms"
 
 
 def errors_of(call):
@@ -52,10 +74,27 @@ class Runner:
             [str(part) for part in command], cwd=self.folder, env=self.environment, capture_output=True,
             timeout=TIME_LIMIT, **options)
 
+    def killed(self, command, seconds):
+        process = subprocess.Popen(
+            [str(part) for part in command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(seconds)
+        process.kill()
+        return subprocess.CompletedProcess(command, *self._ended(process))
+
+    @staticmethod
+    def _ended(process):
+        # Children that it left hold its output open longer than it lives.
+        code = process.wait(TIME_LIMIT)
+        errors = process.stderr.read() if code not in (KILLED, 0) else b""
+        process.stdout.close()
+        process.stderr.close()
+        return code, b"", errors
+
     def points(self, command):
         """Every write-like call of the command as (name, number), in their order; and how it ended."""
         log = self.folder / ".calls"
-        done = self.plain(["strace", "-f", "-qq", "-o", log, "-e", "trace=" + ",".join(WRITE_LIKE), *command])
+        done = self.plain(["strace", "-f", "--seccomp-bpf", "-qq", "-o", log, "-e", "trace=" + ",".join(WRITE_LIKE), *command])
         counts, points = {}, []
         for line in log.read_text(errors="replace").splitlines():
             if match := _LINE.match(line):
@@ -69,4 +108,7 @@ class Runner:
     def broken(self, command, fault):
         """Runs the command with that fault; its exit code is KILLED where it was."""
         return self.plain(
-            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={fault.call}", "-e", fault.injection, *command])
+            [
+                "strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", f"trace={fault.call}", "-e",
+                fault.injection, *command,
+            ])

@@ -1,9 +1,11 @@
-"""What stands in a store after a fault, by the second reader alone."""
+"""What stands in a store after a fault, by the second reader alone; and what stands where it should not."""
 
+import os
 import shutil
 import sqlite3
 import tempfile
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from storereader import keyfiles
@@ -17,20 +19,29 @@ CANNOT_UNLOCK = 12
 class Found:
     """Which keys open it, what it holds, and what is wrong with it."""
 
-    keys: frozenset
-    documents: tuple
-    target: int
-    epochs: int
-    titles: str
-    problems: tuple
+    keys: frozenset = frozenset()
+    documents: tuple = ()
+    target: int = 0
+    epochs: int = 0
+    titles: str = None
+    problems: tuple = ()
+    is_there: bool = False
+
+    def undated(self, known):
+        """The documents, without the dates of those that are not among the known: each run gives others."""
+        return tuple(
+            document if document[0] in known else document[:-1] for document in self.documents)
 
 
 def secret(path):
-    return keyfiles.key_file(path.read_bytes())
+    content = path.read_bytes()
+    return keyfiles.passphrase_file(content) if path.suffix == ".txt" else keyfiles.key_file(content)
 
 
 def look(path, secrets):
     """Looks at a copy: what a killed writer left beside the store is for the library to undo."""
+    if not path.exists():
+        return Found()
     with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
         for suffix in ("", "-journal", "-wal"):
             if (part := path.with_name(path.name + suffix)).exists():
@@ -58,11 +69,12 @@ def _look(path, secrets):
     if len(set(seen)) > 1:
         problems.append("keys of one store find different documents")
     documents, target, epochs, titles = seen[0] if seen else ((), 0, 0, None)
-    return Found(frozenset(opened), documents, target, epochs, titles, tuple(dict.fromkeys(problems)))
+    return Found(frozenset(opened), documents, target, epochs, titles, tuple(dict.fromkeys(problems)), True)
 
 
 def _documents(store, problems):
-    """What a user would miss: id, collection, place, title, text, key, attributes, dates."""
+    """What a user would miss: id, collection, place in its order, parent, title, text, key, attributes, date."""
+    names = {coll: collection.name for coll, collection in store.collections().items()}
     found = []
     for values in store.record_rows():
         try:
@@ -70,5 +82,28 @@ def _documents(store, problems):
         except StoreError as error:
             problems.append(str(error))
             continue
-        found.append((row.id, row.coll, row.pos, row.parent, head.title, text, head.key, head.attributes, head.created))
-    return tuple(sorted(found))
+        found.append((names.get(row.coll), row.pos, row.id, row.parent, head, text))
+    placed = []
+    for name, documents in groupby(sorted(found, key=lambda document: document[:3]), key=lambda document: document[0]):
+        for place, (_, _, id, parent, head, text) in enumerate(documents):
+            placed.append((id, name, place, parent, head.title, text, head.key, head.attributes, head.created))
+    return tuple(sorted(placed))
+
+
+def showing(folder, phrases, passed=()):
+    """The files below a folder that hold one of the phrases in clear, in any UTF."""
+    needles = [phrase.encode(form) for phrase in phrases for form in ("utf-8", "utf-16le", "utf-16be")]
+    for root, _, names in os.walk(folder):
+        for path in (Path(root, name) for name in names):
+            if path.relative_to(folder).parts[0] in passed:
+                continue
+            content = path.read_bytes()
+            if any(needle in content for needle in needles):
+                yield path.relative_to(folder)
+
+
+def contents(path):
+    """A file's bytes, or those of everything in a directory by name; None where nothing stands."""
+    if path.is_dir():
+        return {str(each.relative_to(path)): each.read_bytes() for each in path.rglob("*") if each.is_file()}
+    return path.read_bytes() if path.exists() else None

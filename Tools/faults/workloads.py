@@ -1,23 +1,31 @@
 """The table of what is broken on purpose: a store to begin with, a command, and what may be found after it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 KEYS = Path(__file__).resolve().parents[2] / "Keys"
-STORE = "s.coffer"
+STORE, INPUT = "s.coffer", "../in.ndjson"
 PRIMARY, NEXT = ["--key-file", KEYS / "primary.key"], ["--key-file", KEYS / "next.key"]
 NEW = ["--new-key-file", KEYS / "next.key"]
-OLD_KEY, NEW_KEY, BOTH = frozenset(["primary"]), frozenset(["next"]), frozenset(["primary", "next"])
+# A TEST store's slots take scrypt with logN 10.
+PHRASE, NEW_PHRASE = (["--" + kind, KEYS / "passphrase.txt"] for kind in ("passphrase-file", "new-passphrase-file"))
+BY_PHRASE, OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["phrase"], ["primary"], ["next"], ["primary", "next"]))
+# Each text and each title holds one of these, so that a file which shows them can be found.
+IN_TEXTS, IN_TITLES = "plainly written", "openly titled"
 
-DOCUMENTS = [
-    {
-        "id": number, "title": f"title {number} " + "t" * (number * 37 % 200), "key": f"key {number}" if number % 2 else None,
-        "text": f"text {number} " * (3000 if number == 5 else number * 11), "attributes": {"n": number},
-        "collection": "one" if number % 3 else "two",
+
+def _document(number, collection):
+    return {
+        "id": number, "title": f"{IN_TITLES} {number * 5 % 16} " + "t" * (number * 37 % 200),
+        "text": f"{IN_TEXTS} {number} " * (1500 if number == 5 else number * 11), "collection": collection,
+        "attributes": {"n": number}, **({"key": f"key {number}"} if number % 2 else {}),
     }
-    for number in range(1, 15)
-]
+
+
+DOCUMENTS = [_document(number, "one" if number % 3 else "two") for number in range(1, 15)]
+# The first two are there already.
+MORE = [_document(number, "one") | {"title": f"{IN_TITLES}, once more"} for number in (1, 2, *range(15, 27))]
 
 
 @dataclass(frozen=True)
@@ -27,53 +35,101 @@ class Workload:
     name: str
     command: list
     # The sets of keys that may open the store afterwards: as before, then as the command leaves it.
-    keys: tuple
+    keys: tuple = (OLD_KEY,)
     # What brings an interrupted run to its end where the last set of keys opens already; nil runs the command again.
     resume: list = None
     # Commands that prepare the store behind the documents.
     before: tuple = ()
     creation: tuple = ()
-    # Files beside the store that a whole run makes; a broken one makes each whole or not at all.
+    # Files, stores (*.coffer) and directories beside the store that a whole run makes; a broken one makes each whole or
+    # not at all.
     outputs: tuple = ()
     titles: tuple = ("sealed", "sealed")
+    # Whether it commits more than once on its way.
+    is_in_batches: bool = False
+    # Whether there is a store to begin with.
+    is_made: bool = True
+    variables: dict = field(default_factory=dict)
+    # Exit codes that a kill may end in: it may have met a child.
+    killed: tuple = ()
 
 
-def _rekey(*options, **fields):
+def _rekey(*options, key=PRIMARY, new=NEW, last=NEXT, keys=(OLD_KEY, NEW_KEY), **fields):
     return dict(
-        command=["rekey", STORE, *PRIMARY, *NEW, "--batch", "4", *options], keys=(OLD_KEY, NEW_KEY),
-        resume=["rekey", STORE, *NEXT, "--resume", "--batch", "4"], **fields)
+        command=["rekey", STORE, *key, *new, "--batch", "4", *options], keys=keys,
+        resume=["rekey", STORE, *last, "--resume", "--batch", "4"], **fields)
+
+
+def _verb(verb, *arguments, **fields):
+    return dict(command=[verb, STORE, *PRIMARY, *arguments], **fields)
+
+
+def _export(name, *options):
+    return _verb("export", "--all", "-o", name, *options, outputs=(name,))
+
+
+def _import(*options, **fields):
+    return _verb("import", INPUT, "--keep-ids", *options, **fields)
 
 
 _EACH = {
+    "put": _verb("put", "--text", IN_TEXTS * 9, "--title", IN_TITLES),
+    "put-over": _verb("put", "--id", "5", "-c", "one", "--text", IN_TEXTS),
+    "edit": _verb(
+        "edit", "4", variables={"EDITOR": f"sed -i 's/{IN_TEXTS}/{IN_TEXTS} anew/g'", "VISUAL": ""}, killed=(1,)),
+    "import": _import("--on-conflict", "update"),
+    "import-batch": _import("--on-conflict", "skip", "--batch", "3", is_in_batches=True),
+    "import-create": _import("--create", "--test", is_made=False),
+    "rm": _verb("rm", "1", "5", "6"),
+    "truncate": _verb("truncate", "-c", "one", "--restart-ids"),
+    "drop": _verb("collections", "drop", "two"),
+    "mv": _verb("mv", "14", "--to", "top"),
+    "cp": _verb("cp", "5"),
+    "sort": _verb("sort", "-c", "one", "--by", "title", "--descending"),
+    "compact": dict(command=["compact", STORE], before=(["rm", STORE, *PRIMARY, "5"],)),
+    "backup": dict(command=["backup", STORE, "-o", "out.coffer"], outputs=("out.coffer",)),
+    "salvage": _verb("salvage", "-o", "out.coffer", *NEW, outputs=("out.coffer",)),
+    "export-store": _export("out.coffer", "--to", "store", *NEW),
+    **{f"export-{kind}": _export(f"out.{kind}", "--to", kind) for kind in ("ndjson", "json", "sqlite", "text")},
+    **{
+        f"export-{kind}": _verb("export", "-c", "one", "-o", f"out.{kind}", outputs=(f"out.{kind}",))
+        for kind in ("csv", "tsv", "plist")
+    },
     "rekey": _rekey(),
     "rekey-titles": _rekey("--titles", "clear", titles=("sealed", "clear")),
+    "rekey-phrase": _rekey(new=NEW_PHRASE, last=PHRASE, keys=(OLD_KEY, BY_PHRASE)),
     "key-add": dict(command=["key", "add", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, BOTH)),
+    "key-add-phrase": dict(command=["key", "add", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, OLD_KEY | BY_PHRASE)),
     "key-passwd": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, NEW_KEY)),
+    "key-passwd-phrase": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, BY_PHRASE)),
     "key-remove": dict(
         command=["key", "remove", STORE, *PRIMARY, "--slot", "2"], keys=(BOTH, OLD_KEY),
         before=(["key", "add", STORE, *PRIMARY, *NEW],)),
-    "export": dict(
-        command=["export", STORE, *PRIMARY, "--all", "-o", "out.ndjson"], keys=(OLD_KEY,), outputs=("out.ndjson",)),
 }
 
-WORKLOADS = [
-    Workload(name if journal == "rollback" else f"{name}-wal", creation=("--journal", journal), **fields)
-    for name, fields in _EACH.items()
-    for journal in ("rollback", "wal")
-]
+
+def _in(journal, name, fields):
+    option = ("--journal", journal)
+    if not fields.get("is_made", True):
+        fields = fields | dict(command=[*fields["command"], *option])
+    return Workload(name if journal == "rollback" else f"{name}-wal", creation=option, **fields)
+
+
+WORKLOADS = [_in(journal, name, fields) for name, fields in _EACH.items() for journal in ("rollback", "wal")]
+
+
+def lines(documents):
+    return "".join(json.dumps(document) + "\n" for document in documents).encode()
 
 
 def prepare(workload, dbtool, runner):
     """Makes the store of a workload in the runner's folder."""
-    lines = "".join(
-        json.dumps({name: value for name, value in document.items() if value is not None}) + "\n"
-        for document in DOCUMENTS)
     steps = [
         (["create", STORE, "--test", *workload.creation, *PRIMARY], None),
-        (["import", STORE, "-", "--from", "ndjson", "--keep-ids", *PRIMARY], lines.encode()),
+        (["import", STORE, "-", "--from", "ndjson", "--keep-ids", *PRIMARY], lines(DOCUMENTS)),
         *((command, None) for command in workload.before),
     ]
-    for command, given in steps:
+    for command, given in steps if workload.is_made else ():
         done = runner.plain([dbtool, *command, "--no-input"], input=given)
         if done.returncode:
             raise RuntimeError(f"{workload.name}: {command[0]}: {done.stderr.decode().strip()}")

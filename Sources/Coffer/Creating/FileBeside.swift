@@ -71,7 +71,9 @@ struct FileBeside {
       guard rename(temporary, path) == 0 else { throw Self.failure(path) }
       return
     }
-    // A link, unlike a rename, never replaces what somebody made meanwhile.
+    // Never replaces what somebody made meanwhile.
+    if AtomicRename.withoutReplacing(temporary, as: path) { return }
+    // Where the file system can't do that: a link, unlike a rename, replaces nothing either.
     if link(temporary, path) == 0 {
       unlink(temporary)
       return

@@ -21,6 +21,7 @@ extension DocumentStore {
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
     guard !file.database.isReadOnly else { throw StoreError(.readOnly, "\(url.path): the store can't be written to") }
+    try FilePlace(of: url.path).requireOnlyName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     try lock?.lock(wait: wait)
     defer { lock?.unlock() }

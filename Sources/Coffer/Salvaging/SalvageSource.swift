@@ -124,7 +124,7 @@ extension StoreFile {
   /// runs, and what it returns is proved afterwards.
   init(salvaging path: String, wait: Duration?) throws(StoreError) {
     var status = stat()
-    let hasLog = stat(path + "-wal", &status) == 0 && status.st_size > 0
+    let hasLog = try stat(FilePlace(of: path).path + "-wal", &status) == 0 && status.st_size > 0
     let database = try Self.connect(to: path, wait: wait)
     try Self.checkFirstPage(database, path: path)
     do throws(SQLiteError) {

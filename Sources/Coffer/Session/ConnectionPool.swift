@@ -27,7 +27,7 @@ final class ConnectionPool: Sendable {
     nonisolated(unsafe) var connection: StoreConnection?
   }
 
-  private let path: String
+  let place: FilePlace
   private let wait: Duration?
   private let session: Session
   private let writeAheadLock: WriteAheadLock?
@@ -38,9 +38,11 @@ final class ConnectionPool: Sendable {
   private let turn = Turn()
   /// The thread inside `write`, 0 when none is.
   private let writer = Atomic<UInt>(0)
+  /// Locks and connections are this process's alone.
+  private let process = getpid()
 
   init(_ file: StoreFile, session: Session, options: OpenOptions) throws(StoreError) {
-    path = file.path
+    place = try FilePlace(of: file.path)
     wait = options.wait
     self.session = session
     isWriteAhead = file.isWriteAhead
@@ -63,6 +65,7 @@ final class ConnectionPool: Sendable {
   func withReader<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
+    try requireOwnProcess()
     let thread = currentThread()
     guard isWriteAhead || writer.load(ordering: .acquiring) != thread else {
       throw StoreError(
@@ -84,9 +87,7 @@ final class ConnectionPool: Sendable {
     if let taken = found.connection {
       connection = taken
     } else {
-      let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.readerCache)
-      try Self.configure(file)
-      connection = try StoreConnection(file, session: session)
+      connection = try newConnection(cacheBytes: Self.readerCache)
     }
     let back = Taken(connection: connection)
     defer {
@@ -106,6 +107,7 @@ final class ConnectionPool: Sendable {
   func withWriter<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
+    try requireOwnProcess()
     let thread = currentThread()
     guard writer.load(ordering: .acquiring) != thread else {
       throw StoreError(.misuse, "write inside of write would wait for itself", hint: "use savepoint")
@@ -130,8 +132,9 @@ final class ConnectionPool: Sendable {
         let connection = try connection(of: &writing)
         try writeAheadLock?.lock(wait: wait, cancellation)
         defer { writeAheadLock?.unlock() }
+        try place.requireOnlyName()
         let result = try connection.cancellable(cancellation) { () throws(StoreError) in try body(connection) }
-        writeAheadLock?.checkpointIfLong(connection.database, path: path)
+        writeAheadLock?.checkpointIfLong(connection.database, path: place.path)
         return Sent(value: result)
       }
     }
@@ -148,11 +151,17 @@ final class ConnectionPool: Sendable {
 
   private func connection(of writing: inout Writing) throws(StoreError) -> StoreConnection {
     if let connection = writing.connection { return connection }
-    let file = try StoreFile(at: path, wait: wait, cacheBytes: Self.writerCache)
-    try Self.configure(file)
-    let connection = try StoreConnection(file, session: session)
+    let connection = try newConnection(cacheBytes: Self.writerCache)
     writing.connection = connection
     return connection
+  }
+
+  /// - Throws: `noSuchFile` where another file stands there now.
+  private func newConnection(cacheBytes: Int) throws(StoreError) -> StoreConnection {
+    let file = try StoreFile(at: place.path, wait: wait, cacheBytes: cacheBytes)
+    try place.requireSameFile()
+    try Self.configure(file)
+    return try StoreConnection(file, session: session)
   }
 
   /// In WAL with a SQLite that has the reset bug, only we checkpoint, under our lock.
@@ -208,11 +217,17 @@ final class ConnectionPool: Sendable {
   /// Whether the log holds nothing; asked under the write lock.
   var isLogEmpty: Bool {
     var status = stat()
-    return !isWriteAhead || stat(path + "-wal", &status) != 0 || status.st_size == 0
+    return !isWriteAhead || stat(place.path + "-wal", &status) != 0 || status.st_size == 0
   }
 
   /// - Throws: `misuse` inside of a `read` or `write` of this thread, which would wait for itself.
   func close() throws(StoreError) {
+    do throws(StoreError) {
+      try requireOwnProcess()
+    } catch {
+      abandon()
+      throw error
+    }
     let thread = currentThread()
     let readers = try idle.withLock { idle throws(StoreError) in
       guard writer.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
@@ -259,6 +274,28 @@ final class ConnectionPool: Sendable {
     let thread = currentThread()
     let isReading = idle.withLock { $0.reading[thread] != nil }
     guard !isReading else { throw StoreError(.misuse, "\(work) inside of read would wait for itself") }
+  }
+
+  /// - Throws: `misuse` in the child of a fork, which has copies of connections whose locks are its parent's.
+  private func requireOwnProcess() throws(StoreError) {
+    guard getpid() == process else {
+      throw StoreError(
+        .misuse, "the store was opened by the parent of this process",
+        hint: "open it again after fork; a child can't use what its parent opened")
+    }
+  }
+
+  /// In the child of a fork: lets go of the connections without closing them, which would take the parent's log away.
+  private func abandon() {
+    session.forgetKeys()
+    // A lock that another thread of the parent held stays locked here.
+    _ = idle.withLockIfAvailable { idle in
+      idle.isClosed = true
+      for connection in idle.readers { _ = Unmanaged.passRetained(connection) }
+    }
+    _ = writing.withLockIfAvailable { writing in
+      if let connection = writing.connection { _ = Unmanaged.passRetained(connection) }
+    }
   }
 
   static var closed: StoreError { StoreError(.closed, "the store was closed") }

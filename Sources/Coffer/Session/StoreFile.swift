@@ -75,6 +75,8 @@ struct StoreFile {
     guard number(60) == StoreFormat.version, number(56) == 1 else {
       throw .damagedStore("its version or text encoding is not one that a writer makes")
     }
+    // Each name of the file would have a log of its own.
+    if page[18] == 2 { try FilePlace(of: path).requireOnlyName() }
   }
 
   /// A store whose journal must be undone first, in a place where nothing may be written, is not damaged: say so.

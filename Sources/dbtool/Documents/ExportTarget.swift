@@ -41,6 +41,7 @@ final class ExportTarget {
           throw Failure.failed("\(path) is no file, and a database needs one")
         }
         sink = try SQLiteSink(path: temporaryPath)
+        file.hide()
         self.file = file
         return
       }

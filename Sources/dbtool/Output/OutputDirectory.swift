@@ -1,12 +1,15 @@
+internal import Coffer
 internal import FoundationEssentials
 internal import Glibc
 
-/// A directory of files that is being written: under another name beside its target, renamed when it is complete.
+/// A directory of files that is being written: under another name beside its target, renamed when it is complete and
+/// removed when that never comes.
 final class OutputDirectory {
   /// Where to write.
   let temporaryPath: String
   private let path: String
   private let replacesExisting: Bool
+  private let ward: Ward
   private var isDone = false
 
   /// - Parameter isForced: an earlier export may be replaced; nothing else ever is.
@@ -18,6 +21,7 @@ final class OutputDirectory {
     var template = Array((OutputFile.folder(of: path) + ".dbtool-XXXXXX").utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure.system(errno, path) }
     temporaryPath = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    ward = Ward(over: temporaryPath)
   }
 
   deinit {
@@ -26,26 +30,38 @@ final class OutputDirectory {
 
   func commit() throws {
     if replacesExisting {
-      let old = temporaryPath + ".old"
-      guard rename(path, old) == 0 else { throw Failure.system(errno, path) }
-      guard rename(temporaryPath, path) == 0 else {
-        let number = errno
-        rename(old, path)
-        throw Failure.system(number, path)
-      }
-      try? FileManager.default.removeItem(atPath: old)
+      try replace()
     } else {
       // Takes the place of an empty directory, too, and of nothing else.
       guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
     }
     isDone = true
     OutputFile.synchronizeFolder(of: path)
+    ward.release()
+  }
+
+  /// Changes places with the earlier export, and removes that.
+  private func replace() throws {
+    if AtomicRename.exchanging(temporaryPath, path) {
+      try? FileManager.default.removeItem(atPath: temporaryPath)
+      return
+    }
+    // Where the file system can't: there is a moment without either.
+    let old = temporaryPath + ".old"
+    guard rename(path, old) == 0 else { throw Failure.system(errno, path) }
+    guard rename(temporaryPath, path) == 0 else {
+      let number = errno
+      rename(old, path)
+      throw Failure.system(number, path)
+    }
+    try? FileManager.default.removeItem(atPath: old)
   }
 
   func discard() {
     guard !isDone else { return }
     isDone = true
     try? FileManager.default.removeItem(atPath: temporaryPath)
+    ward.release()
   }
 
   /// Whether there is something to replace: with `--force`, a directory that holds the index of an earlier export.

@@ -1,3 +1,4 @@
+internal import Coffer
 internal import Glibc
 
 /// A file that is being written: without a name, or under another beside its target, until it is complete.
@@ -11,11 +12,13 @@ final class OutputFile {
     /// Nowhere yet: the file system forgets it when its descriptor is closed.
     case unnamed
     case beside(String)
+    /// As `unnamed`, but written by another descriptor's file, which has lost its name.
+    case copied(to: Int32)
   }
 
   let path: String
   let descriptor: Int32
-  private let place: Place
+  private var place: Place
   private let replacesExisting: Bool
   private var isOpen = true
 
@@ -60,6 +63,16 @@ final class OutputFile {
     if case .beside(let path) = place { path } else { nil }
   }
 
+  /// Takes the name away from a file that somebody has opened by its ``temporaryPath``: a kill then leaves nothing, and
+  /// ``commit()`` copies it. It keeps its name where the file system has no files without one.
+  func hide() {
+    guard let temporaryPath, let copy = Self.openUnnamed(in: Self.folder(of: path)) else { return }
+    var status = stat()
+    if fstat(descriptor, &status) == 0 { fchmod(copy, status.st_mode & 0o777) }
+    place = .copied(to: copy)
+    unlink(temporaryPath)
+  }
+
   deinit {
     discard()
   }
@@ -83,13 +96,19 @@ final class OutputFile {
       return
     case .unnamed:
       guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
-      try publishUnnamed()
+      try publishUnnamed(descriptor)
+    case .copied(let copy):
+      try Self.copyAll(from: descriptor, to: copy, path)
+      guard fsync(copy) == 0 else { throw Failure.system(errno, path) }
+      try publishUnnamed(copy)
+      close(copy)
     case .beside(let temporaryPath):
       guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
       if replacesExisting {
         guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
-      } else {
-        // A link, unlike a rename, never replaces a file that somebody made meanwhile.
+      } else if !AtomicRename.withoutReplacing(temporaryPath, as: path) {
+        // Where the file system can't do that: a link, unlike a rename, never replaces a file that somebody made
+        // meanwhile either.
         guard link(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
         unlink(temporaryPath)
       }
@@ -105,6 +124,7 @@ final class OutputFile {
     isOpen = false
     close(descriptor)
     if let temporaryPath { unlink(temporaryPath) }
+    if case .copied(let copy) = place { close(copy) }
   }
 
   static func folder(of path: String) -> String {
@@ -152,8 +172,18 @@ extension OutputFile {
     return descriptor
   }
 
+  private static func copyAll(from source: Int32, to target: Int32, _ path: String) throws {
+    guard lseek(source, 0, SEEK_SET) == 0 else { throw Failure.system(errno, path) }
+    while true {
+      let count = sendfile(target, source, nil, 1 << 30)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw Failure.system(errno, path) }
+      if count == 0 { return }
+    }
+  }
+
   /// Never replaces a file that somebody made meanwhile, unless that was asked for.
-  private func publishUnnamed() throws {
+  private func publishUnnamed(_ descriptor: Int32) throws {
     let file = Self.shownPath(of: descriptor)
     if linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }

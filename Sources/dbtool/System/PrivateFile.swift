@@ -3,13 +3,15 @@ internal import Glibc
 
 /// A file with somebody's text for a while, in a folder that only its owner may enter, on a file system in memory.
 ///
-/// ``wipe()`` overwrites and removes it, with whatever an editor put beside it.
+/// ``wipe()`` overwrites and removes it, with whatever an editor put beside it; a kill removes it, too, once the editor
+/// has ended.
 final class PrivateFile {
   /// TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h.
   private static let memoryFileSystems: Set<Int> = [0x0102_1994, 0x8584_58F6]
 
   let path: String
   private let folder: String
+  private let ward: Ward
 
   /// - Parameter allowsDisk: takes `$TMPDIR` or `/tmp` where there is no file system in memory.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
@@ -18,6 +20,7 @@ final class PrivateFile {
     guard mkdtemp(&template) != nil else { throw Failure.system(errno, place) }
     folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     path = "\(folder)/\(name)"
+    ward = Ward(over: folder, untilChildrenEnd: true)
     do {
       try Self.write(text, to: path)
     } catch {
@@ -74,6 +77,7 @@ final class PrivateFile {
   /// Overwrites and removes everything in the folder, and the folder.
   func wipe() {
     Self.wipe(folder: folder)
+    ward.release()
   }
 
   private static func wipe(folder: String) {

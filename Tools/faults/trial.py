@@ -1,0 +1,234 @@
+"""One workload broken in one way after another: what is run, and how what is left is judged."""
+
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from . import calls, oracle, workloads
+from .calls import Fault, Runner
+
+# Done, or failed and said so; what a disk's failure may be called.
+DOCUMENTED = (0, 1)
+BESIDE = {workloads.STORE + suffix for suffix in ("", "-journal", "-wal", "-shm")}
+# A wiped folder may outlive the command that made it by so many seconds.
+WIPED_AFTER = 10
+IN_MEMORY = Path("/dev/shm")
+_SECRETS = {"primary": "primary.key", "next": "next.key", "phrase": "passphrase.txt"}
+
+
+class Trial:
+    """One workload: its store, the points of its command, and what a whole run leaves."""
+
+    def __init__(self, workload, dbtool, folder):
+        self.workload, self.dbtool = workload, dbtool
+        self.secrets = {name: oracle.secret(workloads.KEYS / file) for name, file in _SECRETS.items()}
+        self.folder = Path(folder, workload.name)
+        self.base = self.folder / "base"
+        self.base.mkdir(parents=True)
+        (self.folder / workloads.INPUT[3:]).write_bytes(workloads.lines(workloads.MORE))
+        with self.runner(self.base) as runner:
+            workloads.prepare(workload, dbtool, runner)
+        self.before = self.look(self.base)
+        whole = self.copy("whole")
+        with self.runner(whole) as runner:
+            self.points, done = runner.points(self.command)
+            if done.returncode:
+                raise RuntimeError(f"{workload.name}: {done.stderr.decode().strip()}")
+            self.after = self.look(whole)
+            self.outputs = {name: self.output(whole / name) for name in workload.outputs}
+            problems = self.judge(runner, True, "a whole run")
+        if problems or self.before.problems:
+            raise RuntimeError(f"{workload.name}: {problems or self.before.problems}")
+        again = self.copy("timed")
+        with self.runner(again) as runner:
+            started = time.monotonic()
+            runner.plain(self.command)
+            self.seconds = time.monotonic() - started
+        for folder in (whole, again):
+            shutil.rmtree(folder)
+
+    @property
+    def command(self):
+        return [self.dbtool, *self.workload.command, "--no-input"]
+
+    def runner(self, folder):
+        return PrivateRunner(folder, self.workload.variables)
+
+    def copy(self, name):
+        return Path(shutil.copytree(self.base, self.folder / name))
+
+    def look(self, folder):
+        return oracle.look(folder / workloads.STORE, self.secrets)
+
+    def output(self, path):
+        if path.suffix != ".coffer":
+            return oracle.contents(path)
+        found = oracle.look(path, self.secrets)
+        return (found.keys, found.documents, found.problems) if found.is_there else None
+
+    # Faults.
+
+    def errors(self):
+        """The disk failing at every point, once and from then on."""
+        for call, number in self.points:
+            for error in calls.errors_of(call):
+                yield Fault(call, number, error)
+                yield Fault(call, number, error, lasts=True)
+
+    def run(self, number, fault, again):
+        """One fault, then another on the way to the end if there is one, then the end; gives findings."""
+        folder = self.copy(str(number))
+        with self.runner(folder) as runner:
+            try:
+                findings = self._run(runner, fault, again)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                findings = [f"{fault}: {error}"]
+        shutil.rmtree(folder)
+        return [f"{self.workload.name}: {finding}" for finding in findings]
+
+    def _run(self, runner, fault, again):
+        findings, command, when = [], self.command, str(fault)
+        for fault in (fault, again) if again else (fault,):
+            done = fault.strike(runner, command)
+            findings += self.said(done, fault)
+            found = self.look(runner.folder)
+            findings += self.judge(runner, done.returncode == 0, when, found)
+            if (rest := self.rest(runner, found)) is None:
+                break
+            command = [self.dbtool, *rest, "--no-input"]
+            when += f", {again} in the run after it"
+        else:
+            done = runner.plain(command)
+            if done.returncode:
+                findings.append(f"{when}: not to be brought to its end: {done.stderr.decode().strip()}")
+            findings += self.judge(runner, True, f"{when}, the end")
+        key = next(name for name in ("primary", "next", "phrase") if name in self.workload.keys[-1])
+        key = {"primary": workloads.PRIMARY, "next": workloads.NEXT, "phrase": workloads.PHRASE}[key]
+        done = runner.plain([self.dbtool, "verify", workloads.STORE, *key, "--no-input"])
+        if done.returncode:
+            findings.append(f"{when}: verify: exit {done.returncode}: {done.stderr.decode().strip()}")
+        return findings
+
+    def rest(self, runner, found):
+        """What is left to do after a fault; None where all is done."""
+        if found.keys != self.workload.keys[-1] or not self.is_finished(found):
+            return self.workload.command
+        if any(not (runner.folder / name).exists() for name in self.workload.outputs):
+            return self.workload.command
+        return self.workload.resume if found.target or self.workload.resume and found.epochs > 1 else None
+
+    # Judging.
+
+    def said(self, done, fault):
+        allowed = (calls.KILLED, 0, *self.workload.killed) if fault.is_kill else DOCUMENTED
+        if done.returncode in allowed:
+            return []
+        return [f"{fault}: exit {done.returncode}: {done.stderr.decode().strip()}"]
+
+    def undated(self, found):
+        return found.undated({document[0] for document in self.before.documents})
+
+    def is_finished(self, found):
+        return self.undated(found) == self.undated(self.after)
+
+    def is_whole(self, found):
+        """Whether it holds what the command found, what it leaves, or what its first transactions leave."""
+        if not found.is_there:
+            return not self.workload.is_made
+        if self.is_finished(found) or found.documents == self.before.documents and self.workload.is_made:
+            return True
+        known = {document[0] for document in self.before.documents}
+        added = [document for document in self.undated(self.after) if document[0] not in known]
+        present = len(found.documents) - len(known)
+        if self.workload.is_made and not self.workload.is_in_batches:
+            return False
+        # A store that is made and filled has none at first; batches have some of them, in their order.
+        present = present if self.workload.is_in_batches else 0
+        return self.undated(found) == tuple(sorted([*self.before.documents, *added[:present]]))
+
+    def judge(self, runner, is_done, when, found=None):
+        folder = runner.folder
+        found = found or self.look(folder)
+        findings = list(found.problems)
+        if found.is_there and found.keys not in self.workload.keys:
+            findings.append(f"opens with {sorted(found.keys)}")
+        if not self.is_whole(found):
+            findings.append(f"{len(found.documents)} documents of {len(self.before.documents)}, or others")
+        is_last = found.keys == self.workload.keys[-1]
+        if is_done and not (is_last and self.is_finished(found) and found.target == 0 and found.epochs == 1):
+            findings.append("acknowledged, and not there")
+        if found.is_there and found.keys in self.workload.keys:
+            if found.titles != self.workload.titles[is_last and -1 or 0]:
+                findings.append(f"titles are {found.titles}")
+        for name, whole in self.outputs.items():
+            if (output := self.output(folder / name)) != whole and (is_done or output is not None):
+                findings.append(f"{name} is {'missing' if output is None else 'half done'}")
+        # What can't be removed stays.
+        findings += self.left(runner) if not any(call in str(when) for call in ("unlink", "unlinkat")) else []
+        return [f"{when}: {finding}" for finding in findings]
+
+    def left(self, runner):
+        """What stands where nothing should, and plain text anywhere but in what was asked for."""
+        expected = BESIDE | set(self.workload.outputs)
+        for path in runner.folder.iterdir():
+            if path.name in expected or runner.is_gone(path):
+                continue
+            # What a killed process leaves of a new store is sealed, and of a file nothing but a name.
+            if not path.is_file() or path.stat().st_size and ".new" not in path.name:
+                yield f"{path.name} was left"
+        phrases = [workloads.IN_TEXTS] + [workloads.IN_TITLES] * ("clear" not in self.workload.titles)
+        for shown in oracle.showing(runner.folder, phrases, self.workload.outputs):
+            yield f"{shown} shows what is sealed"
+        for place in runner.places:
+            if not runner.is_empty(place):
+                yield f"{[path.name for path in place.rglob('*')]} was left in {place.name}"
+
+
+class PrivateRunner(Runner):
+    """A runner whose commands keep what is temporary in places of their own, so that what they leave is found."""
+
+    def __init__(self, folder, variables):
+        self.parent = tempfile.mkdtemp(dir=folder.parent)
+        memory = tempfile.mkdtemp(prefix="coffer-faults-", dir=IN_MEMORY if IN_MEMORY.is_dir() else self.parent)
+        self.places = [Path(self.parent), Path(memory)]
+        names = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
+        super().__init__(
+            {
+                **names, "DBTOOL_ALLOW_TEST_KEYS": "1", "TMPDIR": self.parent, "SQLITE_TMPDIR": self.parent,
+                "XDG_RUNTIME_DIR": memory, **variables,
+            }, folder)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for place in self.places:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def is_empty(self, place):
+        return _soon(lambda: not os.listdir(place))
+
+    def is_gone(self, path):
+        return _soon(lambda: not path.exists())
+
+
+def _soon(condition):
+    end = time.monotonic() + WIPED_AFTER
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def kill(chance, points):
+    return Fault(*chance.choice(points))
+
+
+def late(chance: random.Random, seconds):
+    """A kill at any time of a run that takes so long, or a little after it."""
+    return calls.Late(chance.uniform(0, 1.2 * seconds))
