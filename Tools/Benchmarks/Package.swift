@@ -8,7 +8,9 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "coffer-bench",
-      dependencies: [.product(name: "Coffer", package: "coffer")],
+      dependencies: [
+        .product(name: "Coffer", package: "coffer"), .product(name: "CofferFormats", package: "coffer"),
+      ],
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

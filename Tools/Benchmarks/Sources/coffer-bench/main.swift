@@ -1,6 +1,8 @@
-// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT [sealed|clear|none]`.
+// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT [sealed|clear|none]`, and
+// `coffer-bench convert FILE ROUNDS`.
 //
-// Does: one piece of work on one store through the library; prints its wall and CPU seconds, set-up excluded.
+// Does: one piece of work on one store through the library, or converts a text; prints its wall and CPU seconds, set-up
+// excluded.
 // Knows: the library's public face, the published test key. Does not know: what it is compared with (plain.c).
 // A store that is not there is made, a TEST store with the key file that COFFER_BENCH_KEY names.
 
@@ -45,17 +47,28 @@ guard (4...5).contains(arguments.count), let count = Int(arguments[3]),
   let titles = modes[arguments.count == 5 ? arguments[4] : "sealed"]
 else { stop("usage: coffer-bench WORK STORE COUNT [sealed|clear|none]", code: 64) }
 
+/// Wall and CPU seconds of a piece of work, as they are printed.
+func times(of work: () throws -> Void) rethrows -> String {
+  let (wall, cpu) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
+  try work()
+  let times = [seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu]
+  return times.map { String(Double(Int($0 * 1e6)) / 1e6) }.joined(separator: " ")
+}
+
 DocumentStore.disableMemoryStatistics()
 do {
+  if arguments[1] == "convert" {
+    let conversion = try Conversion(file: arguments[2])
+    print(try times { try conversion.run(rounds: count) })
+    exit(0)
+  }
   let store = try openStore(arguments[2], titles: titles)
   guard let work = try Works(store: store, count: count).work(arguments[1]) else {
     stop("coffer-bench: no work \(arguments[1])", code: 64)
   }
-  let (wall, cpu) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
-  try work()
-  let times = [seconds(CLOCK_MONOTONIC) - wall, seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu]
+  let spent = try times(of: work)
   try store.close()
-  print(times.map { String(Double(Int($0 * 1e6)) / 1e6) }.joined(separator: " "))
+  print(spent)
 } catch {
   stop("coffer-bench: \(error)", code: 1)
 }

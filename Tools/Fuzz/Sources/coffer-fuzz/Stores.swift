@@ -1,0 +1,92 @@
+internal import Coffer
+internal import CofferSQLite
+internal import Foundation
+
+private let path = "\(directory)/store.coffer"
+private let url = URL(filePath: path)
+
+/// A small store, made once: two collections, five documents.
+private let template: [UInt8] = {
+  do {
+    // Nothing that a query asks for may take all the memory there is.
+    _ = try Database(":memory:", mode: .create).query("PRAGMA hard_heap_limit=268435456")
+    let store = try DocumentStore.create(at: url, keys: [.keyFile(keyURL)], creation: creation, options: options)
+    try store.write { tx in
+      for number in 1...5 {
+        var document = Document(title: "Title \(number)", text: #"{"n":\#(number),"t":"ä😀"}"#)
+        document.key = number == 2 ? "key" : nil
+        _ = try tx.insert(document, into: store.collection(number < 4 ? "one" : "two"))
+      }
+    }
+    try store.close()
+  } catch {
+    fatalError("no store: \(error)")
+  }
+  return bytes(of: path)
+}()
+
+private let keyURL = URL(filePath: ProcessInfo.processInfo.environment["COFFER_FUZZ_KEY"] ?? "")
+private let keyFile = StoreKey.keyFile(keyURL)
+
+private let creation: CreateOptions = {
+  var creation = CreateOptions()
+  creation.isTest = true
+  return creation
+}()
+
+private let options: OpenOptions = {
+  var options = OpenOptions()
+  options.allowsTestKeys = true
+  return options
+}()
+
+/// One field of what is read before any key is proved, replaced; the key opens nothing then.
+func openStore(_ input: [UInt8]) {
+  let fields = [
+    ("coffer_header", "format"), ("coffer_header", "store_id"), ("coffer_header", "incompat"),
+    ("coffer_header", "ro_compat"), ("coffer_header", "compat"), ("coffer_header", "titles"),
+    ("coffer_header", "rk_generation"), ("coffer_header", "rk_commit"), ("coffer_header", "keyring"),
+    ("coffer_header", "mac"), ("coffer_slot", "slot"), ("coffer_slot", "kind"), ("coffer_slot", "label"),
+    ("coffer_slot", "params"), ("coffer_slot", "wrapped"), ("coffer_state", "sealed"),
+  ]
+  var slices = Slices(input)
+  let (table, column) = fields[Int(slices.byte()) % fields.count]
+  let type = slices.byte() % 3
+  let value: Value = type == 0 ? .integer(slices.number()) : type == 1 ? .blob(slices.all()) : .text(slices.text())
+  write(template, to: path)
+  do {
+    let database = try Database(path)
+    let before = try database.query("SELECT \(column) FROM \(table)").rows[0][0]
+    guard before != value else { return }
+    // Of another type than the column's, which the table refuses.
+    guard (try? database.execute("UPDATE \(table) SET \(column)=?", value)) != nil else { return }
+    try database.close()
+  } catch {
+    fatalError("the template cannot be changed: \(error)")
+  }
+  _ = try? DocumentStore.info(at: url)
+  _ = try? DocumentStore.check(at: url)
+  if let store = try? DocumentStore.open(at: url, key: keyFile, options: options) {
+    preconditionFailure("\(store) opened with another \(column)")
+  }
+}
+
+private let opened: DocumentStore = {
+  _ = template
+  guard let store = try? DocumentStore.open(at: url, key: keyFile, options: options) else { fatalError("no store") }
+  return store
+}()
+
+/// A query of any text: rows or an error, and the file as it was.
+func queryStore(_ input: [UInt8]) {
+  let store = opened
+  try? store.read { tx in
+    try tx.withQuery(String(decoding: input, as: UTF8.self), timeLimit: .milliseconds(100)) { rows in
+      var count = 0
+      while count < 1000, try rows.next() != nil { count += 1 }
+    }
+  }
+  precondition(bytes(of: path) == template, "a query wrote")
+  let names = (try? FileManager.default.contentsOfDirectory(atPath: directory))?.sorted()
+  precondition(names == ["store.coffer"], "a query made a file")
+}
