@@ -38,6 +38,12 @@ extension Attributes {
     try self.init(validUTF8: Array(text.utf8))
   }
 
+  /// Whether valid UTF-8 is exactly what ``canonicalJSON`` gives for some object that is not empty.
+  package static func isCanonical(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var scanner = JSONScanner(bytes)
+    return scanner.takeCanonicalObject() && scanner.next == nil
+  }
+
   private init(validUTF8 bytes: [UInt8]) throws(JSONError) {
     var output: [UInt8] = []
     // The closure of withUnsafeBytes, not typed, carries the error out as a value.

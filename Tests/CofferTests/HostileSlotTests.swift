@@ -71,7 +71,16 @@ struct HostileSlotTests: OpeningSuite {
     #expect(try Data(contentsOf: url) == before)
     // 64 of 2^14 are twice what is.
     try edit("UPDATE coffer_slot SET params = CAST(x'0e0801' || substr(params,4) AS BLOB)")
-    try expectRefusedUnasked(.parametersRefused, naming: "logN")
+    let asked = Mutex(0)
+    let passphrase = StoreKey.passphrase {
+      asked.withLock { $0 += 1 }
+      return .text("words 64")
+    }
+    try expectRefused(.parametersRefused, key: passphrase)
+    #expect(asked.withLock { $0 } == 0)
+    try expectRefused(.parametersRefused, key: .keyMaterial { .text("words 64") })
+    // What is no passphrase is tried on none of them.
+    try expectRefused(.cannotUnlock, key: .published("primary"))
     try edit("INSERT INTO coffer_slot SELECT slot + 64, kind, label, params, wrapped FROM coffer_slot WHERE slot = 1")
     try expectRefusedUnasked(.parametersRefused, naming: "slot")
   }

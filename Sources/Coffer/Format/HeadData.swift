@@ -1,3 +1,4 @@
+internal import CofferDocuments
 internal import CofferSealing
 internal import CofferText
 
@@ -68,11 +69,10 @@ struct HeadData {
     guard Self.isObject(attributes) else { return nil }
   }
 
-  /// Whether attributes look like the canonical object that they are; no bytes are no attributes.
+  /// Whether attributes are the canonical bytes of an object, as which alone they may stand; no bytes are no attributes.
   static func isObject(_ attributes: UnsafeRawBufferPointer) -> Bool {
     attributes.isEmpty
-      || attributes.count > 2 && attributes.first == UInt8(ascii: "{") && attributes.last == UInt8(ascii: "}")
-        && UTF8Validity.isValid(attributes)
+      || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
   }
 
   /// Three numbers, two marks and a length: the least a head holds.

@@ -59,9 +59,9 @@ struct StoreState: Sendable, Equatable {
       // Columns hold 0…2^63−1, and both counters start at 1. The count may be anything: after rows were deleted behind
       // our back it no longer fits the ids, and everything that is left must still read.
       let limit = UInt64(Int64.max)
-      guard (1...limit).contains(generation), (1...limit).contains(nextID), count <= limit, cursor <= limit else {
-        return nil
-      }
+      guard (1...limit).contains(generation), (1...limit).contains(nextID), count <= limit, cursor <= limit,
+        target <= StoreFormat.maximumNumber, originGeneration <= limit
+      else { return nil }
       var state = StoreState(headerMAC: Array(mac))
       state.generation = generation
       state.nextID = nextID

@@ -21,18 +21,26 @@ struct Unlocking {
         .testKeyRefused, "this is a TEST store: its keys are published, so anyone can read it",
         hint: "allow it only in tests (--allow-test-keys)")
     }
-    var work: UInt64 = 0
     for slot in slots {
-      let parameters = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot)
-      if case .passphrase(let cost, _) = parameters, named == nil || named == slot.slot { work += cost.work }
-    }
-    guard named != nil || work <= ScryptCost.maximumTotalWork else {
-      throw StoreError(
-        .parametersRefused, "scrypt logN and p of all slots together ask for more work than allowed",
-        hint: "name the slot to open")
+      _ = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot)
     }
     if let named, !slots.contains(where: { $0.slot == named }) {
       throw StoreError(.invalidArgument, "there is no slot \(named)")
+    }
+  }
+
+  /// The same for a passphrase alone, which would be tried on every slot of its kind; other keys cost nothing there.
+  private func checkWork() throws(StoreError) {
+    guard named == nil else { return }
+    var work: UInt64 = 0
+    for slot in slots {
+      guard case .passphrase(let cost, _)? = try slot.checkedParameters(isTest: header.isTest) else { continue }
+      work += cost.work
+    }
+    guard work <= ScryptCost.maximumTotalWork else {
+      throw StoreError(
+        .parametersRefused, "scrypt logN and p of all slots together ask for more work than allowed",
+        hint: "name the slot to open")
     }
   }
 
@@ -51,10 +59,14 @@ struct Unlocking {
     case .keyFile(let path): return try unlock(secret: .line(try KeyLine.loading(path, as: .key)))
     case .identity(let path): return try unlock(secret: .line(try KeyLine.loading(path, as: .identity)))
     case .passphrase(let ask):
+      try checkWork()
       return try unlock(passphrase: try asking(ask))
     case .material(let read):
       let secret = try asking(read)
-      guard secret.looksLikeKeyFile else { return try unlock(passphrase: Passphrase.droppingLineEnd(secret)) }
+      guard secret.looksLikeKeyFile else {
+        try checkWork()
+        return try unlock(passphrase: Passphrase.droppingLineEnd(secret))
+      }
       return try unlock(secret: .line(try KeyLine.reading(secret)))
     case .provider(let name, let answer):
       return try unlock(provider: name, answer)

@@ -52,7 +52,8 @@ extension DocumentStore {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
     }
     do throws(StoreError) {
-      _ = try transaction.collections()
+      let names = try transaction.collections().map(\.name)
+      if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
     } catch {
       verdict.problems.append(error.message)
     }
@@ -78,6 +79,7 @@ extension DocumentStore {
         }
         defer { statement.reset() }
         let opener = transaction.connection.opener
+        let collections = (try? transaction.collections()) ?? []
         while true {
           do throws(StoreError) {
             guard try storing({ () throws(SQLiteError) in try statement.step() }) else { break }
@@ -93,6 +95,7 @@ extension DocumentStore {
             let row = try RecordRow(statement, within: transaction.state.limits)
             let head = try opener.openHead(row)
             _ = try opener.openBody(row, head)
+            try transaction.requireLookup(of: row, head, in: collections)
           } catch {
             guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
             verdict.add(last, error.message)
@@ -133,6 +136,19 @@ func integrityProblems(_ database: Database) -> [String] {
 }
 
 extension StoreTransaction {
+  /// That a document is found by the key in its head; one whose collection is damaged or gone can't be looked up at all.
+  fileprivate func requireLookup(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
+    throws(StoreError)
+  {
+    guard let key = head.key, let context = keys.context(of: row.fields.epoch),
+      let record = collections.first(where: { $0.id == row.fields.collection })
+    else { return }
+    let wanted = try? keys.lookup(of: ExternalKey(bytes: key), in: record, under: context)
+    guard let wanted, let lookup = row.lookup, lookup.elementsEqual(wanted) else {
+      throw .damagedDocument(row.fields.id, "it is not found by its key")
+    }
+  }
+
   /// The set hash and count of what really stands in the file.
   struct RowSum {
     var set = SetHash()

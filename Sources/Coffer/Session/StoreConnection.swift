@@ -97,6 +97,9 @@ final class StoreConnection {
     guard try storing({ () throws(SQLiteError) in try statement.step() }) else {
       throw .damagedStore("it has no header or no state")
     }
+    guard (0..<3).allSatisfy({ statement.storageClass(at: $0) == .blob }) else {
+      throw .damagedStore("header or state hold something else than bytes")
+    }
     return (
       Array(statement.blobPointer(at: 0)), Array(statement.blobPointer(at: 1)), Array(statement.blobPointer(at: 2))
     )

@@ -86,10 +86,7 @@ extension JSONScanner {
   ///
   /// - Throws: `inexactNumber` for an integer literal that would be written as another one, and beyond a double's range.
   private func exactValue(of token: NumberToken) throws(JSONError) -> Double {
-    if let integer = integer(of: token) {
-      guard let value = Double(exactly: integer) else { throw inexact(token) }
-      return value
-    }
+    if let integer = integer(of: token), let value = Double(exactly: integer) { return value }
     let text = String(
       decoding: UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count), as: UTF8.self)
     guard let value = Double(text), value.isFinite else { throw inexact(token) }

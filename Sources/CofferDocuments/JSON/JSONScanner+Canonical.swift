@@ -20,6 +20,21 @@ extension JSONScanner {
     node.appendCanonical(to: &output)
   }
 
+  /// Steps over the object that begins here, if it is in canonical form and not empty.
+  package mutating func takeCanonicalObject() -> Bool {
+    guard next == JSONByte.openBrace else { return false }
+    let start = position
+    var look = self
+    if look.skipPlainCanonical(depth: 0) {
+      self = look
+      return position - start > 2
+    }
+    guard let node = try? scanNode(), case .object(let members) = node, !members.isEmpty else { return false }
+    var canonical: [UInt8] = []
+    node.appendCanonical(to: &canonical)
+    return bytes(in: start..<position).elementsEqual(canonical)
+  }
+
   /// Steps over a value that is surely canonical: no white space, no escapes, names in order, short integers.
   ///
   /// - Returns: false, standing anywhere, where that cannot be seen at once.

@@ -1,0 +1,99 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// What only a key holder can write: sealed and summed rightly, and against the format in one thing. `Tools/check-attacks`
+/// has many more.
+struct ForgedTests {
+  private func verdict(after change: (inout Writer, TestStore) throws -> Void) throws -> (TestStore, Verdict) {
+    let test = try TestStore()
+    try test.store.write { writer in
+      try writer.createCollection("other")
+      for number in 1...3 {
+        try writer.insert(
+          Document(title: "t\(number)", text: "\(number)", key: ExternalKey("k\(number)")), into: test.notes)
+      }
+    }
+    #expect(try test.store.verify().isSound)
+    try test.store.write { try change(&$0, test) }
+    return (test, try test.store.verify())
+  }
+
+  @Test func keyThatLeadsNowhereIsNamedByVerify() throws {
+    let (test, verdict) = try verdict { writer, _ in
+      try writer.transaction.rewrite(2) { content, _ throws(StoreError) in
+        content.lookup = [UInt8](repeating: 7, count: StoreFormat.lookupCount)
+      }
+    }
+    #expect(verdict.setMatches)
+    #expect(verdict.damaged.map(\.id) == [2])
+    #expect(verdict.error == StoreError(.damaged, ""))
+    #expect(try test.store.read { try $0.text(of: 2) } == "2")
+  }
+
+  @Test func twoCollectionsOfOneNameAreSeenByVerify() throws {
+    let (_, verdict) = try verdict { writer, _ in
+      let old = try writer.transaction.requireCollection(DocumentCollection("other"))
+      let new = CollectionRecord(
+        id: old.id, epoch: old.epoch, revision: writer.transaction.revision, name: "notes", titleRule: old.titleRule,
+        foldsKeys: old.foldsKeys)
+      try writer.transaction.replaceCollection(old, with: new)
+    }
+    #expect(verdict.setMatches)
+    #expect(verdict.problems == ["two collections have one name"])
+  }
+
+  @Test(arguments: [#"{"b":1,"a":2}"#, #"{"a": 1}"#, #"{"a":1.0}"#, #"{"a":1,"a":1}"#, "{}", "[1]", #"{"a":"\u0041"}"#])
+  func attributesInAnotherFormAreDamage(_ attributes: String) throws {
+    let head = HeadData.isObjectOf(attributes)
+    #expect(!head)
+  }
+
+  @Test(arguments: [#"{"a":1,"b":[null,true,{"c":"é"}]}"#, #"{"n":1152921504606847000}"#, #"{"n":1e+21,"s":"\n"}"#])
+  func canonicalAttributesAreTaken(_ attributes: String) throws {
+    #expect(HeadData.isObjectOf(attributes))
+    // What is written from a double is read as the same.
+    #expect(try Attributes(json: attributes).canonicalJSON == Array(attributes.utf8))
+  }
+
+  @Test func stateBeyondItsFieldsIsNone() {
+    var state = StoreState(headerMAC: [UInt8](repeating: 1, count: StoreFormat.macCount))
+    #expect(StoreState(bytes: state.bytes) != nil)
+    state.target = 1 << 31
+    #expect(StoreState(bytes: state.bytes) == nil)
+    state.target = 0
+    state.originGeneration = 1 << 63
+    #expect(StoreState(bytes: state.bytes) == nil)
+  }
+
+  @Test func stateOfAnotherStorageClassIsDamage() throws {
+    let test = try TestStore()
+    try test.store.close()
+    let database = try test.raw()
+    try database.execute(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(replace(sql, ' STRICT', ''), 'sealed BLOB', 'sealed')
+        WHERE name = 'coffer_state'
+      """)
+    try database.close()
+    let loose = try test.raw()
+    try loose.execute(
+      """
+      UPDATE coffer_state SET sealed = CAST(sealed AS TEXT);
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, 'sealed NOT NULL)', 'sealed BLOB NOT NULL) STRICT')
+        WHERE name = 'coffer_state'
+      """)
+    try loose.close()
+    expect(.damaged) { try test.reopened() }
+  }
+}
+
+extension HeadData {
+  fileprivate static func isObjectOf(_ text: String) -> Bool {
+    Array(text.utf8).withUnsafeBytes { isObject($0) }
+  }
+}

@@ -1,0 +1,103 @@
+"""What an attack is, and what must come of it."""
+
+from dataclasses import dataclass, field
+
+# How values get past a STRICT table: meanwhile the table's text is another one, whose columns take and keep anything.
+LOOSE = {
+    " STRICT": "", " NOT NULL": "", " CHECK(one=1)": "", " INTEGER PRIMARY KEY": " \0", " INTEGER": "", " TEXT": "",
+    " BLOB": "", " \0": " INTEGER PRIMARY KEY"}
+
+
+@dataclass
+class Attack:
+    """One broken store. `edit` changes the file of the base (given a connection), or `forge` the base before it is saved
+    (given the writer, already a copy)."""
+
+    name: str
+    base: str
+    what: str
+    edit: object = None
+    forge: object = None
+    # What a reader finds; see the kit's README for the words.
+    open: str = "ok"
+    get: dict = field(default_factory=dict)
+    list: str = "ok"
+    verify: str = "mismatch"
+    quick: str = None
+    anchor: str = "ok"
+    put: str = None
+    open_by: dict = field(default_factory=dict)
+    also: dict = field(default_factory=dict)
+    # Documents that are authentic and not as in the base: {id: how the base's history has them}.
+    reads: dict = field(default_factory=dict)
+
+    def expectation(self, kit):
+        base = kit.histories[self.base][-1]
+        found = {
+            "attack": self.what, "base": self.base, "by": "key holder" if self.forge else "file",
+            "key": "primary.key", "anchor_line": base.anchor, "open": self.open,
+        }
+        if self.open_by:
+            found["open_by"] = self.open_by
+        if self.open == "ok":
+            found |= {
+                "get": {str(id): self.get.get(id, "ok") for id in sorted(set(base.records) | set(self.get))},
+                "list": self.list, "verify": self.verify, "verify_quick": self.quick or self.verify,
+                "anchor": self.anchor,
+            }
+            if self.put:
+                found["put"] = self.put
+            if self.reads:
+                found["reads"] = {str(id): document for id, document in self.reads.items()}
+        if self.also:
+            found["also_acceptable"] = self.also
+        return found
+
+
+def run(*statements):
+    """An edit that runs SQL: texts, or (text, parameters)."""
+
+    def edit(db, kit):
+        for statement in statements:
+            if isinstance(statement, str):
+                db.execute(statement)
+            else:
+                db.execute(*statement)
+
+    return edit
+
+
+def loosely(*statements):
+    """The same past everything that the tables would refuse."""
+
+    def edit(db, kit):
+        texts = db.execute("SELECT name, sql FROM sqlite_schema WHERE type='table'").fetchall()
+        db.execute("PRAGMA writable_schema=ON")
+        for name, sql in texts:
+            for word, instead in LOOSE.items():
+                sql = sql.replace(word, instead)
+            db.execute("UPDATE sqlite_schema SET sql=? WHERE name=?", (sql, name))
+        _reload(db)
+        run(*statements)(db, kit)
+        for name, sql in texts:
+            db.execute("UPDATE sqlite_schema SET sql=? WHERE name=?", (sql, name))
+        _reload(db)
+
+    return edit
+
+
+def schema(*statements):
+    """Statements that write sqlite_schema itself."""
+
+    def edit(db, kit):
+        db.execute("PRAGMA writable_schema=ON")
+        run(*statements)(db, kit)
+        _reload(db)
+
+    return edit
+
+
+def _reload(db):
+    version = db.execute("PRAGMA schema_version").fetchone()[0]
+    db.execute(f"PRAGMA schema_version={version + 1}")
+    db.execute("PRAGMA writable_schema=ON")

@@ -1,0 +1,184 @@
+"""Who can write the file, and holds no key, edits single columns: values, storage classes, lengths."""
+
+from .attack import Attack, loosely, run
+
+VICTIM = 2
+TABLE_OF = {"ct": "coffer_body"}
+
+
+def attacks(kit):
+    yield from _columns()
+    yield from _classes()
+    yield from _bodies()
+    yield from _collections()
+    yield from _states()
+
+
+def _columns():
+    """The row is in the head's additional data: each edit makes one document damaged, and the set another one."""
+    edits = {
+        "coll-other": "coll=2", "coll-unknown": "coll=99", "coll-zero": "coll=0", "coll-above-u32": "coll=4294967297",
+        "epoch-unknown": "epoch=2", "epoch-zero": "epoch=0", "epoch-negative": "epoch=-1",
+        "epoch-above-u32": "epoch=4294967297", "epoch-2-to-31": "epoch=2147483648",
+        "rev-lower": "rev=rev-1", "rev-higher": "rev=rev+1", "rev-zero": "rev=0", "rev-negative": "rev=-3",
+        "rev-above-generation": "rev=1000", "rev-greatest": "rev=9223372036854775807",
+        "pos-next": "pos=pos+1", "pos-least": "pos=-9223372036854775807-1", "pos-greatest": "pos=9223372036854775807",
+        "pos-as-another": "pos=(SELECT pos FROM coffer_record WHERE id=1)",
+        "parent-planted": "parent=1", "parent-itself": "parent=2", "parent-zero": "parent=0",
+        "parent-negative": "parent=-1", "parent-greatest": "parent=9223372036854775807",
+        "flags-value": "flags=1", "flags-unknown": "flags=2", "flags-negative": "flags=-1",
+        "flags-above-u32": "flags=4294967296",
+        "lookup-to-null": "lookup=NULL", "lookup-zeros": "lookup=zeroblob(16)", "lookup-empty": "lookup=x''",
+        "lookup-short": "lookup=substr(lookup,1,15)", "lookup-long": "lookup=CAST(lookup||x'00' AS BLOB)",
+        "title-planted": "title='planted'", "title-planted-empty": "title=''",
+        "head-nonce": "head={flip(head,1)}", "head-tag": "head={flip_last(head)}",
+        "head-cut-by-one": "head=substr(head,1,length(head)-1)", "head-one-more": "head=CAST(head||x'00' AS BLOB)",
+        "head-39-bytes": "head=substr(head,1,39)", "head-40-bytes": "head=substr(head,1,40)", "head-empty": "head=x''",
+        "head-over-limit": "head=CAST(head||zeroblob(1048576) AS BLOB)",
+        "body-nonce": "body_nt={flip(body_nt,1)}", "body-tag": "body_nt={flip_last(body_nt)}",
+        "body-nt-39-bytes": "body_nt=substr(body_nt,1,39)", "body-nt-41-bytes": "body_nt=CAST(body_nt||x'00' AS BLOB)",
+        "body-nt-empty": "body_nt=x''",
+    }
+    for name, edit in edits.items():
+        moved = name in ("coll-other", "coll-unknown", "coll-zero", "coll-above-u32")
+        yield Attack(
+            f"row-{name}", "sealed", f"document {VICTIM}: {edit.split('=')[0]} is edited ({name})",
+            _update("coffer_record", edit), get={VICTIM: "damaged"},
+            # A document that was moved out of sight of its list harms that list no more.
+            list="ok" if moved and name != "coll-other" else "damaged")
+    yield Attack(
+        "row-head-ciphertext", "sealed", "document 2: a byte of the head's ciphertext, which the set hash does not see",
+        _update("coffer_record", "head={flip(head,30)}"), get={2: "damaged"}, list="damaged", verify="damaged",
+        quick="ok")
+    yield Attack(
+        "row-parent-to-null", "sealed", "document 3: its parent is taken away",
+        run("UPDATE coffer_record SET parent=NULL WHERE id=3"), get={3: "damaged"}, list="damaged")
+    yield Attack(
+        "row-lookup-planted", "sealed", "document 5, which has no key: a lookup is planted",
+        run("UPDATE coffer_record SET lookup=zeroblob(16) WHERE id=5"), get={5: "damaged"}, list="damaged")
+    for name, number in {"zero": 0, "negative": -5, "above-next": 1000, "greatest": 2**63 - 1}.items():
+        yield Attack(
+            f"row-id-{name}", "sealed", f"document 2 gets the number {number}, in both tables",
+            run(f"UPDATE coffer_record SET id={number} WHERE id=2", f"UPDATE coffer_body SET id={number} WHERE id=2"),
+            get={2: "missing", number: "damaged"}, list="damaged", put="damaged" if number > 8 else None,
+            also={f"get_of_{number}": ["missing"]} if number < 1 else {})
+    for name, value in {
+        "edited": "'another'", "cut": "'on'", "to-null": "NULL", "to-empty": "''", "nul-appended": "title||char(0)",
+        "not-utf8": "CAST(x'ff6f6e65' AS TEXT)", "as-another": "(SELECT title FROM coffer_record WHERE id=4)",
+    }.items():
+        yield Attack(
+            f"row-clear-title-{name}", "clear", f"document 1, clear titles: the title is edited ({name})",
+            run(f"UPDATE coffer_record SET title={value} WHERE id=1"), get={1: "damaged"}, list="damaged")
+    yield Attack(
+        "row-clear-title-planted", "clear", "document 5, clear titles, has none: an empty one is planted",
+        run("UPDATE coffer_record SET title='' WHERE id=5"), get={5: "damaged"}, list="damaged")
+    yield Attack(
+        "row-title-in-mode-none", "none", "a title is planted where the store keeps none",
+        run("UPDATE coffer_record SET title='planted' WHERE id=1"), get={1: "damaged"}, list="damaged")
+
+
+def _update(table, edit, key=f"id={VICTIM}"):
+    edit = edit.replace("{flip(", "@(").replace("{flip_last(", "@@(")
+
+    def change(db, kit):
+        column = edit.split("=", 1)[0]
+        if "@" not in edit:
+            db.execute(f"UPDATE {table} SET {edit} WHERE {key}")
+            return
+        place = -1 if "@@" in edit else int(edit.split(",")[1].split(")")[0]) - 1
+        value = bytearray(db.execute(f"SELECT {column} FROM {table} WHERE {key}").fetchone()[0])
+        value[place] ^= 1
+        db.execute(f"UPDATE {table} SET {column}=? WHERE {key}", (bytes(value),))
+
+    return change
+
+
+def _classes():
+    """STRICT guards writes only: values of other storage classes, planted past it."""
+    wrong = {
+        "coll": ("CAST(coll AS TEXT)", "CAST(coll AS REAL)", "NULL"), "epoch": ("'1'", "1.5", "x'01'"),
+        "rev": ("'5'", "NULL", "x'05'"), "pos": ("1.5", "'high'", "NULL"), "parent": ("'2'", "x'02'", "2.5"),
+        "flags": ("0.5", "NULL", "''"), "lookup": ("CAST(lookup AS TEXT)", "0", "1.5"),
+        "title": ("x'6f6e65'", "5", "1.5"), "head": ("NULL", "CAST(head AS TEXT)", "7"),
+        "body_nt": ("NULL", "CAST(body_nt AS TEXT)", "0"),
+    }
+    for column, values in wrong.items():
+        for number, value in enumerate(values, 1):
+            yield Attack(
+                f"class-{column}-{number}", "sealed", f"document 2: {column} is {value}",
+                loosely(f"UPDATE coffer_record SET {column}={value} WHERE id=2"), get={2: "damaged"}, list="damaged",
+                # A row whose collection is no number stands in no list.
+                also={"list": ["ok"]} if column == "coll" else {})
+    for name, value in {"null": "NULL", "text": "CAST(ct AS TEXT)", "integer": "1"}.items():
+        yield Attack(
+            f"class-ct-{name}", "sealed", f"document 2: the body is {value}",
+            loosely(f"UPDATE coffer_body SET ct={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
+            quick="ok", also={"verify_quick": ["damaged"]})
+    for column, value in {
+        "epoch": "'1'", "rev": "1.5", "sealed": "CAST(sealed AS TEXT)", "sealed-null": "NULL",
+    }.items():
+        yield Attack(
+            f"class-collection-{column}", "sealed", f"collection 2: {column} is {value}",
+            loosely(f"UPDATE coffer_collection SET {column.split('-')[0]}={value} WHERE coll=2"), list="damaged")
+    for name, table, column, value in (
+        ("store-id-text", "coffer_header", "store_id", "CAST(store_id AS TEXT)"),
+        ("mac-null", "coffer_header", "mac", "NULL"), ("keyring-text", "coffer_header", "keyring", "'ring'"),
+        ("incompat-text", "coffer_header", "incompat", "'3'"), ("incompat-null", "coffer_header", "incompat", "NULL"),
+        ("titles-real", "coffer_header", "titles", "0.5"), ("rk-generation-blob", "coffer_header", "rk_generation", "x'01'"),
+        ("rk-commit-null", "coffer_header", "rk_commit", "NULL"), ("format-null", "coffer_header", "format", "NULL"),
+        ("format-text", "coffer_header", "format", "'1'"), ("state-null", "coffer_state", "sealed", "NULL"),
+        ("state-text", "coffer_state", "sealed", "CAST(sealed AS TEXT)"),
+        ("slot-label-blob", "coffer_slot", "label", "x'61'"), ("slot-label-null", "coffer_slot", "label", "NULL"),
+        ("slot-params-text", "coffer_slot", "params", "CAST(params AS TEXT)"),
+        ("slot-params-null", "coffer_slot", "params", "NULL"), ("slot-wrapped-null", "coffer_slot", "wrapped", "NULL"),
+        ("slot-wrapped-text", "coffer_slot", "wrapped", "CAST(wrapped AS TEXT)"),
+        ("slot-kind-text", "coffer_slot", "kind", "'2'"), ("slot-kind-null", "coffer_slot", "kind", "NULL"),
+    ):
+        yield Attack(
+            f"class-{name}", "sealed", f"{table}: {column} is {value}",
+            loosely(f"UPDATE {table} SET {column}={value}"), open="damaged")
+
+
+def _bodies():
+    """Only the body's own tag sees these: the row says nothing of the ciphertext's bytes."""
+    for name, value in {
+        "first-byte": None, "last-byte": None, "cut-by-one": "substr(ct,1,length(ct)-1)",
+        "one-more": "CAST(ct||x'00' AS BLOB)", "empty": "x''", "zeros": "zeroblob(length(ct))",
+        "next-size": "CAST(ct||zeroblob(64) AS BLOB)", "huge": "zeroblob(2000000)",
+    }.items():
+        edit = run(f"UPDATE coffer_body SET ct={value} WHERE id=2") if value else _update(
+            "coffer_body", "ct={flip(ct,1)}" if name == "first-byte" else "ct={flip_last(ct)}")
+        yield Attack(
+            f"body-{name}", "sealed", f"document 2: the body is edited ({name})", edit, get={2: "damaged"},
+            verify="damaged", quick="ok", also={"verify_quick": ["damaged"]})
+
+
+def _collections():
+    for name, edit in {
+        "epoch": "epoch=2", "epoch-zero": "epoch=0", "rev": "rev=rev+1", "rev-zero": "rev=0", "rev-high": "rev=1000",
+        "nonce": "sealed={flip(sealed,1)}", "tag": "sealed={flip_last(sealed)}", "cut": "sealed=substr(sealed,1,60)",
+        "39-bytes": "sealed=substr(sealed,1,39)", "empty": "sealed=x''",
+        "number": "coll=3", "number-zero": "coll=0", "number-above-u32": "coll=4294967298",
+    }.items():
+        yield Attack(
+            f"collection-{name}", "sealed", f"collection 2 is edited ({name})",
+            _update("coffer_collection", edit, "coll=2"), list="damaged")
+    yield Attack(
+        "collection-ciphertext", "sealed", "collection 2: a byte of the name's ciphertext, which the set hash leaves out",
+        _update("coffer_collection", "sealed={flip(sealed,30)}", "coll=2"), list="damaged", verify="damaged",
+        quick="ok", also={"verify_quick": ["damaged"]})
+
+
+def _states():
+    for name, edit in {
+        "nonce": "sealed={flip(sealed,1)}", "ciphertext": "sealed={flip(sealed,40)}", "tag": "sealed={flip_last(sealed)}",
+        "cut": "sealed=substr(sealed,1,163)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
+        "zeros": "sealed=zeroblob(164)", "huge": "sealed=zeroblob(3000000)",
+    }.items():
+        yield Attack(
+            f"state-{name}", "sealed", f"the state is edited ({name})", _update("coffer_state", edit, "one=1"),
+            open="damaged")
+    yield Attack("state-gone", "sealed", "there is no state", run("DELETE FROM coffer_state"), open="damaged")
+    yield Attack(
+        "state-twice", "sealed", "there are two states",
+        loosely("INSERT INTO coffer_state SELECT 2, sealed FROM coffer_state"), open="damaged")

@@ -1,0 +1,181 @@
+"""Who can write the file plants a schema: whatever is not ours is refused before a row is read or a key derived."""
+
+from .attack import Attack, run, schema
+
+TABLES = ("header", "slot", "state", "collection", "record", "body")
+INDEXES = ("lookup", "pos", "parent")
+
+
+def attacks(kit):
+    yield from _planted()
+    yield from _changed()
+    yield from _missing()
+    yield from _tolerated()
+    yield from _indexes_that_lie()
+
+
+def _refused(name, what, edit):
+    return Attack(f"schema-{name}", "sealed", what, edit, open="refused")
+
+
+def _planted():
+    for name, statements in {
+        "trigger-insert": ["CREATE TRIGGER t AFTER INSERT ON coffer_record BEGIN DELETE FROM coffer_record; END"],
+        "trigger-update": ["CREATE TRIGGER t AFTER UPDATE ON coffer_state BEGIN DELETE FROM coffer_body; END"],
+        "trigger-delete": ["CREATE TRIGGER t BEFORE DELETE ON coffer_body BEGIN SELECT raise(IGNORE); END"],
+        "trigger-slot": ["CREATE TRIGGER t AFTER INSERT ON coffer_slot BEGIN UPDATE coffer_slot SET wrapped=x''; END"],
+        "trigger-ours": ["CREATE TRIGGER coffer_x_t AFTER INSERT ON coffer_record BEGIN SELECT 1; END"],
+        "trigger-on-extension": [
+            "CREATE TABLE coffer_x_t(a)", "CREATE TRIGGER coffer_x_u AFTER INSERT ON coffer_x_t BEGIN SELECT 1; END"],
+        "view": ["CREATE VIEW v AS SELECT * FROM coffer_record"],
+        "view-ours": ["CREATE VIEW coffer_x_v AS SELECT * FROM coffer_slot"],
+        "virtual-fts": ["CREATE VIRTUAL TABLE f USING fts4(a)"],
+        "virtual-fts-ours": ["CREATE VIRTUAL TABLE coffer_x_f USING fts4(a)"],
+        "virtual-rtree": ["CREATE VIRTUAL TABLE coffer_x_r USING rtree(id,a,b)"],
+        "table": ["CREATE TABLE planted(a)"], "table-almost-ours": ["CREATE TABLE coffer_planted(a)"],
+        "table-prefix-alone": ["CREATE TABLE coffer_x(a)"], "table-sqlite-like": ["CREATE TABLE sqlitestat1(a)"],
+        "table-sequence": ["CREATE TABLE coffer_x_s(a INTEGER PRIMARY KEY AUTOINCREMENT)"],
+        "table-litestream-like": ["CREATE TABLE litestream_seq(a)"],
+        "index-on-record": ["CREATE INDEX planted ON coffer_record(epoch)"],
+        "index-ours-on-record": ["CREATE INDEX coffer_x_i ON coffer_record(epoch)"],
+        "index-expression": ["CREATE INDEX planted ON coffer_record(abs(pos))"],
+        "index-on-body": ["CREATE INDEX coffer_x_i ON coffer_body(length(ct))"],
+        "index-unique": ["CREATE UNIQUE INDEX planted ON coffer_slot(params)"],
+        "index-on-slot": ["CREATE INDEX coffer_slot_kind ON coffer_slot(kind)"],
+        "index-other-on-extension": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX planted ON coffer_x_t(a)"],
+    }.items():
+        yield _refused(name, f"planted: {'; '.join(statements)}", run(*statements))
+    yield _refused(
+        "virtual-by-text", "a table's text becomes that of a virtual table",
+        schema("INSERT INTO sqlite_schema VALUES('table','coffer_x_v','coffer_x_v',0,'CREATE VIRTUAL TABLE coffer_x_v USING fts4(a)')"))
+    yield _refused(
+        "view-by-text", "an object named as a table, whose text makes a view",
+        schema("INSERT INTO sqlite_schema VALUES('view','coffer_x_w','coffer_x_w',0,'CREATE VIEW coffer_x_w AS SELECT 1')"))
+
+
+def _changed():
+    """Texts that mean the same are refused too: exactly these bytes stand there."""
+    record, body = "coffer_record", "coffer_body"
+    for name, table, old, new in (
+        ("not-strict", record, ") STRICT", ")"), ("not-null-taken", record, "head BLOB NOT NULL", "head BLOB"),
+        ("type", record, "pos INTEGER NOT NULL", "pos INT NOT NULL"), ("type-any", body, "ct BLOB NOT NULL", "ct ANY NOT NULL"),
+        ("collation", record, "title TEXT", "title TEXT COLLATE NOCASE"), ("default", record, "title TEXT", "title TEXT DEFAULT 'x'"),
+        ("check", record, "title TEXT", "title TEXT CHECK(length(title)<9)"),
+        ("check-on-random", body, "ct BLOB NOT NULL", "ct BLOB NOT NULL CHECK(random()!=0)"),
+        ("generated", record, "title TEXT", "title TEXT AS (hex(head))"),
+        ("generated-added", record, ") STRICT", ",planted TEXT AS (hex(head)) VIRTUAL) STRICT"),
+        ("column-added", record, ") STRICT", ",planted TEXT) STRICT"),
+        ("column-dropped", record, "title TEXT,", ""), ("columns-exchanged", record, "epoch INTEGER NOT NULL,rev INTEGER NOT NULL", "rev INTEGER NOT NULL,epoch INTEGER NOT NULL"),
+        ("unique", record, "pos INTEGER NOT NULL", "pos INTEGER NOT NULL ON CONFLICT REPLACE"),
+        ("conflict", body, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY ON CONFLICT REPLACE"),
+        ("autoincrement", record, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY AUTOINCREMENT"),
+        ("primary-key-descending", body, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY DESC"),
+        ("space", body, "coffer_body(", "coffer_body ("), ("lower-case", body, "CREATE TABLE", "create table"),
+        ("comment", body, ") STRICT", ")/**/ STRICT"), ("quoted", body, "coffer_body(", '"coffer_body"('),
+        ("foreign-key", body, "id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY REFERENCES coffer_record"),
+        ("header-check-taken", "coffer_header", " CHECK(one=1)", ""), ("state-check-taken", "coffer_state", " CHECK(one=1)", ""),
+        ("slot-type", "coffer_slot", "label TEXT", "label BLOB"),
+        ("index-not-unique", "coffer_record_lookup", "UNIQUE ", ""), ("index-whole", "coffer_record_lookup", " WHERE lookup IS NOT NULL", ""),
+        ("index-other-condition", "coffer_record_parent", "parent IS NOT NULL", "parent>3"),
+        ("index-descending", "coffer_record_pos", "pos)", "pos DESC)"), ("index-other-column", "coffer_record_pos", "coll,pos", "coll,rev"),
+        ("index-collation", "coffer_record_lookup", "coll,lookup", "coll,lookup COLLATE NOCASE"),
+        ("index-more-columns", "coffer_record_pos", "coll,pos", "coll,pos,epoch"),
+        ("index-expression-in-place", "coffer_record_pos", "coll,pos", "coll,abs(pos)"),
+        ("nul-after-text", body, ") STRICT", ") STRICT'||char(0)||'"), ("space-after-text", body, ") STRICT", ") STRICT "),
+    ):
+        quoted = f"replace(sql,'{_sql(old)}','{new if 'char(0)' in new else _sql(new)}')"
+        yield _refused(
+            f"changed-{name}", f"{table}: {old or 'text'!r} becomes {new!r}",
+            schema(f"UPDATE sqlite_schema SET sql={quoted} WHERE name='{table}'"))
+
+
+def _sql(text):
+    return text.replace("'", "''")
+
+
+def _missing():
+    for table in TABLES:
+        yield _refused(f"without-{table}", f"there is no table coffer_{table}", run(f"DROP TABLE coffer_{table}"))
+        yield _refused(
+            f"renamed-{table}", f"coffer_{table} has another name",
+            schema(f"UPDATE sqlite_schema SET name='Coffer_{table}',tbl_name='Coffer_{table}' WHERE name='coffer_{table}'"))
+    for index in INDEXES:
+        yield _refused(f"without-index-{index}", f"there is no index {index}", run(f"DROP INDEX coffer_record_{index}"))
+    yield _refused("empty", "there is nothing at all in it", run(*(f"DROP TABLE coffer_{table}" for table in TABLES)))
+    yield _refused(
+        "table-is-view", "coffer_body is a view of another table",
+        run("ALTER TABLE coffer_body RENAME TO coffer_x_body", "CREATE VIEW coffer_body AS SELECT * FROM coffer_x_body"))
+    yield _refused(
+        "twice", "coffer_state stands in the schema twice",
+        schema("INSERT INTO sqlite_schema SELECT * FROM sqlite_schema WHERE name='coffer_state'"))
+
+
+def _tolerated():
+    for name, statements in {
+        "extension-table": ["CREATE TABLE coffer_x_t(a,b UNIQUE)", "INSERT INTO coffer_x_t VALUES(1,2)"],
+        "extension-index": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX coffer_x_i ON coffer_x_t(a)"],
+        "litestream": [
+            "CREATE TABLE _litestream_seq(id INTEGER PRIMARY KEY,seq INTEGER)", "CREATE TABLE _litestream_lock(id INTEGER)"],
+        "statistics": ["ANALYZE"],
+        "statistics-that-lie": [
+            "ANALYZE", "DELETE FROM sqlite_stat1",
+            "INSERT INTO sqlite_stat1 VALUES('coffer_record','coffer_record_pos','9223372036854775807 1 1'),"
+            "('coffer_record','coffer_record_lookup','0 0 0'),('coffer_record',NULL,'x'),('coffer_body',NULL,'-1'),"
+            "('none','none','unordered sz=1000000000 noskipscan')"],
+        "statistics-not-text": ["ANALYZE", "UPDATE sqlite_stat1 SET stat=zeroblob(100000),idx=5"],
+    }.items():
+        yield Attack(
+            f"schema-tolerated-{name}", "sealed", f"what known tools make is ignored: {statements[0]}", run(*statements),
+            verify="ok")
+
+
+def _lie(columns, where="", index="pos", target="coll,pos"):
+    """Puts an index over other values in the place of ours: its pages are the attacker's."""
+
+    def edit(db, kit):
+        for statement in (
+            "CREATE TABLE other(coll INTEGER NOT NULL,pos INTEGER NOT NULL,lookup BLOB,parent INTEGER,id INTEGER PRIMARY KEY)",
+            f"INSERT INTO other SELECT {columns} FROM coffer_record {where}", f"CREATE INDEX other_i ON other({target})",
+            "PRAGMA writable_schema=ON",
+            "UPDATE sqlite_schema SET rootpage=(SELECT rootpage FROM sqlite_schema WHERE name='other_i')"
+            f" WHERE name='coffer_record_{index}'",
+            "DELETE FROM sqlite_schema WHERE name LIKE 'other%'",
+        ):
+            db.execute(statement)
+
+    return edit
+
+
+def _indexes_that_lie():
+    for name, what, edit, options in (
+        ("hides", "the index of places hides document 2: verify alone can tell",
+         _lie("coll,pos,lookup,parent,id", "WHERE id!=2"), {}),
+        ("empty", "the index of places is empty", _lie("coll,pos,lookup,parent,id", "WHERE 0"), {}),
+        ("wrong-collection", "the index of places names documents under the other collection",
+         _lie("3-coll,pos,lookup,parent,id"), {"list": "damaged"}),
+        ("wrong-order", "the index of places has another order", _lie("coll,-pos,lookup,parent,id"), {"list": "damaged"}),
+        ("wrong-numbers", "the index of places names numbers that there are not",
+         _lie("coll,pos,lookup,parent,id+100"), {"list": "damaged"}),
+        ("shifted", "the index of places names each document's neighbour", _lie("coll,pos,lookup,parent,id%7+1", "WHERE id<5"),
+         {"list": "damaged"}),
+        ("lookup-hides", "the index of keys is empty: a look-up that finds nothing rests on it",
+         _lie("coll,pos,lookup,parent,id", "WHERE 0", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL"), {}),
+        ("parent-hides", "the index of parents is empty",
+         _lie("coll,pos,lookup,parent,id", "WHERE 0", "parent", "parent) WHERE (parent IS NOT NULL"), {}),
+    ):
+        yield Attack(f"index-{name}", "sealed", what, edit, **{"verify": "damaged"} | options)
+    unread = dict.fromkeys((1, 2, 3, 4, 5, 7), "damaged")
+    for first, second, options in (
+        ("coffer_record_pos", "coffer_record_lookup", {"list": "damaged", "verify": "damaged"}),
+        ("coffer_record", "coffer_body", {"list": "damaged", "get": unread}),
+        ("coffer_header", "coffer_state", {"open": "damaged"}), ("coffer_slot", "coffer_collection", {"open": "damaged"}),
+    ):
+        yield Attack(
+            f"roots-swapped-{first}-{second}", "sealed", f"the pages of {first} and {second} stand for each other",
+            schema(
+                f"UPDATE sqlite_schema SET rootpage=(SELECT sum(rootpage) FROM sqlite_schema"
+                f" WHERE name IN ('{first}','{second}'))-rootpage WHERE name IN ('{first}','{second}')"), **options)
+    for name in ("coffer_body", "coffer_record_pos", "coffer_state"):
+        yield Attack(
+            f"root-beyond-{name}", "sealed", f"the root page of {name} is one that there is not",
+            schema(f"UPDATE sqlite_schema SET rootpage=1000000 WHERE name='{name}'"), open="damaged")
