@@ -68,6 +68,26 @@ import Testing
     while try sandbox.names() != names {}
   }
 
+  @Test func databaseThatIsBeingExportedHasNoNameByWhichAKillWouldLeaveIt() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 20_000))
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let child = try Child(
+      ["export", "s.coffer", "-o", "o.sqlite"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
+    var status: Int32 = 0
+    var named: Set<String> = []
+    while waitpid(child.process, &status, WNOHANG) == 0 {
+      for name in try sandbox.names() where name.hasPrefix(".dbtool-") {
+        if let size = try? sandbox.read(name).count, size > 0 { named.insert(name) }
+      }
+    }
+    #expect(status == 0)
+    #expect(named.isEmpty)
+    #expect(sandbox.exists("o.sqlite"))
+  }
+
   @Test func interruptedRekeyGoesOnWithResume() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed(

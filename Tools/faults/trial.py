@@ -91,16 +91,17 @@ class Trial:
         return [f"{self.workload.name}: {finding}" for finding in findings]
 
     def _run(self, runner, fault, again):
-        findings, command, when = [], self.command, str(fault)
+        findings, command, struck = [], self.command, []
         for fault in (fault, again) if again else (fault,):
             done = fault.strike(runner, command)
+            struck.append(str(fault))
+            when = ", then ".join(struck)
             findings += self.said(done, fault)
             found = self.look(runner.folder)
             findings += self.judge(runner, done.returncode == 0, when, found)
             if (rest := self.rest(runner, found)) is None:
                 break
             command = [self.dbtool, *rest, "--no-input"]
-            when += f", {again} in the run after it"
         else:
             done = runner.plain(command)
             if done.returncode:
@@ -168,7 +169,7 @@ class Trial:
             if (output := self.output(folder / name)) != whole and (is_done or output is not None):
                 findings.append(f"{name} is {'missing' if output is None else 'half done'}")
         # What can't be removed stays.
-        findings += self.left(runner) if not any(call in str(when) for call in ("unlink", "unlinkat")) else []
+        findings += self.left(runner) if "unlink" not in when else []
         return [f"{when}: {finding}" for finding in findings]
 
     def left(self, runner):
@@ -177,8 +178,8 @@ class Trial:
         for path in runner.folder.iterdir():
             if path.name in expected or runner.is_gone(path):
                 continue
-            # What a killed process leaves of a new store is sealed, and of a file nothing but a name.
-            if not path.is_file() or path.stat().st_size and ".new" not in path.name:
+            # What a killed process leaves of a new store is sealed, and of a file or folder nothing but a name.
+            if ".new" not in path.name and any(oracle.contents(path)):
                 yield f"{path.name} was left"
         phrases = [workloads.IN_TEXTS] + [workloads.IN_TITLES] * ("clear" not in self.workload.titles)
         for shown in oracle.showing(runner.folder, phrases, self.workload.outputs):
@@ -210,7 +211,7 @@ class PrivateRunner(Runner):
             shutil.rmtree(place, ignore_errors=True)
 
     def is_empty(self, place):
-        return _soon(lambda: not os.listdir(place))
+        return _soon(lambda: not any(path.is_file() for path in place.rglob("*")))
 
     def is_gone(self, path):
         return _soon(lambda: not path.exists())

@@ -20,7 +20,10 @@ enum Collections {
   static func named(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
-    if names.isEmpty, try reader.collections().isEmpty { return [] }
+    // What collections hold is counted only where it must be said which there are.
+    if names.isEmpty, try !reader.exists(store.collection(defaultCollection)), try reader.collections().isEmpty {
+      return []
+    }
     let wanted = names.isEmpty ? [defaultCollection] : names
     try require(wanted, in: reader, of: store)
     return wanted
