@@ -341,6 +341,19 @@ struct ChangesTests {
     }
   }
 
+  @Test func nobodyIsAddedWithoutABaseOfWhatIsThere() throws {
+    let feed = ChangeFeed()
+    // He asked while somebody listened, who has gone since.
+    #expect(feed.add(nil, nil, {}) == nil && !feed.isHeard)
+    let baseline = ChangeFeed.Baseline(
+      entries: [ChangeFeed.Entry(id: 1, position: 1, collection: 1)], names: [CollectionID(1): "notes"], generation: 5)
+    let added = feed.add(nil, .success(baseline), {})
+    let subscriber = try #require(added)
+    #expect(feed.isHeard && feed.known(at: 5) == nil && feed.known(at: 6)?.base.count == 1)
+    feed.remove(subscriber)
+    #expect(!feed.isHeard && feed.known(at: 6) == nil)
+  }
+
   @Test func nothingIsKeptOnceNobodyListens() async throws {
     let test = try TestStore()
     do {

@@ -43,12 +43,17 @@ final class ChangeFeed: Sendable {
       var found: Result<Baseline, StoreError>?
       // Outside of the lock, which a commit takes while it keeps readers out of the file.
       if isFirst { found = Result { () throws(StoreError) in try baseline() } }
-      let subscriber = state.withLock { state in add(name, found, look, to: &state) }
-      if let subscriber { return ChangeSubscription(subscriber, of: self) }
+      if let subscriber = add(name, found, look) { return ChangeSubscription(subscriber, of: self) }
     }
   }
 
   /// - Returns: nil where the last subscriber has gone since, and with him what is known of the file.
+  func add(
+    _ name: String?, _ found: Result<Baseline, StoreError>?, _ look: @escaping @Sendable () -> Void
+  ) -> ChangeSubscriber? {
+    state.withLock { state in add(name, found, look, to: &state) }
+  }
+
   private func add(
     _ name: String?, _ found: Result<Baseline, StoreError>?, _ look: @escaping @Sendable () -> Void,
     to state: inout State
