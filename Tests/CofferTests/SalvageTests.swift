@@ -265,6 +265,17 @@ struct SalvageTests {
     #expect(try store.read { try $0.count(in: DocumentCollection("collection 2")) } > 0)
   }
 
+  @Test func composedAndDecomposedNamesStayTwo() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for name in ["a\u{30A}", "\u{E5}"] { try writer.insert(Document(text: name), into: DocumentCollection(name)) }
+    }
+    try test.store.close()
+    let report = try DocumentStore.salvage(
+      at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: .testing)
+    #expect(report.isComplete && report.namedByNumber == [] && report.documents == 2)
+  }
+
   @Test func lostNameGetsAnotherWhereOneIsTaken() throws {
     let test = try TestStore()
     try test.store.write { writer in

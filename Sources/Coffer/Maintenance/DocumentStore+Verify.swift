@@ -52,7 +52,8 @@ extension DocumentStore {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
     }
     do throws(StoreError) {
-      let names = try transaction.collections().map(\.name)
+      // Names are bytes: composed and decomposed forms are two.
+      let names = try transaction.collections().map { Array($0.name.utf8) }
       if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
     } catch {
       verdict.problems.append(error.message)

@@ -29,7 +29,8 @@ final class SalvageWalk {
   var found: Set<Int64> = []
   private var left: [DamagedDocument] = []
   private var namedByNumber: [CollectionID] = []
-  private var names: Set<String> = []
+  /// As bytes: composed and decomposed forms are two names.
+  private var names: Set<[UInt8]> = []
   private var problems: [String] = []
   private var set = SetHash()
   private var count: UInt64 = 0
@@ -80,7 +81,7 @@ final class SalvageWalk {
     guard
       let collection = try? CollectionRecord(
         id: checked.id, epoch: checked.epoch, revision: checked.revision, sealed: checked.sealed, keys: keys),
-      names.insert(collection.name).inserted
+      names.insert(Array(collection.name.utf8)).inserted
     else { return nil }
     return collection
   }
@@ -88,7 +89,7 @@ final class SalvageWalk {
   /// A collection whose name is lost, by a name that no other has.
   private func collection(named number: UInt32) -> CollectionRecord {
     var name = "collection \(number)"
-    while !names.insert(name).inserted { name += "*" }
+    while !names.insert(Array(name.utf8)).inserted { name += "*" }
     namedByNumber.append(CollectionID(number))
     return CollectionRecord(
       id: number, epoch: 1, revision: 0, name: name, titleRule: .asGiven, foldsKeys: false)
