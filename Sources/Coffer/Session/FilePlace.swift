@@ -13,8 +13,14 @@ struct FilePlace: Sendable {
   private let device: UInt64
   private let file: UInt64
 
+  /// - Throws: `noSuchFile` where nothing stands there.
   init(of path: String) throws(StoreError) {
-    guard let resolved = realpath(path, nil) else { throw FileBeside.failure(path) }
+    guard let resolved = realpath(path, nil) else {
+      guard errno != ENOENT else {
+        throw StoreError(.noSuchFile, "\(path): no such file", hint: "create makes a new store")
+      }
+      throw FileBeside.failure(path)
+    }
     defer { free(resolved) }
     self.path = String(cString: resolved)
     var status = stat()
