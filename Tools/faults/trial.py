@@ -176,16 +176,14 @@ class Trial:
         """What stands where nothing should, and plain text anywhere but in what was asked for."""
         expected = BESIDE | set(self.workload.outputs)
         for path in runner.folder.iterdir():
-            if path.name in expected or runner.is_gone(path):
-                continue
-            # What a killed process leaves of a new store is sealed, and of a file or folder nothing but a name.
-            if ".new" not in path.name and any(oracle.contents(path)):
+            # What a killed process leaves of a new store is sealed.
+            if path.name not in expected and ".new" not in path.name and not runner.is_bare(path):
                 yield f"{path.name} was left"
         phrases = [workloads.IN_TEXTS] + [workloads.IN_TITLES] * ("clear" not in self.workload.titles)
         for shown in oracle.showing(runner.folder, phrases, self.workload.outputs):
             yield f"{shown} shows what is sealed"
         for place in runner.places:
-            if not runner.is_empty(place):
+            if not runner.is_bare(place):
                 yield f"{[path.name for path in place.rglob('*')]} was left in {place.name}"
 
 
@@ -210,20 +208,21 @@ class PrivateRunner(Runner):
         for place in self.places:
             shutil.rmtree(place, ignore_errors=True)
 
-    def is_empty(self, place):
-        return _soon(lambda: not any(path.is_file() for path in place.rglob("*")))
-
-    def is_gone(self, path):
-        return _soon(lambda: not path.exists())
+    def is_bare(self, path):
+        """Whether nothing but a name is there, once a folder that is being wiped has been."""
+        return _soon(lambda: not any(each.is_file() and each.stat().st_size for each in (path, *path.rglob("*"))))
 
 
 def _soon(condition):
     end = time.monotonic() + WIPED_AFTER
-    while not condition():
-        if time.monotonic() > end:
-            return False
+    while time.monotonic() < end:
+        try:
+            if condition():
+                return True
+        except OSError:
+            pass  # It went while it was looked at.
         time.sleep(0.02)
-    return True
+    return False
 
 
 def kill(chance, points):
