@@ -16,7 +16,7 @@ struct FilePlace: Sendable {
   /// - Throws: `noSuchFile` where nothing stands there.
   init(of path: String) throws(StoreError) {
     guard let resolved = realpath(path, nil) else {
-      guard errno != ENOENT else {
+      guard errno != ENOENT, errno != ENOTDIR else {
         throw StoreError(.noSuchFile, "\(path): no such file", hint: "create makes a new store")
       }
       throw FileBeside.failure(path)
