@@ -14,10 +14,10 @@ func program(_ name: String) -> Target {
 }
 
 // A package of its own, so that apps which use the library never resolve what only trials need. `coffer-bank` is for
-// Tools/crowd, `coffer-judge` for Tools/flips; each builds what it needs.
+// Tools/crowd, `coffer-judge` for Tools/flips, `coffer-reopen` for Tools/power-loss; each builds what it needs.
 let package = Package(
   name: "coffer-trials",
   dependencies: [.package(name: "coffer", path: "../..")],
-  targets: [program("coffer-bank"), program("coffer-judge")],
+  targets: [program("coffer-bank"), program("coffer-judge"), program("coffer-reopen")],
   swiftLanguageModes: [.v6]
 )

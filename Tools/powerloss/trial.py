@@ -1,0 +1,229 @@
+"""One workload: recorded once, then every state that is asked for, rebuilt and judged."""
+
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+from faults import oracle
+from faults.workloads import KEYS, STORE
+
+from . import recording, states
+from .disk import Disk
+
+NAMES = ("primary", "next")
+# The index of the log is made anew from the log after a cut.
+INDEX = STORE + "-shm"
+# What a killed command leaves of a file that it had not finished; sealed like the store.
+BESIDE = re.compile(r"\.(copy|s)\.coffer\.[0-9a-f]{16}\.new(-journal|-wal|-shm)?")
+# Of so many states one is also written to.
+GOING_ON = 8
+# A judge keeps a descriptor for each file in WAL mode that it has ever opened.
+JUDGE_LIFE = 400
+ROUNDS = 5
+
+
+class Trial:
+    """`forgotten` are kinds of events that are taken not to have happened: what a disk that lies would do."""
+
+    def __init__(self, workload, dbtool, judge, recorder, folder, forgotten=()):
+        self.workload, self.dbtool, self.recorder = workload, dbtool, recorder
+        self.folder, self.outside = Path(folder, "store"), Path(folder, "outside")
+        self.state_folder = Path(folder, "state")
+        for path in (self.folder, self.outside, self.state_folder):
+            path.mkdir()
+        self.secrets = {name: oracle.secret(KEYS / f"{name}.key") for name in NAMES}
+        self.judge = Judge([judge, *(KEYS / f"{name}.key" for name in NAMES)])
+        self.found_in, self.judged, self.findings = {}, {}, []
+        for command in workload.before:
+            self.run(command)
+        self.first = self.files()
+        self.numbers = {name: os.stat(self.folder / name).st_ino for name in self.first}
+        self.forgotten = forgotten
+        self.events, self.expected = [], [self.look(self.folder / STORE)]
+        self.record()
+
+    # Recording.
+
+    def run(self, command, **more):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
+        environment |= {"DBTOOL_ALLOW_TEST_KEYS": "1", "SQLITE_TMPDIR": str(self.outside), **more}
+        done = subprocess.run(
+            [str(part) for part in [self.dbtool, *command, "--no-input"]], cwd=self.folder, env=environment,
+            input=self.workload.given, capture_output=True, timeout=120)
+        if done.returncode:
+            raise RuntimeError(f"{self.workload.name}: {command[0]}: {done.stderr.decode().strip()}")
+
+    def record(self):
+        log, end = self.outside / "log", 0
+        for command in self.workload.commands:
+            self.run(
+                command, LD_PRELOAD=str(self.recorder), COFFER_WATCH=str(self.folder.resolve()),
+                COFFER_RECORD=str(log))
+            events, end = recording.read(log, end)
+            self.events += [*events, recording.ACKNOWLEDGED]
+            self.expected.append(self.look(self.folder / STORE))
+        self.outputs = {name: (self.folder / name).read_bytes() for name in self.workload.outputs}
+        disk = self.disk()
+        for event in self.events:
+            if event is not recording.ACKNOWLEDGED:
+                disk.apply(event)
+        there = disk.state(set(disk.pieces()))
+        there.pop(INDEX, None)
+        if there != self.files():
+            raise RuntimeError(f"{self.workload.name}: something was done to the files that was not seen")
+        self.events = [event for event in self.events if event.kind not in self.forgotten]
+        if any(file.is_mapped for name, file in disk.now.items() if name != INDEX):
+            raise RuntimeError(f"{self.workload.name}: a file is written through memory, which is not seen")
+
+    def files(self):
+        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.name != INDEX}
+
+    def disk(self):
+        disk = Disk(self.first)
+        for name, number in self.numbers.items():
+            disk.know(number, name)
+        return disk
+
+    # Judging.
+
+    def go(self, seed, wanted):
+        """Judges so many different states, or as many as are easily found; gives how many of how many moments."""
+        chance = random.Random(f"{seed} {self.workload.name}")
+        moments = [len(pieces) for _, pieces in states.situations(self.disk(), self.events)]
+        for round_number in range(ROUNDS):
+            # What has few states has shown them all in the first round.
+            open_moments = [0 if round_number and count <= states.FEW else count for count in moments]
+            shares = states.shares(open_moments, wanted - len(self.judged))
+            disk = self.disk()
+            for count, share, (acknowledged, pieces) in zip(
+                    open_moments, shares, states.situations(disk, self.events)):
+                if count or not round_number:
+                    self.judge_moment(disk, acknowledged, pieces, share, chance)
+            if len(self.judged) >= wanted or not any(open_moments):
+                break
+        self.judge.end()
+        return len(self.judged), len(moments), max(moments)
+
+    def judge_moment(self, disk, acknowledged, pieces, share, chance):
+        goal, attempts = len(self.judged) + share, 4 * share + 16
+        for chosen, stale in states.choices(pieces, chance):
+            self.judge_state(disk.state(chosen, stale), acknowledged, chance)
+            attempts -= 1
+            if len(self.judged) >= goal or attempts <= 0:
+                break
+
+    def judge_state(self, files, acknowledged, chance):
+        files.pop(INDEX, None)
+        digest = hashlib.sha256(
+            b"".join(hashlib.sha256(name.encode() + b"\0" + files[name]).digest() for name in sorted(files))).digest()
+        if digest not in self.judged:
+            goes_on = chance.randrange(GOING_ON) == 0
+            self.judged[digest] = (-1, self.open(files, goes_on) if STORE in files else (None, []))
+        before, (found, problems) = self.judged[digest]
+        if before >= acknowledged:
+            return
+        self.judged[digest] = (acknowledged, (found, problems))
+        for problem in problems + self.compare(found, files, acknowledged):
+            self.findings.append(f"{self.workload.name}: {acknowledged} acknowledged, state {digest.hex()[:12]}: {problem}")
+            if len(self.findings) <= 3 and (kept := os.environ.get("COFFER_KEEP_FOUND")):
+                shutil.copytree(self.state_folder, Path(kept, f"{self.workload.name}-{digest.hex()[:12]}"))
+
+    def open(self, files, goes_on):
+        """What the library finds in a state and the second reader in what the library made of it."""
+        self.lay_out(files)
+        path = self.state_folder / STORE
+        answer = self.judge.ask("look", path)
+        documents = frozenset((found["id"], found.get("title"), found["text"]) for found in answer["documents"])
+        keys = frozenset(NAMES[index] for index in answer["keys"])
+        problems = list(answer["problems"])
+        if not problems and keys:
+            second = self.look(path)
+            problems += second[2]
+            if second[:2] != (keys, documents):
+                problems.append("the second reader finds other documents or keys")
+        if goes_on and not problems and keys:
+            problems += self.judge.ask("go-on", path)["problems"]
+        return (keys, documents), problems
+
+    def lay_out(self, files):
+        for path in self.state_folder.iterdir():
+            if path.name not in files:
+                path.unlink()
+        for name, content in files.items():
+            # The same file again: see JUDGE_LIFE.
+            (self.state_folder / name).write_bytes(content)
+
+    def look(self, path):
+        """Keys, documents and problems by the second reader; None where no store is."""
+        if not path.exists():
+            return None
+        connection = sqlite3.connect(path)
+        image = hashlib.sha256(connection.serialize()).digest()
+        connection.close()
+        if image not in self.found_in:
+            found = oracle.look(path, self.secrets)
+            documents = frozenset((document[0], document[4], _text(document[5])) for document in found.documents)
+            self.found_in[image] = (found.keys, documents, list(found.problems))
+        return self.found_in[image]
+
+    def compare(self, found, files, acknowledged):
+        """What is wrong with that: an acknowledged commit lost, another one there in part, a file half made."""
+        problems = []
+        old = self.expected[acknowledged]
+        new = self.expected[acknowledged + 1] if acknowledged < len(self.workload.commands) else old
+        allowed = [expected and expected[:2] for expected in (old, new)]
+        if found not in allowed and not (found and self._is_step(found, old, new)):
+            keys, documents = found or ((), ())
+            problems.append(f"opens with {sorted(keys)}, {len(documents)} documents: neither as before nor as after")
+        for name, content in files.items():
+            if name in self.outputs:
+                if content != self.outputs[name]:
+                    problems.append(f"{name} is half done")
+            elif name.removesuffix("-journal").removesuffix("-wal") != STORE and not BESIDE.fullmatch(name):
+                problems.append(f"{name} was left")
+        if acknowledged == len(self.workload.commands):
+            problems += [f"{name} is not there" for name in self.outputs if name not in files]
+        return problems
+
+    def _is_step(self, found, old, new):
+        """Some of what one command adds, from its beginning."""
+        if not self.workload.commits_in_steps or found[0] != new[0]:
+            return False
+        added = sorted(new[1] - old[1])
+        return any(found[1] == old[1] | set(added[:count]) for count in range(len(added) + 1))
+
+
+def _text(text):
+    return text.decode() if isinstance(text, bytes) else text
+
+
+class Judge:
+    """coffer-reopen, for as long as it lasts."""
+
+    def __init__(self, command):
+        self.command, self.process, self.asked = command, None, 0
+
+    def ask(self, what, path):
+        if self.asked % JUDGE_LIFE == 0:
+            self.end()
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.asked += 1
+        self.process.stdin.write(f"{what} {path}\n")
+        self.process.stdin.flush()
+        if line := self.process.stdout.readline():
+            return json.loads(line)
+        _, errors = self.process.communicate()
+        self.asked, self.process = 0, None
+        return {"keys": [], "documents": [], "problems": ["it crashes: " + (errors.strip().splitlines() or ["?"])[0]]}
+
+    def end(self):
+        if self.process:
+            self.process.communicate()
+            self.process = None

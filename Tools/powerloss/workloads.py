@@ -1,0 +1,67 @@
+"""The table of what power is lost in: at most three commands on a small store."""
+
+from dataclasses import dataclass, replace
+
+from faults.workloads import NEW, NEXT, PRIMARY, STORE
+
+LINES = b"one line\nand another\n" + b"a long one " * 500 + b"\n"
+BASE = [
+    ["create", STORE, "--test", *PRIMARY],
+    *(["put", STORE, "--title", f"title {number}", "--text", f"text {number} " * number ** 5, *PRIMARY]
+      for number in range(1, 5)),
+]
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    commands: tuple
+    # Commands that make what is there at first.
+    before: tuple = tuple(BASE)
+    given: bytes = None
+    # Between before and after the last command, documents of both may be there: it commits more than once.
+    commits_in_steps: bool = False
+    # Files that a command makes wholly or not at all.
+    outputs: tuple = ()
+    # Whether a disk can have kept only little that is not the whole.
+    has_few_states: bool = False
+
+
+def _put(*options, text="a new text " * 40):
+    return ["put", STORE, "--text", text, *options, *PRIMARY]
+
+
+_EACH = [
+    Workload("put", (_put(),)),
+    Workload("put-long", (_put(text="a long text " * 1000),)),
+    Workload("put-put", (_put("--title", "a"), _put("--id", "2", "--update-only"))),
+    Workload("put-rm-put", (_put(), ["rm", STORE, "3", *PRIMARY], _put("--top"))),
+    Workload("title", (["put", STORE, "--id", "1", "--title", "another", "--update-only", "--text", "x", *PRIMARY],)),
+    Workload("import", (["import", STORE, "-", "--from", "lines", *PRIMARY],), given=LINES),
+    Workload(
+        "import-batches", (["import", STORE, "-", "--from", "lines", "--batch", "1", *PRIMARY],), given=LINES,
+        commits_in_steps=True),
+    Workload("key-add", (["key", "add", STORE, *PRIMARY, *NEW],)),
+    Workload("key-passwd", (["key", "passwd", STORE, *PRIMARY, *NEW],)),
+    Workload("rekey-keys", (["rekey", STORE, "--keys-only", *PRIMARY, *NEW],)),
+    Workload("rekey", (["rekey", STORE, "--batch", "2", *PRIMARY, *NEW], ["put", STORE, "--text", "later", *NEXT])),
+    Workload("compact", (["rm", STORE, "4", *PRIMARY], ["compact", STORE])),
+    Workload("create", (["create", STORE, "--test", *PRIMARY], _put()), before=()),
+    Workload("backup", (_put(), ["backup", STORE, "-o", "copy.coffer"]), outputs=("copy.coffer",)),
+    Workload("export", (["export", STORE, "--all", "-o", "out.ndjson", *PRIMARY],), outputs=("out.ndjson",),
+        has_few_states=True),
+]
+
+
+def _in(journal, workload):
+    """With the option where the store is made."""
+    def with_journal(command):
+        return [*command, "--journal", journal] if command[0] == "create" else command
+
+    return replace(
+        workload, name=workload.name if journal == "rollback" else f"{workload.name}-wal",
+        commands=tuple(with_journal(command) for command in workload.commands),
+        before=tuple(with_journal(command) for command in workload.before))
+
+
+WORKLOADS = [_in(journal, workload) for workload in _EACH for journal in ("rollback", "wal")]
