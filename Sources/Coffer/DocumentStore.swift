@@ -142,8 +142,12 @@ extension StoreFile {
   /// Header, slots and state of one moment, copied in one short transaction.
   func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
     try storing { () throws(SQLiteError) in try database.begin(.deferred) }
-    defer { try? database.rollback() }
-    try checkSize()
-    return try readHeader()
+    let result: Result<(StoreHeader, [KeySlotRecord]), StoreError> = Result { () throws(StoreError) in
+      try checkSize()
+      return try readHeader()
+    }
+    // It goes on being used: a transaction that stays open, for want of memory, must not.
+    try storing { () throws(SQLiteError) in try database.rollback() }
+    return try result.get()
   }
 }

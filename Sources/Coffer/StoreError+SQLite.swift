@@ -37,11 +37,17 @@ extension StoreError {
         hint: "run verify; restore it from a backup")
     case .cantOpen:
       self.init(.ioFailure, "\(place)the store can't be opened: \(error.message)")
+    case .ioError where error.isFailedSync:
+      self.init(
+        .ioFailure, "\(place)the disk did not confirm what was written: this transaction may be stored, or not at all",
+        hint: "look after the disk, then open the store again")
     case .ioError:
       self.init(.ioFailure, "\(place)reading or writing the store failed: \(error.message)")
     case .rolledBack:
       self.init(.ioFailure, "\(place)the transaction was rolled back after an earlier error")
-    case .schema, .sqlLogic, .misuse, .notAllowed, .other:
+    case .misuse:
+      self.init(.systemFailure, "\(place)SQLite was called where it does not belong: \(error.message)")
+    case .schema, .sqlLogic, .notAllowed, .other:
       self.init(.damaged, "\(place)the store's tables are not as they must be: \(error.message)")
     }
   }

@@ -69,7 +69,8 @@ public struct StoreError: Error, Sendable {
     /// The store was closed.
     case closed
     case cancelled
-    /// The disk or the file system failed.
+    /// The disk or the file system failed. Where it did not confirm what was written, every later write of the open store
+    /// throws this too, until the store is opened again.
     case ioFailure
     /// Memory, randomness or OpenSSL failed.
     case systemFailure
@@ -118,6 +119,19 @@ extension StoreError {
         .parametersRefused, error.message, hint: "no writer makes such a slot: restore the store from a backup")
     case .fileFailure: self.init(.keyFileInvalid, error.message)
     case .systemFailure: self.init(.systemFailure, error.message)
+    }
+  }
+
+  /// A seal that did not open: `damage`, unless it is this machine that failed.
+  static func unopened(_ error: SealingError, _ damage: @autoclosure () -> StoreError) -> StoreError {
+    error.code == .systemFailure ? StoreError(error) : damage()
+  }
+
+  /// Whether it is about this machine or this moment, and says nothing of what is in the file.
+  var isPassing: Bool {
+    switch code {
+    case .systemFailure, .locked, .cancelled, .keyChanged, .closed: true
+    default: false
     }
   }
 

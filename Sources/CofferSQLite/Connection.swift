@@ -16,6 +16,8 @@ final class Connection {
   /// Whether an error has undone that transaction. Until it is ended no statement runs, because what was meant as a
   /// part of it would commit by itself.
   private(set) var isTransactionLost = false
+  /// Whether the disk has ever failed to confirm what was written through this connection.
+  private(set) var hasFailedSync = false
 
   /// The statements handed out, each of which knows its place here. They aren't owned: they take themselves off the
   /// list when they end.
@@ -107,7 +109,9 @@ final class Connection {
       let detail = String(cString: text)
       if !isRunning || SQLiteError.isMessageFreeOfValues(detail, result: result) { message = detail }
     }
-    return SQLiteError(SQLiteError.Code(result: result), message, extendedCode: result, sql: sql)
+    let error = SQLiteError(SQLiteError.Code(result: result), message, extendedCode: result, sql: sql)
+    if error.isFailedSync { hasFailedSync = true }
+    return error
   }
 
   func check(_ result: Int32) throws(SQLiteError) {

@@ -80,6 +80,11 @@ public final class Database {
   /// Whether a transaction is open: it may be gone after an error.
   public var isInTransaction: Bool { !connection.isAutocommitting }
 
+  /// Whether the disk has ever failed to confirm what was written through this connection.
+  ///
+  /// The system may have dropped what it could not write, and confirm the next time all the same.
+  package var hasFailedSync: Bool { connection.hasFailedSync }
+
   /// Ends what runs on this connection; see ``InterruptHandle``.
   public func interrupt() { connection.interrupts.interrupt() }
 

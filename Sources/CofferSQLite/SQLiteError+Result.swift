@@ -8,6 +8,8 @@ extension SQLiteError.Code {
     case SQLITE_ABORT | (2 << 8): self = .rolledBack  // SQLITE_ABORT_ROLLBACK
     case SQLITE_CANTOPEN | (2 << 8): self = .isDirectory  // SQLITE_CANTOPEN_ISDIR
     case SQLITE_IOERR | (12 << 8): self = .noMemory  // SQLITE_IOERR_NOMEM
+    // SQLITE_IOERR_SHMSIZE: the index of a write-ahead log finds no room on the disk.
+    case SQLITE_IOERR | (19 << 8): self = .full
     default: self.init(primaryResult: result & 0xFF, result)
     }
   }
@@ -59,6 +61,12 @@ extension SQLiteError {
   /// SQLite's own sentence for a result code, which names nothing.
   static func plainMessage(_ result: Int32) -> String {
     sqlite3_errstr(result).map { String(cString: $0) } ?? "error \(result)"
+  }
+
+  /// Whether the disk failed to confirm what was written to a file, or that one was removed.
+  package var isFailedSync: Bool {
+    extendedCode == SQLITE_IOERR | (4 << 8)  // SQLITE_IOERR_FSYNC
+      || extendedCode == SQLITE_IOERR | (5 << 8)  // SQLITE_IOERR_DIR_FSYNC
   }
 
   /// Whether a message that came while a statement ran is known to hold nothing but names.

@@ -82,8 +82,9 @@ package final class AES256GCM {
   }
 
   private static func makeContext(isSealing: Bool) throws(SealingError) -> OpaquePointer {
+    let cipher = try Algorithms.aes256GCM.pointer()
     guard let made = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
-    guard EVP_CipherInit_ex2(made, Algorithms.aes256GCM, nil, nil, isSealing ? 1 : 0, nil) == 1 else {
+    guard EVP_CipherInit_ex2(made, cipher, nil, nil, isSealing ? 1 : 0, nil) == 1 else {
       EVP_CIPHER_CTX_free(made)
       throw .openSSL("setting up AES-256-GCM")
     }

@@ -9,7 +9,7 @@ package final class HMACKey {
   let code = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
 
   package init(_ key: Secret) throws(SealingError) {
-    guard let context = EVP_MAC_CTX_new(Algorithms.hmac) else { throw .openSSL("an HMAC context") }
+    guard let context = EVP_MAC_CTX_new(try Algorithms.hmac.pointer()) else { throw .openSSL("an HMAC context") }
     self.context = context
     var parameters = Parameters()
     parameters.add(OSSL_MAC_PARAM_DIGEST, text: "SHA256")

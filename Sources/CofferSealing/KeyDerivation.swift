@@ -5,7 +5,7 @@ internal import CCofferOpenSSL
 /// Never KBKDF for XAES: OpenSSL 3.0 ignores its parameter `r` and derives another key without a word.
 package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: Int = 32) throws(SealingError) -> Secret
 {
-  guard let context = EVP_KDF_CTX_new(Algorithms.hkdf) else { throw .openSSL("an HKDF context") }
+  guard let context = EVP_KDF_CTX_new(try Algorithms.hkdf.pointer()) else { throw .openSSL("an HKDF context") }
   defer { EVP_KDF_CTX_free(context) }
   let secret = material.withUnsafeBytes { material in
     salt.withUnsafeBytes { salt in
@@ -29,7 +29,7 @@ package func hkdf(_ material: Secret, salt: [UInt8], info: [UInt8], byteCount: I
 package func scrypt(_ passphrase: Secret, salt: [UInt8], cost: ScryptCost, byteCount: Int = 32) throws(SealingError)
   -> Secret
 {
-  guard let context = EVP_KDF_CTX_new(Algorithms.scrypt) else { throw .openSSL("a scrypt context") }
+  guard let context = EVP_KDF_CTX_new(try Algorithms.scrypt.pointer()) else { throw .openSSL("a scrypt context") }
   defer { EVP_KDF_CTX_free(context) }
   let secret = passphrase.withUnsafeBytes { passphrase in
     salt.withUnsafeBytes { salt in

@@ -49,12 +49,12 @@ public struct KeyLine: Sendable {
 
   /// The line to give to whoever shall seal for this identity.
   public func recipient() throws(SealingError) -> String {
-    Self.recipientLine(try recipientBytes(), isTest: isTest)
+    try Self.recipientLine(recipientBytes(), isTest: isTest)
   }
 
-  package static func recipientLine(_ bytes: [UInt8], isTest: Bool) -> String {
+  package static func recipientLine(_ bytes: [UInt8], isTest: Bool) throws(SealingError) -> String {
     let secret = bytes.withUnsafeBytes { Secret(copying: $0) }
-    return KeyLine(kind: .recipient, isTest: isTest, secret: secret).line().withUnsafeBytes {
+    return try KeyLine(kind: .recipient, isTest: isTest, secret: secret).line().withUnsafeBytes {
       String(decoding: $0, as: UTF8.self)
     }
   }
@@ -134,7 +134,7 @@ extension KeyLine {
           throw SealingError(.invalidKeyLine, "\(article) is written in lower-case hex digits, this line is not")
         }
         let line = KeyLine(kind: kind, isTest: isTest, secret: decoded.slice(0..<32))
-        guard line.checksum().isEqual(to: decoded.slice(32..<36)) else {
+        guard try line.checksum().isEqual(to: decoded.slice(32..<36)) else {
           throw SealingError(.invalidKeyLine, "the checksum of \(article) does not fit: it was changed or mistyped")
         }
         return line
@@ -167,18 +167,19 @@ extension KeyLine {
   }
 
   /// First 4 bytes of SHA-256(prefix with its last dash || the 32 bytes).
-  private func checksum() -> Secret {
+  private func checksum() throws(SealingError) -> Secret {
     let label = Array(Self.prefix(kind, isTest: isTest).utf8)
-    return Secret(byteCount: 32) { digest in
+    let algorithm = try Algorithms.sha256.pointer()
+    return try Secret(byteCount: 32) { digest throws(SealingError) in
       let input = Secret(byteCount: label.count + 32) { memory in
         memory.copyBytes(from: label)
         secret.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: memory[label.count...]).copyMemory(from: $0) }
         return memory.count
       }
       let result = input.withUnsafeBytes {
-        EVP_Digest($0.baseAddress, $0.count, digest.bytePointer, nil, Algorithms.sha256, nil)
+        EVP_Digest($0.baseAddress, $0.count, digest.bytePointer, nil, algorithm, nil)
       }
-      precondition(result == 1, "internal error: SHA-256 failed")
+      guard result == 1 else { throw .openSSL("SHA-256") }
       return 4
     }
   }
@@ -188,9 +189,9 @@ extension KeyLine {
 
 extension KeyLine {
   /// The line without its end.
-  package func line() -> Secret {
+  package func line() throws(SealingError) -> Secret {
     let prefix = Array(Self.prefix(kind, isTest: isTest).utf8)
-    let checksum = checksum()
+    let checksum = try checksum()
     return Secret(byteCount: prefix.count + Self.digitCount) { memory in
       memory.copyBytes(from: prefix)
       var at = prefix.count
@@ -234,7 +235,7 @@ extension KeyLine {
 
   /// Writes the line and LF with write(2) from locked memory.
   public func write(descriptor: Int32) throws(SealingError) {
-    let line = line()
+    let line = try line()
     let whole = Secret(byteCount: line.count + 1) { memory in
       line.withUnsafeBytes { memory.copyBytes(from: $0) }
       memory[line.count] = 0x0A

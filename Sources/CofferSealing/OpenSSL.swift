@@ -1,19 +1,38 @@
 internal import CCofferOpenSSL
+internal import Synchronization
 
-/// The algorithms this room uses, fetched once: fetching costs more than a seal.
+/// The algorithms this room uses.
 enum Algorithms {
-  // Fetched objects are immutable and reference counted, and these are never freed.
-  nonisolated(unsafe) static let aes256GCM = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)!
-  // As above.
-  nonisolated(unsafe) static let aes256ECB = EVP_CIPHER_fetch(nil, "AES-256-ECB", nil)!
-  // As above.
-  nonisolated(unsafe) static let hmac = EVP_MAC_fetch(nil, "HMAC", nil)!
-  // As above.
-  nonisolated(unsafe) static let hkdf = EVP_KDF_fetch(nil, "HKDF", nil)!
-  // As above.
-  nonisolated(unsafe) static let scrypt = EVP_KDF_fetch(nil, "SCRYPT", nil)!
-  // As above.
-  nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)!
+  static let aes256GCM = Algorithm("AES-256-GCM") { EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) }
+  static let aes256ECB = Algorithm("AES-256-ECB") { EVP_CIPHER_fetch(nil, "AES-256-ECB", nil) }
+  static let hmac = Algorithm("HMAC") { EVP_MAC_fetch(nil, "HMAC", nil) }
+  static let hkdf = Algorithm("HKDF") { EVP_KDF_fetch(nil, "HKDF", nil) }
+  static let scrypt = Algorithm("scrypt") { EVP_KDF_fetch(nil, "SCRYPT", nil) }
+  static let sha256 = Algorithm("SHA-256") { EVP_MD_fetch(nil, "SHA256", nil) }
+}
+
+/// An algorithm of OpenSSL, fetched at its first use and kept: fetching costs more than a seal.
+///
+/// Where there is no memory for it, the next use tries again.
+final class Algorithm: Sendable {
+  private let name: String
+  private let fetch: @Sendable () -> OpaquePointer?
+  // The address of what was fetched, which is immutable and never freed; 0 before.
+  private let fetched = Atomic<UInt>(0)
+
+  init(_ name: String, fetch: @escaping @Sendable () -> OpaquePointer?) {
+    self.name = name
+    self.fetch = fetch
+  }
+
+  /// - Throws: `systemFailure`.
+  func pointer() throws(SealingError) -> OpaquePointer {
+    if let known = OpaquePointer(bitPattern: fetched.load(ordering: .acquiring)) { return known }
+    guard let made = fetch() else { throw .openSSL("fetching \(name)") }
+    // Two threads may fetch it at once: both get the same object.
+    fetched.store(UInt(bitPattern: made), ordering: .releasing)
+    return made
+  }
 }
 
 extension SealingError {
@@ -28,10 +47,11 @@ extension SealingError {
 }
 
 /// SHA-256 of a few bytes.
-package func sha256(_ bytes: [UInt8]) -> [UInt8] {
+package func sha256(_ bytes: [UInt8]) throws(SealingError) -> [UInt8] {
   var digest = [UInt8](repeating: 0, count: 32)
-  let result = EVP_Digest(bytes, bytes.count, &digest, nil, Algorithms.sha256, nil)
-  precondition(result == 1, "internal error: SHA-256 failed")
+  guard EVP_Digest(bytes, bytes.count, &digest, nil, try Algorithms.sha256.pointer(), nil) == 1 else {
+    throw .openSSL("SHA-256")
+  }
   return digest
 }
 

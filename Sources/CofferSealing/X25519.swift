@@ -21,6 +21,7 @@ package enum X25519 {
     defer { EVP_PKEY_free(theirs) }
     guard let context = EVP_PKEY_CTX_new_from_pkey(nil, mine, nil) else { throw .openSSL("X25519") }
     defer { EVP_PKEY_CTX_free(context) }
+    ERR_clear_error()
     var succeeded = false
     let shared = Secret(byteCount: 32) { memory in
       var count = memory.count
@@ -31,6 +32,9 @@ package enum X25519 {
     }
     let zero = Secret(byteCount: 32) { $0.count }
     guard succeeded, !shared.isEqual(to: zero) else {
+      // OpenSSL finds the zeros itself, and says so; short of memory, it says that or nothing.
+      let reason = ERR_GET_REASON(ERR_peek_last_error())
+      guard succeeded || reason == PROV_R_FAILED_DURING_DERIVATION else { throw .openSSL("X25519") }
       ERR_clear_error()
       throw SealingError(.notAuthentic, "the X25519 public key is of small order")
     }

@@ -1,6 +1,17 @@
+internal import Synchronization
+
 extension XAESKey {
+  private static let hasPassed = Atomic<Bool>(false)
+
   /// Whether ``selfTest()`` went well in this process; asked before any key is used.
-  package static let selfTestPassed = selfTest()
+  ///
+  /// Once it has, it is not run again. It may also have failed for want of memory, so a failure is not for ever.
+  package static var selfTestPassed: Bool {
+    if hasPassed.load(ordering: .relaxed) { return true }
+    let passed = selfTest()
+    if passed { hasPassed.store(true, ordering: .relaxed) }
+    return passed
+  }
 
   /// Seals and opens both published vectors of XAES-256-GCM (C2SP), whose derivations differ in the carry of K1.
   ///

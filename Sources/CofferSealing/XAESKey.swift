@@ -23,11 +23,12 @@ package final class XAESKey {
 
   package init(_ key: Secret) throws(SealingError) {
     precondition(key.count == Self.byteCount, "internal error: an XAES key has 32 bytes")
+    let cipher = try Algorithms.aes256ECB.pointer()
     guard let block = EVP_CIPHER_CTX_new() else { throw .openSSL("a cipher context") }
     self.block = block
     scratch = Secret(byteCount: 80) { $0.count }
     let succeeded = key.withUnsafeBytes { bytes in
-      EVP_EncryptInit_ex2(block, Algorithms.aes256ECB, bytes.bytePointer, nil, nil) == 1
+      EVP_EncryptInit_ex2(block, cipher, bytes.bytePointer, nil, nil) == 1
         && EVP_CIPHER_CTX_set_padding(block, 0) == 1
     }
     guard succeeded, deriveK1() else { throw .openSSL("keying AES-256") }

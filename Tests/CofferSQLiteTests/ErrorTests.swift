@@ -69,7 +69,8 @@ import Testing
     arguments: [
       (5, SQLiteError.Code.busy), (261, .busy), (517, .staleSnapshot), (6, .locked), (262, .locked), (8, .readOnly),
       (776, .readOnly), (14, .cantOpen), (526, .isDirectory), (26, .notADatabase), (11, .corrupt), (267, .corrupt),
-      (13, .full), (9, .interrupted), (10, .ioError), (778, .ioError), (3082, .noMemory), (7, .noMemory), (17, .schema),
+      (13, .full), (4874, .full), (9, .interrupted), (10, .ioError), (778, .ioError), (3082, .noMemory), (7, .noMemory),
+      (17, .schema),
       (18, .tooBig), (21, .misuse), (25, .misuse), (1, .sqlLogic), (23, .notAllowed), (3, .notAllowed),
       (516, .rolledBack), (4, .other), (20, .constraint(.dataType)), (19, .constraint(.other)),
       (2579, .constraint(.rowID)), (12, .other), (999_999, .other),

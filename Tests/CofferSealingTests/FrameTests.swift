@@ -112,7 +112,8 @@ import Testing
       #expect(frame.count == vector.least64)
       #expect(Frame.byteCount(around: vector.length, minimum: 128, isPadded: true) == vector.least128)
       #expect(Frame.byteCount(around: vector.length, minimum: 64, isPadded: false) == vector.unpadded)
-      #expect(sha256(frame) == vector.sha256.bytes)
+      let digest = try sha256(frame)
+      #expect(digest == vector.sha256.bytes)
       if let expected = vector.frame64 { #expect(frame == expected.bytes) }
       #expect(range(frame) == 8..<8 + vector.length)
       #expect(range(Frame.around(data, minimum: 64, isPadded: false), isPadded: false) == 8..<8 + vector.length)

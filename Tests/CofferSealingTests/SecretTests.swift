@@ -35,7 +35,7 @@ import Testing
     let keys = try EpochKeys(epoch: 1, root: Secret(bytes), storeID: storeID)
     for holder in [
       line, root, keys, Keyring(active: 1, epochs: [keys]), SlotSecret.line(line),
-      SlotSecret.passphrase(Secret(bytes)), SlotTarget.key(line), line.line(),
+      SlotSecret.passphrase(Secret(bytes)), SlotTarget.key(line), try line.line(),
     ] as [any Sendable] {
       let text = dumped(holder)
       #expect(!text.contains("AAAA") && !text.contains("41414141") && !text.contains("65, 65"))

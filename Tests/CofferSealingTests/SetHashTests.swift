@@ -7,7 +7,7 @@ import Testing
   }
 
   private let elements: [SetHash] = (0..<20).map { number in
-    SetHash(sha256([UInt8(number)]))
+    SetHash(try! sha256([UInt8(number)]))
   }
 
   @Test func aMissingReplayedOrChangedElementShows() {

@@ -57,15 +57,15 @@ struct MemoryTests {
       needles["\(name), front"] = Array(bytes.prefix(bytes.count / 2))
       needles["\(name), back"] = Array(bytes.suffix(bytes.count / 2))
     }
-    func add(line: KeyLine, _ name: String) {
+    func add(line: KeyLine, _ name: String) throws {
       add(name, line.secret.withUnsafeBytes { Array($0) })
-      add("the digits of \(name)", Array(line.line().withUnsafeBytes { Array($0) }.suffix(72)))
+      add("the digits of \(name)", Array(try line.line().withUnsafeBytes { Array($0) }.suffix(72)))
     }
     let (key, identity) = (try KeyLine.generate(.key, isTest: true), try KeyLine.generate(.identity, isTest: true))
     try key.write(toNewFile: secrets.key.path)
     try identity.write(toNewFile: secrets.identity.path)
-    add(line: key, "the key")
-    add(line: identity, "the identity")
+    try add(line: key, "the key")
+    try add(line: identity, "the identity")
     let words = Self.words()
     try Data((words + "\n").utf8).write(to: secrets.passphrase)
     add("the passphrase as typed", Array(words.utf8))

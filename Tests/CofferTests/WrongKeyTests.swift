@@ -54,7 +54,7 @@ struct WrongKeyTests: OpeningSuite {
   private func neighbours(of line: KeyLine) -> [(String, StoreKey)] {
     neighbours(line.secret).enumerated().map { bit, secret in
       let wrong = KeyLine(kind: line.kind, isTest: line.isTest, secret: secret)
-      return ("bit \(bit)", .keyMaterial { wrong.line() })
+      return ("bit \(bit)", .keyMaterial { try wrong.line() })
     }
   }
 
@@ -117,9 +117,9 @@ struct WrongKeyTests: OpeningSuite {
     let key = try KeyLine.load(path: PublishedKeys.url("primary").path)
     let asIdentity = KeyLine(kind: .identity, isTest: true, secret: key.secret)
     try expectWrong([
-      ("another identity", .keyMaterial { other.line() }),
-      ("the key as an identity", .keyMaterial { asIdentity.line() }),
-      ("the key's digits as a passphrase", .passphrase { key.line() }),
+      ("another identity", .keyMaterial { try other.line() }),
+      ("the key as an identity", .keyMaterial { try asIdentity.line() }),
+      ("the key's digits as a passphrase", .passphrase { try key.line() }),
       ("a provider", .provider(name: "vault") { _ in key.secret }),
     ])
   }

@@ -78,8 +78,10 @@ struct CollectionRecord: Sendable, Hashable {
       }
       throw SealingError(.malformed, "a name or settings that no writer makes")
     } catch {
-      throw StoreError(
-        .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "run verify to see what else is")
+      throw .unopened(
+        error,
+        StoreError(
+          .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "run verify to see what else is"))
     }
   }
 

@@ -33,7 +33,7 @@ final class RecordOpener {
         isPadded: keys.session.isPadded)
       head = HeadData(UnsafeRawBufferPointer(rebasing: bytes[range]))
     } catch {
-      throw .damagedDocument(id, "its head is not the one of this row")
+      throw .unopened(error, .damagedDocument(id, "its head is not the one of this row"))
     }
     guard var head, (head.key == nil) == (row.lookup == nil) else {
       throw .damagedDocument(id, "its head is not one that a writer makes")
@@ -80,7 +80,7 @@ final class RecordOpener {
       }
       return text
     } catch {
-      throw .damagedDocument(id, "its text is not the one that was written")
+      throw .unopened(error, .damagedDocument(id, "its text is not the one that was written"))
     }
   }
 

@@ -23,7 +23,7 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
 }
 
 extension KeySlot {
-  init(_ record: KeySlotRecord, isTest: Bool, opened: Bool) {
+  init(_ record: KeySlotRecord, isTest: Bool, opened: Bool) throws(StoreError) {
     slot = Int(record.slot)
     label = record.label
     self.opened = opened
@@ -36,7 +36,7 @@ extension KeySlot {
       detail = ""
     case .recipient(_, let recipient):
       kind = .recipient
-      detail = KeyLine.recipientLine(recipient, isTest: isTest)
+      detail = try sealing { () throws(SealingError) in try KeyLine.recipientLine(recipient, isTest: isTest) }
     case .external(_, let provider, _):
       kind = .external(provider: provider)
       detail = provider

@@ -19,7 +19,9 @@ public struct KeySlots: Sendable {
     let opened = store.holder.withLock { $0.slot }
     return try store.reading { transaction throws(StoreError) in
       let (header, slots) = try transaction.connection.file.readHeader()
-      return slots.map { KeySlot($0, isTest: header.isTest, opened: $0.slot == opened) }
+      var listed: [KeySlot] = []
+      for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: slot.slot == opened)) }
+      return listed
     }
   }
 

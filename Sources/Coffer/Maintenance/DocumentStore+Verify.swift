@@ -32,7 +32,7 @@ extension DocumentStore {
 
   /// Sums every row and collection anew.
   private func verifySet(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
-    let sum = transaction.sumOfRows()
+    let sum = try transaction.sumOfRows()
     verdict.documents = sum.count
     verdict.damaged = sum.damaged
     verdict.problems += sum.problems
@@ -42,13 +42,19 @@ extension DocumentStore {
 
   private func verifyStructure(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
     let database = transaction.database
-    func ids(_ sql: String) -> [Int64] {
-      let rows = (try? database.query(sql).rows) ?? []
-      return rows.compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+    func ids(_ sql: String) throws(StoreError) -> [Int64] {
+      do throws(StoreError) {
+        let rows = try database.stored { database throws(SQLiteError) in try database.query(sql).rows }
+        return rows.compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+      } catch {
+        guard !error.isPassing else { throw error }
+        // Pages in disorder, which the integrity check names.
+        return []
+      }
     }
-    for id in ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
-    for id in ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
-    for coll in ids(SQL.recordsWithoutCollection) {
+    for id in try ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
+    for id in try ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
+    for coll in try ids(SQL.recordsWithoutCollection) {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
     }
     do throws(StoreError) {
@@ -56,9 +62,10 @@ extension DocumentStore {
       let names = try transaction.collections().map { Array($0.name.utf8) }
       if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
     } catch {
+      guard !error.isPassing else { throw error }
       verdict.problems.append(error.message)
     }
-    verdict.problems += integrityProblems(database)
+    verdict.problems += try integrityProblems(database)
   }
 
   /// Opens each head and text; a rekey or a write meanwhile is no damage.
@@ -98,6 +105,7 @@ extension DocumentStore {
             _ = try opener.openBody(row, head)
             try transaction.requireLookup(of: row, head, in: collections)
           } catch {
+            guard !error.isPassing else { throw error }
             guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
             verdict.add(last, error.message)
           }
@@ -125,13 +133,17 @@ extension Verdict {
 }
 
 /// What SQLite itself finds; quick_check would miss most wrong orders of an index.
-func integrityProblems(_ database: Database) -> [String] {
+///
+/// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
+func integrityProblems(_ database: Database) throws(StoreError) -> [String] {
   do throws(SQLiteError) {
     return try database.query(SQL.integrity).rows.compactMap { row in
       guard case .text(let finding) = row[0], finding != "ok" else { return nil }
       return "SQLite: \(finding)"
     }
   } catch {
+    let failure = StoreError(error)
+    guard !failure.isPassing else { throw failure }
     return ["SQLite can't check its pages: \(error.message)"]
   }
 }
@@ -160,7 +172,8 @@ extension StoreTransaction {
     var isComplete = true
   }
 
-  func sumOfRows() -> RowSum {
+  /// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
+  func sumOfRows() throws(StoreError) -> RowSum {
     var sum = RowSum()
     do throws(StoreError) {
       for row in try connection.readCollectionRows(state) {
@@ -171,6 +184,7 @@ extension StoreTransaction {
           })
       }
     } catch {
+      guard !error.isPassing else { throw error }
       sum.isComplete = false
       sum.problems.append("a collection's row is damaged")
     }
@@ -183,11 +197,13 @@ extension StoreTransaction {
           let row = try RecordRow(statement, within: state.limits)
           sum.set.add(try connection.opener.element(of: row))
         } catch {
+          guard !error.isPassing else { throw error }
           sum.isComplete = false
           sum.damaged.append(DamagedDocument(id: DocumentID(statement.int64(at: 0)), reason: error.message))
         }
       }
     } catch {
+      guard !error.isPassing else { throw error }
       sum.isComplete = false
       sum.problems.append(error.message)
     }

@@ -198,7 +198,7 @@ extension DocumentStore {
         new.epoch = target
         try transaction.replaceCollection(old, with: new)
       }
-      let sum = transaction.sumOfRows()
+      let sum = try transaction.sumOfRows()
       report.setMatches =
         sum.isComplete && sum.set == transaction.state.set && UInt64(sum.count) == transaction.state.count
       guard !behind, report.skipped.isEmpty, report.setMatches else {

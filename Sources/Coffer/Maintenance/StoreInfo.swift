@@ -43,7 +43,7 @@ extension DocumentStore {
       let database = file.database
       guard let titles = TitleMode(rawValue: header.titles) else { throw .damagedStore("unknown title mode") }
       var listed: [KeySlot] = []
-      for slot in slots { listed.append(KeySlot(slot, isTest: header.isTest, opened: false)) }
+      for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: false)) }
       return try storing { () throws(SQLiteError) in
         func pairs(_ sql: String) throws(SQLiteError) -> [(Int64, Int)] {
           try database.query(sql).rows.compactMap { row in
@@ -117,9 +117,11 @@ extension DocumentStore {
           }
         }
       } catch {
-        problems.append(StoreError(error).message)
+        let failure = StoreError(error)
+        guard !failure.isPassing else { throw failure }
+        problems.append(failure.message)
       }
-      if !isQuick { problems += integrityProblems(database) }
+      if !isQuick { problems += try integrityProblems(database) }
       return CheckReport(documents: count, problems: problems)
     }
   }

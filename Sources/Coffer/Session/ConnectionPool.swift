@@ -40,6 +40,9 @@ final class ConnectionPool: Sendable {
   private let writer = Atomic<UInt>(0)
   /// Locks and connections are this process's alone.
   private let process = getpid()
+  /// Whether the disk has failed to confirm a write. It may confirm the next one without having kept this one, so that
+  /// nothing more is written until the store is opened again.
+  private let hasFailedSync = Atomic<Bool>(false)
 
   init(_ file: StoreFile, session: Session, options: OpenOptions) throws(StoreError) {
     place = try FilePlace(of: file.path)
@@ -91,8 +94,12 @@ final class ConnectionPool: Sendable {
     }
     let back = Taken(connection: connection)
     defer {
+      // A reader undoes a killed writer's journal.
+      if connection.database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
       idle.withLock { idle in
-        if !idle.isClosed && idle.readers.count < Self.keptReaders, let connection = back.connection {
+        if !idle.isClosed && idle.readers.count < Self.keptReaders, let connection = back.connection,
+          !connection.database.isInTransaction
+        {
           idle.readers.append(connection)
         }
       }
@@ -129,7 +136,13 @@ final class ConnectionPool: Sendable {
       return Result { () throws(StoreError) in
         // Another thread may have closed the store while this one waited for the lock.
         guard !(idle.withLock { $0.isClosed }) else { throw Self.closed }
+        guard !hasFailedSync.load(ordering: .relaxed) else { throw Self.notConfirmed }
         let connection = try connection(of: &writing)
+        defer {
+          if connection.database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
+          // Without memory a rollback may fail: closing the connection does not.
+          if connection.database.isInTransaction { writing.connection = nil }
+        }
         try writeAheadLock?.lock(wait: wait, cancellation)
         defer { writeAheadLock?.unlock() }
         try place.requireOnlyName()
@@ -296,6 +309,12 @@ final class ConnectionPool: Sendable {
     _ = writing.withLockIfAvailable { writing in
       if let connection = writing.connection { _ = Unmanaged.passRetained(connection) }
     }
+  }
+
+  private static var notConfirmed: StoreError {
+    StoreError(
+      .ioFailure, "the disk did not confirm an earlier write: nothing more is written",
+      hint: "look after the disk, then close the store and open it again")
   }
 
   static var closed: StoreError { StoreError(.closed, "the store was closed") }

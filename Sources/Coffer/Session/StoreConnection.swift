@@ -174,7 +174,7 @@ final class StoreConnection {
     do throws(SealingError) {
       bytes = try key.open(sealed, authenticating: session.stateBinding)
     } catch {
-      throw .damagedStore("its state can't be opened")
+      throw .unopened(error, .damagedStore("its state can't be opened"))
     }
     guard let state = StoreState(bytes: bytes) else { throw .damagedStore("its state is not one that a writer makes") }
     return state
