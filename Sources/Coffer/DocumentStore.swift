@@ -88,7 +88,7 @@ extension DocumentStore {
   /// - Parameters:
   ///   - creatingIfMissing: makes a store with one slot for each way of `key`.
   ///   - startingAfresh: empties a store that is there, in one transaction: its collections go with all documents, and
-  ///     numbers begin at 1 again. It stays the same store with the same keys. For what can be had anew, such as a
+  ///     numbers begin at 1 again, whatever is damaged among them. It stays the same store with the same keys. For what can be had anew, such as a
   ///     cache whose form has changed; ``opening`` then says `reset`.
   /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`, `damaged`,
   ///   `rolledBack`, `parametersRefused`, `keyFileInvalid`, `locked`.
@@ -97,14 +97,15 @@ extension DocumentStore {
     options: OpenOptions = OpenOptions()
   ) throws(StoreError) -> DocumentStore {
     try requireSoundCipher()
+    let opened: DocumentStore
     do throws(StoreError) {
-      let store = try open(at: url.path, key: key, options: options, opening: startingAfresh ? .reset : .opened)
-      if startingAfresh { try store.startAfresh() }
-      return store
+      opened = try open(at: url.path, key: key, options: options, opening: startingAfresh ? .reset : .opened)
     } catch {
       guard error.code == .noSuchFile, creatingIfMissing, !options.isReadOnly else { throw error }
+      return try create(at: url, keys: key.newKeys, creation: options.creation, options: options, openedWith: key)
     }
-    return try create(at: url, keys: key.newKeys, creation: options.creation, options: options, openedWith: key)
+    if startingAfresh { try opened.startAfresh() }
+    return opened
   }
 
   static func open(at path: String, key: StoreKey, options: OpenOptions, opening: Opening) throws(StoreError)
@@ -124,8 +125,7 @@ extension DocumentStore {
 
   private func startAfresh() throws(StoreError) {
     try writing { transaction throws(StoreError) in
-      for collection in try transaction.collections() { try transaction.deleteCollection(collection) }
-      try transaction.restartIDs()
+      try transaction.deleteEverything()
       try transaction.commit()
     }
   }

@@ -36,7 +36,9 @@ final class Connection {
     // Statements own the connection, so none is left but the cached.
     interrupts.detach()
     cache.removeAll()
+    guard let handle else { return }
     sqlite3_close_v2(handle)
+    ForkGuard.didClose()
   }
 
   /// Ends every statement, also those still in somebody's hands, and closes.
@@ -52,6 +54,7 @@ final class Connection {
       throw error(result)
     }
     self.handle = nil
+    ForkGuard.didClose()
     isTransactionOpen = false
     isTransactionLost = false
   }

@@ -28,7 +28,8 @@ public final class Database {
   /// Opens a database, or with the path `:memory:` a new one that lives in memory alone.
   ///
   /// The file is first read by the first statement: that is where `notADatabase` is thrown. Throws `noSuchFile`,
-  /// `fileExists`, `isDirectory`, `cantOpen`. A file made here and not opened is removed.
+  /// `fileExists`, `isDirectory`, `cantOpen`; `misuse` in the child of a fork whose parent had databases open: fork before
+  /// that, or exec. A file made here and not opened is removed.
   public init(
     _ path: String, mode: Mode = .readWrite, configuration: Configuration = Configuration()
   ) throws(SQLiteError) {
@@ -52,12 +53,19 @@ public final class Database {
       case .readWrite, .createNew: SQLITE_OPEN_READWRITE
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
+    try ForkGuard.willOpen()
     var handle: OpaquePointer?
     // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.
     let result = sqlite3_open_v2(file.name, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
-    guard let handle else { throw SQLiteError(.noMemory, "no memory to open a database", extendedCode: result) }
+    guard let handle else {
+      ForkGuard.didClose()
+      throw SQLiteError(.noMemory, "no memory to open a database", extendedCode: result)
+    }
     guard result == SQLITE_OK else {
-      defer { sqlite3_close_v2(handle) }
+      defer {
+        sqlite3_close_v2(handle)
+        ForkGuard.didClose()
+      }
       let extendedCode = sqlite3_extended_errcode(handle)
       let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? SQLiteError.plainMessage(result)
       throw SQLiteError(SQLiteError.Code(result: extendedCode), message, extendedCode: extendedCode)

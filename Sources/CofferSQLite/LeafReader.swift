@@ -16,6 +16,8 @@ package final class LeafReader {
   private let pageSize: Int
   private let usableSize: Int
   private let pageCount: Int
+  /// Bytes of rows that may still be read: rows of a file made to be slow may all claim the same long chain of pages.
+  private var bytesLeft: Int
   private var page: [UInt8]
   private var pageAtHand: UInt32 = 0
 
@@ -30,6 +32,7 @@ package final class LeafReader {
     self.database = database
     pageCount = Int(clamping: try database.fileSize()) / pageSize
     guard pageCount <= Int(UInt32.max) else { return nil }
+    bytesLeft = 8 * pageCount * pageSize
     page = [UInt8](repeating: 0, count: pageSize)
   }
 
@@ -55,9 +58,12 @@ package final class LeafReader {
   /// Reads a row into `record`, columns in the order of the table; the number's own column is NULL.
   ///
   /// - Parameter limit: the most bytes a row may have.
-  /// - Returns: false for what is no row.
+  /// - Returns: false for what is no row, and for every row once eight times the file's size has been read.
   package func read(_ place: Place, into record: LeafRecord, limit: Int) -> Bool {
-    guard load(place.page), let head = cellHead(at: Int(place.cell)), head.byteCount <= limit else { return false }
+    guard load(place.page), let head = cellHead(at: Int(place.cell)), head.byteCount <= limit,
+      head.byteCount <= bytesLeft
+    else { return false }
+    bytesLeft -= head.byteCount
     var bytes = record.makeRoom(head.byteCount)
     bytes.copyBytes(from: page[head.start..<head.start + head.localCount])
     bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[head.localCount...])

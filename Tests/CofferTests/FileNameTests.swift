@@ -177,8 +177,10 @@ struct FileNameTests {
         { _ = try content(test.store) },
         { try test.store.write { _ = try $0.insert(Document(text: "no"), into: test.notes) } },
         { try test.store.close() },
+        // SQLite would believe to hold locks here that only the parent holds.
+        { _ = try test.reopened() },
       ]
-      #expect(try refusals(work) == 3)
+      #expect(try refusals(work) == 4)
       try test.store.write { try $0.insert(Document(text: "after"), into: test.notes) }
       #expect(try content(test.store) == ["before", "after"])
       #expect(try content(test.reopened()) == ["before", "after"])

@@ -377,6 +377,44 @@ struct SalvageTests {
     #expect(report.problems.contains { $0.contains("\(documents.count) documents were found on pages") })
   }
 
+  /// A tree that lost its parts and looks sound, as after a write that never reached the disk.
+  @Test(arguments: ["coffer_record", "coffer_body"])
+  func treeThatIsEmptyAndSoundIsNotBelieved(_ table: String) throws {
+    let (test, documents) = try closedStore()
+    try edit(test, "PRAGMA page_size = 512", "VACUUM")
+    var bytes = try Data(contentsOf: test.url)
+    let root = try #require(try roots(of: table, test))
+    // A leaf without cells.
+    let leaf: [UInt8] = [13, 0, 0, 0, 0, 2, 0, 0] + [UInt8](repeating: 0, count: 504)
+    bytes.replaceSubrange((root - 1) * 512..<root * 512, with: leaf)
+    try bytes.write(to: test.url)
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.isComplete && report.left == [])
+  }
+
+  /// Document 5 is gone for good; a row of another table has its number and as many columns.
+  @Test func whatOnlyLooksLikeARowIsNoLoss() throws {
+    let (test, documents) = try closedStore()
+    let store = try test.reopened()
+    try store.write { try $0.delete(1) }
+    try store.close()
+    try edit(test, "PRAGMA page_size = 512", "VACUUM")
+    var bytes = try Data(contentsOf: test.url)
+    let root = try #require(try roots(of: "coffer_record", test))
+    bytes.replaceSubrange((root - 1) * 512..<root * 512, with: Data(repeating: 0xFF, count: 512))
+    try bytes.write(to: test.url)
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents.filter { $0.key != 1 } && report.isComplete && report.left == [])
+  }
+
+  private func roots(of table: String, _ test: TestStore) throws -> Int? {
+    let database = try test.raw()
+    let rows = try database.query("SELECT rootpage FROM sqlite_schema WHERE name = ?", table).rows
+    try database.close()
+    if case .integer(let root)? = rows.first?[0] { return Int(root) }
+    return nil
+  }
+
   private func pages(of names: [String], _ test: TestStore, _ condition: String = "") throws -> Set<Int> {
     let database = try test.raw()
     let list = names.map { "'\($0)'" }.joined(separator: ",")

@@ -17,10 +17,10 @@ extension SalvageWalk {
   /// The next number that is worth a look on the pages themselves.
   func nextStray() throws(StoreError) -> Int64? {
     if search == nil {
-      let holes = numbers.holes
-      guard !unreadable.isEmpty || !holes.isEmpty else { return nil }
+      // A tree may have lost a part and look sound: the set hash tells.
+      guard !unreadable.isEmpty || !numbers.holes.isEmpty || !isWhole else { return nil }
       let strays = try StrayRows(source.database) { number in
-        unreadable[number] != nil || !seen.contains(number) && holes.contains { $0.contains(number) }
+        unreadable[number] != nil || !seen.contains(number)
       }
       let all = Set(unreadable.keys).union(strays.map { Array($0.numbers) } ?? [])
       search = Search(strays: strays, numbers: all.sorted())
@@ -39,6 +39,7 @@ extension SalvageWalk {
       try copy(row, head, text: text, with: copier, into: batch)
       return true
     }
+    var isAuthentic = known != nil
     let isSaved: Bool
     if known?.isSummed == true {
       guard let row = try readRow(number) else { return try giveUp(number) }
@@ -47,13 +48,18 @@ extension SalvageWalk {
     } else {
       isSaved = try strays.withRecords(number, within: Self.limits) { row throws(StoreError) in
         guard let head = try? opener.openHead(row) else { return false }
+        isAuthentic = true
         if let body = try readBody(number), try isCopied(row, head, body) { return try isCounted(row) }
         let isFound = try strays.withBodies(number) { body throws(StoreError) in try isCopied(row, head, body) }
         return isFound ? try isCounted(row) : false
       }
     }
-    guard isSaved else { return try giveUp(number) }
-    found.insert(number)
+    if isSaved {
+      found.insert(number)
+    } else if isAuthentic {
+      // What only looked like a row is none, and nothing is lost with it.
+      try giveUp(number)
+    }
   }
 
   /// A row that was copied belongs to the sum.
@@ -65,7 +71,7 @@ extension SalvageWalk {
   private func giveUp(_ number: Int64) throws(StoreError) {
     guard let known = unreadable[number] else {
       isSummed = false
-      throw .damagedDocument(number, "its row is on a page that no other leads to, and does not open with a text")
+      throw .damagedDocument(number, "its text can't be read")
     }
     if !known.isSummed { isSummed = false }
     throw .damagedDocument(number, known.reason)

@@ -190,6 +190,11 @@ final class SalvageWalk {
     try copier.copy(row, head, text: text, parent: row.fields.parent, into: batch)
   }
 
+  /// Whether what was read is all that was written, as far as a state tells.
+  var isWhole: Bool {
+    source.state.map { set == $0.set && count == $0.count } ?? false
+  }
+
   // MARK: What is left
 
   private func isKnown(_ number: Int64) -> Bool { seen.contains(number) || found.contains(number) }
@@ -200,9 +205,8 @@ final class SalvageWalk {
       let end = hole.upperBound == .max ? "on" : "to \(hole.upperBound)"
       problems.append("rows from number \(hole.lowerBound) \(end) can't be read: SQLite finds pages in disorder")
     }
-    if let search {
-      let saved = search.numbers.count { found.contains($0) }
-      problems.append("\(saved) documents were found on pages to which no other leads any more")
+    if !found.isEmpty {
+      problems.append("\(found.count) documents were found on pages to which no other leads any more")
     }
     let bodies = try NumberWalk(source.database, SQL.bodyNumbers)
     while let number = try bodies.next() {

@@ -8,6 +8,8 @@ final class StrayRows {
   private static let bodyColumns = 2
   /// Copies of one number that are tried; a sound file has one, and a file made by a stranger may have any number.
   private static let candidates = 8
+  /// Far above the longest row without its text: head, title, look-up and numbers.
+  private static let recordLimit = 4 * StoreFormat.maximumHead
 
   private let reader: LeafReader
   private let record = LeafRecord()
@@ -56,7 +58,7 @@ final class StrayRows {
   }
 
   private func row(at place: LeafReader.Place, _ number: Int64, _ limits: RowLimits) -> RecordRow? {
-    guard reader.read(place, into: record, limit: Int(StoreFormat.maximumValue)),
+    guard reader.read(place, into: record, limit: Self.recordLimit),
       record.columns.count == Self.recordColumns
     else { return nil }
     return record.columns.withUnsafeBufferPointer { try? RecordRow($0, id: number, within: limits) }

@@ -294,14 +294,14 @@ final class ConnectionPool: Sendable {
     guard getpid() == process else {
       throw StoreError(
         .misuse, "the store was opened by the parent of this process",
-        hint: "open it again after fork; a child can't use what its parent opened")
+        hint: "fork before a store is opened, or exec: a child can't use what its parent opened")
     }
   }
 
   /// In the child of a fork: lets go of the connections without closing them, which would take the parent's log away.
   private func abandon() {
-    session.forgetKeys()
     // A lock that another thread of the parent held stays locked here.
+    session.forgetKeysUnlessLocked()
     _ = idle.withLockIfAvailable { idle in
       idle.isClosed = true
       for connection in idle.readers { _ = Unmanaged.passRetained(connection) }

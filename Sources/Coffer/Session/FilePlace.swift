@@ -55,6 +55,6 @@ struct FilePlace: Sendable {
   static func secondName(_ path: String) -> StoreError {
     StoreError(
       .readOnly, "\(path): the file has a second name (a hard link), by which its journal would not be found",
-      hint: "remove the other name, or make a copy with backup")
+      hint: "remove the other name, or copy the file with cp while nobody has it open")
   }
 }

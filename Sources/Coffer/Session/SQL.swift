@@ -79,6 +79,7 @@ enum SQL {
     "UPDATE coffer_record SET epoch=?2,rev=?3,flags=?4,title=?5,head=?6,body_nt=?7 WHERE id=?1"
   static let updatePosition = "UPDATE coffer_record SET rev=?2,pos=?3,head=?4 WHERE id=?1"
   static let updateBody = "UPDATE coffer_body SET ct=?2 WHERE id=?1"
+  static let deleteEverything = ["coffer_body", "coffer_record", "coffer_collection"].map { "DELETE FROM \($0)" }
   static let deleteRecord = "DELETE FROM coffer_record WHERE id=?"
   static let deleteBody = "DELETE FROM coffer_body WHERE id=?"
 

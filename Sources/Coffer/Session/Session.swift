@@ -66,14 +66,21 @@ final class Session: Sendable {
 
   /// Lets go of the keys: they are wiped with the last transaction that uses them.
   func forgetKeys() {
-    known.withLock {
-      $0.keys = nil
-      $0.next = nil
-    }
+    known.withLock { $0.forgetKeys() }
+  }
+
+  /// For the child of a fork, in which a lock may never be given back.
+  func forgetKeysUnlessLocked() {
+    _ = known.withLockIfAvailable { $0.forgetKeys() }
   }
 }
 
 extension Session.Known {
+  fileprivate mutating func forgetKeys() {
+    keys = nil
+    next = nil
+  }
+
   fileprivate mutating func replace(_ keys: SessionKeys) {
     // A transaction that outlives the store's closing gives it no keys again.
     guard self.keys != nil else { return }

@@ -122,6 +122,20 @@ extension StoreTransaction {
     state.nextID = if case .integer(let id)? = highest { UInt64(id) + 1 } else { 1 }
   }
 
+  /// Takes out every row, sound or not, of documents and collections; numbers begin at 1 again.
+  func deleteEverything() throws(StoreError) {
+    try willWrite()
+    try changing { () throws(StoreError) in
+      try storing { () throws(SQLiteError) in
+        for sql in SQL.deleteEverything { _ = try database.execute(sql) }
+      }
+    }
+    connection.forgetCollections()
+    state.set = SetHash()
+    state.count = 0
+    state.nextID = 1
+  }
+
   private func element(of record: CollectionRecord) throws(StoreError) -> SetHash {
     guard let row = try connection.readCollectionRows(state).first(where: { $0.id == record.id }) else {
       throw StoreError(.noSuchCollection, "collection #\(record.id) is gone")

@@ -16,10 +16,13 @@ final class WriteAheadLock: Sendable {
   private static let longLog: Int64 = 4 << 20
 
   private struct Identity: Hashable {
+    /// The child of a fork needs a descriptor of its own: its parent's is one and the same lock.
+    let process: pid_t
     let device: UInt64
     let file: UInt64
 
     init(_ status: stat) {
+      process = getpid()
       device = UInt64(status.st_dev)
       file = UInt64(status.st_ino)
     }

@@ -1,0 +1,38 @@
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Keeps the child of a fork from opening databases while it carries copies of its parent's connections.
+///
+/// SQLite remembers, for each file that a process has open, which locks it holds. A fork copies that memory and not the
+/// locks: a connection that the child then opens would believe to hold what only its parent does, and lose commits.
+enum ForkGuard {
+  /// Whose connections are counted.
+  private static let process = Atomic<Int32>(0)
+  private static let open = Atomic<Int>(0)
+
+  /// - Throws: `misuse` where connections to files were open when this process was forked.
+  static func willOpen() throws(SQLiteError) {
+    let own = getpid()
+    let counted = process.load(ordering: .acquiring)
+    if counted != own {
+      guard open.load(ordering: .acquiring) == 0 else {
+        throw SQLiteError(
+          .misuse, "the parent of this process had databases open when it was forked: fork before they are, or exec")
+      }
+      process.store(own, ordering: .releasing)
+    }
+    open.add(1, ordering: .acquiringAndReleasing)
+  }
+
+  /// What the child of a fork closes was never opened by it.
+  static func didClose() {
+    if process.load(ordering: .acquiring) == getpid() { open.subtract(1, ordering: .acquiringAndReleasing) }
+  }
+}
