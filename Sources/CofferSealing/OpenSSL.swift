@@ -28,6 +28,7 @@ final class Algorithm: Sendable {
   /// - Throws: `systemFailure`.
   func pointer() throws(SealingError) -> OpaquePointer {
     if let known = OpaquePointer(bitPattern: fetched.load(ordering: .acquiring)) { return known }
+    try requireOpenSSL()
     guard let made = fetch() else { throw .openSSL("fetching \(name)") }
     // Two threads may fetch it at once: both get the same object.
     fetched.store(UInt(bitPattern: made), ordering: .releasing)
@@ -44,6 +45,13 @@ extension SealingError {
     let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "no reason given"
     return SealingError(.systemFailure, "OpenSSL failed at \(what): \(reason)")
   }
+}
+
+/// Before whatever may be the first call of a process.
+///
+/// - Throws: `systemFailure` where OpenSSL found no memory to set itself up: it would go through a null pointer then.
+func requireOpenSSL() throws(SealingError) {
+  guard OSSL_LIB_CTX_get0_global_default() != nil else { throw .openSSL("setting itself up") }
 }
 
 /// SHA-256 of a few bytes.

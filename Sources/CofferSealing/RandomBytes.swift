@@ -45,6 +45,7 @@ package final class RandomBytes {
   }
 
   private func refill() throws(SealingError) {
+    try requireOpenSSL()
     let bytes = page.bindMemory(to: UInt8.self)
     guard RAND_bytes(bytes.baseAddress, Int32(Self.pageSize)) == 1 else { throw .openSSL("random bytes") }
     page[0] = 1

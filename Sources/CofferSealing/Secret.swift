@@ -41,6 +41,7 @@ public final class Secret: Sendable {
 
   /// Fresh random bytes from the generator that OpenSSL keeps for secrets.
   package static func random(byteCount: Int) throws(SealingError) -> Secret {
+    try requireOpenSSL()
     var succeeded = false
     let secret = Secret(byteCount: byteCount) { memory in
       succeeded = RAND_priv_bytes(memory.bindMemory(to: UInt8.self).baseAddress, Int32(memory.count)) == 1

@@ -42,6 +42,7 @@ package enum X25519 {
   }
 
   private static func privateKey(_ secret: Secret) throws(SealingError) -> OpaquePointer {
+    try requireOpenSSL()
     let key = secret.withUnsafeBytes {
       EVP_PKEY_new_raw_private_key_ex(nil, "X25519", nil, $0.bytePointer, $0.count)
     }
