@@ -45,6 +45,8 @@ extension StoreError {
       self.init(.ioFailure, "\(place)reading or writing the store failed: \(error.message)")
     case .rolledBack:
       self.init(.ioFailure, "\(place)the transaction was rolled back after an earlier error")
+    case .misuse where error.extendedCode == 0:
+      self.init(.misuse, "\(place)\(error.message)")
     case .misuse:
       self.init(.systemFailure, "\(place)SQLite was called where it does not belong: \(error.message)")
     case .schema, .sqlLogic, .notAllowed, .other:

@@ -18,6 +18,8 @@ public enum TitleRule: Int, Hashable, Sendable {
 
   /// The longest derived title, in characters (grapheme clusters).
   public static let derivedLength = 50
+  /// The longest derived title in bytes: a character may have any number of marks.
+  private static let derivedByteLimit = 4096
 
   /// The first 50 characters of the text's first line that is not empty, or nil when there is none.
   ///
@@ -39,11 +41,21 @@ public enum TitleRule: Int, Hashable, Sendable {
       let line = String(decoding: text[start..<end], as: UTF8.self)
       let title = line.prefix(derivedLength)
       // A window that ends inside a character ends the title only if more of the line was seen behind it.
-      if lineEnd != nil || limit == text.count || line.utf8.count - title.utf8.count > 16 {
-        return String(title)
-      }
+      let isSeen = lineEnd != nil || limit == text.count || line.utf8.count - title.utf8.count > 16
+      if title.utf8.count > derivedByteLimit { return cut(title) }
+      if isSeen { return String(title) }
       window *= 4
     }
+  }
+
+  /// Characters can have any number of marks; a title with so many is cut between two of them.
+  private static func cut(_ title: Substring) -> String {
+    var count = 0
+    let scalars = title.unicodeScalars.prefix { scalar in
+      count += UTF8.width(scalar)
+      return count <= derivedByteLimit
+    }
+    return String(scalars)
   }
 
   private static func isLineEnd(_ byte: UInt8) -> Bool {

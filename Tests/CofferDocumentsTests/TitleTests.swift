@@ -22,4 +22,13 @@ import Testing
       TitleRule.derivedTitle(from: String(repeating: "x", count: 49) + combined) == String(repeating: "x", count: 49)
         + combined)
   }
+
+  @Test func titleOfEndlessCharactersIsCutBetweenTwoMarks() throws {
+    for marks in [2047, 2048, 600_000] {
+      let title = try #require(TitleRule.derivedTitle(from: "e" + String(repeating: "\u{301}", count: marks) + "\nx"))
+      #expect(title.utf8.count == 4095 && title.unicodeScalars.first == "e")
+    }
+    let long = String(repeating: "e" + String(repeating: "\u{301}", count: 100), count: 50)
+    #expect(try #require(TitleRule.derivedTitle(from: long)).utf8.count <= 4096)
+  }
 }

@@ -178,4 +178,35 @@ import Testing
     #expect(read.map(\.title) == ["L"])
     #expect(read.map(\.attributes) == [nil])
   }
+
+  @Test func nameOfACollectionMattersOnlyWhereRecordsSayTheirs() throws {
+    let text =
+      "{\"text\":\"a\",\"collection\":\"\"}\n{\"text\":\"b\",\"collection\":\"\(String(repeating: "c", count: 1025))\"}\n"
+    #expect(failure(NDJSONSource(MemoryByteSource(text)))?.code == .malformed)
+    var options = ReadingOptions()
+    options.namesCollections = false
+    #expect(try drafts(NDJSONSource(MemoryByteSource(text), options: options)).count == 2)
+  }
+
+  /// Behind such an id hardly any number is left; the records behind it are not to blame.
+  @Test func idBehindWhichNoneCouldBeGivenIsLeftOut() throws {
+    let text = "{\"text\":\"a\",\"id\":9223372036854775806}\n{\"text\":\"b\"}\n"
+    let kept = NDJSONSource(MemoryByteSource(text), options: ReadingOptions(onError: .skip, keepsIDs: true))
+    #expect(try drafts(kept).map(\.text) == ["b"])
+  }
+
+  @Test func columnsOfManyBadRecordsOnOneLineAreTheirs() throws {
+    let count = 300
+    let element = "<dict><key>text</key><bogus/></dict>é"
+    let head = "<plist version=\"1.0\"><array>"
+    let list = head + String(repeating: element.replacing("é", with: "<!--é-->"), count: count) + "</array></plist>"
+    let rejections = Rejections()
+    _ = try drafts(
+      PropertyListSource(
+        MemoryByteSource(list), options: rejections.options()))
+    #expect(rejections.all.count == count)
+    let columns = rejections.all.compactMap { $0.error.location?.column }
+    let steps = Set(zip(columns.dropFirst(), columns).map { $0 - $1 })
+    #expect(columns.count == count && steps == [44])
+  }
 }

@@ -465,8 +465,8 @@ struct SalvageTests {
     for place in (1..<cells).map(offset) + [start + 8] { bytes.replaceSubrange(place..<place + 4, with: first) }
     try bytes.write(to: test.url)
     let result = try salvage(test)
-    for (id, document) in result.documents { #expect(document == documents[id]) }
-    #expect(result.documents.count > 0 && result.documents.count < documents.count)
+    // Most pages are reached by no way from the root, and found all the same.
+    #expect(result.documents == documents && result.report.isComplete)
   }
 }
 

@@ -168,8 +168,9 @@ class Trial:
         for name, whole in self.outputs.items():
             if (output := self.output(folder / name)) != whole and (is_done or output is not None):
                 findings.append(f"{name} is {'missing' if output is None else 'half done'}")
-        # What can't be removed stays.
-        findings += self.left(runner) if "unlink" not in when else []
+        # What can't be removed stays; a kill at its removal is no excuse.
+        can_remove = not ("unlink" in when and any(error in when for error in ("EIO", "ENOSPC")))
+        findings += self.left(runner) if can_remove else []
         return [f"{when}: {finding}" for finding in findings]
 
     def left(self, runner):

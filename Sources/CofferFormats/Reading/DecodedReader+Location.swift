@@ -10,23 +10,27 @@ extension DecodedReader {
       return InputLocation(record: record, line: nil, column: nil, byteOffset: inputOffset(of: position))
     }
     countLines(to: position)
-    let column = bytes.withUnsafeBytes { buffer in
-      let before = UnsafeRawBufferPointer(rebasing: buffer[start..<position])
-      let lineStart = before.lastIndex(of: Byte.lineFeed).map { $0 + 1 } ?? 0
-      return UnsafeRawBufferPointer(rebasing: before[lineStart...]).scalarCounts().all + 1
-    }
     return InputLocation(
-      record: record, line: countedLines.lineFeeds + 1, column: column, byteOffset: inputOffset(of: position))
+      record: record, line: countedLines.lineFeeds + 1, column: countedLines.characters + 1,
+      byteOffset: inputOffset(of: position))
   }
 
-  /// Counts line feeds on to a position, or back.
+  /// Counts line feeds, and characters behind the last, on to a position, or back: each byte once, however many places
+  /// of one long line are asked for.
   mutating func countLines(to position: Int) {
     let counted = countedLines.position
+    let forward = position >= counted
     bytes.withUnsafeBytes { buffer in
-      if position >= counted {
-        countedLines.lineFeeds += UnsafeRawBufferPointer(rebasing: buffer[counted..<position]).count(of: Byte.lineFeed)
+      let between = UnsafeRawBufferPointer(rebasing: buffer[min(counted, position)..<max(counted, position)])
+      let lineFeeds = between.count(of: Byte.lineFeed)
+      countedLines.lineFeeds += forward ? lineFeeds : -lineFeeds
+      if lineFeeds == 0 {
+        let characters = between.scalarCounts().all
+        countedLines.characters += forward ? characters : -characters
       } else {
-        countedLines.lineFeeds -= UnsafeRawBufferPointer(rebasing: buffer[position..<counted]).count(of: Byte.lineFeed)
+        let before = UnsafeRawBufferPointer(rebasing: buffer[start..<position])
+        let lineStart = before.lastIndex(of: Byte.lineFeed).map { $0 + 1 } ?? 0
+        countedLines.characters = UnsafeRawBufferPointer(rebasing: before[lineStart...]).scalarCounts().all
       }
     }
     countedLines.position = position

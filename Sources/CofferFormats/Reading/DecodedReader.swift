@@ -42,8 +42,9 @@ struct DecodedReader: Sendable {
   /// Where in the buffer U+FFFD stands for bad bytes, in order.
   var replacements: [Replacement] = []
 
-  /// The place up to which line feeds were counted, and the last one of which the offset was asked for.
-  var countedLines = (position: 0, lineFeeds: 0)
+  /// The place up to which line feeds were counted and its characters since the last one, and the last one of which the
+  /// offset was asked for.
+  var countedLines = (position: 0, lineFeeds: 0, characters: 0)
   var knownOffset: (position: Int, inputOffset: Int)?
   /// The input's own bytes from `keptOffset` to the last one read, when they may be asked for.
   var kept: [UInt8]?

@@ -7,6 +7,8 @@ enum DraftLimits {
   private static let headByteCount = 1 << 20
   private static let surelyTakenHeadByteCount = headByteCount - (16 << 10) - 46
   private static let collectionByteCounts = 1...1024
+  /// The store's counter goes on behind every id; where bad records are left out, those behind must find a number.
+  private static let surelyFollowedID = Int64.max - 1 << 32
 
   /// What is wrong with a document; nil where the store will take it.
   ///
@@ -21,11 +23,11 @@ enum DraftLimits {
     guard head <= (options.onError == .skip ? surelyTakenHeadByteCount : headByteCount) else {
       return (.tooLarge, "title, key and attributes longer than 1 MiB together")
     }
-    if let collection = draft.collection, !collectionByteCounts.contains(collection.count) {
+    if options.namesCollections, let collection = draft.collection, !collectionByteCounts.contains(collection.count) {
       return (.malformed, "a collection's name that has not 1 to \(collectionByteCounts.upperBound) bytes")
     }
-    // The store's counter goes on behind every id.
-    if options.keepsIDs, draft.id?.rawValue == .max { return (.malformed, "an id beyond \(Int64.max - 1)") }
+    let highestID = options.onError == .skip ? surelyFollowedID : Int64.max - 1
+    if options.keepsIDs, let id = draft.id, id.rawValue > highestID { return (.malformed, "an id beyond \(highestID)") }
     return nil
   }
 }

@@ -28,6 +28,9 @@ public struct ReadingOptions: Sendable {
   public var maximumRecordByteCount: Int?
   /// Ids will be kept, so that one which is no positive integer makes a bad record. Otherwise it counts as none.
   public var keepsIDs: Bool
+  /// Records say which collection is theirs, so that a name which can be none makes a bad record. Otherwise all go to one,
+  /// and their names are not looked at.
+  public var namesCollections = true
   /// What errors and rejections call the input.
   public var path: String?
   /// Told of each record that is left out under ``RecordErrorMode/skip``, in order, while reading.

@@ -16,7 +16,9 @@ struct ImportWork {
     let talk = verb.options.common.talk
     let rejects = rejects
     return ImportQueue(paths: verb.inputs) { path in
-      let source = try verb.reading.open(path, count: count, isRejecting: rejects != nil) { rejection in
+      let source = try verb.reading.open(
+        path, count: count, isRejecting: rejects != nil, namesCollections: verb.collection == nil
+      ) { rejection in
         talk.finding("rejected: \(rejection.error)")
         rejects?.add(rejection)
       }

@@ -93,7 +93,8 @@ struct ReadingChoices: ParsableArguments {
 
   /// Opens one input as these options say.
   func open(
-    _ path: String, count: CountingSource.Count, isRejecting: Bool, onRejection: @escaping @Sendable (Rejection) -> Void
+    _ path: String, count: CountingSource.Count, isRejecting: Bool, namesCollections: Bool,
+    onRejection: @escaping @Sendable (Rejection) -> Void
   ) throws -> InputSource {
     let isStream = path == InputFile.standardInput
     var options = ReadingOptions(
@@ -102,6 +103,7 @@ struct ReadingChoices: ParsableArguments {
       path: isStream ? "standard input" : path, onRejection: onRejection)
     options.maximumRecordByteCount = maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
+    options.namesCollections = namesCollections
     let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
     if !isStream, InputFile.isDirectory(path) {
       return try InputSource(opening: path, format: from.format, mapping: mapping, options: options)

@@ -18,10 +18,7 @@ final class OutputDirectory {
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
     replacesExisting = try Self.isReplaceable(path, isForced: isForced)
-    var template = Array((OutputFile.folder(of: path) + ".dbtool-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else { throw Failure.system(errno, path) }
-    temporaryPath = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    ward = Ward(over: temporaryPath)
+    (temporaryPath, ward) = try Ward.folder(OutputFile.folder(of: path) + ".dbtool-", for: path)
   }
 
   deinit {

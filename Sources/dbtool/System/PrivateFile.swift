@@ -16,11 +16,8 @@ final class PrivateFile {
   /// - Parameter allowsDisk: takes `$TMPDIR` or `/tmp` where there is no file system in memory.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
     let place = try Self.place(allowsDisk: allowsDisk)
-    var template = Array("\(place)/dbtool-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw Failure.system(errno, place) }
-    folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    (folder, ward) = try Ward.folder("\(place)/dbtool-", for: place, untilChildrenEnd: true)
     path = "\(folder)/\(name)"
-    ward = Ward(over: folder, untilChildrenEnd: true)
     do {
       try Self.write(text, to: path)
     } catch {

@@ -23,6 +23,22 @@ final class Ward {
     release()
   }
 
+  /// Makes a folder by a name that nobody has, watched from before it is there.
+  ///
+  /// - Parameter place: what an error names.
+  static func folder(_ prefix: String, for place: String, untilChildrenEnd outlives: Bool = false) throws -> (
+    path: String, ward: Ward
+  ) {
+    let path = prefix + String(UInt64.random(in: .min ... .max), radix: 36)
+    let ward = Ward(over: path, untilChildrenEnd: outlives)
+    guard mkdir(path, 0o700) == 0 else {
+      let reason = errno
+      ward.release()
+      throw Failure.system(reason, place)
+    }
+    return (path, ward)
+  }
+
   /// The folder is gone, or has become what was asked for.
   func release() {
     guard pipe.writing >= 0 else { return }
