@@ -194,19 +194,4 @@ import Testing
     let kept = NDJSONSource(MemoryByteSource(text), options: ReadingOptions(onError: .skip, keepsIDs: true))
     #expect(try drafts(kept).map(\.text) == ["b"])
   }
-
-  @Test func columnsOfManyBadRecordsOnOneLineAreTheirs() throws {
-    let count = 300
-    let element = "<dict><key>text</key><bogus/></dict>é"
-    let head = "<plist version=\"1.0\"><array>"
-    let list = head + String(repeating: element.replacing("é", with: "<!--é-->"), count: count) + "</array></plist>"
-    let rejections = Rejections()
-    _ = try drafts(
-      PropertyListSource(
-        MemoryByteSource(list), options: rejections.options()))
-    #expect(rejections.all.count == count)
-    let columns = rejections.all.compactMap { $0.error.location?.column }
-    let steps = Set(zip(columns.dropFirst(), columns).map { $0 - $1 })
-    #expect(columns.count == count && steps == [44])
-  }
 }

@@ -127,3 +127,63 @@ import Testing
     #expect(failure(source(value, content: .keyedArchive))?.code == .malformed)
   }
 }
+
+/// What is wrong with one element of a list in XML is its own affair.
+@Suite struct XMLListFaultTests {
+  private func read(_ list: String) throws -> (texts: [String], rejections: [Rejection]) {
+    let rejections = Rejections()
+    let documents = try drafts(PropertyListSource(MemoryByteSource(list), options: rejections.options()))
+    return (documents.compactMap(\.text), rejections.all)
+  }
+
+  private func record(_ text: String) -> String { "<dict><key>text</key><string>\(text)</string></dict>" }
+
+  @Test(arguments: [
+    "<bogus/>", "<bogus><dict/>text<!-- c --></bogus>", "<date>rubbish</date>", "<integer>x</integer>", "<key>k</key>",
+    "<data>?</data>", "<true>x</true>",
+  ])
+  func wrongElementTakesNoRecordWithIt(_ wrong: String) throws {
+    for place in 0...3 {
+      var elements = (0..<3).map { record("text \($0)") }
+      elements.insert(wrong, at: place)
+      let (texts, rejections) = try read("<plist version=\"1.0\"><array>\(elements.joined())</array></plist>")
+      #expect(texts == ["text 0", "text 1", "text 2"])
+      #expect(rejections.map { $0.error.location?.record } == [place + 1])
+    }
+  }
+
+  @Test(arguments: ["<!-- x -- y -->", "<bogus>", "</dict>", "&amp;", "<bogus></other>"])
+  func whatIsNotWellFormedEndsTheListThere(_ wrong: String) throws {
+    let (texts, rejections) = try read(
+      "<plist version=\"1.0\"><array>\(record("a"))\(wrong)\(record("b"))</array></plist>")
+    #expect(texts == ["a"] && rejections.count == 1)
+  }
+
+  @Test func wrongPlaceInATableLeavesItsRowsThere() throws {
+    let rows = (1...3).map {
+      "<dict><key>wgFileDbSecretId</key><string>\($0)</string><key>text</key><string>t\($0)</string></dict>"
+    }
+    let list = """
+      <plist version="1.0"><dict><key>autoincrement</key><integer>4</integer><key>data</key><array>\(rows.joined())</array>\
+      <key>index</key><dict><key>1</key><integer>2</integer><key>2</key><integer>x</integer><key>3</key><integer>1</integer>\
+      </dict></dict></plist>
+      """
+    #expect(try read(list).rejections.isEmpty)
+    #expect(try drafts(PropertyListSource(MemoryByteSource(list))).count == 3)
+  }
+
+  @Test func columnsOfManyBadRecordsOnOneLineAreTheirs() throws {
+    let count = 300
+    let element = "<dict><key>text</key><bogus/></dict>é"
+    let head = "<plist version=\"1.0\"><array>"
+    let list = head + String(repeating: element.replacing("é", with: "<!--é-->"), count: count) + "</array></plist>"
+    let rejections = Rejections()
+    _ = try drafts(
+      PropertyListSource(
+        MemoryByteSource(list), options: rejections.options()))
+    #expect(rejections.all.count == count)
+    let columns = rejections.all.compactMap { $0.error.location?.column }
+    let steps = Set(zip(columns.dropFirst(), columns).map { $0 - $1 })
+    #expect(columns.count == count && steps == [44])
+  }
+}

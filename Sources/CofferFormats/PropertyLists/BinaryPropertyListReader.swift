@@ -20,7 +20,6 @@ struct BinaryPropertyListReader: PropertyListReader {
   var budget: PropertyListBudget
   /// References are objects of their own here.
   var readsReferences = true
-  static let goesOnBehindFaults = true
 
   private struct Container {
     let object: Int
@@ -74,6 +73,9 @@ struct BinaryPropertyListReader: PropertyListReader {
   mutating func skipContainer() {
     open.removeLast()
   }
+
+  /// Objects stand anywhere: what comes after a wrong one is the container's next reference.
+  mutating func stepBehindFault() -> Bool { true }
 
   func range(of place: Int) -> Range<Int> {
     let offset = base + (place < 0 ? -place : offset(of: place))

@@ -39,8 +39,10 @@ protocol PropertyListReader {
   /// Steps over the rest of the array or dictionary that began last, without looking into it more than it must.
   mutating func skipContainer() throws(PropertyListFault)
 
-  /// A value that is wrong does not end the walk: its place is known, and the next step is to what comes behind it.
-  static var goesOnBehindFaults: Bool { get }
+  /// Goes behind the value at `place`, which is wrong, so that the next step is to what comes after it.
+  ///
+  /// - Returns: false where nobody can say where it ends.
+  mutating func stepBehindFault() -> Bool
 
   /// Where in the input a place is, and how far the walk has come from there as far as that can be said.
   func range(of place: Int) -> Range<Int>

@@ -78,7 +78,7 @@ struct PropertyListLayout: Sendable {
     do throws(PropertyListFault) {
       return try reader.next()
     } catch {
-      guard Reader.goesOnBehindFaults, error.code != .tooLarge else { throw error }
+      guard error.code != .tooLarge, reader.stepBehindFault() else { throw error }
       return nil
     }
   }
@@ -127,7 +127,7 @@ struct PropertyListLayout: Sendable {
     var ids: [Int: [UInt8]] = [:]
     while case .key = try reader.next() {
       let id = reader.bytes
-      let event = try reader.next()
+      guard let event = try element(&reader) else { continue }
       try reader.skip(event)
       guard let number = Int(decimal: event, reader.bytes) else { continue }
       numbers[id] = number

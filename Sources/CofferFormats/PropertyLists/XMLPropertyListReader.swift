@@ -13,12 +13,13 @@ struct XMLPropertyListReader: PropertyListReader {
   private var hasKey = false
   /// An array or dictionary that began and ended in one tag.
   private var endsAtOnce = false
+  /// Where the last step began; `place` is not before it once the step has come to its element.
+  private var stepStart = 0
   var bytes: [UInt8] = []
   private(set) var place: Int
   private(set) var root: Int
   var budget: PropertyListBudget
   var readsReferences = false
-  static let goesOnBehindFaults = false
 
   private enum Element {
     case array, dictionary
@@ -61,6 +62,7 @@ struct XMLPropertyListReader: PropertyListReader {
 
   mutating func next() throws(PropertyListFault) -> PropertyListEvent {
     if endsAtOnce { return leave() }
+    stepStart = markup.position
     try markup.skipBetweenElements()
     let isInDictionary = open.last == .dictionary
     place = markup.position
@@ -85,6 +87,22 @@ struct XMLPropertyListReader: PropertyListReader {
   mutating func skipContainer() throws(PropertyListFault) {
     if !endsAtOnce { try markup.skipContent(of: open[open.count - 1].name) }
     _ = leave()
+  }
+
+  /// Asks for well-formed XML only, likewise; a wrong end tag is none.
+  mutating func stepBehindFault() -> Bool {
+    guard place >= stepStart else { return false }
+    let before = markup
+    markup.position = place
+    do throws(PropertyListFault) {
+      let tag = try markup.readStartTag()
+      if !tag.isEmpty { try markup.skipContent(of: tag.name) }
+      (hasKey, endsAtOnce) = (false, false)
+      return true
+    } catch {
+      markup = before
+      return false
+    }
   }
 
   private mutating func leave() -> PropertyListEvent {
