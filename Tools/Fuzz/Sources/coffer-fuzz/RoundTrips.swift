@@ -103,6 +103,8 @@ func writeFilesAndReadBack(_ input: [UInt8]) {
   } else {
     let encoding = [.utf8, .utf16LittleEndian, .utf16BigEndian][Int(format >> 3) % 3] as TextEncoding
     let mark = encoding != .utf8 || format & 0x80 != 0
+    // Such a file begins with FF FE 00 00, UTF-32's mark, which is refused by its name.
+    if encoding == .utf16LittleEndian, samples.contains(where: { $0.text.first == 0 }) { return }
     let sink = TextDirectorySink(path: path, options: WritingOptions(encoding: encoding, byteOrderMark: mark))
     guard written(sink, samples, name) != nil, let source = try? DirectorySource(path: path) else {
       preconditionFailure("a directory was refused")
