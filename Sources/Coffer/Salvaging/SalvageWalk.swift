@@ -232,10 +232,8 @@ final class SalvageWalk {
     report.left = left
     report.namedByNumber = namedByNumber.sorted()
     report.problems = source.problems + problems
-    report.setMatches = source.state.map { state in
-      // Rows that were found again make the set whole: its hash says whether any is missing.
-      isSummed && set == state.set && count == state.count
-    }
+    // Rows that were found again make the set whole: its hash says whether any is missing.
+    report.setMatches = source.state.map { _ in isSummed && isWhole }
     if report.setMatches == false, left.isEmpty {
       report.problems.append("the documents are not the set that was written: some are missing, older or changed")
     }
