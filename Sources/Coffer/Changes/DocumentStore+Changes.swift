@@ -15,8 +15,8 @@ extension DocumentStore {
   /// document that they moved counts as updated too.
   ///
   /// Listening takes a walk over an index when the first one begins, 24 bytes of memory a document, and, while nothing is
-  /// committed, four short read transactions a second, some 10 µs of processor time each. A scan reads every row's head, in the rollback journal while
-  /// writers wait, and takes at most a quarter of the time.
+  /// committed, four short read transactions a second, some 10 µs of processor time each. A scan reads every
+  /// row's head, in the rollback journal while writers wait, and takes at most a quarter of the time.
   ///
   /// - Parameter collection: documents of this one only, which need not be there yet; nil means all.
   /// - Returns: a sequence for one task; an error, such as `locked` or `keyChanged`, is thrown by its iteration.
