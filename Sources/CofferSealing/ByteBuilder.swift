@@ -41,36 +41,43 @@ package struct ByteBuilder {
 
 /// `PAE(x1..xn)`: how many parts, then the length and bytes of each, so that no two lists of parts look alike.
 package struct PreAuthenticationEncoding {
-  private var parts: [[UInt8]] = []
+  private var builder = ByteBuilder()
+  private var count: UInt32 = 0
+
+  package init() {
+    builder.append(count)
+  }
 
   package init(_ label: StaticString) {
-    parts.append(label.withUTF8Buffer { Array($0) })
+    self.init()
+    label.withUTF8Buffer { append(UnsafeRawBufferPointer($0)) }
   }
 
-  package init() {}
-
-  package func adding(_ part: [UInt8]) -> Self {
-    var copy = self
-    copy.parts.append(part)
-    return copy
+  package consuming func adding(_ part: [UInt8]) -> Self {
+    part.withUnsafeBytes { append($0) }
+    return self
   }
 
-  package func adding(_ value: UInt32) -> Self {
-    adding(withUnsafeBytes(of: value.bigEndian) { Array($0) })
+  package consuming func adding(_ value: UInt32) -> Self {
+    withUnsafeBytes(of: value.bigEndian) { append($0) }
+    return self
   }
 
-  package func adding(_ value: UInt64) -> Self {
-    adding(withUnsafeBytes(of: value.bigEndian) { Array($0) })
+  package consuming func adding(_ value: UInt64) -> Self {
+    withUnsafeBytes(of: value.bigEndian) { append($0) }
+    return self
+  }
+
+  private mutating func append(_ part: UnsafeRawBufferPointer) {
+    count += 1
+    builder.append(UInt32(part.count))
+    builder.append(bytes: part)
   }
 
   package var bytes: [UInt8] {
-    var builder = ByteBuilder()
-    builder.append(UInt32(parts.count))
-    for part in parts {
-      builder.append(UInt32(part.count))
-      builder.append(bytes: part)
-    }
-    return builder.bytes
+    var bytes = builder.bytes
+    withUnsafeBytes(of: count.bigEndian) { bytes.replaceSubrange(..<4, with: $0) }
+    return bytes
   }
 }
 

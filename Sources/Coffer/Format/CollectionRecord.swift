@@ -94,6 +94,12 @@ struct CollectionRecord: Sendable, Hashable {
     self.foldsKeys = foldsKeys
   }
 
+  /// Whether a row's key is one that is looked up by these bytes.
+  func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
+    guard let key else { return false }
+    return foldsKeys ? try self.folded(ExternalKey(bytes: key)) == folded : key.elementsEqual(folded)
+  }
+
   /// The bytes by which a key is looked up here.
   func folded(_ key: ExternalKey) throws(StoreError) -> [UInt8] {
     guard (1...ExternalKey.maximumByteCount).contains(key.bytes.count) else {

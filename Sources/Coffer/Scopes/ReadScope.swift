@@ -34,11 +34,11 @@ extension ReadScope where Self: ~Copyable {
   }
 
   /// One text as bytes that are valid during the call and wiped with the store; no String is made.
+  @inlinable
   public func withText<R>(of id: DocumentID, _ body: (OpenedDocument) throws -> R) throws -> R {
-    let result: Result<R, any Error> = try transaction.withOpened(id) { opened throws(StoreError) in
-      Result { try body(opened) }
-    }
-    return try result.get()
+    var result: Result<R, any Error>?
+    try transaction.visit(id) { opened in result = Result { try body(opened) } }
+    return try result!.get()
   }
 
   /// Whether there is a document of that number. Looks at its row, opens nothing.

@@ -57,8 +57,13 @@ final class RowKeys {
   func lookup(of key: ExternalKey, in collection: CollectionRecord, under context: EpochContext) throws(StoreError)
     -> [UInt8]
   {
-    let folded = try collection.folded(key)
-    let message = PreAuthenticationEncoding("coffer1/lookup").adding(collection.id).adding(folded).bytes
+    try lookup(ofFolded: collection.folded(key), in: collection.id, under: context)
+  }
+
+  func lookup(ofFolded folded: [UInt8], in collection: UInt32, under context: EpochContext) throws(StoreError)
+    -> [UInt8]
+  {
+    let message = PreAuthenticationEncoding("coffer1/lookup").adding(collection).adding(folded).bytes
     do throws(SealingError) {
       return Array(try context.lookup.authenticate(message).prefix(StoreFormat.lookupCount))
     } catch {

@@ -11,8 +11,7 @@ final class StoreConnection {
   private(set) var opener: RecordOpener
   private var idleOpeners: [RecordOpener] = []
   private var idleBatches: [OpeningBatch] = []
-  private var idleWithBody: [Statement] = []
-  private var idleWithoutBody: [Statement] = []
+  private var idleStatements = [[Statement]](repeating: [], count: RowStatement.allCases.count)
   var sealer: RecordSealer
   /// Holds the rows of a single write; bulk work brings its own.
   let batch = SealedBatch()
@@ -125,17 +124,28 @@ final class StoreConnection {
     lastCollections = nil
   }
 
-  /// A statement to read a row with, compiled once; to be given back when its row is done with.
-  func takeStatement(withBody: Bool) throws(StoreError) -> Statement {
-    if let statement = withBody ? idleWithBody.popLast() : idleWithoutBody.popLast() { return statement }
-    return try storing { () throws(SQLiteError) in
-      try database.statement(withBody ? SQL.recordWithBody : SQL.record)
+  /// Reads one row.
+  enum RowStatement: Int, CaseIterable {
+    case record, recordWithBody, recordByLookup
+
+    var sql: String {
+      switch self {
+      case .record: SQL.record
+      case .recordWithBody: SQL.recordWithBody
+      case .recordByLookup: SQL.recordByLookup
+      }
     }
   }
 
-  func giveBack(_ statement: Statement, withBody: Bool) {
+  /// A statement to read a row with, compiled once; to be given back when its row is done with.
+  func take(_ statement: RowStatement) throws(StoreError) -> Statement {
+    if let idle = idleStatements[statement.rawValue].popLast() { return idle }
+    return try storing { () throws(SQLiteError) in try database.statement(statement.sql) }
+  }
+
+  func giveBack(_ statement: Statement, as which: RowStatement) {
     statement.reset()
-    if withBody { idleWithBody.append(statement) } else { idleWithoutBody.append(statement) }
+    idleStatements[which.rawValue].append(statement)
   }
 
   /// An opener whose memory nobody else uses while a caller looks at what it opened; to be given back.

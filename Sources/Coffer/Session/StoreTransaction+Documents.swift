@@ -14,6 +14,12 @@ extension StoreTransaction {
     try withOpened(id) { opened throws(StoreError) in Document(opened) }
   }
 
+  /// For code that is compiled into apps, where what a generic function returns is known.
+  @usableFromInline
+  func visit(_ id: DocumentID, _ body: (OpenedDocument) -> Void) throws(StoreError) {
+    try withOpened(id) { opened throws(StoreError) in body(opened) }
+  }
+
   func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
     if let cached = try cached(id) { return try body(cached.opened) }
     return try withRow(id, body: true) { row, _ throws(StoreError) in

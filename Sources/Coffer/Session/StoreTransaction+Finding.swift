@@ -7,44 +7,40 @@ extension StoreTransaction {
     try requireOpen()
     let folded = try collection.folded(key)
     for context in keys.epochs {
-      let lookup = try keys.lookup(of: key, in: collection, under: context)
-      if let id = try record(withLookup: lookup, folded: folded, in: collection) { return id }
+      let lookup = try keys.lookup(ofFolded: folded, in: collection.id, under: context)
+      let found = try record(withLookup: lookup, in: collection.id) { row, head throws(StoreError) in
+        guard row.fields.collection == collection.id, try collection.folds(head.key, to: folded) else {
+          throw .damagedDocument(row.fields.id, "the index of keys names it for another key")
+        }
+        return DocumentID(row.fields.id)
+      }
+      if let found { return found }
     }
     return nil
   }
 
-  private func record(withLookup lookup: [UInt8], folded: [UInt8], in collection: CollectionRecord) throws(StoreError)
-    -> DocumentID?
-  {
-    let statement = try storing { () throws(SQLiteError) in
-      let statement = try database.statement(SQL.recordByLookup)
-      try statement.bind(Int64(collection.id), at: 1)
-      try statement.bind(lookup, at: 2)
-      return try statement.step() ? statement : nil
-    }
-    guard let statement else { return nil }
-    defer { statement.reset() }
-    let row = try RecordRow(statement, within: state.limits)
-    let head = try connection.opener.openHead(row)
-    guard row.fields.collection == collection.id, let found = head.key,
-      try collection.folded(ExternalKey(bytes: found)) == folded
-    else { throw .damagedDocument(row.fields.id, "the index of keys names it for another key") }
-    return DocumentID(row.fields.id)
-  }
-
   /// The document that a look-up leads to, its head proved.
   func holder(ofLookup lookup: [UInt8], in collection: UInt32) throws(StoreError) -> DocumentID? {
-    let statement = try storing { () throws(SQLiteError) in
-      let statement = try database.statement(SQL.recordByLookup)
-      try statement.bind(Int64(collection), at: 1)
-      try statement.bind(lookup, at: 2)
-      return try statement.step() ? statement : nil
+    try record(withLookup: lookup, in: collection) { row, _ throws(StoreError) in DocumentID(row.fields.id) }
+  }
+
+  private func record(
+    withLookup lookup: [UInt8], in collection: UInt32,
+    _ use: (RecordRow, HeadData) throws(StoreError) -> DocumentID
+  ) throws(StoreError) -> DocumentID? {
+    let statement = try connection.take(.recordByLookup)
+    defer { connection.giveBack(statement, as: .recordByLookup) }
+    return try lookup.withBytes { lookup throws(StoreError) in
+      let isThere = try storing { () throws(SQLiteError) in
+        try statement.bind(Int64(collection), at: 1)
+        // In place: bound anew before every run.
+        try statement.bindBlob(lookup, at: 2)
+        return try statement.step()
+      }
+      guard isThere else { return nil }
+      let row = try RecordRow(statement, within: state.limits)
+      return try use(row, try connection.opener.openHead(row))
     }
-    guard let statement else { return nil }
-    defer { statement.reset() }
-    let row = try RecordRow(statement, within: state.limits)
-    _ = try connection.opener.openHead(row)
-    return DocumentID(row.fields.id)
   }
 
   func childrenStatement(of parent: DocumentID) throws(StoreError) -> Statement {

@@ -197,8 +197,9 @@ public final class StoreTransaction {
     throws(StoreError) -> R
   {
     try requireOpen()
-    let statement = try connection.takeStatement(withBody: body)
-    defer { connection.giveBack(statement, withBody: body) }
+    let which = body ? StoreConnection.RowStatement.recordWithBody : .record
+    let statement = try connection.take(which)
+    defer { connection.giveBack(statement, as: which) }
     let isThere = try storing { () throws(SQLiteError) in
       try statement.bind(id.rawValue, at: 1)
       return try statement.step()

@@ -3,16 +3,17 @@ internal import Synchronization
 
 /// A document as a read transaction proved and opened it; its text is wiped with its last owner.
 final class CachedDocument: Sendable {
-  let header: DocumentHeader
+  // As callers get it; its bytes are those of `text`, which never change.
+  nonisolated(unsafe) let opened: OpenedDocument
   private let text: OpenedBytes
 
   init(header: DocumentHeader, text: UnsafeRawBufferPointer) {
-    self.header = header
     self.text = OpenedBytes(copying: text)
+    opened = OpenedDocument(header: header, utf8: self.text.bytes)
   }
 
-  var opened: OpenedDocument { OpenedDocument(header: header, utf8: text.bytes) }
-  var byteCount: Int { text.bytes.count }
+  var id: DocumentID { opened.header.id }
+  var byteCount: Int { opened.utf8.count }
 }
 
 /// Texts that were opened lately, for every thread of one open store; bounded in bytes.
@@ -113,7 +114,7 @@ final class TextCache: Sendable {
     guard state.withLock({ $0.takes(byteCount + Self.overhead, within: capacity) }) else { return }
     let document = document()
     state.withLock { state in
-      guard state.pass == pass, state.places[document.header.id] == nil else { return }
+      guard state.pass == pass, state.places[document.id] == nil else { return }
       state.makeRoom(document.byteCount + Self.overhead, within: capacity)
       state.insert(document, cost: document.byteCount + Self.overhead)
     }
@@ -191,7 +192,7 @@ extension TextCache.State {
       place = slots.count
       slots.append(TextCache.Slot(document: document))
     }
-    places[document.header.id] = place
+    places[document.id] = place
     byteCount += cost
   }
 
@@ -202,7 +203,7 @@ extension TextCache.State {
 
   fileprivate mutating func remove(at place: Int) {
     guard let document = slots[place].document else { return }
-    places[document.header.id] = nil
+    places[document.id] = nil
     byteCount -= document.byteCount + TextCache.overhead
     slots[place] = TextCache.Slot()
     free.append(place)
