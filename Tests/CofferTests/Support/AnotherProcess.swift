@@ -75,8 +75,8 @@ final class AnotherProcess {
       let words = line.split(separator: " ")
       guard words[1].hasPrefix("r"), words.last != "[vvar]", words.last != "[vsyscall]" else { continue }
       let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-      // Terabytes: a sanitizer's notes on memory, which is no memory of the process's own.
-      guard ends[1] - ends[0] < 1 << 36 else { continue }
+      // A sanitizer's notes on memory: nothing of the process's own is that large.
+      guard ends[1] - ends[0] < 1 << 30 else { continue }
       let region = read(memory, from: ends[0], to: ends[1])
       for (name, needle) in needles where !found.contains(name) {
         let isThere = region.withUnsafeBytes { region in needle.withUnsafeBytes { Self.contains(region, $0) } }
