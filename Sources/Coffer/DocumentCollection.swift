@@ -17,4 +17,7 @@ public struct CollectionInfo: Sendable, Hashable, Identifiable {
   public let foldsKeys: Bool
   /// How many documents.
   public let count: Int
+
+  /// What the collection is read from and written into by.
+  public var handle: DocumentCollection { DocumentCollection(name) }
 }

@@ -62,7 +62,7 @@ struct AttackTests {
     }
     let list = describe {
       try store.read { reader in
-        for collection in try reader.collections() { _ = try reader.headers(in: store.collection(collection.name)) }
+        for collection in try reader.collections() { _ = try reader.headers(in: collection.handle) }
       }
     }
     if accepted["list"].value == nil { expect(list, expected["list"], JSON(nil), "list") }

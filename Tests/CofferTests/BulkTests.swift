@@ -112,7 +112,7 @@ struct BulkTests {
         try writer.update(try #require(id)) { $0.text = "changed" }
         try writer.delete(first)
         _ = try writer.insert(contentsOf: ListSource(ListSource.items(3)), into: DocumentCollection("new"))
-        try writer.dropCollection("new")
+        try writer.drop(DocumentCollection("new"))
       }
       let documents = try #require(try test.store.everything()["notes"])
       #expect(documents.count == 30 && documents[16].text == "changed")

@@ -41,10 +41,10 @@ struct CallErrorTests {
     Call(.noSuchCollection, "count of an unknown collection") { _ = try $0.count(in: missing) },
     Call(.noSuchCollection, "sorting of an unknown collection") { try $0.sort(missing, by: .id) },
     Call(.noSuchCollection, "truncation of an unknown collection") { try $0.truncate(missing) },
-    Call(.noSuchCollection, "dropping of an unknown collection") { try $0.dropCollection("missing") },
-    Call(.noSuchCollection, "renaming of an unknown collection") { try $0.renameCollection("missing", to: "x") },
+    Call(.noSuchCollection, "dropping of an unknown collection") { try $0.drop(missing) },
+    Call(.noSuchCollection, "renaming of an unknown collection") { try $0.rename(missing, to: "x") },
     Call(.noSuchCollection, "settings of an unknown collection") {
-      try $0.changeCollection("missing", foldsKeys: true)
+      try $0.change(missing, foldsKeys: true)
     },
     Call(.noSuchCollection, "search in an unknown collection") { _ = try $0.search(for: .text("x"), in: missing) },
     Call(.noSuchCollection, "move in an unknown collection") { try $0.move(fromIndex: 0, toIndex: 0, in: missing) },
@@ -62,8 +62,8 @@ struct CallErrorTests {
     Call(.alreadyExists, "replacement in another collection") {
       try $0.put(Document(text: ""), id: 1, into: missing)
     },
-    Call(.alreadyExists, "creation of a collection that is there") { try $0.createCollection("notes") },
-    Call(.alreadyExists, "renaming to a collection that is there") { try $0.renameCollection("notes", to: "other") },
+    Call(.alreadyExists, "creation of a collection that is there") { try $0.create(notes) },
+    Call(.alreadyExists, "renaming to a collection that is there") { try $0.rename(notes, to: "other") },
     Call(.tooLarge, "insertion with a title over its limit") {
       try $0.insert(Document(title: longTitle, text: ""), into: missing)
     },
@@ -74,7 +74,7 @@ struct CallErrorTests {
     Call(.tooLarge, "look-up of a key over its limit") {
       _ = try $0.id(forKey: ExternalKey(bytes: repeatElement(0, count: 1025)), in: notes)
     },
-    Call(.invalidArgument, "creation of a collection without a name") { try $0.createCollection("") },
+    Call(.invalidArgument, "creation of a collection without a name") { try $0.create(DocumentCollection("")) },
     Call(.invalidArgument, "query that would write") { _ = try $0.query("DELETE FROM documents") },
     Call(.invalidArgument, "search for nothing") { _ = try $0.search(for: .text(""), in: notes) },
     Call(.invalidArgument, "counter that leaves no number") { try $0.reserveIDs(through: .max) },

@@ -178,7 +178,7 @@ struct ChangesTests {
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
     var iterator = test.store.changes().makeAsyncIterator()
     test.store.session.feed.willCommit(0)
-    try await other.write { try $0.renameCollection("notes", to: "renamed") }
+    try await other.write { try $0.rename(DocumentCollection("notes"), to: "renamed") }
     try await test.store.write { try $0.update(id) { $0.text = "y" } }
     var told = StoreChange(generation: 0)
     while told.changedCollections.isEmpty { told.merge(try await next(&iterator)) }
@@ -262,9 +262,9 @@ struct ChangesTests {
     let notes = test.notes
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
-    try await test.store.write { try $0.renameCollection("notes", to: "renamed") }
+    try await test.store.write { try $0.rename(DocumentCollection("notes"), to: "renamed") }
     #expect(try await next(&iterator).changedCollections.count == 1)
-    try await test.store.write { try $0.dropCollection("renamed") }
+    try await test.store.write { try $0.drop(DocumentCollection("renamed")) }
     let change = try await next(&iterator)
     #expect(change.deleted == [id] && change.changedCollections.count == 1)
   }

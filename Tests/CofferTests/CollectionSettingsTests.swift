@@ -19,7 +19,7 @@ struct CollectionSettingsTests {
         }
       }
       try test.store.write { writer in
-        try writer.createCollection("alone", titleRule: .derived)
+        try writer.create(DocumentCollection("alone"), titleRule: .derived)
         for text in texts { try writer.insert(Document(text: text, isJSON: true), into: DocumentCollection("alone")) }
         try writer.insert(contentsOf: ListSource(items), into: DocumentCollection("bulk"), options: options(.fail))
         try writer.insert(contentsOf: ListSource(items), into: DocumentCollection("merged"), options: options(.update))
@@ -41,14 +41,14 @@ struct CollectionSettingsTests {
         try writer.insert(Document(text: "without"), into: test.notes)
       }
       #expect(try test.store.read { try $0.id(forKey: "STRASSE", in: test.notes) } == nil)
-      try test.store.write { try $0.changeCollection("notes", foldsKeys: true) }
+      try test.store.write { try $0.change(test.notes, foldsKeys: true) }
       try test.store.read { reader throws in
         #expect(try reader.info(of: test.notes).foldsKeys)
         #expect(try reader.id(forKey: "STRASSE", in: test.notes) == 1)
         #expect(try reader.id(forKey: "nord", in: test.notes) == 2)
         #expect(try reader.headers(in: test.notes).compactMap(\.key?.text) == keys)
       }
-      try test.store.write { try $0.changeCollection("notes", foldsKeys: false) }
+      try test.store.write { try $0.change(test.notes, foldsKeys: false) }
       try test.store.read { reader throws in
         #expect(try reader.id(forKey: "nord", in: test.notes) == nil)
         #expect(try reader.id(forKey: "NORD", in: test.notes) == 2)
@@ -64,14 +64,14 @@ struct CollectionSettingsTests {
       }
       let before = try test.store.everything()
       let generation = try test.store.read { $0.generation }
-      expect(.duplicateKey) { try test.store.write { try $0.changeCollection("notes", foldsKeys: true) } }
+      expect(.duplicateKey) { try test.store.write { try $0.change(test.notes, foldsKeys: true) } }
       #expect(try test.store.everything() == before)
       #expect(try test.store.read { $0.generation } == generation)
       #expect(try test.store.read { try $0.info(of: test.notes).foldsKeys } == false)
       // Caught inside of the transaction, it can't be committed half done.
       expect(.duplicateKey) {
         try test.store.write { writer in
-          expect(.duplicateKey) { try writer.changeCollection("notes", foldsKeys: true) }
+          expect(.duplicateKey) { try writer.change(test.notes, foldsKeys: true) }
         }
       }
       #expect(try test.store.read { try $0.id(forKey: "Key", in: test.notes) } == 2)
@@ -81,7 +81,7 @@ struct CollectionSettingsTests {
   @Test func keyThatIsNoTextCannotBeFolded() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(text: "1", key: ExternalKey(bytes: [0xFF])), into: test.notes) }
-      expect(.invalidArgument) { try test.store.write { try $0.changeCollection("notes", foldsKeys: true) } }
+      expect(.invalidArgument) { try test.store.write { try $0.change(test.notes, foldsKeys: true) } }
       #expect(try test.store.read { try $0.id(forKey: ExternalKey(bytes: [0xFF]), in: test.notes) } == 1)
     }
   }
@@ -90,12 +90,12 @@ struct CollectionSettingsTests {
     try withTestStore { test in
       try test.store.write { writer in
         try writer.insert(Document(text: "one"), into: test.notes)
-        try writer.changeCollection("notes", titleRule: .derived)
+        try writer.change(test.notes, titleRule: .derived)
         try writer.insert(Document(text: "two"), into: test.notes)
         try writer.insert(Document(text: #"{"name":"three"}"#, isJSON: true), into: test.notes)
-        try writer.changeCollection("notes", titleRule: .asGiven)
+        try writer.change(test.notes, titleRule: .asGiven)
         try writer.insert(Document(text: "four"), into: test.notes)
-        expect(.noSuchCollection) { try writer.changeCollection("other", titleRule: .derived) }
+        expect(.noSuchCollection) { try writer.change(DocumentCollection("other"), titleRule: .derived) }
       }
       #expect(try test.store.titles(in: test.notes) == [nil, "two", "three", nil])
       #expect(try test.reopened().read { try $0.info(of: test.notes).titleRule } == .asGiven)
@@ -125,7 +125,7 @@ struct CollectionSettingsTests {
   @Test func truncatedCollectionKeepsNameAndSettings() throws {
     try withTestStore { test in
       try test.store.write { writer in
-        try writer.createCollection("notes", titleRule: .derived, foldsKeys: true)
+        try writer.create(test.notes, titleRule: .derived, foldsKeys: true)
         for number in 0..<2500 { try writer.insert(Document(text: "\(number)"), into: test.notes) }
       }
       #expect(try test.store.write { try $0.truncate(test.notes) } == 2500)
@@ -141,7 +141,7 @@ struct CollectionSettingsTests {
     try withTestStore { test in
       try test.store.write { writer in
         #expect(try writer.replaceAll(in: test.notes, with: [Document(text: "a")]) == [1])
-        try writer.changeCollection("notes", foldsKeys: true)
+        try writer.change(test.notes, foldsKeys: true)
         #expect(try writer.replaceAll(in: test.notes, with: [Document(text: "b"), Document(text: "c")]) == [2, 3])
         #expect(try writer.replaceAll(in: test.notes, with: [Document(text: "d")], restartingIDs: true) == [1])
         #expect(try writer.replaceAll(in: test.notes, with: []) == [])

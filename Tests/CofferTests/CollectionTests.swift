@@ -13,10 +13,10 @@ struct CollectionTests {
         #expect(try writer.collections().map(\.id.rawValue) == [1, 2, 3, 4, 5, 6])
         #expect(try writer.collections().map(\.count) == [1, 1, 1, 1, 1, 1])
         for wrong in ["", String(repeating: "n", count: 1025)] {
-          expect(.invalidArgument) { try writer.createCollection(wrong) }
+          expect(.invalidArgument) { try writer.create(DocumentCollection(wrong)) }
         }
-        expect(.alreadyExists) { try writer.createCollection("b") }
-        expect(.alreadyExists) { try writer.renameCollection("a", to: "b") }
+        expect(.alreadyExists) { try writer.create(DocumentCollection("b")) }
+        expect(.alreadyExists) { try writer.rename(DocumentCollection("a"), to: "b") }
       }
       // Composed and decomposed names are two names.
       #expect(try test.store.titles(in: DocumentCollection("\u{E5}")) == ["\u{E5}".debugDescription])
@@ -27,10 +27,11 @@ struct CollectionTests {
     try withTestStore { test in
       try test.store.write { writer in
         try writer.insert(Document(title: "t", text: "x", key: "k"), into: test.notes)
-        try writer.renameCollection("notes", to: "memos")
+        let memos = try writer.rename(test.notes, to: "memos")
         #expect(try writer.exists(test.notes) == false)
-        #expect(try writer.headers(in: DocumentCollection("memos")).map(\.title) == ["t"])
-        try writer.renameCollection("memos", to: "memoirs")
+        #expect(try writer.headers(in: memos).map(\.title) == ["t"])
+        #expect(try writer.collections().map(\.handle) == [memos])
+        try writer.rename(memos, to: "memoirs")
       }
       let memoirs = DocumentCollection("memoirs")
       #expect(try test.store.read { try $0.id(forKey: "k", in: memoirs) } == 1)
@@ -46,7 +47,7 @@ struct CollectionTests {
         }
         return try writer.insert(Document(text: "kept", key: "k1"), into: DocumentCollection("other"))
       }
-      try test.store.write { try $0.dropCollection("notes") }
+      try test.store.write { try $0.drop(test.notes) }
       #expect(try test.store.everything().mapValues { $0.map(\.header.id) } == ["other": [kept]])
       #expect(try test.raw().query("SELECT count(*) FROM coffer_body").rows[0][0] == 1)
       #expect(try test.store.read { $0.documentCount } == 1)
@@ -56,7 +57,7 @@ struct CollectionTests {
   @Test func titlesAreDerivedOnlyWhereTheRuleSaysSo() throws {
     try withTestStore { test in
       try test.store.write { writer in
-        try writer.createCollection("derived", titleRule: .derived)
+        try writer.create(DocumentCollection("derived"), titleRule: .derived)
         for collection in [DocumentCollection("derived"), test.notes] {
           try writer.insert(Document(text: "\n\nfirst line\nsecond"), into: collection)
           try writer.insert(Document(title: "given", text: "first"), into: collection)

@@ -13,7 +13,7 @@ struct DamageTests {
       $0.labels = ["one", "two"]
     }
     try test.store.write { writer in
-      try writer.createCollection("folded", foldsKeys: true)
+      try writer.create(DocumentCollection("folded"), foldsKeys: true)
       for number in 1...5 {
         try writer.insert(
           Document(
@@ -154,7 +154,7 @@ struct DamageTests {
     try replaceIndex(of: test, with: "1, pos, id")
     let store = try test.reopened()
     expect(.damaged) { try store.read { try $0.headers(in: DocumentCollection("first")) } }
-    expect(.damaged) { try store.write { try $0.dropCollection("first") } }
+    expect(.damaged) { try store.write { try $0.drop(DocumentCollection("first")) } }
     #expect(try store.read { try $0.header(of: 2).title } == "b")
     #expect(try !store.verify().isSound)
   }

@@ -10,7 +10,7 @@ struct ForgedTests {
   private func verdict(after change: (inout Writer, TestStore) throws -> Void) throws -> (TestStore, Verdict) {
     let test = try TestStore()
     try test.store.write { writer in
-      try writer.createCollection("other")
+      try writer.create(DocumentCollection("other"))
       for number in 1...3 {
         try writer.insert(
           Document(title: "t\(number)", text: "\(number)", key: ExternalKey("k\(number)")), into: test.notes)

@@ -10,7 +10,7 @@ struct InfoTests {
     let test = try TestStore(keys: [.published("primary"), .words("words")], change)
     try test.store.write { writer in
       for title in ["b", "a", nil] { try writer.insert(Document(title: title, text: "x"), into: test.notes, at: .top) }
-      try writer.createCollection("empty")
+      try writer.create(DocumentCollection("empty"))
     }
     return test
   }
@@ -80,7 +80,7 @@ struct InfoTests {
     let source = ListSource([.init(title: secret, text: secret, key: secret)])
     _ = try test.store.write { try $0.insert(document, into: test.notes) }
     note { _ = try test.store.write { try $0.insert(document, into: test.notes) } }
-    note { _ = try test.store.write { try $0.createCollection(longName) } }
+    note { _ = try test.store.write { try $0.create(DocumentCollection(longName)) } }
     note { _ = try test.store.read { try $0.headers(in: DocumentCollection(secret)) } }
     note { _ = try test.reopened(.words(secret)) }
     note { _ = try test.reopened(.keyMaterial { .text("coffer-key-1-\(secret)") }) }

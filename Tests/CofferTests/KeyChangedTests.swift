@@ -108,7 +108,7 @@ struct KeyChangedTests {
     try other.rekey(to: [.published("next")], options: .batched) { _ in }
     let before = try Data(contentsOf: test.url)
     expect(.keyChanged) { try test.store.read { _ in } }
-    expect(.keyChanged) { try test.store.write { try $0.createCollection("x") } }
+    expect(.keyChanged) { try test.store.write { try $0.create(DocumentCollection("x")) } }
     expect(.keyChanged) { try test.store.verify() }
     expect(.keyChanged) { try test.store.keys.add(.published("next")) }
     expect(.keyChanged) { try test.store.rekey(options: .batched) { _ in } }
@@ -197,7 +197,7 @@ struct KeyChangedTests {
       """)
     let before = try Data(contentsOf: test.url)
     expect(.rolledBack) { try test.store.read { _ in } }
-    expect(.rolledBack) { try test.store.write { try $0.createCollection("x") } }
+    expect(.rolledBack) { try test.store.write { try $0.create(DocumentCollection("x")) } }
     expect(.rolledBack) { try test.store.unlock(with: .published("primary")) }
     #expect(try Data(contentsOf: test.url) == before)
   }

@@ -72,7 +72,7 @@ struct LoggingTests {
         Document(title: secret, text: secret, key: ExternalKey(secret), attributes: ["a": .string(secret)]),
         into: notes)
       try writer.update(id) { $0.title = secret + "!" }
-      try writer.renameCollection(notes.name, to: secret)
+      try writer.rename(notes, to: secret)
     }
     _ = try test.store.query("SELECT text FROM documents WHERE text = ?", secret)
     try test.store.keys.add(.words(secret), label: secret)

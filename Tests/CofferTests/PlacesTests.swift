@@ -51,7 +51,7 @@ struct PlacesTests {
     try test.store.write { writer in
       let id = try writer.insert(Document(text: "a", key: "k"), into: test.notes)
       try writer.insert(Document(text: "b", parent: id), into: test.notes)
-      try writer.createCollection("empty")
+      try writer.create(DocumentCollection("empty"))
     }
     let (identity, generation) = (test.store.storeID, try test.store.read { $0.generation })
     try test.store.close()

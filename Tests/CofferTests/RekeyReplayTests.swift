@@ -38,7 +38,7 @@ struct RekeyReplayTests {
     // An open session believes the header that it holds; whatever changes keys looks at all of it.
     if statements != Self.slots {
       #expect(throws: StoreError.self) { try test.store.read { _ in } }
-      #expect(throws: StoreError.self) { try test.store.write { try $0.createCollection("x") } }
+      #expect(throws: StoreError.self) { try test.store.write { try $0.create(DocumentCollection("x")) } }
     }
     #expect(throws: StoreError.self) { try test.store.keys.add(.published("next")) }
     #expect(throws: StoreError.self) { try test.store.rekey { _ in } }

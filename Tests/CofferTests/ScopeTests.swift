@@ -90,7 +90,7 @@ struct ScopeTests {
       expect(.misuse) { try writer.update(id) { $0.text = "y" } }
       expect(.misuse) { try writer.delete(id) }
       expect(.misuse) { try writer.savepoint { _ in } }
-      expect(.misuse) { try writer.createCollection("c") }
+      expect(.misuse) { try writer.create(DocumentCollection("c")) }
       #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
     }
   }
@@ -103,7 +103,7 @@ struct ScopeTests {
         #expect(throws: Interruption()) {
           try writer.savepoint { inner in
             try inner.insert(Document(title: "2", text: ""), into: test.notes)
-            try inner.createCollection("gone")
+            try inner.create(DocumentCollection("gone"))
             try inner.delete(id)
             try inner.savepoint { try $0.insert(Document(title: "3", text: ""), into: test.notes) }
             throw Interruption()

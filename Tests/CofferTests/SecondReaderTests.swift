@@ -100,7 +100,7 @@ struct SecondReaderTests {
 
   private func fill(_ test: TestStore) throws {
     try test.store.write { writer in
-      try writer.createCollection("gefaltet \u{DF}", titleRule: .derived, foldsKeys: true)
+      try writer.create(DocumentCollection("gefaltet \u{DF}"), titleRule: .derived, foldsKeys: true)
       let folded = DocumentCollection("gefaltet \u{DF}")
       for (number, text) in WritingTests.texts.enumerated() {
         for collection in [test.notes, folded] {
@@ -121,7 +121,7 @@ struct SecondReaderTests {
       _ = try writer.insert(contentsOf: source, into: nil)
       for id: DocumentID in [2, 7, 8, 30, 31] { try writer.delete(id) }
       try writer.update(5) { $0.text = "changed" }
-      try writer.renameCollection("bulk", to: "renamed")
+      try writer.rename(DocumentCollection("bulk"), to: "renamed")
     }
   }
 

@@ -93,7 +93,7 @@ struct SessionAttackTests {
     let before = try Data(contentsOf: url)
 
     expect(.rolledBack) { try store.read { _ = try $0.collections() } }
-    expect(.rolledBack) { try store.write { try $0.createCollection("other") } }
+    expect(.rolledBack) { try store.write { try $0.create(DocumentCollection("other")) } }
     expect(.rolledBack) { try store.keys.add(.published("next")) }
     expect(.rolledBack) { _ = try store.verify() }
     #expect(try Data(contentsOf: url) == before)
@@ -121,7 +121,7 @@ struct SessionAttackTests {
 
     // Anyone can make a slot for a recipient: whoever opened through one must look at the pin first.
     expect(.keyChanged) { try reader.read { _ = try $0.collections() } }
-    expect(.keyChanged) { try reader.write { try $0.createCollection("other") } }
+    expect(.keyChanged) { try reader.write { try $0.create(DocumentCollection("other")) } }
     expect(.keyChanged) { try reader.keys.list().forEach { _ in } }
     expect(.keyChanged) { try reader.keys.remove(slot: 2) }
     expect(.keyChanged) { try reader.rekey(options: options) { _ in } }

@@ -47,7 +47,7 @@ struct SoundStoresTests {
         Dictionary(uniqueKeysWithValues: collections.map { (String($0.id.rawValue), $0.name) })
           == expected["collections"].object.compactMapValues(\.string))
       for collection in collections {
-        let handle = store.collection(collection.name)
+        let handle = collection.handle
         let headers = try reader.headers(in: handle)
         #expect(
           headers.map(\.id.rawValue)

@@ -136,7 +136,7 @@ struct StoreExportTests {
 
   @Test func emptyStoreAndEmptyCollectionsCome() throws {
     try withTestStore { test in
-      try test.store.write { _ = try $0.createCollection("empty", titleRule: .derived, foldsKeys: true) }
+      try test.store.write { _ = try $0.create(DocumentCollection("empty"), titleRule: .derived, foldsKeys: true) }
       try test.store.export(to: target, keys: [.published("next")])
       let found = try open().read { try $0.collections() }
       #expect(found.map(\.name) == ["empty"] && found[0].foldsKeys && found[0].titleRule == .derived)

@@ -95,7 +95,7 @@ struct ThreadTests {
 
   @Test func writersThatCommitAndCheckpointLoseNothing() throws {
     try withTestStore({ $0.journal = .writeAheadLog }) { test in
-      try test.store.write { try $0.createCollection("notes") }
+      try test.store.write { try $0.create(test.notes) }
       let handles = try [test.store, test.reopened()]
       // 8 KiB a document and 4 MiB to a checkpoint: each handle checkpoints several times.
       let text = String(repeating: "12345678", count: 1024)

@@ -31,8 +31,8 @@ struct WritingErrorTests {
       expect(.noSuchCollection) { try test.store.read { try $0.headers(in: missing) } }
       expect(.noSuchCollection) { try test.store.read { try $0.count(in: missing) } }
       expect(.noSuchCollection) { try test.store.read { try $0.forEach(in: missing) { _ in } } }
-      expect(.noSuchCollection) { try test.store.write { try $0.renameCollection("missing", to: "x") } }
-      expect(.noSuchCollection) { try test.store.write { try $0.dropCollection("missing") } }
+      expect(.noSuchCollection) { try test.store.write { try $0.rename(DocumentCollection("missing"), to: "x") } }
+      expect(.noSuchCollection) { try test.store.write { try $0.drop(DocumentCollection("missing")) } }
       #expect(try test.store.read { try $0.exists(missing) } == false)
       try test.store.write { try $0.insert(Document(text: "x"), into: missing) }
       #expect(try test.store.read { try $0.count(in: missing) } == 1)
@@ -86,7 +86,7 @@ struct WritingErrorTests {
   @Test func keysAreFoldedWhereTheCollectionSaysSo() throws {
     try withTestStore { test in
       try test.store.write { writer in
-        try writer.createCollection("folded", foldsKeys: true)
+        try writer.create(DocumentCollection("folded"), foldsKeys: true)
         let folded = DocumentCollection("folded")
         let id = try writer.insert(Document(text: "1", key: "Stra\u{DF}e A\u{30A}"), into: folded)
         for same in ["STRASSE \u{E5}", "strasse \u{212B}", "stra\u{DF}e a\u{30A}"] {

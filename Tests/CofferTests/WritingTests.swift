@@ -53,7 +53,7 @@ struct WritingTests {
         try writer.delete(2)
       }
       #expect(try test.store.write { try $0.insert(Document(text: "y"), into: test.notes) } == 4)
-      try test.store.write { try $0.dropCollection("notes") }
+      try test.store.write { try $0.drop(test.notes) }
       #expect(try test.reopened().write { try $0.insert(Document(text: "z"), into: test.notes) } == 5)
       #expect(try test.store.write { try $0.insert(Document(text: "z"), into: test.notes, id: 100) } == 100)
       #expect(try test.store.write { try $0.insert(Document(text: "z"), into: test.notes, id: 50) } == 50)

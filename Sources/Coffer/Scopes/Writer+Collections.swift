@@ -3,28 +3,31 @@ extension Writer {
   /// usual here.
   ///
   /// ```swift
-  /// if try !tx.exists(notes) { try tx.createCollection(notes.name, titleRule: .derived) }
+  /// if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
   /// ```
   ///
   /// - Throws: `alreadyExists`, `invalidArgument` for a name that is empty or longer than 1 KiB.
   @discardableResult
-  public func createCollection(_ name: String, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false)
+  public func create(_ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false)
     throws(StoreError) -> CollectionInfo
   {
-    let record = try transaction.newCollection(name, titleRule: titleRule, foldsKeys: foldsKeys)
+    let record = try transaction.newCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
     try transaction.insertCollection(record)
     return CollectionInfo(record, count: 0)
   }
 
   /// Gives a collection another name; its documents stay as they are.
   ///
+  /// - Returns: the collection under its new name. Under the old one there is none from here on.
   /// - Throws: `noSuchCollection`, `alreadyExists`, `invalidArgument`.
-  public func renameCollection(_ name: String, to new: String) throws(StoreError) {
-    let old = try transaction.requireCollection(DocumentCollection(name))
-    try transaction.checkCollectionName(new)
+  @discardableResult
+  public func rename(_ collection: DocumentCollection, to name: String) throws(StoreError) -> DocumentCollection {
+    let old = try transaction.requireCollection(collection)
+    try transaction.checkCollectionName(name)
     var renamed = old
-    renamed.name = new
+    renamed.name = name
     try replace(old, with: renamed)
+    return DocumentCollection(name)
   }
 
   /// Changes a collection's settings; what is nil stays.
@@ -34,10 +37,10 @@ extension Writer {
   ///
   /// - Throws: `noSuchCollection`; `duplicateKey` where folding makes one key of two, and `invalidArgument` for a key
   ///   to be folded that is no text: the transaction must then be rolled back, as it is when the error leaves `write`.
-  public func changeCollection(_ name: String, titleRule: TitleRule? = nil, foldsKeys: Bool? = nil)
+  public func change(_ collection: DocumentCollection, titleRule: TitleRule? = nil, foldsKeys: Bool? = nil)
     throws(StoreError)
   {
-    let old = try transaction.requireCollection(DocumentCollection(name))
+    let old = try transaction.requireCollection(collection)
     var new = old
     new.titleRule = titleRule ?? old.titleRule
     new.foldsKeys = foldsKeys ?? old.foldsKeys
@@ -49,8 +52,8 @@ extension Writer {
   /// Removes a collection with all its documents.
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
-  public func dropCollection(_ name: String) throws(StoreError) {
-    try transaction.deleteCollection(try transaction.requireCollection(DocumentCollection(name)))
+  public func drop(_ collection: DocumentCollection) throws(StoreError) {
+    try transaction.deleteCollection(try transaction.requireCollection(collection))
   }
 
   /// Deletes all documents of a collection, which stays with its settings.
@@ -83,7 +86,7 @@ extension Writer {
     if try exists(collection) {
       try truncate(collection, restartingIDs: restartingIDs)
     } else {
-      try createCollection(collection.name)
+      try create(collection)
     }
     do throws(StoreError) {
       var ids: [DocumentID] = []
@@ -107,7 +110,7 @@ extension Writer {
     _ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false
   ) throws(StoreError) -> CollectionRecord {
     if let record = try transaction.collection(named: collection.name) { return record }
-    try createCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
+    try create(collection, titleRule: titleRule, foldsKeys: foldsKeys)
     return try transaction.requireCollection(collection)
   }
 }

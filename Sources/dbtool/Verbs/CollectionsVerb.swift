@@ -43,9 +43,9 @@ struct CollectionsVerb: ParsableCommand {
     let store = try options.open(readOnly: action == nil)
     switch action {
     case nil: try list(store)
-    case .create: try store.write { _ = try $0.createCollection(names[0]) }
-    case .rename: try store.write { try $0.renameCollection(names[0], to: names[1]) }
-    case .drop: try store.write { try $0.dropCollection(names[0]) }
+    case .create: try store.write { _ = try $0.create(DocumentCollection(names[0])) }
+    case .rename: try store.write { try $0.rename(DocumentCollection(names[0]), to: names[1]) }
+    case .drop: try store.write { try $0.drop(DocumentCollection(names[0])) }
     }
     try store.close()
   }

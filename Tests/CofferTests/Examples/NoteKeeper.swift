@@ -10,7 +10,7 @@ struct NoteKeeper {
     store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true, options: options)
     notes = store.collection("notes")
     try store.write { tx in
-      if try !tx.exists(notes) { try tx.createCollection(notes.name, titleRule: .derived) }
+      if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
     }
   }
 

@@ -25,7 +25,7 @@ struct NoteEditorTests {
     try withTestStore { test in
       let family = "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}"
       try test.store.write { writer in
-        try writer.createCollection("notes", titleRule: .derived)
+        try writer.create(test.notes, titleRule: .derived)
         try writer.insert(Document(text: String(repeating: family, count: 60) + "\nsecond line"), into: test.notes)
       }
       #expect(try test.store.titles(in: test.notes) == [String(repeating: family, count: 50)])

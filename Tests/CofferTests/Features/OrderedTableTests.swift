@@ -18,11 +18,11 @@ struct OrderedTableTests {
   @Test func wgFileDbAskingForATableMakesNone() throws {
     try withTestStore { test in
       #expect(try test.store.read { try $0.exists(test.notes) } == false)
-      expect(.noSuchCollection) { try test.store.write { try $0.dropCollection("notes") } }
+      expect(.noSuchCollection) { try test.store.write { try $0.drop(test.notes) } }
       #expect(try test.store.read { try $0.collections() } == [])
-      try test.store.write { try $0.createCollection("notes") }
+      try test.store.write { try $0.create(test.notes) }
       #expect(try test.store.read { try $0.exists(test.notes) })
-      try test.store.write { try $0.dropCollection("notes") }
+      try test.store.write { try $0.drop(test.notes) }
       #expect(try test.store.read { try $0.exists(test.notes) } == false)
     }
   }

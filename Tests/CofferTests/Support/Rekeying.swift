@@ -5,7 +5,7 @@ extension TestStore {
   /// Documents with keys, titles, parents and attributes in two collections; number 5 is gone.
   func fillForRekey(_ count: Int = 30) throws {
     try store.write { writer in
-      try writer.createCollection("folded", titleRule: .derived, foldsKeys: true)
+      try writer.create(DocumentCollection("folded"), titleRule: .derived, foldsKeys: true)
       for number in 1...count {
         try writer.insert(
           Document(

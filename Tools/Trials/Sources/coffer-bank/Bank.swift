@@ -42,7 +42,7 @@ struct Bank: Sendable {
       for id in accounts {
         try writer.insert(document(openingBalance, of: id), into: ledger, id: DocumentID(id))
       }
-      try writer.createCollection("counters")
+      try writer.create(DocumentCollection("counters"))
     }
     try store.close()
   }

@@ -53,7 +53,7 @@ func documents(of store: DocumentStore) throws -> [Answer.Found] {
   var found: [Answer.Found] = []
   try store.read { reader in
     for collection in try reader.collections() {
-      try reader.forEach(in: store.collection(collection.name)) { document in
+      try reader.forEach(in: collection.handle) { document in
         found.append(
           Answer.Found(
             id: document.header.id.rawValue, title: document.header.title,
