@@ -42,8 +42,10 @@ public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, Cu
     self.rawValue = rawValue
   }
 
-  public init(_ rawValue: UInt32) {
-    self.rawValue = rawValue
+  /// A number outside of 1 … 2^31 − 1 is no collection's and stays none.
+  @inlinable
+  public init(_ number: some BinaryInteger) {
+    self.init(rawValue: UInt32(clamping: number))
   }
 
   public var description: String { "#\(rawValue)" }

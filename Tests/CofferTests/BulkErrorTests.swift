@@ -106,7 +106,7 @@ struct BulkErrorTests {
       do {
         try test.store.write {
           _ = try $0.insert(
-            contentsOf: ListSource(ListSource.items(100) { $1.id = DocumentID(Int64($0)) }), into: test.notes,
+            contentsOf: ListSource(ListSource.items(100) { $1.id = DocumentID($0) }), into: test.notes,
             options: options)
         }
         Issue.record("stored over a document")
@@ -125,7 +125,7 @@ struct BulkErrorTests {
       expect(.alreadyExists) {
         try test.store.write {
           _ = try $0.insert(
-            contentsOf: ListSource(ListSource.items(20) { $1.id = $0 == 15 ? 3 : DocumentID(Int64($0)) }),
+            contentsOf: ListSource(ListSource.items(20) { $1.id = $0 == 15 ? 3 : DocumentID($0) }),
             into: test.notes,
             options: options)
         }

@@ -74,8 +74,8 @@ struct BytesTests {
     // In WAL, the log is still there beside the file.
     #expect(slicesFound(of: hidden, in: try test.bytesOnDisk()) == 0)
     try test.store.write { writer in
-      for id in 1...20 { try writer.update(DocumentID(Int64(id))) { $0.text += " changed" } }
-      for id in 21...25 { try writer.delete(DocumentID(Int64(id))) }
+      for id in 1...20 { try writer.update(DocumentID(id)) { $0.text += " changed" } }
+      for id in 21...25 { try writer.delete(DocumentID(id)) }
     }
     try test.store.rekey { _ in }
     try test.store.close()
@@ -88,7 +88,7 @@ struct BytesTests {
     let test = try TestStore()
     try fill(test)
     try test.store.write { writer in
-      for id in 1...40 { try writer.update(DocumentID(Int64(id))) { $0.text += " changed" } }
+      for id in 1...40 { try writer.update(DocumentID(id)) { $0.text += " changed" } }
       let data = try test.bytesOnDisk()
       #expect(slicesFound(of: secrets(clearTitles: false), in: data) == 0)
       #expect(FileManager.default.fileExists(atPath: test.url.path + "-journal"))

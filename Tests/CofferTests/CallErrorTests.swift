@@ -26,6 +26,7 @@ struct CallErrorTests {
   static let calls: [Call] = [
     Call(.noSuchDocument, "text of an unknown id") { _ = try $0.text(of: 9) },
     Call(.noSuchDocument, "value of an unknown id") { _ = try $0.value(Int.self, of: 9) },
+    Call(.noSuchDocument, "text of an id beyond every number") { _ = try $0.text(of: DocumentID(UInt64.max)) },
     Call(.noSuchDocument, "update of an unknown id") { try $0.update(9) { $0.text = "" } },
     Call(.noSuchDocument, "deletion of an unknown id") { try $0.delete(9) },
     Call(.noSuchDocument, "deletion of an unknown family") { try $0.deleteWithDescendants(9) },
@@ -77,7 +78,7 @@ struct CallErrorTests {
     Call(.invalidArgument, "creation of a collection without a name") { try $0.create(DocumentCollection("")) },
     Call(.invalidArgument, "query that would write") { _ = try $0.query("DELETE FROM documents") },
     Call(.invalidArgument, "search for nothing") { _ = try $0.search(for: .text(""), in: notes) },
-    Call(.invalidArgument, "counter that leaves no number") { try $0.reserveIDs(through: .max) },
+    Call(.invalidArgument, "counter that leaves no number") { try $0.reserveIDs(through: DocumentID(Int.max)) },
     Call(.invalidArgument, "insertion under an id below 1") { try $0.insert(Document(text: ""), into: missing, id: 0) },
     Call(.invalidArgument, "move beside a document of another collection") { try $0.move(1, to: .before(3)) },
     Call(.invalidArgument, "parent of another collection") { try $0.setParent(of: 1, to: 3) },

@@ -23,7 +23,7 @@ import Testing
 
     try store.write { try $0.insert(Document(text: "again"), into: notes, id: 5) }
     for number in [1, 5, 10] {
-      let text = try store.read { try $0.text(of: DocumentID(Int64(number))) }
+      let text = try store.read { try $0.text(of: DocumentID(number)) }
       #expect(text == (number == 5 ? "again" : "text \(number)"))
     }
     let verdict = try store.verify()

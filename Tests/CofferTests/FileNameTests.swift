@@ -123,7 +123,7 @@ struct FileNameTests {
       // Pages that leave the cache go into the file before the commit.
       try writer.transaction.database.execute("PRAGMA cache_size = 2; PRAGMA cache_spill = 2")
       for id in 1...30 {
-        try writer.update(DocumentID(Int64(id))) { $0.text = String(repeating: "y", count: 20_000) }
+        try writer.update(DocumentID(id)) { $0.text = String(repeating: "y", count: 20_000) }
       }
       _ = try copies.copy(test.url)
     }

@@ -125,7 +125,7 @@ struct LongReadTests {
       Issue.record("nothing was thrown")
     } catch let error as StoreError {
       #expect(error.code == .damaged)
-      #expect(error.documentID == DocumentID(Int64(number)))
+      #expect(error.documentID == DocumentID(number))
     }
     #expect(seen == number - 1)
   }

@@ -52,7 +52,7 @@ struct RekeyReplayTests {
     let store = try test.reopened(.published("primary"))
     #expect(store.pin != pin)
     expect(.damaged) { try store.read { try $0.collections() } }
-    for id in 1...4 { expect(.damaged) { try store.read { try $0.text(of: DocumentID(Int64(id))) } } }
+    for id in 1...4 { expect(.damaged) { try store.read { try $0.text(of: DocumentID(id)) } } }
     #expect(try store.verify().error == StoreError(.setMismatch, ""))
   }
 

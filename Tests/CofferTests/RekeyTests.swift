@@ -25,7 +25,7 @@ struct RekeyTests {
       let name = number.isMultiple(of: 3) ? "folded" : "notes"
       #expect(
         try test.store.read { try $0.id(forKey: ExternalKey("Key \(number)"), in: DocumentCollection(name)) }
-          == DocumentID(Int64(number)))
+          == DocumentID(number))
     }
     // No value of before stands anywhere, and the old root key opens nothing that stands there now.
     let database = try test.raw()
@@ -120,9 +120,9 @@ struct RekeyTests {
         try writer.insert(
           Document(title: "added \(added)", text: "new", key: ExternalKey("added \(added)")), into: test.notes)
         // Rows before and behind the cursor, with keys from before; those that move take the new epoch.
-        try writer.update(DocumentID(Int64(30 - added))) { $0.text += "changed" }
-        try writer.update(DocumentID(Int64(5 + added))) { $0.title = "changed" }
-        try writer.move(DocumentID(Int64(20 + added)), to: .bottom)
+        try writer.update(DocumentID(30 - added)) { $0.text += "changed" }
+        try writer.update(DocumentID(5 + added)) { $0.title = "changed" }
+        try writer.move(DocumentID(20 + added), to: .bottom)
         try writer.put(Document(text: "put"), into: test.notes, key: "Key 2")
         expect(.duplicateKey) { try writer.update(1) { $0.key = "Key 4" } }
       }

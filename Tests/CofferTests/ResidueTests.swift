@@ -23,7 +23,7 @@ struct ResidueTests {
           let id = try writer.insert(
             document(1000 * round + number), into: DocumentCollection("c\(number % 3)"),
             at: number.isMultiple(of: 5) ? .top : .bottom)
-          let other = DocumentID(Int64(1 + random.number(below: Int(id.rawValue))))
+          let other = DocumentID(1 + random.number(below: Int(id.rawValue)))
           guard try writer.exists(other) else { continue }
           switch random.number(below: 3) {
           case 0: try writer.delete(other)

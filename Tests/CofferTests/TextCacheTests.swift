@@ -156,7 +156,7 @@ struct TextCacheTests {
     let pass = cache.pass(for: StoreState(headerMAC: []))
     var kept = 0
     for id in 1...4096 {
-      let id = DocumentID(Int64(id))
+      let id = DocumentID(id)
       #expect(cache.document(id, pass) == nil)
       cache.keep(document(id.rawValue, count: 1000), byteCount: 1000, pass)
       // Past the cache itself, which counts its look-ups.

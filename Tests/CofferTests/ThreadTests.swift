@@ -19,8 +19,8 @@ struct ThreadTests {
 
   /// Moves an amount from one document to another; the sum of all stays.
   private func transfer(_ store: DocumentStore, _ round: Int, _ thread: Int) throws {
-    let from = DocumentID(Int64(1 + (round * 7 + thread * 3) % Self.accounts))
-    let to = DocumentID(Int64(1 + (round * 5 + thread + 1) % Self.accounts))
+    let from = DocumentID(1 + (round * 7 + thread * 3) % Self.accounts)
+    let to = DocumentID(1 + (round * 5 + thread + 1) % Self.accounts)
     guard from != to else { return }
     let amount = 1 + (round + thread) % 9
     try store.write { writer in

@@ -8,7 +8,7 @@ struct WritingErrorTests {
   @Test func unknownIDsAreNoSuchDocument() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
-      for unknown: DocumentID in [0, -1, 2, 1000, DocumentID(.max), DocumentID(.min)] {
+      for unknown: DocumentID in [0, -1, 2, 1000, DocumentID(Int64.max), DocumentID(Int64.min)] {
         expect(.noSuchDocument) { try test.store.read { try $0.text(of: unknown) } }
         expect(.noSuchDocument) { try test.store.read { try $0.header(of: unknown) } }
         expect(.noSuchDocument) { try test.store.read { try $0.document(unknown) } }
@@ -45,7 +45,7 @@ struct WritingErrorTests {
         let id = try writer.insert(Document(text: "x"), into: test.notes, id: 7)
         #expect(id == 7)
         expect(.alreadyExists) { try writer.insert(Document(text: "y"), into: test.notes, id: 7) }
-        for wrong: DocumentID in [0, -5, DocumentID(.max)] {
+        for wrong: DocumentID in [0, -5, DocumentID(Int64.max)] {
           expect(.invalidArgument) { try writer.insert(Document(text: "y"), into: test.notes, id: wrong) }
         }
         #expect(try writer.insert(Document(text: "z"), into: test.notes) == 8)

@@ -61,7 +61,7 @@ extension DocumentStore {
           format: Int(header.format), journal: file.isWriteAhead ? "wal" : "rollback", titles: titles,
           isTest: header.isTest, isPadded: header.isPadded, documents: collections.reduce(0) { $0 + $1.1 },
           collections: Set(numbers).union(counts.keys).sorted().map {
-            (CollectionID(UInt32(clamping: $0)), counts[$0] ?? 0)
+            (CollectionID($0), counts[$0] ?? 0)
           },
           slots: listed, epochs: try pairs(SQL.perEpoch).map { (UInt32(clamping: $0.0), $0.1) },
           pageSize: Int(try database.integerPragma("page_size") ?? 0),

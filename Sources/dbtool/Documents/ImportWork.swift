@@ -74,7 +74,7 @@ struct ImportWork {
             let report = try writer.insert(
               contentsOf: queue, into: verb.collection.map { store.collection($0) }, options: bulk)
             // A counter that came with its ids goes on, so that numbers of deleted documents stay theirs.
-            if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: id) }
+            if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
             try rejects?.flush()
             return report
           }
@@ -114,7 +114,7 @@ struct ImportWork {
         _ = try queue.beginPortion(of: .max)
         report = try writer.synchronize(
           store.collection(verb.collection ?? defaultCollection), with: queue, options: options)
-        if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: id) }
+        if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()
         // Undoes the whole transaction, so that not a byte of the file changes.
         if verb.dryRun { throw DryRunEnds() }

@@ -83,7 +83,7 @@ struct ExportVerb: ParsableCommand {
     let store = try options.open(readOnly: true)
     let target = try ExportTarget(
       path, format: format, options: writing, separatesCollections: all || collections.count > 1, isForced: force,
-      store: options.store.path, highestID: try store.read { $0.highestID })
+      store: options.store.path, highestID: try store.read { $0.highestID?.rawValue ?? 0 })
     let count: Int
     do {
       count = try Interrupt.deferring { try write(store, to: target, isTable: format.isTable) }

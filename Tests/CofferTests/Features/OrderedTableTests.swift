@@ -44,7 +44,7 @@ struct OrderedTableTests {
   /// `getAutoincrementNumberForDb:`, read where it is wanted.
   @Test func wgFileDbCounterIsToldAndKeptWhenTheLastRowGoes() throws {
     try withTestStore { test in
-      #expect(try test.store.read { $0.highestID } == 0)
+      #expect(try test.store.read { $0.highestID } == nil)
       try test.store.write { writer in
         for row in rows { try writer.insert(row, into: test.notes) }
         try writer.delete(3)

@@ -12,7 +12,7 @@ extension TestStore {
             title: "title \(number)", text: String(repeating: "\(number) ", count: number * 20),
             key: number.isMultiple(of: 2) ? ExternalKey("Key \(number)") : nil,
             attributes: ["n": .number(Double(number))],
-            parent: number > 3 && number % 3 == 0 ? DocumentID(Int64(number - 3)) : nil),
+            parent: number > 3 && number % 3 == 0 ? DocumentID(number - 3) : nil),
           into: DocumentCollection(number.isMultiple(of: 3) ? "folded" : "notes"), at: number % 2 == 0 ? .top : .bottom)
       }
       try writer.delete(5)

@@ -78,7 +78,7 @@ struct Works {
       try store.read { tx in
         var touched = 0
         for number in order {
-          touched &+= try tx.withText(of: DocumentID(Int64(number))) { touch($0.utf8) }
+          touched &+= try tx.withText(of: DocumentID(number)) { touch($0.utf8) }
         }
         keep(touched)
       }
@@ -92,7 +92,7 @@ struct Works {
       try store.read { tx in
         var touched = 0
         for number in 0..<count {
-          touched &+= try tx.withText(of: DocumentID(Int64(order[number % order.count]))) { touch($0.utf8) }
+          touched &+= try tx.withText(of: DocumentID(order[number % order.count])) { touch($0.utf8) }
         }
         keep(touched)
       }
@@ -131,7 +131,7 @@ struct Works {
   }
 
   private func update() throws -> () throws -> Void {
-    let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID(Int64($0)), samples.text($0 + 5)) }
+    let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID($0), samples.text($0 + 5)) }
     return {
       try store.write { tx in
         for (id, text) in changes {
@@ -143,7 +143,7 @@ struct Works {
 
   /// Each document beside another one, both at random.
   private func move() throws -> () throws -> Void {
-    let order = Samples.randomOrder(try stored()).prefix(count + 1).map { DocumentID(Int64($0)) }
+    let order = Samples.randomOrder(try stored()).prefix(count + 1).map { DocumentID($0) }
     return {
       try store.write { tx in
         for (id, other) in zip(order, order.dropFirst()) { try tx.move(id, to: .after(other)) }
@@ -155,7 +155,7 @@ struct Works {
   private func find() throws -> () throws -> Void {
     let order = Samples.randomOrder(try stored()).prefix(count)
     try store.write { tx in
-      for number in order { try tx.setKey(of: DocumentID(Int64(number)), to: ExternalKey("key \(number)")) }
+      for number in order { try tx.setKey(of: DocumentID(number), to: ExternalKey("key \(number)")) }
     }
     return {
       try store.read { tx in
