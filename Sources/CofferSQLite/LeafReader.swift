@@ -36,11 +36,16 @@ package final class LeafReader {
     page = [UInt8](repeating: 0, count: pageSize)
   }
 
+  /// The numbers of the file's pages.
+  package var pages: Range<Int> { 1..<max(pageCount, 1) + 1 }
+
   /// Visits every row of every page that looks like the leaf of a table, with its number and how many columns it has.
+  ///
+  /// - Parameter wanted: which pages are looked at; nil is all.
   package func visitRows<E: Error>(
-    _ visit: (_ number: Int64, _ columnCount: Int, _ place: Place) throws(E) -> Void
+    ofPages wanted: Range<Int>? = nil, _ visit: (_ number: Int64, _ columnCount: Int, _ place: Place) throws(E) -> Void
   ) throws(E) {
-    for number in 1...max(pageCount, 1) {
+    for number in wanted ?? pages {
       guard load(UInt32(number)) else { continue }
       let start = number == 1 ? 100 : 0
       guard page[start] == 13 else { continue }

@@ -377,6 +377,41 @@ struct SalvageTests {
     #expect(report.problems.contains { $0.contains("\(documents.count) documents were found on pages") })
   }
 
+  /// Pages are looked at a few thousand at a time, and whoever waits can end that.
+  @Test func searchOnThePagesTellsThatItGoesOnAndCanBeEnded() throws {
+    let (test, documents) = try closedStore()
+    let store = try test.reopened()
+    let text = String(repeating: "x", count: 6 << 20)
+    try store.write { try $0.insert(Document(text: text), into: test.notes) }
+    try store.close()
+    try edit(test, "PRAGMA page_size = 512", "VACUUM")
+    var bytes = try Data(contentsOf: test.url)
+    #expect(bytes.count / 512 > 3 * 4096)
+    for root in [try roots(of: "coffer_record", test), try roots(of: "coffer_body", test)] {
+      let start = (try #require(root) - 1) * 512
+      bytes.replaceSubrange(start..<start + 512, with: Data(repeating: 0xA5, count: 512))
+    }
+    try bytes.write(to: test.url)
+    func salvage(_ progress: @escaping (Int) throws -> Void) throws -> SalvageReport {
+      try DocumentStore.salvage(
+        at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: .testing,
+        progress: { try progress($0.done) })
+    }
+    // Before the first document is found: once for the keys, then for the pages.
+    var told: [Int] = []
+    #expect(try salvage { told.append($0) }.documents == documents.count + 1)
+    #expect(told.prefix { $0 == 0 }.count > 4)
+    try FileManager.default.removeItem(at: target)
+    var calls = 0
+    #expect(throws: Interruption()) {
+      try salvage { _ in
+        calls += 1
+        if calls == 3 { throw Interruption() }
+      }
+    }
+    #expect(calls == 3 && place.names == [])
+  }
+
   /// A tree that lost its parts and looks sound, as after a write that never reached the disk.
   @Test(arguments: ["coffer_record", "coffer_body"])
   func treeThatIsEmptyAndSoundIsNotBelieved(_ table: String) throws {

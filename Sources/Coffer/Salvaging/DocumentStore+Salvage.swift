@@ -32,14 +32,16 @@ extension DocumentStore {
   /// Each document is proved as on any reading, so it is one that was written there; without a sound state, or where
   /// the set of documents does not match, it may be an older one, and others may be missing: the report says so. Goes
   /// on without state, indexes and names of collections, with other slots damaged, past pages that SQLite can't read
-  /// and in a file that was cut short; where pages that lead to others are lost, every page is looked at for rows. Needs the header, one slot that opens and the keyring. While a rekey is
-  /// unfinished, documents under old and new keys are read.
+  /// and in a file that was cut short; where pages that lead to others are lost, every page is looked at for rows. Needs
+  /// the header, one slot that opens and the keyring. While a rekey is unfinished, documents under old and new keys are
+  /// read.
   ///
   /// The damaged store is only read. The new one is made beside its place and then given its name.
   ///
   /// - Parameters:
   ///   - creation: changes what the new store is like, which otherwise is as the old one, in the rollback journal.
-  ///   - progress: called once the keys are known, then after each batch; throwing from it ends the work.
+  ///   - progress: called once the keys are known, then after each batch of documents or of pages that were looked at;
+  ///     throwing from it ends the work.
   /// - Throws: `cannotUnlock`, `damaged` where the header, the keyring or every slot is; `newerFormat`, `notAStore`,
   ///   `testKeyRefused`, `pinMismatch`, `locked`, `alreadyExists`, and what `progress` throws.
   public static func salvage(
@@ -56,9 +58,12 @@ extension DocumentStore {
     var report = SalvageReport()
     report.expected = source.state.map { Int($0.count) }
     let expected = report.expected ?? 0
+    func tell() throws {
+      try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
+    }
     let made = try maker.make(
       keys, allowsTestKeys: options.allowsTestKeys,
-      begin: { try progress?(WorkProgress(done: 0, total: expected)) },
+      begin: tell,
       fill: { writer in
         let copier = try RowCopier(into: writer.transaction)
         for collection in try walk.readCollections() {
@@ -73,12 +78,12 @@ extension DocumentStore {
           refused: { id, error in refused.append(DamagedDocument(id: id, reason: error.message)) },
           progress: { done in
             report.documents = done
-            try progress?(WorkProgress(done: done, total: max(done, expected)))
+            try tell()
           })
         // Numbers that were given are never given again, those of parents that are gone included.
         writer.transaction.state.nextID = max(
           writer.transaction.state.nextID, source.state?.nextID ?? 1, walk.firstUnusedNumber)
-        try walk.findLost()
+        try walk.findLost(tell)
       })
     walk.conclude(&report)
     report.left = (report.left + refused).sorted { $0.id < $1.id }

@@ -10,22 +10,30 @@ extension SalvageWalk {
 
   struct Search {
     let strays: StrayRows?
-    let numbers: [Int64]
+    /// What is worth a second look, by rising number; nil while pages are looked at.
+    var numbers: [Int64]?
     var next = 0
   }
 
-  /// The next number that is worth a look on the pages themselves.
-  func nextStray() throws(StoreError) -> Int64? {
+  /// Looks at the next pages, where the trees left something to look for.
+  ///
+  /// - Returns: whether it did; there may be more.
+  func searchPages() throws(StoreError) -> Bool {
     if search == nil {
       // A tree may have lost a part and look sound: the set hash tells.
-      guard !unreadable.isEmpty || !numbers.holes.isEmpty || !isWhole else { return nil }
-      let strays = try StrayRows(source.database) { number in
-        unreadable[number] != nil || !seen.contains(number)
-      }
-      let all = Set(unreadable.keys).union(strays.map { Array($0.numbers) } ?? [])
-      search = Search(strays: strays, numbers: all.sorted())
+      guard !unreadable.isEmpty || !numbers.holes.isEmpty || !isWhole else { return false }
+      search = Search(strays: try StrayRows(source.database))
     }
-    guard let place = search?.next, let number = search?.numbers[safely: place] else { return nil }
+    guard let search, search.numbers == nil else { return false }
+    let hasLooked = search.strays?.lookAtMorePages { unreadable[$0] != nil || !seen.contains($0) }
+    if hasLooked == true { return true }
+    self.search?.numbers = Set(unreadable.keys).union(search.strays.map { Array($0.numbers) } ?? []).sorted()
+    return false
+  }
+
+  /// The next number that is worth a look on the pages themselves.
+  func nextStray() -> Int64? {
+    guard let place = search?.next, let number = search?.numbers?[safely: place] else { return nil }
     search?.next += 1
     return number
   }

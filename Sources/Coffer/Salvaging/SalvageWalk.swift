@@ -107,7 +107,9 @@ final class SalvageWalk {
       if search == nil, let number = try numbers.next() {
         seen.append(number)
         try listing(number) { () throws(StoreError) in try salvage(number, with: copier, into: batch) }
-      } else if let number = try nextStray() {
+      } else if try searchPages() {
+        return true
+      } else if let number = nextStray() {
         try listing(number) { () throws(StoreError) in try salvageStray(number, with: copier, into: batch) }
       } else {
         return looked > 1
@@ -200,7 +202,14 @@ final class SalvageWalk {
   private func isKnown(_ number: Int64) -> Bool { seen.contains(number) || found.contains(number) }
 
   /// Looks for documents whose row is gone, by what other tables still say of them.
-  func findLost() throws(StoreError) {
+  ///
+  /// - Parameter goOn: called now and then; throwing from it ends the work.
+  func findLost(_ goOn: () throws -> Void) throws {
+    var looked = 0
+    func look() throws {
+      looked += 1
+      if looked.isMultiple(of: Self.rowsPerBatch) { try goOn() }
+    }
     for hole in numbers.holes {
       let end = hole.upperBound == .max ? "on" : "to \(hole.upperBound)"
       problems.append("rows from number \(hole.lowerBound) \(end) can't be read: SQLite finds pages in disorder")
@@ -210,6 +219,7 @@ final class SalvageWalk {
     }
     let bodies = try NumberWalk(source.database, SQL.bodyNumbers)
     while let number = try bodies.next() {
+      try look()
       guard !isKnown(number) else { continue }
       left.append(.init(id: DocumentID(number), reason: "document \(number) is damaged: its row is gone"))
     }
@@ -220,6 +230,7 @@ final class SalvageWalk {
     var rest = size / 4
     while rest > 0, try database.reading({ () throws(SQLiteError) in try index.step() }) == true {
       rest -= 1
+      try look()
       let number = index.int64(at: 0)
       guard !isKnown(number), known.insert(number).inserted else { continue }
       left.append(

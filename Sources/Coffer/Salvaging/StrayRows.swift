@@ -11,20 +11,34 @@ final class StrayRows {
   /// Far above the longest row without its text: head, title, look-up and numbers.
   private static let recordLimit = 4 * StoreFormat.maximumHead
 
+  /// So many pages are looked at in one go.
+  private static let pagesAtATime = 4096
+
   private let reader: LeafReader
+  private var pagesAhead: Range<Int>
   private let record = LeafRecord()
   private let body = LeafRecord()
   private var records: [Int64: [LeafReader.Place]] = [:]
   private var bodies: [Int64: [LeafReader.Place]] = [:]
 
-  /// Reads the whole file once.
+  /// Has found nothing before ``lookAtMorePages(wanted:)`` has come to its end.
   ///
   /// - Returns: nil where the file's own header is no help.
-  init?(_ database: Database, wanted: (Int64) -> Bool) throws(StoreError) {
+  init?(_ database: Database) throws(StoreError) {
     let reader = try storing { () throws(SQLiteError) in try LeafReader(database) }
     guard let reader else { return nil }
     self.reader = reader
-    reader.visitRows { number, columnCount, place in
+    pagesAhead = reader.pages
+  }
+
+  /// Reads the file once, a part at a time.
+  ///
+  /// - Returns: false when no page was left.
+  func lookAtMorePages(wanted: (Int64) -> Bool) -> Bool {
+    guard !pagesAhead.isEmpty else { return false }
+    let pages = pagesAhead.prefix(Self.pagesAtATime)
+    pagesAhead = pagesAhead.dropFirst(pages.count)
+    reader.visitRows(ofPages: pages) { number, columnCount, place in
       guard columnCount == Self.recordColumns || columnCount == Self.bodyColumns, wanted(number) else { return }
       if columnCount == Self.recordColumns {
         Self.note(place, of: number, in: &records)
@@ -32,6 +46,7 @@ final class StrayRows {
         Self.note(place, of: number, in: &bodies)
       }
     }
+    return true
   }
 
   private static func note(
