@@ -26,6 +26,21 @@ struct InfoTests {
     #expect(info.fileBytes == Int64(info.pageSize * info.pageCount) && info.pageSize == StoreFormat.pageSize)
   }
 
+  @Test func infoCountsTheDocumentsOfEachEpoch() throws {
+    let test = try TestStore()
+    #expect(try DocumentStore.info(at: test.url).epochs.isEmpty)
+    try test.fillForRekey()
+    let count = try test.store.read { $0.documentCount }
+    // A rekey that left two behind.
+    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id IN (1, 11)")
+    _ = try test.store.rekey(options: .batched) { _ in }
+    let epochs = try DocumentStore.info(at: test.url).epochs
+    #expect(epochs.map(\.epoch) == [1, 2] && epochs.map(\.count) == [2, count - 2])
+    // The newest document may be of the older epoch.
+    try test.raw().execute("UPDATE coffer_record SET epoch = 3 - epoch")
+    #expect(try DocumentStore.info(at: test.url).epochs.map(\.count) == [count - 2, 2])
+  }
+
   @Test func infoAndCheckLeaveTheFileAsItIs() throws {
     let test = try filled()
     let before = try Data(contentsOf: test.url)

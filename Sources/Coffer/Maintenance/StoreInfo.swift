@@ -45,30 +45,43 @@ extension DocumentStore {
       var listed: [KeySlot] = []
       for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: false)) }
       return try storing { () throws(SQLiteError) in
-        func pairs(_ sql: String) throws(SQLiteError) -> [(Int64, Int)] {
-          try database.query(sql).rows.compactMap { row in
-            guard case .integer(let number) = row[0], case .integer(let count) = row[1] else { return nil }
-            return (number, Int(count))
-          }
-        }
-        let collections = try pairs(SQL.documentsPerCollection)
+        let collections = countsByNumber(try database.query(SQL.documentsPerCollection).rows)
+        let documents = collections.reduce(0) { $0 + $1.count }
         let numbers = try database.query(SQL.collections).rows.compactMap { row in
           if case .integer(let number) = row[0] { number } else { nil }
         }
-        let counts = Dictionary(collections, uniquingKeysWith: { first, _ in first })
+        let counts = Dictionary(collections.map { ($0.number, $0.count) }, uniquingKeysWith: { first, _ in first })
         return StoreInfo(
           storeID: hex(header.storeID), pin: header.pin, fileBytes: try database.fileSize(),
           format: Int(header.format), journal: file.isWriteAhead ? "wal" : "rollback", titles: titles,
-          isTest: header.isTest, isPadded: header.isPadded, documents: collections.reduce(0) { $0 + $1.1 },
+          isTest: header.isTest, isPadded: header.isPadded, documents: documents,
           collections: Set(numbers).union(counts.keys).sorted().map {
             (CollectionID($0), counts[$0] ?? 0)
           },
-          slots: listed, epochs: try pairs(SQL.perEpoch).map { (UInt32(clamping: $0.0), $0.1) },
+          slots: listed, epochs: try epochs(of: documents, in: database),
           pageSize: Int(try database.integerPragma("page_size") ?? 0),
           pageCount: Int(try database.integerPragma("page_count") ?? 0),
           freePages: Int(try database.integerPragma("freelist_count") ?? 0),
           sqliteVersion: Database.libraryVersion, hasWALResetBug: Database.hasWALResetBug)
       }
+    }
+  }
+
+  /// How many documents each epoch holds. Outside of a rekey all are of one, which is counted by there being no other:
+  /// that takes a third of the time of sorting them.
+  private static func epochs(of documents: Int, in database: Database) throws(SQLiteError) -> [(
+    epoch: UInt32, count: Int
+  )] {
+    guard case .integer(let newest)? = try database.firstValue(SQL.newestEpoch) else { return [] }
+    var counts = countsByNumber(try database.query(SQL.perOtherEpoch, newest).rows)
+    counts.append((newest, max(0, documents - counts.reduce(0) { $0 + $1.count })))
+    return counts.map { (UInt32(clamping: $0.number), $0.count) }.sorted { $0.epoch < $1.epoch }
+  }
+
+  private static func countsByNumber(_ rows: [Row]) -> [(number: Int64, count: Int)] {
+    rows.compactMap { row in
+      guard case .integer(let number) = row[0], case .integer(let count) = row[1] else { return nil }
+      return (number, Int(count))
     }
   }
 

@@ -54,7 +54,8 @@ enum SQL {
   static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
   static let places = "SELECT id,coll,pos FROM coffer_record INDEXED BY coffer_record_pos"
   static let placesAndRevisions = "SELECT id,coll,pos,rev FROM coffer_record ORDER BY id"
-  static let perEpoch = "SELECT epoch,count(*) FROM coffer_record GROUP BY epoch ORDER BY epoch"
+  static let newestEpoch = "SELECT epoch FROM coffer_record ORDER BY id DESC LIMIT 1"
+  static let perOtherEpoch = "SELECT epoch,count(*) FROM coffer_record WHERE epoch<>? GROUP BY epoch"
 
   // MARK: Order
 
