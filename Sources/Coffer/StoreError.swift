@@ -44,6 +44,8 @@ public struct StoreError: Error, Sendable {
     case pinMismatch
     /// A file, document or collection of that name or number is there already.
     case alreadyExists
+    /// The highest number of all was given to a document, so that the store has none to give to a new one.
+    case noNumberLeft
     /// Another document of the collection has that key.
     case duplicateKey
     /// A synchronisation would remove more than it was allowed to.

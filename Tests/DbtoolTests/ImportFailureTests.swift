@@ -80,6 +80,23 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
   }
 
+  @Test func storeWithoutANumberLeftSaysSoAndWhatToDo() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--id", "9223372036854775806", "--text", "last")
+    let before = try sandbox.read("s.coffer")
+    let message =
+      "no number is left for a new document: the highest, 9223372036854775806, was given already\n"
+      + "hint: give it a free number, or export all documents and import them into a new store, which counts from 1\n"
+    let put = try sandbox.run("put", "s.coffer", "--text", "x")
+    #expect(put.status == 1)
+    #expect(put.talk == "dbtool: error: " + message)
+    try sandbox.write("in.txt", "x\ny\n")
+    let imported = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", "skip")
+    #expect(imported.status == 1)
+    #expect(imported.talk == "dbtool: error: record 1: " + message)
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
   @Test func takenIDStopsAnImportThatKeepsIDs() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--id", "7", "--text", "here")

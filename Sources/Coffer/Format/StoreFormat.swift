@@ -21,6 +21,8 @@ enum StoreFormat {
   static let positionGap: Int64 = 1 << 32
   /// The highest number of a u32 column.
   static let maximumNumber = Int64(Int32.max)
+  /// Numbers of documents: the state's next id, which is above them all, is an i64 itself.
+  static let documentIDs: ClosedRange<Int64> = 1...Int64.max - 1
 
   /// Feature bits that a reader must know.
   struct Incompatible: OptionSet {

@@ -120,9 +120,11 @@ final class SealingStage {
   }
 
   private func number(_ draft: DraftBatch.Draft) throws(StoreError) -> Int64 {
-    let id = options.keepsIDs ? draft.id?.rawValue ?? Int64(nextID) : Int64(nextID)
-    guard id >= 1, id < Int64.max else {
-      throw StoreError(.invalidArgument, "record \(draft.record): a document's number is 1 or more")
+    let id: Int64
+    do throws(StoreError) {
+      id = try DocumentID.next(nextID, unless: options.keepsIDs ? draft.id : nil)
+    } catch {
+      throw error.of(record: draft.record)
     }
     nextID = max(nextID, UInt64(id) + 1)
     return id

@@ -6,12 +6,34 @@ extension ReadScope where Self: ~Copyable {
   }
 }
 
+extension DocumentID {
+  /// The number of a document to come, `wanted` or the counter's. It is taken when the document is inserted.
+  ///
+  /// - Throws: `invalidArgument` for a wanted number that no document can have, `noNumberLeft`.
+  static func next(_ counter: UInt64, unless wanted: DocumentID?) throws(StoreError) -> Int64 {
+    let numbers = StoreFormat.documentIDs
+    if let wanted {
+      guard numbers.contains(wanted.rawValue) else {
+        throw StoreError(
+          .invalidArgument, "a document's number is one of 1…\(numbers.upperBound)", documentID: wanted)
+      }
+      return wanted.rawValue
+    }
+    guard counter <= UInt64(numbers.upperBound) else {
+      throw StoreError(
+        .noNumberLeft, "no number is left for a new document: the highest, \(numbers.upperBound), was given already",
+        hint: "give it a free number, or export all documents and import them into a new store, which counts from 1")
+    }
+    return Int64(counter)
+  }
+}
+
 extension Writer {
   /// Counts numbers up to this one as given, so that new documents get higher ones.
   ///
   /// - Throws: `invalidArgument` for a number that leaves none to give.
   public func reserveIDs(through id: DocumentID) throws(StoreError) {
-    guard id.rawValue < Int64.max - 1 else {
+    guard id.rawValue < StoreFormat.documentIDs.upperBound else {
       throw StoreError(.invalidArgument, "a counter that leaves no number for new documents")
     }
     guard id.rawValue >= 1, UInt64(id.rawValue) >= transaction.state.nextID else { return }

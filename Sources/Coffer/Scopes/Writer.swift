@@ -13,7 +13,7 @@ extension Writer {
   ///
   /// - Parameter id: a number to keep, as an import does; otherwise the store gives the next.
   /// - Returns: its number, which no later document gets, unless ``truncate(_:restartingIDs:)`` is told otherwise.
-  /// - Throws: `alreadyExists` for a taken number, `duplicateKey`, `tooLarge`, `invalidArgument`.
+  /// - Throws: `alreadyExists` for a taken number, `noNumberLeft`, `duplicateKey`, `tooLarge`, `invalidArgument`.
   @discardableResult
   public func insert(
     _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,

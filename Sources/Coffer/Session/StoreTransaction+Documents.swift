@@ -47,7 +47,7 @@ extension StoreTransaction {
     if let wanted, try isTaken(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
     }
-    let id = try newID(wanted)
+    let id = try DocumentID.next(state.nextID, unless: wanted)
     try requireUnusedKey(document.key, in: record, by: nil)
     if requiresParent { try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id) }
     let position = try findPosition()

@@ -67,15 +67,6 @@ extension StoreTransaction {
     }
   }
 
-  /// The number of a document to come: the next, or one that is wanted. It is taken when the document is inserted.
-  func newID(_ wanted: DocumentID?) throws(StoreError) -> Int64 {
-    let id = wanted?.rawValue ?? Int64(state.nextID)
-    guard id >= 1, id < Int64.max else {
-      throw StoreError(.invalidArgument, "a document's number is 1 or more", documentID: wanted)
-    }
-    return id
-  }
-
   /// Whether a document goes on its way; an empty text may be skipped or refused.
   func takes(_ document: Document, _ mode: EmptyTextMode, as id: DocumentID? = nil) throws(StoreError) -> Bool {
     try requireOpen()

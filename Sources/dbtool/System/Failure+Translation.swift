@@ -88,7 +88,8 @@ extension StoreError.Code {
     case .invalidArgument, .indexOutOfRange: .usage
     case .notDecodable, .notText: .undecodable
     case .cancelled: .interrupted
-    case .alreadyExists, .duplicateKey, .removalRefused, .readOnly, .diskFull, .queryFailed, .tooLarge, .emptyText,
+    case .alreadyExists, .noNumberLeft, .duplicateKey, .removalRefused, .readOnly, .diskFull, .queryFailed, .tooLarge,
+      .emptyText,
       .keyFileInvalid, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed:
       .failed
     }
