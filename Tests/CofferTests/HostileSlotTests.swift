@@ -126,7 +126,7 @@ struct HostileSlotTests: OpeningSuite {
   /// Parameters with bytes changed, added and left out: opened as they were, or refused; never a trap, and never with
   /// more work than the bounds allow.
   @Test func mutatedParametersNeverTrap() throws {
-    var generator = SplitMix(state: 0xC0FFE)
+    var generator = Pseudorandom(seed: 0xC0FFE)
     let salt = [UInt8](repeating: 7, count: 16)
     let sound: [(UInt32, [UInt8])] = [
       (1, [10, 8, 1] + salt), (1, [17, 8, 1] + salt), (2, salt), (3, salt + salt + salt + salt),
@@ -166,7 +166,7 @@ struct HostileSlotTests: OpeningSuite {
   }
 
   @Test func mutatedKeyFilesAreReadRightOrRefused() throws {
-    var generator = SplitMix(state: 0xF11E)
+    var generator = Pseudorandom(seed: 0xF11E)
     let lines =
       try ["primary", "identity"].map { try Data(contentsOf: PublishedKeys.url($0)) } + [
         Data(try PublishedKeys.recipient.utf8)
@@ -205,18 +205,5 @@ extension Secret {
       memory.copyBytes(from: bytes)
       return bytes.count
     }
-  }
-}
-
-/// The same numbers on every run.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }

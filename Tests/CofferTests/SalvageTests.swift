@@ -337,7 +337,7 @@ struct SalvageTests {
     try edit(test, "PRAGMA page_size = \(pageSize)", "VACUUM")
     let whole = try Data(contentsOf: test.url)
     let keyPages = try pages(of: ["sqlite_schema", "coffer_header", "coffer_slot"], test)
-    var generator = SeededGenerator(seed: 7)
+    var generator = Pseudorandom(seed: 7)
     var (complete, lost) = (0, 0)
     for page in 1..<whole.count / pageSize {
       var bytes = whole
@@ -502,22 +502,5 @@ struct SalvageTests {
     let result = try salvage(test)
     // Most pages are reached by no way from the root, and found all the same.
     #expect(result.documents == documents && result.report.isComplete)
-  }
-}
-
-/// The same numbers each time.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
   }
 }

@@ -180,15 +180,17 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")).isEmpty)
   }
 
-  /// An editor whose first text can't be stored; the second one can.
-  private let failingFirst =
-    #"f() { if [ -e tried ]; then printf good > "$1"; else : > tried; printf '\377' > "$1"; fi; }; f"#
+  /// A person at work whose editor first gives a text that can't be stored, and then one that can.
+  private func editingAtATerminal(_ sandbox: Sandbox) throws -> (PseudoTerminal, Child) {
+    sandbox.environment["EDITOR"] =
+      #"f() { if [ -e tried ]; then printf good > "$1"; else : > tried; printf '\377' > "$1"; fi; }; f"#
+    let terminal = try PseudoTerminal()
+    return (terminal, try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path)))
+  }
 
   @Test func personAtATerminalMayEditAgain() throws {
     let sandbox = try sandbox()
-    sandbox.environment["EDITOR"] = failingFirst
-    let terminal = try PseudoTerminal()
-    let child = try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path))
+    let (terminal, child) = try editingAtATerminal(sandbox)
     #expect(terminal.waitFor("is not UTF-8: nothing was changed; Return edits again, Ctrl-D gives it up"))
     terminal.type("")
     terminal.readToEnd()
@@ -200,9 +202,7 @@ import Testing
   @Test func personAtATerminalMayGiveUp() throws {
     let sandbox = try sandbox()
     let before = try sandbox.read("s.coffer")
-    sandbox.environment["EDITOR"] = failingFirst
-    let terminal = try PseudoTerminal()
-    let child = try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path))
+    let (terminal, child) = try editingAtATerminal(sandbox)
     #expect(terminal.waitFor("Ctrl-D gives it up"))
     // Ctrl-D ends the input where a line begins.
     terminal.type("\u{4}")
@@ -215,9 +215,7 @@ import Testing
   @Test func signalWhileAPersonIsAskedWipesTheText() throws {
     let sandbox = try sandbox()
     let before = try sandbox.read("s.coffer")
-    sandbox.environment["EDITOR"] = failingFirst
-    let terminal = try PseudoTerminal()
-    let child = try Child(["edit", "s.coffer", "1"], in: sandbox, streams: .terminal(terminal.path))
+    let (terminal, child) = try editingAtATerminal(sandbox)
     #expect(terminal.waitFor("Ctrl-D gives it up"))
     child.signal(SIGTERM)
     terminal.readToEnd()

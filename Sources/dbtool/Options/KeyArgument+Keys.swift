@@ -3,45 +3,54 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
+/// What opens a store and what becomes a slot of it are made in the same ways, a provider aside.
+private protocol HeldKey {
+  static func keyFile(_ url: URL) -> Self
+  static func identity(_ url: URL) -> Self
+  static func passphraseFile(_ url: URL) -> Self
+  static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> Self
+  static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> Self
+}
+
+extension StoreKey: HeldKey {}
+extension NewKey: HeldKey {}
+
 extension KeyArgument {
   /// The key as something that opens a store.
-  ///
-  /// What is read once (a descriptor, an answer) is kept in locked memory while the command runs, because opening and
-  /// rekeying may each ask.
   func openingKey(for store: String, policy: KeyPolicy) throws -> StoreKey {
-    switch self {
-    case .keyFile(let path):
-      try policy.checkPrivacy(of: path)
-      return .keyFile(URL(filePath: path))
-    case .identity(let path):
-      try policy.checkPrivacy(of: path)
-      return .identity(URL(filePath: path))
-    case .passphraseFile(let path):
-      try policy.checkPrivacy(of: path)
-      return .passphraseFile(URL(filePath: path))
-    case .passphrase:
-      let answer = KeptSecret {
+    try key(
+      policy,
+      asking: {
         try policy.requireQuestions()
         return try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ")
-      }
-      return .passphrase { try answer.value() }
-    case .descriptor(let number):
-      let secret = KeptSecret { try Self.read(descriptor: number) }
-      return .keyMaterial { try secret.value() }
-    case .command(let command, let option):
-      let secret = KeptSecret { try ShellCommand(command: command, option: option).run() }
-      return .keyMaterial { try secret.value() }
-    case .provider(let name, let command):
-      return .provider(name: name) { blob in
-        try KeptSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
-      }
-    }
+      },
+      fromProvider: { name, answer in .provider(name: name, answer) })
   }
 
   /// The key as a slot to be made.
   ///
   /// - Parameter prefix: of the family of options that it comes from.
   func newKey(for store: String, policy: KeyPolicy, prefix: String = "") throws -> NewKey {
+    try key(
+      policy,
+      asking: {
+        try policy.requireQuestions(optionPrefix: prefix)
+        return try Terminal.askNewPassphrase(
+          "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
+      },
+      fromProvider: { name, answer in
+        var generator = SystemRandomNumberGenerator()
+        let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return .provider(name: name, blob: blob, answer)
+      })
+  }
+
+  /// What is read once (a descriptor, an answer) is kept in locked memory while the command runs, because opening and
+  /// rekeying may each ask.
+  private func key<Key: HeldKey>(
+    _ policy: KeyPolicy, asking ask: @escaping @Sendable () throws -> Secret,
+    fromProvider provide: (_ name: String, _ answer: @escaping @Sendable ([UInt8]) throws -> Secret) -> Key
+  ) throws -> Key {
     switch self {
     case .keyFile(let path):
       try policy.checkPrivacy(of: path)
@@ -53,11 +62,7 @@ extension KeyArgument {
       try policy.checkPrivacy(of: path)
       return .passphraseFile(URL(filePath: path))
     case .passphrase:
-      let answer = KeptSecret {
-        try policy.requireQuestions(optionPrefix: prefix)
-        return try Terminal.askNewPassphrase(
-          "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
-      }
+      let answer = KeptSecret(ask)
       return .passphrase { try answer.value() }
     case .descriptor(let number):
       let secret = KeptSecret { try Self.read(descriptor: number) }
@@ -66,9 +71,7 @@ extension KeyArgument {
       let secret = KeptSecret { try ShellCommand(command: command, option: option).run() }
       return .keyMaterial { try secret.value() }
     case .provider(let name, let command):
-      var generator = SystemRandomNumberGenerator()
-      let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-      return .provider(name: name, blob: blob) { blob in
+      return provide(name) { blob in
         try KeptSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
       }
     }

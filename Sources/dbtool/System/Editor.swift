@@ -23,7 +23,7 @@ struct Editor {
     ignored.__sigaction_handler.sa_handler = SIG_IGN
     sigaction(SIGINT, &ignored, &former)
     defer { sigaction(SIGINT, &former, nil) }
-    let child = try spawn(path)
+    let child = try Shell.spawn(command + " \"$@\"", [path], resetting: [SIGPIPE, SIGINT])
     var status: Int32 = 0
     var patience = 20
     while true {
@@ -39,28 +39,8 @@ struct Editor {
       poll(nil, 0, 50)
     }
     try Interrupt.check()
-    guard status == 0 else {
-      let ending = status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
-      throw Failure(.failed, kind: "editor-failed", "the editor \(ending): nothing was changed")
+    if let failure = Shell.failure(status) {
+      throw Failure(.failed, kind: "editor-failed", "the editor \(failure): nothing was changed")
     }
-  }
-
-  private func spawn(_ path: String) throws -> pid_t {
-    // What is ignored stays so across exec: the editor gets the usual signals back.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var defaults = sigset_t()
-    sigemptyset(&defaults)
-    sigaddset(&defaults, SIGPIPE)
-    sigaddset(&defaults, SIGINT)
-    posix_spawnattr_setsigdefault(&attributes, &defaults)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    var child: pid_t = 0
-    let arguments = CStrings(["sh", "-c", command + " \"$@\"", "sh", path])
-    let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
-    let result = posix_spawn(&child, "/bin/sh", nil, &attributes, arguments.pointers, variables.pointers)
-    guard result == 0 else { throw Failure.system(result, "/bin/sh") }
-    return child
   }
 }

@@ -1,5 +1,4 @@
 internal import Coffer
-internal import FoundationEssentials
 internal import Glibc
 
 /// A command of the user's that delivers a secret: run by `/bin/sh -c`, its output read straight into locked memory.
@@ -22,7 +21,7 @@ struct ShellCommand {
         close(descriptor)
       }
     }
-    let child = try spawn(standardInput: question.0, standardOutput: answer.1)
+    let child = try Shell.spawn(command, resetting: [SIGPIPE], input: question.0, output: answer.1)
     close(question.0)
     close(answer.1)
     (question.0, answer.1) = (-1, -1)
@@ -37,38 +36,13 @@ struct ShellCommand {
     return try output.get()
   }
 
-  private func spawn(standardInput: Int32, standardOutput: Int32) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, standardInput, STDIN_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, standardOutput, STDOUT_FILENO)
-    // An ignored signal stays ignored across exec: the command gets back the usual SIGPIPE.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var defaults = sigset_t()
-    sigemptyset(&defaults)
-    sigaddset(&defaults, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &defaults)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-
-    var child: pid_t = 0
-    let arguments = CStrings(["sh", "-c", command])
-    let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
-    let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments.pointers, variables.pointers)
-    guard result == 0 else { throw Failure.system(result, "/bin/sh") }
-    return child
-  }
-
   private static func wait(for child: pid_t, option: String) throws {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else { throw Failure.system(errno, "the command of \(option)") }
     }
-    guard status == 0 else {
-      let ending = status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
-      throw Failure(.failed, kind: "key-command-failed", "the command of \(option) \(ending)")
+    if let failure = Shell.failure(status) {
+      throw Failure(.failed, kind: "key-command-failed", "the command of \(option) \(failure)")
     }
   }
 

@@ -74,11 +74,7 @@ struct KeyAddVerb: ParsableCommand {
     let slot = try store.keys.add(
       recipients.first.map { .recipient($0) } ?? newKey.single(for: options), label: newKey.label ?? "")
     try store.close()
-    if options.common.isMachineReadable {
-      try Report([("slot", .integer(slot))]).print(as: options.common.listFormat)
-    } else {
-      try printLines(String(slot))
-    }
+    try options.common.tell(slot: slot)
   }
 }
 
@@ -128,10 +124,17 @@ struct KeyPasswdVerb: ParsableCommand {
     let made = try store.keys.replace(
       slot: slot, with: newKey.single(for: options), label: newKey.label)
     try store.close()
-    if options.common.isMachineReadable {
-      try Report([("slot", .integer(made))]).print(as: options.common.listFormat)
+    try options.common.tell(slot: made)
+  }
+}
+
+extension CommonOptions {
+  /// The number of a slot that was made.
+  fileprivate func tell(slot: Int) throws {
+    if isMachineReadable {
+      try Report([("slot", .integer(slot))]).print(as: listFormat)
     } else {
-      try printLines(String(made))
+      try printLines(String(slot))
     }
   }
 }

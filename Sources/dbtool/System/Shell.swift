@@ -1,0 +1,43 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// `/bin/sh`, which runs what the user's own settings name: an editor, a command that delivers a secret.
+enum Shell {
+  /// Starts it with our environment.
+  ///
+  /// - Parameters:
+  ///   - script: what it is to run; `arguments` are its `$@`.
+  ///   - signals: what this process ignores and the command shall not: ignored stays ignored across exec.
+  ///   - input: in the place of our standard input.
+  ///   - output: in the place of our standard output.
+  static func spawn(
+    _ script: String, _ arguments: [String] = [], resetting signals: [Int32], input: Int32? = nil,
+    output: Int32? = nil
+  ) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+    if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var defaults = sigset_t()
+    sigemptyset(&defaults)
+    for signal in signals { sigaddset(&defaults, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &defaults)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var child: pid_t = 0
+    let words = CStrings(["sh", "-c", script, "sh"] + arguments)
+    let variables = CStrings(ProcessInfo.processInfo.environment.map { "\($0)=\($1)" })
+    let result = posix_spawn(&child, "/bin/sh", &actions, &attributes, words.pointers, variables.pointers)
+    guard result == 0 else { throw Failure.system(result, "/bin/sh") }
+    return child
+  }
+
+  /// How a command ended, in words, by what `waitpid` says of it; nil where it ended well.
+  static func failure(_ status: Int32) -> String? {
+    guard status != 0 else { return nil }
+    return status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
+  }
+}
