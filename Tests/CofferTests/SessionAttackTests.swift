@@ -35,13 +35,18 @@ struct SessionAttackTests {
     return try Database(place.file(name).path, mode: .readOnly)
   }
 
-  @Test func slotPutBackIsNotSealedIntoTheNextHeader() throws {
+  /// A slot that was removed stands in the file again, with no header that knows it.
+  private func putSlotBack() throws {
     let row = try #require(
       try attacked("slot-put-back.coffer").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
         .rows.first)
     let edit = try Database(url.path)
     try edit.execute("INSERT INTO coffer_slot VALUES(?,?,?,?,?)", parameters: row.values.map { $0 })
     try edit.close()
+  }
+
+  @Test func slotPutBackIsNotSealedIntoTheNextHeader() throws {
+    try putSlotBack()
     let before = try Data(contentsOf: url)
 
     expect(.damaged) { try store.keys.add(.published("next")) }
@@ -57,12 +62,7 @@ struct SessionAttackTests {
   }
 
   @Test func ordinaryWritesKeepThePutBackSlotOut() throws {
-    let row = try #require(
-      try attacked("slot-put-back.coffer").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
-        .rows.first)
-    let edit = try Database(url.path)
-    try edit.execute("INSERT INTO coffer_slot VALUES(?,?,?,?,?)", parameters: row.values.map { $0 })
-    try edit.close()
+    try putSlotBack()
     // The session goes on with the header it holds; the next one to open sees the slot that nobody sealed.
     try store.write { _ = try $0.insert(Document(text: "x"), into: DocumentCollection("Notes")) }
     expect(.damaged) {

@@ -4,6 +4,28 @@ internal import Coffer
 /// The collection that is meant where none is named.
 let defaultCollection = "documents"
 
+/// The collections that a list goes through: one, or all of them.
+struct CollectionChoice: ParsableArguments {
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
+  var collection: String?
+
+  @Flag(help: "All collections, one after the other.")
+  var all = false
+
+  func validate() throws {
+    if all, collection != nil { throw ValidationError("give -c or --all, not both") }
+  }
+
+  /// Their names; an error names those there are where one is missing.
+  func names(in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore) throws -> [String] {
+    all
+      ? try reader.collections().map(\.name)
+      : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)
+  }
+}
+
 /// Documents named on the command line: by number, or one by its key in a collection.
 struct DocumentSelection: ParsableArguments {
   @Option(

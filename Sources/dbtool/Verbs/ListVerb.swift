@@ -21,13 +21,7 @@ struct ListVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Option(
-    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
-  var collection: String?
-
-  @Flag(help: "All collections, one after the other.")
-  var all = false
+  @OptionGroup var choice: CollectionChoice
 
   @Flag(name: .customShort("l"), help: "Every fact that a header has.")
   var long = false
@@ -48,7 +42,6 @@ struct ListVerb: ParsableCommand {
   var keyless = false
 
   func validate() throws {
-    if all, collection != nil { throw ValidationError("give -c or --all, not both") }
     if offset < 0 || (limit ?? 0) < 0 { throw ValidationError("--limit and --offset take numbers from 0") }
     if keyless, sort != .position || reverse || long {
       throw ValidationError("--keyless lists by position; the facts that -l and --sort need are sealed")
@@ -62,10 +55,7 @@ struct ListVerb: ParsableCommand {
     var table = TableWriter(
       columns: fields.map(\.column), format: options.common.listFormat, output: StandardOutput())
     try store.read { reader in
-      let names =
-        all
-        ? try reader.collections().map(\.name)
-        : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)
+      let names = try choice.names(in: reader, of: store)
       if sort == .position, !reverse {
         try listInOrder(names, reader, store) { header, name in
           try table.add(fields.map { $0.value(in: header, of: name) })
@@ -84,7 +74,7 @@ struct ListVerb: ParsableCommand {
     // A program that asks for objects gets every member, as an export has them.
     let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
     if isObjects { return HeaderField.allCases }
-    return (all ? [.collection] : []) + (long ? HeaderField.long : HeaderField.short)
+    return (choice.all ? [.collection] : []) + (long ? HeaderField.long : HeaderField.short)
   }
 
   private func listInOrder(
@@ -95,7 +85,7 @@ struct ListVerb: ParsableCommand {
     var left = limit ?? .max
     for name in names where left > 0 {
       let collection = store.collection(name)
-      if toSkip > 0, all {
+      if toSkip > 0, choice.all {
         let count = try reader.count(in: collection)
         if count <= toSkip {
           toSkip -= count
@@ -151,7 +141,7 @@ extension ListVerb {
         hint: "list it with a key")
     }
     var columns: [TableWriter.Column] = [.init(name: "id", isNumber: true), .init(name: "title", isNumber: false)]
-    if all { columns.insert(.init(name: "collection", isNumber: false), at: 0) }
+    if choice.all { columns.insert(.init(name: "collection", isNumber: false), at: 0) }
     var table = TableWriter(columns: columns, format: options.common.listFormat, output: StandardOutput())
     var toSkip = offset
     var left = limit ?? .max
@@ -166,7 +156,7 @@ extension ListVerb {
       ) { header in
         listed += 1
         let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
-        try table.add(all ? [.string(number.description)] + cells : cells)
+        try table.add(choice.all ? [.string(number.description)] + cells : cells)
       }
       toSkip = 0
       left -= left == .max ? 0 : listed
@@ -176,8 +166,8 @@ extension ListVerb {
 
   private func keylessCollections(_ info: StoreInfo) throws -> [(CollectionID, Int)] {
     let numbers = info.collections.map(\.0.description).joined(separator: ", ")
-    if all { return info.collections.map { ($0.0, $0.count) } }
-    guard let collection else {
+    if choice.all { return info.collections.map { ($0.0, $0.count) } }
+    guard let collection = choice.collection else {
       guard info.collections.count <= 1 else {
         throw Failure.usage("several collections are there: \(numbers)", hint: "choose one with -c, or --all")
       }

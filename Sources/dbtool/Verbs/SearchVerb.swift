@@ -22,13 +22,7 @@ struct SearchVerb: ParsableCommand {
   @Argument(help: "What to look for.")
   var text: String
 
-  @Option(
-    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
-  var collection: String?
-
-  @Flag(help: "All collections, one after the other.")
-  var all = false
+  @OptionGroup var choice: CollectionChoice
 
   @Flag(name: [.customShort("i"), .customLong("ignore-case")], help: "Ignore case.")
   var ignoresCase = false
@@ -48,7 +42,6 @@ struct SearchVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if all, collection != nil { throw ValidationError("give -c or --all, not both") }
     if let limit, limit < 1 { throw ValidationError("--limit takes a number from 1") }
   }
 
@@ -68,12 +61,12 @@ struct SearchVerb: ParsableCommand {
   /// - Returns: how many were found.
   private func list(_ pattern: SearchPattern, _ reader: borrowing Reader, _ store: DocumentStore) throws -> Int {
     let known = try reader.collections()
-    let names = all ? known.map(\.name) : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)
+    let names = try choice.names(in: reader, of: store)
     let total = known.reduce(0) { $0 + (names.contains($1.name) ? $1.count : 0) }
     let bar = Progress("search", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
-    let fields = isObjects ? HeaderField.allCases : (all ? [.collection] : []) + HeaderField.short
+    let fields = isObjects ? HeaderField.allCases : (choice.all ? [.collection] : []) + HeaderField.short
     let places = isObjects ? ["title_places", "text_places"] : []
     var table = TableWriter(
       columns: fields.map(\.column) + places.map { .init(name: $0, isNumber: false) },
