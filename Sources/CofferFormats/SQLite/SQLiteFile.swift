@@ -226,5 +226,6 @@ extension FormatError {
       default: .malformed
       }
     self.init(code, "SQLite: \(error.message)")
+    systemError = error.code == .full ? ENOSPC : nil
   }
 }

@@ -1,5 +1,6 @@
 public import CofferDocuments
 internal import CofferSQLite
+internal import Glibc
 
 /// A plain SQLite database with a table for each collection:
 /// `(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, modified TEXT, attributes TEXT,
@@ -126,7 +127,9 @@ public struct SQLiteSink: DocumentSink {
   }
 
   private static func failure(_ error: SQLiteError) -> FormatError {
-    FormatError(error.code == .fileExists ? .outputExists : .unwritable, "SQLite: \(error.message)")
+    var failure = FormatError(error.code == .fileExists ? .outputExists : .unwritable, "SQLite: \(error.message)")
+    failure.systemError = error.code == .full ? ENOSPC : nil
+    return failure
   }
 }
 

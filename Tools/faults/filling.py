@@ -1,0 +1,144 @@
+"""The table of what is run on a disk that fills: each verb that writes, and what it is to have written when it is done."""
+
+import json
+from dataclasses import dataclass, field
+
+from .workloads import DOCUMENTS, IN_TEXTS, KEYS, NEW, NEXT, PRIMARY, STORE
+
+OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["primary"], ["next"], ["primary", "next"]))
+MORE = [f"line {number} " + "x" * 900 for number in range(60)]
+LINES = "".join(line + "\n" for line in MORE).encode()
+REJECTED = '{"title": broken}'
+# Every other line is no record.
+HALF_GOOD = "".join(json.dumps({"text": line}) + f"\n{REJECTED}\n" for line in MORE).encode()
+LONGER = "longer " * 8000
+OTHERS = json.dumps({"id": 1, "collection": "one", "text": "of an earlier export"}) + "\n"
+
+_NUMBERED = {name: tuple(
+    (document["id"], document["text"]) for document in DOCUMENTS if document["collection"] == name)
+    for name in ("one", "two")}
+
+
+@dataclass(frozen=True)
+class Verb:
+    """The expectations are made from what was put in, never by what the command or the second reader says."""
+
+    name: str
+    command: tuple
+    given: bytes = None
+    # What the store holds then: {collection: ((id, text), …) in its order}.
+    holds: dict = field(default_factory=lambda: _NUMBERED)
+    keys: frozenset = OLD_KEY
+    # {name: what the file or directory that is made holds}, as exports.shelves reads it.
+    outputs: dict = field(default_factory=dict)
+    # Commands beforehand, with room.
+    before: tuple = ()
+    # What is left when it has failed may be its first half: the key is changed at once, documents are in steps.
+    changes_key: bool = False
+    # What brings it to its end then.
+    resume: tuple = ()
+    variables: dict = field(default_factory=dict)
+    # The same file is never made twice.
+    is_drawn: bool = False
+    # How it ends when it is done.
+    status: int = 0
+    # What its failure may be called.
+    kinds: tuple = ("disk-full",)
+
+
+def _on(verb, *arguments, **fields):
+    return dict(command=(*verb.split(), STORE, *arguments, *PRIMARY), **fields)
+
+
+def _export(name, holds=_NUMBERED, *options, **fields):
+    return _on("export", *(options or ("--all",)), "-o", name, outputs={name: holds}, **fields)
+
+
+def _one_alone(name):
+    return _export(name, {"": _NUMBERED["one"]}, "-c", "one")
+
+
+def _without(*ids):
+    return {name: tuple(document for document in each if document[0] not in ids) for name, each in _NUMBERED.items()}
+
+
+def _with(name, *documents):
+    return _NUMBERED | {name: (*_NUMBERED.get(name, ()), *documents)}
+
+
+def _replaced(id, text):
+    return {
+        name: tuple((each, text if each == id else old) for each, old in documents)
+        for name, documents in _NUMBERED.items()
+    }
+
+
+def _numbered(texts):
+    return tuple(enumerate(texts, 15))
+
+
+_TEXTS = dict(_NUMBERED["one"])
+_TITLES = {document["id"]: document["title"] for document in DOCUMENTS}
+_BEHIND_5 = _NUMBERED["one"].index((5, _TEXTS[5])) + 1
+# An earlier export of the same name, of less.
+_EARLIER = ("export", STORE, *PRIMARY, "--id", "1", "-o")
+
+_EACH = {
+    "put": _on("put", "-", "--id", "2", given=LONGER.encode(), holds=_replaced(2, LONGER)),
+    "edit": _on(
+        "edit", "5", holds=_replaced(5, _TEXTS[5].replace(IN_TEXTS, LONGER[:70])),
+        variables={"EDITOR": f"sed -i 's/{IN_TEXTS}/{LONGER[:70]}/g'", "VISUAL": ""}),
+    "import": _on("import", "-", "--from", "lines", given=LINES, holds=_with("documents", *_numbered(MORE))),
+    "import-rejects": _on(
+        "import", "-", "--from", "ndjson", "--on-error", "skip", "--rejects", "rejects.txt", given=HALF_GOOD, status=3,
+        holds=_with("documents", *_numbered(MORE)),
+        outputs={"rejects.txt": {"": ((0, f"{REJECTED}\n".encode() * len(MORE)),)}}),
+    "import-create": dict(
+        command=("import", "new.coffer", "-", "--from", "lines", "--create", "--test", *PRIMARY), given=LINES,
+        outputs={"new.coffer": {"documents": tuple(enumerate(MORE, 1))}}),
+    "rm": _on("rm", "1", "2", "3", holds=_without(1, 2, 3)),
+    "truncate": _on("truncate", "-c", "one", holds={"two": _NUMBERED["two"]}),
+    "collections-create": _on("collections", "create", "three"),
+    "collections-drop": _on("collections", "drop", "two", holds={"one": _NUMBERED["one"]}),
+    "mv": _on(
+        "mv", "14", "--to", "top",
+        holds=_NUMBERED | {"one": (_NUMBERED["one"][-1], *_NUMBERED["one"][:-1])}),
+    "cp": _on(
+        "cp", "5",
+        holds=_NUMBERED | {"one": (*_NUMBERED["one"][:_BEHIND_5], (15, _TEXTS[5]), *_NUMBERED["one"][_BEHIND_5:])}),
+    "sort": _on(
+        "sort", "-c", "one", "--by", "title", "--descending",
+        holds=_NUMBERED | {
+            "one": tuple(sorted(_NUMBERED["one"], key=lambda document: _TITLES[document[0]], reverse=True))}),
+    "key-add": _on("key add", *NEW, keys=BOTH),
+    "key-passwd": _on("key passwd", *NEW, keys=NEW_KEY),
+    "key-remove": _on(
+        "key remove", "--slot", "2", before=(("key", "add", STORE, *PRIMARY, *NEW),)),
+    "rekey": _on(
+        "rekey", "--batch", "4", *NEW, keys=NEW_KEY, changes_key=True,
+        resume=("rekey", STORE, "--batch", "4", "--resume", *NEXT)),
+    "compact": dict(command=("compact", STORE), before=(("rm", STORE, *PRIMARY, "5"),), holds=_without(5)),
+    "backup": dict(command=("backup", STORE, "-o", "copy.coffer"), outputs={"copy.coffer": _NUMBERED}),
+    "backup-force": dict(
+        command=("backup", STORE, "-o", "copy.coffer", "--force"), outputs={"copy.coffer": _without(5)},
+        holds=_without(5), before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+    "salvage": _on("salvage", "-o", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
+    "export-store": _export("new.coffer", _NUMBERED, "--all", *NEW),
+    **{f"export-{kind}": _export(f"out.{kind}") for kind in ("ndjson", "json", "sqlite")},
+    "export-text": _export("out.text", _NUMBERED, "--all", "--to", "text"),
+    **{f"export-{kind}": _one_alone(f"out.{kind}") for kind in ("csv", "tsv", "plist")},
+    "export-force": _export(
+        "out.ndjson", _NUMBERED, "--all", "--force", before=((*_EARLIER, "out.ndjson"),)),
+    "export-text-force": _export(
+        "out.text", {"": _NUMBERED["one"]}, "-c", "one", "--to", "text", "--force",
+        before=((*_EARLIER, "out.text", "--to", "text"),)),
+    "convert": dict(
+        command=("convert", "-", "--to", "utf-16le", "-o", "out.txt"), given=LINES,
+        outputs={"out.txt": {"": ((0, LINES.decode().encode("utf-16le")),)}}),
+    "create": dict(command=("create", "new.coffer", "--test", *PRIMARY), outputs={"new.coffer": {}}),
+    # The module that writes keys knows failures of files, and not of what kind they are.
+    "keygen": dict(command=("keygen", "new.key"), outputs={"new.key": {}}, is_drawn=True,
+        kinds=("disk-full", "file-failure")),
+}
+
+VERBS = tuple(Verb(name, **fields) for name, fields in _EACH.items())
