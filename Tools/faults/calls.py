@@ -8,9 +8,10 @@ from pathlib import Path
 
 # What changes a file, its length, its name, or whether it is on the disk.
 WRITE_LIKE = (
-    "write", "pwrite64", "writev", "pwritev", "ftruncate", "fallocate", "fsync", "fdatasync", "sync_file_range",
-    "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
+    "write", "pwrite64", "writev", "pwritev", "ftruncate", "fallocate", "fsync", "fdatasync", "syncfs",
+    "sync_file_range", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
 )
+SYNCHRONISING = ("fsync", "fdatasync", "syncfs", "sync_file_range")
 KILLED = -9
 TIME_LIMIT = 120
 _LINE = re.compile(r"^(\d+) +(\w+)\(")
@@ -58,7 +59,7 @@ class Late:
 
 def errors_of(call):
     """What that call may say where a disk is full or failing."""
-    if call in ("fsync", "fdatasync", "sync_file_range"):
+    if call in SYNCHRONISING:
         return ("EIO",)
     if call in ("unlink", "unlinkat"):
         return ("EIO",)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -13,7 +14,11 @@ from .calls import Fault, Runner
 
 # Done, or failed and said so; what a disk's failure may be called.
 DOCUMENTED = (0, 1)
+# What the command itself has a disk confirm of a file that it makes; SQLite calls fdatasync.
+OURS = ("fsync", "syncfs")
 BESIDE = {workloads.STORE + suffix for suffix in ("", "-journal", "-wal", "-shm")}
+# What a kill leaves where a file must have a name, as Commands.md says.
+UNFINISHED = re.compile(r"\.dbtool-\w{6}")
 # A wiped folder may outlive the command that made it by so many seconds.
 WIPED_AFTER = 10
 IN_MEMORY = Path("/dev/shm")
@@ -23,8 +28,9 @@ _SECRETS = {"primary": "primary.key", "next": "next.key", "phrase": "passphrase.
 class Trial:
     """One workload: its store, the points of its command, and what a whole run leaves."""
 
-    def __init__(self, workload, dbtool, folder):
-        self.workload, self.dbtool = workload, dbtool
+    def __init__(self, workload, dbtool, folder, refusing):
+        """`refusing` is the library that refuses files without a name."""
+        self.workload, self.dbtool, self.refusing = workload, dbtool, refusing
         self.secrets = {name: oracle.secret(workloads.KEYS / file) for name, file in _SECRETS.items()}
         self.folder = Path(folder, workload.name)
         self.base = self.folder / "base"
@@ -33,11 +39,14 @@ class Trial:
         with self.runner(self.base) as runner:
             workloads.prepare(workload, dbtool, runner)
         self.before = self.look(self.base)
+        self.earlier = {name: self.output(self.base / name) for name in workload.outputs}
         whole = self.copy("whole")
         with self.runner(whole) as runner:
             self.points, done = runner.points(self.command)
             if done.returncode:
                 raise RuntimeError(f"{workload.name}: {done.stderr.decode().strip()}")
+            if workload.is_named and ("linkat", 1) in self.points:
+                raise RuntimeError(f"{workload.name}: a file without a name was not refused")
             self.after = self.look(whole)
             self.outputs = {name: self.output(whole / name) for name in workload.outputs}
             problems = self.judge(runner, True, "a whole run")
@@ -56,7 +65,8 @@ class Trial:
         return [self.dbtool, *self.workload.command, "--no-input"]
 
     def runner(self, folder):
-        return PrivateRunner(folder, self.workload.variables)
+        refused = {"LD_PRELOAD": str(self.refusing)} if self.workload.is_named else {}
+        return PrivateRunner(folder, self.workload.variables | refused)
 
     def copy(self, name):
         return Path(shutil.copytree(self.base, self.folder / name))
@@ -118,7 +128,7 @@ class Trial:
         """What is left to do after a fault; None where all is done."""
         if found.keys != self.workload.keys[-1] or not self.is_finished(found):
             return self.workload.command
-        if any(not (runner.folder / name).exists() for name in self.workload.outputs):
+        if any(self.output(runner.folder / name) != whole for name, whole in self.outputs.items()):
             return self.workload.command
         return self.workload.resume if found.target or self.workload.resume and found.epochs > 1 else None
 
@@ -126,6 +136,8 @@ class Trial:
 
     def said(self, done, fault):
         allowed = (calls.KILLED, 0, *self.workload.killed) if fault.is_kill else DOCUMENTED
+        if not fault.is_kill and self.workload.outputs and fault.call in OURS and done.returncode == 0:
+            return [f"{fault}: done, and the disk had not confirmed it"]
         if done.returncode in allowed:
             return []
         return [f"{fault}: exit {done.returncode}: {done.stderr.decode().strip()}"]
@@ -166,22 +178,24 @@ class Trial:
             if found.titles != self.workload.titles[is_last and -1 or 0]:
                 findings.append(f"titles are {found.titles}")
         for name, whole in self.outputs.items():
-            if (output := self.output(folder / name)) != whole and (is_done or output is not None):
-                findings.append(f"{name} is {'missing' if output is None else 'half done'}")
+            if (output := self.output(folder / name)) != whole and (is_done or output != self.earlier[name]):
+                findings.append(f"{name} is {'missing' if output is None else 'half done, or an earlier one'}")
         # What can't be removed stays; a kill at its removal is no excuse.
         can_remove = not ("unlink" in when and any(error in when for error in ("EIO", "ENOSPC")))
-        findings += self.left(runner) if can_remove else []
+        findings += self.left(runner, "SIGKILL" in when) if can_remove else []
         return [f"{when}: {finding}" for finding in findings]
 
-    def left(self, runner):
+    def left(self, runner, was_killed):
         """What stands where nothing should, and plain text anywhere but in what was asked for."""
         expected = BESIDE | set(self.workload.outputs)
+        if self.workload.is_named and was_killed:
+            expected |= {path.name for path in runner.folder.iterdir() if UNFINISHED.fullmatch(path.name)}
         for path in runner.folder.iterdir():
             # What a killed process leaves of a new store is sealed.
             if path.name not in expected and ".new" not in path.name and not runner.is_bare(path):
                 yield f"{path.name} was left"
         phrases = [workloads.IN_TEXTS] + [workloads.IN_TITLES] * ("clear" not in self.workload.titles)
-        for shown in oracle.showing(runner.folder, phrases, self.workload.outputs):
+        for shown in oracle.showing(runner.folder, phrases, expected - BESIDE):
             yield f"{shown} shows what is sealed"
         for place in runner.places:
             if not runner.is_bare(place):

@@ -42,7 +42,7 @@ class Workload:
     before: tuple = ()
     creation: tuple = ()
     # Files, stores (*.coffer) and directories beside the store that a whole run makes; a broken one makes each whole or
-    # not at all.
+    # not at all: what was there before is as it was.
     outputs: tuple = ()
     titles: tuple = ("sealed", "sealed")
     # Whether it commits more than once on its way.
@@ -50,6 +50,8 @@ class Workload:
     # Whether there is a store to begin with.
     is_made: bool = True
     variables: dict = field(default_factory=dict)
+    # Whether the file system has no files without a name: a kill may leave one of a name that nobody asked for.
+    is_named: bool = False
     # Exit codes that a kill may end in: it may have met a child.
     killed: tuple = ()
 
@@ -66,6 +68,12 @@ def _verb(verb, *arguments, **fields):
 
 def _export(name, *options):
     return _verb("export", "--all", "-o", name, *options, outputs=(name,))
+
+
+def _forced(name, *options):
+    """Over an earlier export of less."""
+    earlier = ["export", STORE, *PRIMARY, "--id", "1", "--id", "2", "-o", name, *options]
+    return _export(name, "--force", *options) | dict(before=(earlier,))
 
 
 def _import(*options, **fields):
@@ -91,6 +99,16 @@ _EACH = {
     "salvage": _verb("salvage", "-o", "out.coffer", *NEW, outputs=("out.coffer",)),
     "export-store": _export("out.coffer", "--to", "store", *NEW),
     **{f"export-{kind}": _export(f"out.{kind}", "--to", kind) for kind in ("ndjson", "json", "sqlite", "text")},
+    **{f"export-{kind}-force": _forced(f"out.{kind}", "--to", kind) for kind in ("ndjson", "sqlite", "text")},
+    "export-store-force": _forced("out.coffer", "--to", "store", *NEW),
+    "backup-force": dict(
+        command=["backup", STORE, "-o", "out.coffer", "--force"], outputs=("out.coffer",),
+        before=(["backup", STORE, "-o", "out.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+    **{f"export-{kind}-named": _export(f"out.{kind}", "--to", kind) | dict(is_named=True) for kind in ("ndjson", "sqlite")},
+    **{
+        f"export-{kind}-force-named": _forced(f"out.{kind}", "--to", kind) | dict(is_named=True)
+        for kind in ("ndjson", "sqlite")
+    },
     **{
         f"export-{kind}": _verb("export", "-c", "one", "-o", f"out.{kind}", outputs=(f"out.{kind}",))
         for kind in ("csv", "tsv", "plist")

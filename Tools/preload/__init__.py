@@ -1,6 +1,7 @@
 """Libraries that stand between a command and the C library, loaded before it (LD_PRELOAD).
 
-`record.c` writes down what is done to files, `allocations.c` makes allocations fail.
+`record.c` writes down what is done to files, `allocations.c` makes allocations fail, `unnamed.c` refuses files without
+a name.
 """
 
 import shutil

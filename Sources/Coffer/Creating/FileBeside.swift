@@ -56,14 +56,16 @@ struct FileBeside {
   }
 
   /// Gives the finished file its name, unless something took it meanwhile, and makes the name durable.
+  ///
+  /// - Throws: also `ioFailure` when the disk does not confirm the name, which the file has then all the same.
   func publish() throws(StoreError) {
     try checkPlace()
     try takeName()
-    let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if folder >= 0 {
-      fsync(folder)
-      close(folder)
-    }
+    guard let number = Durability.ofNames(beside: path) else { return }
+    throw StoreError(
+      .ioFailure,
+      "\(path) is in place, but the disk did not confirm its name: \(String(cString: strerror(number)))",
+      hint: "look after the disk: the file may not outlast a loss of power")
   }
 
   private func takeName() throws(StoreError) {

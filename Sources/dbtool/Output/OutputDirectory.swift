@@ -25,24 +25,27 @@ final class OutputDirectory {
     discard()
   }
 
+  /// Makes the files durable, gives the directory its name, and removes an earlier export when the disk has that.
+  ///
+  /// - Throws: also when the disk does not confirm the name, which the directory has then all the same.
   func commit() throws {
-    if replacesExisting {
-      try replace()
-    } else {
-      // Takes the place of an empty directory, too, and of nothing else.
-      guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
-    }
+    if let number = Durability.ofEverything(in: temporaryPath) { throw Failure.system(number, path) }
+    let earlier = try takePlace()
     isDone = true
-    OutputFile.synchronizeFolder(of: path)
+    let confirmation = Result { try OutputFile.confirmName(path) }
+    if let earlier { try? FileManager.default.removeItem(atPath: earlier) }
     ward.release()
+    try confirmation.get()
   }
 
-  /// Changes places with the earlier export, and removes that.
-  private func replace() throws {
-    if AtomicRename.exchanging(temporaryPath, path) {
-      try? FileManager.default.removeItem(atPath: temporaryPath)
-      return
+  /// Gives where the earlier export is then.
+  private func takePlace() throws -> String? {
+    guard replacesExisting else {
+      // Takes the place of an empty directory, too, and of nothing else.
+      guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
+      return nil
     }
+    if AtomicRename.exchanging(temporaryPath, path) { return temporaryPath }
     // Where the file system can't: there is a moment without either.
     let old = temporaryPath + ".old"
     guard rename(path, old) == 0 else { throw Failure.system(errno, path) }
@@ -51,7 +54,7 @@ final class OutputDirectory {
       rename(old, path)
       throw Failure.system(number, path)
     }
-    try? FileManager.default.removeItem(atPath: old)
+    return old
   }
 
   func discard() {
@@ -61,13 +64,15 @@ final class OutputDirectory {
     ward.release()
   }
 
-  /// Whether there is something to replace: with `--force`, a directory that holds the index of an earlier export.
+  /// Whether there is something to replace: with `--force`, a directory of an earlier export, which its index tells.
   private static func isReplaceable(_ path: String, isForced: Bool) throws -> Bool {
     guard access(path, F_OK) == 0 else { return false }
     guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) is there already, and no directory") }
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
     if names.isEmpty { return false }
-    guard names.contains("index.ndjson") else {
+    let index = "index.ndjson"
+    // One of several collections has a directory for each.
+    guard names.contains(index) || names.allSatisfy({ InputFile.exists("\(path)/\($0)/\(index)") }) else {
       throw Failure.failed(
         "\(path) is not empty, and no earlier export", hint: "name a directory that is not there yet")
     }

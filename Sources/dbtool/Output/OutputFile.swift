@@ -88,6 +88,8 @@ final class OutputFile {
   static let privatePermissions: mode_t = 0o600
 
   /// Makes the file durable and gives it its name.
+  ///
+  /// - Throws: also when the disk does not confirm the name, which the file has then all the same.
   func commit() throws {
     switch place {
     case .target:
@@ -115,7 +117,7 @@ final class OutputFile {
     }
     isOpen = false
     close(descriptor)
-    Self.synchronizeFolder(of: path)
+    try Self.confirmName(path)
   }
 
   /// Removes what was written; nothing happens after ``commit()``.
@@ -132,12 +134,13 @@ final class OutputFile {
     return String(path[...slash])
   }
 
-  static func synchronizeFolder(of path: String) {
-    let folder = folder(of: path)
-    let descriptor = open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
+  /// Waits until the disk has the name of what has just got it.
+  static func confirmName(_ path: String) throws {
+    guard let number = Durability.ofNames(beside: path) else { return }
+    throw Failure(
+      .failed, kind: "io-failure",
+      "\(path) is in place, but the disk did not confirm its name: \(Errno.text(number))",
+      hint: "look after the disk: the file may not outlast a loss of power")
   }
 
   /// Refuses a target that is one of the inputs, under whatever name.
