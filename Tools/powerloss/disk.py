@@ -1,14 +1,17 @@
 """A folder on a disk that may lose power: what is safe, and what is only under way.
 
-Safe is what was synchronised: a file's bytes and length by fsync or fdatasync of that file, names by fsync of the folder.
+Safe is what was synchronised: a file's bytes and length by fsync or fdatasync of that file, names by fsync of the folder,
+everything by syncfs.
 All else may or may not have happened, in any combination: each 512-byte sector of each write, each change of a length,
-each change of a name. Of one sector or one name a later change that is there covers an earlier one. A length that grew
+each change of a name; two names that are exchanged change together. Of one sector or one name a later change that is there covers an earlier one. A length that grew
 without its bytes shows zeros, or whatever stood on the disk before.
 """
 
 from dataclasses import dataclass
 
 SECTOR = 512
+# The number of the folder itself.
+ROOT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +25,7 @@ class Piece:
     size: int = 0
     # Whether the length may only become larger by it.
     grows: bool = False
-    # A change of names: {name: file or None}.
+    # A change of names: {name: file, folder or None}.
     names: dict = None
 
 
@@ -45,6 +48,9 @@ class File:
                 del content[piece.size:]
         return bytes(content)
 
+    def settle(self):
+        self.safe, self.pending = self.content(set(self.pending)), []
+
 
 def _grow(content, size, stale):
     if size > len(content):
@@ -52,41 +58,98 @@ def _grow(content, size, stale):
         content += (stale * (more // len(stale) + 1))[:more]
 
 
+class Folder:
+    """Names, each of a file or of another folder: those that are safe, and those that there are now."""
+
+    def __init__(self):
+        self.safe, self.now, self.pending = {}, {}, []
+
+    def change(self, write, changes):
+        self.pending.append(Piece(write, names=changes))
+        _change(self.now, changes)
+
+    def settle(self):
+        for piece in self.pending:
+            _change(self.safe, piece.names)
+        self.pending = []
+
+    def known(self):
+        """Every file and folder that one of its names means, or may come to mean."""
+        changed = (node for piece in self.pending for node in piece.names.values() if node)
+        return {id(node): node for node in (*self.safe.values(), *self.now.values(), *changed)}.values()
+
+    def content(self, chosen):
+        names = dict(self.safe)
+        for piece in self.pending:
+            if piece in chosen:
+                _change(names, piece.names)
+        return names
+
+
 class Disk:
-    """What a folder's files and names are, after the events so far."""
+    """What a folder's files, names and folders are, after the events so far. A path begins in that folder."""
 
     def __init__(self, files):
-        """`files`: {name: bytes} that are safe to begin with."""
-        self.names = {name: File(content) for name, content in files.items()}
-        self.pending = []
-        self.now = dict(self.names)
-        self.by_number = {}
-        self.calls = 0
+        """`files`: {path: bytes} that are safe to begin with; the path of a folder ends in "/"."""
+        self.root, self.calls = Folder(), 0
+        self.by_number = {ROOT: self.root}
+        for path in sorted(files):
+            folder, name = self._place(path.rstrip("/"))
+            folder.safe[name] = folder.now[name] = Folder() if path.endswith("/") else File(files[path])
 
-    def know(self, number, name):
-        """Which file of the beginning a number means."""
-        self.by_number[number] = self.names[name]
+    def _place(self, path):
+        """The folder that a path's last name stands in now, and that name."""
+        *above, name = path.split("/")
+        folder = self.root
+        for each in above:
+            folder = folder.now[each]
+        return folder, name
+
+    def know(self, number, path):
+        """Which file or folder of the beginning a number means."""
+        folder, name = self._place(path.rstrip("/"))
+        self.by_number[number] = folder.safe[name]
 
     def apply(self, event):
         self.calls += 1
         getattr(self, "_" + event.kind.replace(" ", "_"))(event)
 
+    # Names.
+
     def _made(self, event):
         self.by_number[event.file] = File()
 
+    def _folder_made(self, event):
+        self.by_number[event.file] = Folder()
+        self._rename({event.name: self.by_number[event.file]})
+
     def _named(self, event):
-        file = self.by_number[event.file]
-        changes = {event.name: file}
+        changes = {event.name: self.by_number[event.file]}
         if event.data:
             changes[event.data.decode()] = None
         self._rename(changes)
 
+    def _exchanged(self, event):
+        """Both names in one piece: no state has the one without the other."""
+        one, other = event.name, event.data.decode()
+        self._rename({one: self._now(other), other: self._now(one)})
+
     def _removed(self, event):
         self._rename({event.name: None})
 
+    def _now(self, path):
+        folder, name = self._place(path)
+        return folder.now[name]
+
     def _rename(self, changes):
-        self.pending.append(Piece(self.calls, names=changes))
-        _change(self.now, changes)
+        """{path: what it means then}, all in one folder."""
+        places = [(*self._place(path), node) for path, node in changes.items()]
+        folder = places[0][0]
+        if any(each is not folder for each, _, _ in places):
+            raise NotImplementedError(f"names of two folders change at once: {sorted(changes)}")
+        folder.change(self.calls, {name: node for _, name, node in places})
+
+    # Bytes.
 
     def _written(self, event):
         file = self.by_number[event.file]
@@ -106,41 +169,59 @@ class Disk:
         file.pending.append(Piece(self.calls, size=event.offset))
         file.size = event.offset
 
-    def _synced(self, event):
-        file = self.by_number[event.file]
-        file.safe, file.pending = file.content(set(file.pending)), []
-
-    def _folder_synced(self, event):
-        for piece in self.pending:
-            _change(self.names, piece.names)
-        self.pending = []
-
     def _mapped(self, event):
         """From now on it may change without an event."""
         self.by_number[event.file].is_mapped = True
 
+    # Synchronising.
+
+    def _synced(self, event):
+        self.by_number[event.file].settle()
+
+    def _folder_synced(self, event):
+        self.by_number[event.file].settle()
+
+    def _all_synced(self, event):
+        for node in {id(node): node for node in (*self.by_number.values(), *self._known())}.values():
+            node.settle()
+
     # What may be there after a cut.
+
+    def _known(self):
+        found, ahead = {}, [self.root]
+        while ahead:
+            node = ahead.pop()
+            if id(node) not in found:
+                found[id(node)] = node
+                ahead += node.known() if isinstance(node, Folder) else ()
+        return found.values()
 
     def pieces(self):
         """All that is under way, in its order."""
-        files = {id(file): file for file in [*self.names.values(), *self.now.values()]}
-        for piece in self.pending:
-            files |= {id(file): file for file in piece.names.values() if file}
-        found = [*self.pending, *(piece for file in files.values() for piece in file.pending)]
-        return sorted(found, key=lambda piece: piece.write)
+        return sorted((piece for node in self._known() for piece in node.pending), key=lambda piece: piece.write)
 
     def state(self, chosen, stale=b"\0"):
-        """{name: bytes} with those pieces of what is under way."""
-        names = dict(self.names)
-        for piece in self.pending:
-            if piece in chosen:
-                _change(names, piece.names)
-        return {name: file.content(chosen, stale) for name, file in names.items()}
+        """{path: bytes} with those pieces of what is under way; the path of a folder ends in "/"."""
+        return dict(_state(self.root, "", chosen, stale))
+
+    def mapped(self):
+        """The paths of files that change without an event."""
+        return {
+            name for name, node in self.root.now.items() if isinstance(node, File) and node.is_mapped}
+
+
+def _state(folder, prefix, chosen, stale):
+    for name, node in folder.content(chosen).items():
+        if isinstance(node, Folder):
+            yield f"{prefix}{name}/", b""
+            yield from _state(node, f"{prefix}{name}/", chosen, stale)
+        else:
+            yield prefix + name, node.content(chosen, stale)
 
 
 def _change(names, changes):
-    for name, file in changes.items():
-        if file is None:
+    for name, node in changes.items():
+        if node is None:
             names.pop(name, None)
         else:
-            names[name] = file
+            names[name] = node

@@ -17,6 +17,7 @@ class Event:
     data: bytes = b""
 
 
+SYNCHRONISING = ("synced", "folder synced", "all synced")
 # Between two commands: the first has said that it is done.
 ACKNOWLEDGED = Event("acknowledged")
 
@@ -34,6 +35,6 @@ def read(path, start=0):
 
 
 _KINDS = {
-    "m": "made", "n": "named", "r": "removed", "w": "written", "c": "cut", "s": "synced", "f": "folder synced",
-    "x": "mapped",
+    "m": "made", "d": "folder made", "n": "named", "e": "exchanged", "r": "removed", "w": "written", "c": "cut",
+    "s": "synced", "f": "folder synced", "a": "all synced", "x": "mapped",
 }

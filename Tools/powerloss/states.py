@@ -19,11 +19,11 @@ def situations(disk, events):
             yield acknowledged, disk.pieces()
             is_new = False
             continue
-        if event.kind in ("synced", "folder synced") and is_new:
+        if event.kind in recording.SYNCHRONISING and is_new:
             yield acknowledged, disk.pieces()
             is_new = False
         disk.apply(event)
-        is_new = is_new or event.kind not in ("synced", "folder synced")
+        is_new = is_new or event.kind not in recording.SYNCHRONISING
     if is_new:
         yield acknowledged, disk.pieces()
 

@@ -19,8 +19,9 @@ from .disk import Disk
 NAMES = ("primary", "next")
 # The index of the log is made anew from the log after a cut.
 INDEX = STORE + "-shm"
-# What a killed command leaves of a file that it had not finished; sealed like the store.
-BESIDE = re.compile(r"\.(copy|s)\.coffer\.[0-9a-f]{16}\.new(-journal|-wal|-shm)?")
+# What a command that comes to no end leaves of what it had not finished: stores, sealed like this one, and the directory of
+# texts that only a shell removes, which no power leaves either.
+BESIDE = re.compile(r"\.(copy|s)\.coffer\.[0-9a-f]{16}\.new(-journal|-wal|-shm)?|\.dbtool-[0-9a-z]+")
 # Of so many states one is also written to.
 GOING_ON = 8
 # A judge keeps a descriptor for each file in WAL mode that it has ever opened.
@@ -44,6 +45,7 @@ class Trial:
             self.run(command)
         self.first = self.files()
         self.numbers = {name: os.stat(self.folder / name).st_ino for name in self.first}
+        self.earlier = {name: _below(name, self.first) for name in workload.outputs}
         self.forgotten = forgotten
         self.events, self.expected = [], [self.look(self.folder / STORE)]
         self.record()
@@ -68,21 +70,24 @@ class Trial:
             events, end = recording.read(log, end)
             self.events += [*events, recording.ACKNOWLEDGED]
             self.expected.append(self.look(self.folder / STORE))
-        self.outputs = {name: (self.folder / name).read_bytes() for name in self.workload.outputs}
+        last = self.files()
+        self.outputs = {name: _below(name, last) for name in self.workload.outputs}
         disk = self.disk()
         for event in self.events:
             if event is not recording.ACKNOWLEDGED:
                 disk.apply(event)
         there = disk.state(set(disk.pieces()))
         there.pop(INDEX, None)
-        if there != self.files():
+        if there != last:
             raise RuntimeError(f"{self.workload.name}: something was done to the files that was not seen")
         self.events = [event for event in self.events if event.kind not in self.forgotten]
-        if any(file.is_mapped for name, file in disk.now.items() if name != INDEX):
+        if disk.mapped() - {INDEX}:
             raise RuntimeError(f"{self.workload.name}: a file is written through memory, which is not seen")
 
     def files(self):
-        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.name != INDEX}
+        return {
+            _name(path, self.folder): b"" if path.is_dir() else path.read_bytes()
+            for path in self.folder.rglob("*") if path.name != INDEX}
 
     def disk(self):
         disk = Disk(self.first)
@@ -152,12 +157,13 @@ class Trial:
         return (keys, documents), problems
 
     def lay_out(self, files):
-        for path in self.state_folder.iterdir():
-            if path.name not in files:
-                path.unlink()
-        for name, content in files.items():
+        for path in sorted(self.state_folder.rglob("*"), reverse=True):
+            if _name(path, self.state_folder) not in files:
+                path.rmdir() if path.is_dir() else path.unlink()
+        for name in sorted(files):
+            path = self.state_folder / name
             # The same file again: see JUDGE_LIFE.
-            (self.state_folder / name).write_bytes(content)
+            path.mkdir(exist_ok=True) if name.endswith("/") else path.write_bytes(files[name])
 
     def look(self, path):
         """Keys, documents and problems by the second reader; None where no store is."""
@@ -181,14 +187,14 @@ class Trial:
         if found not in allowed and not (found and self._is_step(found, old, new)):
             keys, documents = found or ((), ())
             problems.append(f"opens with {sorted(keys)}, {len(documents)} documents: neither as before nor as after")
-        for name, content in files.items():
-            if name in self.outputs:
-                if content != self.outputs[name]:
-                    problems.append(f"{name} is half done")
-            elif name.removesuffix("-journal").removesuffix("-wal") != STORE and not BESIDE.fullmatch(name):
+        for name in {path.split("/")[0] for path in files} - set(self.outputs):
+            if name.removesuffix("-journal").removesuffix("-wal") != STORE and not BESIDE.fullmatch(name):
                 problems.append(f"{name} was left")
-        if acknowledged == len(self.workload.commands):
-            problems += [f"{name} is not there" for name in self.outputs if name not in files]
+        for name, whole in self.outputs.items():
+            content = _below(name, files)
+            if content == whole or content == self.earlier[name] and acknowledged < len(self.workload.commands):
+                continue
+            problems.append(f"{name} is {'half done, or an earlier one' if content else 'not there'}")
         return problems
 
     def _is_step(self, found, old, new):
@@ -197,6 +203,16 @@ class Trial:
             return False
         added = sorted(new[1] - old[1])
         return any(found[1] == old[1] | set(added[:count]) for count in range(len(added) + 1))
+
+
+def _name(path, folder):
+    """As Disk names it."""
+    return f"{path.relative_to(folder)}{'/' if path.is_dir() else ''}"
+
+
+def _below(name, files):
+    """What stands at a name and below it."""
+    return {path: content for path, content in files.items() if path.split("/")[0] == name}
 
 
 def _text(text):

@@ -21,7 +21,7 @@ class Workload:
     given: bytes = None
     # Between before and after the last command, documents of both may be there: it commits more than once.
     commits_in_steps: bool = False
-    # Files that a command makes wholly or not at all.
+    # Files and directories that a command makes wholly or not at all; what was there before is as it was then.
     outputs: tuple = ()
     # Whether a disk can have kept only little that is not the whole.
     has_few_states: bool = False
@@ -31,6 +31,7 @@ def _put(*options, text="a new text " * 40):
     return ["put", STORE, "--text", text, *options, *PRIMARY]
 
 
+_TEXTS = ["export", STORE, "-o", "out.text", "--to", "text", *PRIMARY]
 _EACH = [
     Workload("put", (_put(),)),
     Workload("put-long", (_put(text="a long text " * 1000),)),
@@ -50,6 +51,11 @@ _EACH = [
     Workload("backup", (_put(), ["backup", STORE, "-o", "copy.coffer"]), outputs=("copy.coffer",)),
     Workload("export", (["export", STORE, "--all", "-o", "out.ndjson", *PRIMARY],), outputs=("out.ndjson",),
         has_few_states=True),
+    Workload("backup-force", (["backup", STORE, "-o", "copy.coffer", "--force"],), before=(
+        *BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", *PRIMARY]), outputs=("copy.coffer",),
+        has_few_states=True),
+    Workload("export-text", (_TEXTS,), outputs=("out.text",)),
+    Workload("export-text-force", ([*_TEXTS, "--force"],), before=(*BASE, [*_TEXTS, "--id", "4"]), outputs=("out.text",)),
 ]
 
 

@@ -1,6 +1,6 @@
 // Writes down what a program does to the files of one folder, for Tools/power-loss; loaded before the C library.
 //
-// COFFER_WATCH is the folder, by its real path; COFFER_RECORD the file that the records are added to, outside of it.
+// COFFER_WATCH is the folder, by its real path, with the folders in it; COFFER_RECORD the file that the records are added to, outside of it.
 // Everything between the program and its files passes here: SQLite's own calls, and those that are made beside SQLite.
 // What were missed would be found: what is written down is compared with what is there in the end.
 #define _GNU_SOURCE
@@ -22,14 +22,18 @@
 struct record {
   uint64_t kind, file, offset, name_count, data_count;
 };
-enum { MADE = 'm', NAMED = 'n', REMOVED = 'r', WRITTEN = 'w', CUT = 'c', SYNCED = 's', FOLDER_SYNCED = 'f', MAPPED = 'x' };
-enum { DESCRIPTORS = 4096, FOLDER = 1 };
+enum {
+  MADE = 'm', FOLDER_MADE = 'd', NAMED = 'n', EXCHANGED = 'e', REMOVED = 'r', WRITTEN = 'w', CUT = 'c', SYNCED = 's',
+  FOLDER_SYNCED = 'f', ALL_SYNCED = 'a', MAPPED = 'x'
+};
+enum { DESCRIPTORS = 4096, FOLDER = 1, LONGEST = 2 * PATH_MAX };
 
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
 static int output = -1;
-// The number of the file that a descriptor has open in the folder, FOLDER for the folder itself, else 0.
+// The number of the file or folder that a descriptor has open below the folder, FOLDER for that itself, else 0.
 static uint64_t watched[DESCRIPTORS];
+static char is_folder[DESCRIPTORS];
 
 #define NEXT(name) ((__typeof__(&name))next(#name))
 
@@ -53,25 +57,36 @@ static void put(int kind, uint64_t file, uint64_t offset, const char *name, cons
   if (NEXT(writev)(output, parts, 3) != whole) abort();
 }
 
-// The name within the folder of what stands, or would stand, at a path; NULL elsewhere.
-static const char *name_of(const char *path, char *memory) {
+// The path from the folder on of what stands, or would stand, at a path from a descriptor on; NULL elsewhere.
+static const char *name_from(int at, const char *path, char *memory) {
   if (!folder) return NULL;
   const char *slash = strrchr(path, '/');
-  char above[PATH_MAX] = ".";
+  char above[LONGEST] = ".", real[PATH_MAX];
+  size_t start = 0;
+  if (at != AT_FDCWD && path[0] != '/') start = snprintf(above, sizeof above, "/proc/self/fd/%d/", at);
   if (slash) {
     size_t count = slash == path ? 1 : slash - path;
-    if (count >= sizeof above) return NULL;
-    memcpy(above, path, count);
-    above[count] = 0;
+    if (start + count >= sizeof above) return NULL;
+    memcpy(above + start, path, count);
+    above[start + count] = 0;
   }
-  if (!realpath(above, memory) || strcmp(memory, folder) != 0) return NULL;
-  return slash ? slash + 1 : path;
+  size_t count = strlen(folder);
+  if (!realpath(above, real) || strncmp(real, folder, count) != 0) return NULL;
+  const char *last = slash ? slash + 1 : path;
+  if (!real[count]) return strcpy(memory, last);
+  if (real[count] != '/') return NULL;
+  snprintf(memory, LONGEST, "%s/%s", real + count + 1, last);
+  return memory;
 }
 
-static uint64_t file_at(const char *path) {
+static const char *name_of(const char *path, char *memory) { return name_from(AT_FDCWD, path, memory); }
+
+static uint64_t file_from(int at, const char *path) {
   struct stat status;
-  return lstat(path, &status) == 0 ? status.st_ino : 0;
+  return fstatat(at, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : 0;
 }
+
+static uint64_t file_at(const char *path) { return file_from(AT_FDCWD, path); }
 
 static uint64_t file_of(int descriptor) {
   return descriptor >= 0 && descriptor < DESCRIPTORS ? watched[descriptor] : 0;
@@ -79,14 +94,19 @@ static uint64_t file_of(int descriptor) {
 
 // Files.
 
-static int opened(int descriptor, const char *path, int flags, uint64_t before) {
-  char memory[PATH_MAX];
+static int opened(int descriptor, int at, const char *path, int flags, uint64_t before) {
+  char memory[LONGEST];
   if (descriptor < 0 || descriptor >= DESCRIPTORS || !folder) return descriptor;
   struct stat status;
   if (fstat(descriptor, &status) != 0) return descriptor;
-  watched[descriptor] = 0;
+  watched[descriptor] = is_folder[descriptor] = 0;
   if (S_ISDIR(status.st_mode)) {
-    if (realpath(path, memory) && strcmp(memory, folder) == 0) watched[descriptor] = FOLDER;
+    is_folder[descriptor] = 1;
+    char shown[32], real[PATH_MAX];
+    snprintf(shown, sizeof shown, "/proc/self/fd/%d", descriptor);
+    size_t count = strlen(folder);
+    if (!realpath(shown, real) || strncmp(real, folder, count) != 0) return descriptor;
+    if (!real[count] || real[count] == '/') watched[descriptor] = real[count] ? status.st_ino : FOLDER;
     return descriptor;
   }
   if ((flags & O_TMPFILE) == O_TMPFILE) {
@@ -95,7 +115,7 @@ static int opened(int descriptor, const char *path, int flags, uint64_t before) 
     put(MADE, status.st_ino, 0, NULL, NULL, 0);
     return descriptor;
   }
-  const char *name = name_of(path, memory);
+  const char *name = name_from(at, path, memory);
   if (!name) return descriptor;
   watched[descriptor] = status.st_ino;
   if (!before) {
@@ -107,22 +127,22 @@ static int opened(int descriptor, const char *path, int flags, uint64_t before) 
   return descriptor;
 }
 
-#define OPENING(name, path, flags, ...)                                                                                \
+#define OPENING(name, at, path, flags, ...)                                                                            \
   mode_t mode = 0;                                                                                                     \
   va_list rest;                                                                                                        \
   va_start(rest, flags);                                                                                               \
   if (flags & (O_CREAT | __O_TMPFILE)) mode = va_arg(rest, mode_t);                                                    \
   va_end(rest);                                                                                                        \
   pthread_mutex_lock(&order);                                                                                          \
-  uint64_t before = file_at(path);                                                                                     \
-  int descriptor = opened(NEXT(name)(__VA_ARGS__, mode), path, flags, before);                                         \
+  uint64_t before = file_from(at, path);                                                                               \
+  int descriptor = opened(NEXT(name)(__VA_ARGS__, mode), at, path, flags, before);                                     \
   pthread_mutex_unlock(&order);                                                                                        \
   return descriptor;
 
-int open(const char *path, int flags, ...) { OPENING(open, path, flags, path, flags) }
-int open64(const char *path, int flags, ...) { OPENING(open64, path, flags, path, flags) }
-int openat(int at, const char *path, int flags, ...) { OPENING(openat, path, flags, at, path, flags) }
-int openat64(int at, const char *path, int flags, ...) { OPENING(openat64, path, flags, at, path, flags) }
+int open(const char *path, int flags, ...) { OPENING(open, AT_FDCWD, path, flags, path, flags) }
+int open64(const char *path, int flags, ...) { OPENING(open64, AT_FDCWD, path, flags, path, flags) }
+int openat(int at, const char *path, int flags, ...) { OPENING(openat, at, path, flags, at, path, flags) }
+int openat64(int at, const char *path, int flags, ...) { OPENING(openat64, at, path, flags, at, path, flags) }
 
 int close(int descriptor) {
   if (descriptor >= 0 && descriptor < DESCRIPTORS) watched[descriptor] = 0;
@@ -167,11 +187,16 @@ CUTTING(ftruncate64, off64_t)
   int name(int descriptor) {                                                                                           \
     uint64_t file = file_of(descriptor);                                                                               \
     if (!file) return NEXT(name)(descriptor);                                                                          \
-    RECORDING(int, NEXT(name)(descriptor), result == 0, file == FOLDER ? FOLDER_SYNCED : SYNCED, file, 0, NULL, NULL,  \
-              0)                                                                                                       \
+    RECORDING(int, NEXT(name)(descriptor), result == 0, is_folder[descriptor] ? FOLDER_SYNCED : SYNCED, file, 0, NULL, \
+              NULL, 0)                                                                                                 \
   }
 SYNCING(fsync)
 SYNCING(fdatasync)
+
+int syncfs(int descriptor) {
+  if (!file_of(descriptor)) return NEXT(syncfs)(descriptor);
+  RECORDING(int, NEXT(syncfs)(descriptor), result == 0, ALL_SYNCED, 0, 0, NULL, NULL, 0)
+}
 
 // A shared mapping that can be written is seen by nobody: only the index of the log, which no cut outlives, may have one.
 #define MAPPING(name, offset_type)                                                                                     \
@@ -186,40 +211,56 @@ MAPPING(mmap64, off64_t)
 
 // Names.
 
-int unlink(const char *path) {
-  char memory[PATH_MAX];
+int mkdir(const char *path, mode_t mode) {
+  char memory[LONGEST];
   const char *name = name_of(path, memory);
-  if (!name) return NEXT(unlink)(path);
-  RECORDING(int, NEXT(unlink)(path), result == 0, REMOVED, 0, 0, name, NULL, 0)
+  if (!name) return NEXT(mkdir)(path, mode);
+  RECORDING(int, NEXT(mkdir)(path, mode), result == 0, FOLDER_MADE, file_at(path), 0, name, NULL, 0)
+}
+
+#define REMOVING(function)                                                                                             \
+  int function(const char *path) {                                                                                     \
+    char memory[LONGEST];                                                                                              \
+    const char *name = name_of(path, memory);                                                                          \
+    if (!name) return NEXT(function)(path);                                                                            \
+    RECORDING(int, NEXT(function)(path), result == 0, REMOVED, 0, 0, name, NULL, 0)                                    \
+  }
+REMOVING(unlink)
+REMOVING(rmdir)
+
+int unlinkat(int at, const char *path, int flags) {
+  char memory[LONGEST];
+  const char *name = name_from(at, path, memory);
+  if (!name) return NEXT(unlinkat)(at, path, flags);
+  RECORDING(int, NEXT(unlinkat)(at, path, flags), result == 0, REMOVED, 0, 0, name, NULL, 0)
 }
 
 int rename(const char *from, const char *to) {
-  char memory[PATH_MAX];
-  const char *old = name_of(from, memory), *new = name_of(to, memory);
+  char one[LONGEST], other[LONGEST];
+  const char *old = name_of(from, one), *new = name_of(to, other);
   if (!old || !new) return NEXT(rename)(from, to);
   // The name that is given up stands where others have their data: both happen, or neither.
   RECORDING(int, NEXT(rename)(from, to), result == 0, NAMED, file_at(to), 0, new, old, strlen(old))
 }
 
-// Of the flags only the one is used on files, which refuses to replace.
 int renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags) {
-  char memory[PATH_MAX];
-  const char *old = name_of(from, memory), *new = name_of(to, memory);
+  char one[LONGEST], other[LONGEST];
+  const char *old = name_from(from_at, from, one), *new = name_from(to_at, to, other);
   if (!old || !new) return NEXT(renameat2)(from_at, from, to_at, to, flags);
-  RECORDING(int, NEXT(renameat2)(from_at, from, to_at, to, flags), result == 0, NAMED, file_at(to), 0, new, old,
-            strlen(old))
+  RECORDING(int, NEXT(renameat2)(from_at, from, to_at, to, flags), result == 0,
+            flags & RENAME_EXCHANGE ? EXCHANGED : NAMED, file_from(to_at, to), 0, new, old, strlen(old))
 }
 
 int link(const char *from, const char *to) {
-  char memory[PATH_MAX];
+  char memory[LONGEST];
   const char *name = name_of(to, memory);
   if (!name) return NEXT(link)(from, to);
   RECORDING(int, NEXT(link)(from, to), result == 0, NAMED, file_at(to), 0, name, NULL, 0)
 }
 
 int linkat(int from_at, const char *from, int to_at, const char *to, int flags) {
-  char memory[PATH_MAX];
-  const char *name = name_of(to, memory);
+  char memory[LONGEST];
+  const char *name = name_from(to_at, to, memory);
   if (!name) return NEXT(linkat)(from_at, from, to_at, to, flags);
   RECORDING(int, NEXT(linkat)(from_at, from, to_at, to, flags), result == 0, NAMED, file_at(to), 0, name, NULL, 0)
 }
