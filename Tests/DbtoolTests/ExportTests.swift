@@ -87,6 +87,16 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out", "--force")
   }
 
+  @Test func earlierTextsOfSeveralCollectionsAreReplaced() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out")
+    #expect(!sandbox.exists("out/index.ndjson"))
+    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out", "--force")
+    try sandbox.write("out/precious.txt", "precious")
+    #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "text", "-o", "out", "--force").status == 1)
+    #expect(try sandbox.text(of: "out/precious.txt") == "precious")
+  }
+
   @Test func textNeedsADirectory() throws {
     #expect(try filled().run("export", "s.coffer", "--to", "text").status == 64)
   }

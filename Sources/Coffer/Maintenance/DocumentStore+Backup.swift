@@ -15,7 +15,7 @@ extension DocumentStore {
   /// - Parameters:
   ///   - isReplacing: takes the place of a file that is there.
   ///   - progress: told after each step how many pages are copied of how many; false stops.
-  /// - Throws: `alreadyExists`, also where `target` is the store itself or has another one's journal beside it; `cancelled`, `diskFull`, `locked`, and what keeps the store from being opened. Nothing is left then.
+  /// - Throws: `alreadyExists`, also where `target` is the store itself or has another one's journal beside it; `cancelled`, `diskFull`, `locked`, and what keeps the store from being opened. Nothing is left then. `ioFailure` where the disk does not confirm the copy; if that is about its name alone, the copy is in place.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
     progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil

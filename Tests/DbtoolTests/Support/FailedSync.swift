@@ -1,0 +1,39 @@
+import Foundation
+
+/// Runs the command on a disk that does not confirm what is written: strace makes a call fail.
+enum FailedSync {
+  static let isPossible = (try? run(["true"], "fsync", 1, "EIO", in: nil).status) == 0
+
+  /// - Parameters:
+  ///   - call: `fsync` or `syncfs`, which only the command calls; SQLite calls `fdatasync`.
+  ///   - number: which one of a thread, from 1.
+  static func run(
+    _ arguments: String..., failing call: String = "fsync", at number: Int, with error: String = "EIO",
+    in sandbox: Sandbox
+  ) throws -> (status: Int32, errors: String) {
+    try run([Sandbox.dbtool] + arguments, call, number, error, in: sandbox)
+  }
+
+  private static func run(
+    _ command: [String], _ call: String, _ number: Int, _ error: String, in sandbox: Sandbox?
+  ) throws -> (status: Int32, errors: String) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+        "inject=\(call):error=\(error):when=\(number)",
+      ] + command
+    process.currentDirectoryURL = sandbox?.directory
+    let variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DBTOOL_") }
+    process.environment = variables.merging(sandbox?.environment ?? [:]) { $1 }
+    let errors = Pipe()
+    process.standardError = errors
+    process.standardOutput = FileHandle.nullDevice
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+}
