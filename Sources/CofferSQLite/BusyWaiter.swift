@@ -7,7 +7,7 @@ final class BusyWaiter {
   /// nil: for ever.
   var timeout: Duration?
   private let interrupts: InterruptHandle
-  private var deadline: ContinuousClock.Instant?
+  private var start = ContinuousClock.now
   private var interruptsAtStart = 0
   private var wasInterrupted = false
 
@@ -37,15 +37,16 @@ final class BusyWaiter {
     if attempts == 0 {
       wasInterrupted = false
       interruptsAtStart = interrupts.count
-      deadline = timeout.map { ContinuousClock.now + $0 }
+      start = .now
     }
     guard interrupts.count == interruptsAtStart, !interrupts.isStopped else {
       wasInterrupted = true
       return false
     }
-    let pause = Self.pauses[min(Int(attempts), Self.pauses.count - 1)]
-    if let deadline {
-      let left = deadline - ContinuousClock.now
+    let waited = ContinuousClock.now - start
+    let pause = Self.pause(attempts: attempts, waited: waited)
+    if let timeout {
+      let left = timeout - waited
       guard left > .zero else { return false }
       sqlite3_sleep(left < .milliseconds(Int(pause)) ? 1 : pause)
     } else {
@@ -54,6 +55,13 @@ final class BusyWaiter {
     return true
   }
 
-  /// In milliseconds: short at first, because most locks are.
+  /// In milliseconds. Short at first, because most locks are; short again after seconds, because among processes who
+  /// looks most often is the next to have the lock, and that should be who has waited longest.
+  private static func pause(attempts: Int32, waited: Duration) -> Int32 {
+    if waited > .seconds(2) { return 2 }
+    if waited > .seconds(1) { return 10 }
+    return pauses[min(Int(attempts), pauses.count - 1)]
+  }
+
   private static let pauses: [Int32] = [1, 1, 2, 5, 10, 15, 20, 25, 25, 50]
 }
