@@ -24,6 +24,18 @@ struct CreatingTests {
     return creation
   }
 
+  // MARK: Settings
+
+  @Test func whatSQLiteSortsStaysInMemory() throws {
+    let store = try DocumentStore.create(
+      at: url, keys: [.published("primary")], creation: creation { _ in }, options: .testing)
+    defer { try? store.close() }
+    let file = try StoreFile(at: url.path, wait: .zero, cacheBytes: 1 << 20)
+    // 2 is MEMORY.
+    #expect(try file.database.integerPragma("temp_store") == 2)
+    try file.database.close()
+  }
+
   // MARK: Refused
 
   @Test(arguments: ["", "some file"])

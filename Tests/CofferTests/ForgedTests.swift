@@ -1,4 +1,5 @@
 import CofferSQLite
+import CofferSealing
 import Foundation
 import Testing
 
@@ -31,6 +32,35 @@ struct ForgedTests {
     #expect(verdict.damaged.map(\.id) == [2])
     #expect(verdict.error == StoreError(.damaged, ""))
     #expect(try test.store.read { try $0.text(of: 2) } == "2")
+  }
+
+  @Test func countOfOtherDocumentsIsSeenByVerify() throws {
+    let (_, verdict) = try verdict { writer, _ in
+      try writer.transaction.willWrite()
+      writer.transaction.state.count += 1
+    }
+    #expect(verdict.setMatches)
+    #expect(!verdict.countMatches)
+    #expect(verdict.error == StoreError(.setMismatch, ""))
+  }
+
+  @Test func titleInClearInAStoreThatSealsThemIsDamage() throws {
+    let test = try TestStore { $0.titles = .clear }
+    let id = try test.store.write { try $0.insert(Document(title: "in clear", text: "text"), into: test.notes) }
+    try test.store.write { writer in
+      let transaction = writer.transaction
+      let keys = transaction.keys.session
+      var (header, slots) = try transaction.connection.file.readHeader()
+      header.titles = TitleMode.sealed.rawValue
+      header.mac = try HMACKey(keys.headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
+      try transaction.willWrite()
+      try header.update(transaction.database)
+      transaction.state.headerMAC = header.mac
+    }
+    let reopened = try test.reopened()
+    expect(.damaged) { try reopened.read { try $0.header(of: id) } }
+    expect(.damaged) { try reopened.read { try $0.text(of: id) } }
+    #expect(try reopened.verify().damaged.map(\.id) == [id])
   }
 
   @Test func twoCollectionsOfOneNameAreSeenByVerify() throws {

@@ -34,6 +34,21 @@ struct KeyChangedTests {
     try test.expectSound()
   }
 
+  /// Its owner can write states of any generation; an open store has seen a later root key.
+  @Test func rootKeyOfBeforeIsNotBelievedHoweverNewItsStateIs() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "one"), into: test.notes) }
+    let copy = test.place.file("copy.coffer")
+    try FileManager.default.copyItem(at: test.url, to: copy)
+    _ = try test.store.rekey(to: [.published("next")], options: .keysOnly) { _ in }
+    let old = try DocumentStore.open(at: copy, key: .published("primary"), options: .testing)
+    for number in 0..<20 { try old.write { try $0.insert(Document(text: "\(number)"), into: test.notes) } }
+    try old.close()
+    try Data(contentsOf: copy).write(to: test.url)
+    expect(.rolledBack) { try test.store.unlock(with: .published("primary")) }
+    expect(.rolledBack) { try test.store.read { try $0.count(in: test.notes) } }
+  }
+
   @Test func storesOwnKeyIsAskedForBesideThoseOfOtherSlots() throws {
     let test = try TestStore(keys: [.published("primary"), .published("next")])
     var options = RekeyOptions()

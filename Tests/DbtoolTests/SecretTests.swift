@@ -10,7 +10,7 @@ import Testing
     let child: Child
     private var ends: [Int32] = [0, 0]
 
-    init(_ arguments: [String], in sandbox: Sandbox) throws {
+    init(_ arguments: [String], in sandbox: Sandbox, under prefix: [String] = []) throws {
       try #require(pipe(&ends) == 0)
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
       // Filled to the last byte.
@@ -18,7 +18,8 @@ import Testing
       while write(ends[1], [UInt8](repeating: 0, count: 4096), 4096) > 0 {}
       while write(ends[1], [0], 1) > 0 {}
       _ = fcntl(ends[1], F_SETFL, 0)
-      child = try Child(arguments, in: sandbox, streams: .descriptors(input: nil, output: ends[1], errors: nil))
+      child = try Child(
+        arguments, in: sandbox, under: prefix, streams: .descriptors(input: nil, output: ends[1], errors: nil))
       while !(try fact("wchan").contains("pipe_write")) {
         try #require(waitpid(child.process, nil, WNOHANG) == 0, "it ended before it printed")
         sched_yield()
@@ -53,6 +54,20 @@ import Testing
     let line = try #require(
       try waiting.fact("limits").split(separator: "\n").first { $0.hasPrefix("Max core file size") })
     #expect(line.split(separator: " ").suffix(3) == ["0", "0", "bytes"])
+  }
+
+  private static let asNobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+  /// Whether everybody may run the command where it was built.
+  private static let canBeNobody =
+    system((asNobody + ["'\(Sandbox.dbtool)'", "--version", "> /dev/null 2>&1"]).joined(separator: " ")) == 0
+
+  /// What the kernel does not let be dumped or traced belongs to root under /proc, whoever runs it.
+  @Test(.enabled(if: canLook && canBeNobody, "needs root, /proc, setpriv, and a build that others may run"))
+  func processIsNotToBeDumpedOrTraced() throws {
+    let waiting = try Waiting(["--help"], in: try Sandbox(), under: Self.asNobody)
+    var status = stat()
+    try #require(stat("/proc/\(waiting.child.process)/status", &status) == 0)
+    #expect(status.st_uid == 0)
   }
 
   @Test(.enabled(if: canLook, "needs root and /proc"))

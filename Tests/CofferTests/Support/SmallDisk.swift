@@ -15,7 +15,8 @@ final class SmallDisk {
   }
 
   deinit {
-    try? Self.run(["umount", url.path])
+    // At once from its name, and when the last file on it is closed, of the rest.
+    try? Self.run(["umount", "--lazy", url.path])
   }
 
   func makeReadOnly() throws {

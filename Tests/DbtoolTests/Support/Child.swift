@@ -12,8 +12,14 @@ final class Child {
   }
 
   let process: pid_t
+  /// Its number may be another process's from then on.
+  private var hasEnded = false
 
-  init(_ arguments: [String], in sandbox: Sandbox, without variables: [String] = [], streams: Streams) throws {
+  /// - Parameter prefix: a command that runs it.
+  init(
+    _ arguments: [String], in sandbox: Sandbox, under prefix: [String] = [], without variables: [String] = [],
+    streams: Streams
+  ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -51,7 +57,8 @@ final class Child {
     for name in ["PATH", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS"] {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
-    let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", sandbox.directory.path, Sandbox.dbtool] + arguments
+    let program = prefix + [Sandbox.dbtool] + arguments
+    let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", sandbox.directory.path] + program
     var argumentPointers = words.map { strdup($0) } + [nil]
     var environmentPointers = environment.map { strdup("\($0)=\($1)") } + [nil]
     defer { (argumentPointers + environmentPointers).forEach { free($0) } }
@@ -62,13 +69,14 @@ final class Child {
   }
 
   func signal(_ number: Int32) {
-    kill(process, number)
+    if !hasEnded { kill(process, number) }
   }
 
   /// The exit code, or the negated number of the signal that ended it.
   func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    hasEnded = true
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
 }
