@@ -56,10 +56,12 @@ func openStore(_ input: [UInt8]) {
   write(template, to: path)
   do {
     let database = try Database(path)
-    let before = try database.query("SELECT \(column) FROM \(table)").rows[0][0]
-    guard before != value else { return }
+    let stored = { try database.query("SELECT \(column) FROM \(table)").rows[0][0] }
+    let before = try stored()
     // Of another type than the column's, which the table refuses.
     guard (try? database.execute("UPDATE \(table) SET \(column)=?", value)) != nil else { return }
+    // The column makes a number of a text that is one.
+    guard try stored() != before else { return }
     try database.close()
   } catch {
     fatalError("the template cannot be changed: \(error)")
