@@ -1,9 +1,5 @@
 internal import CCofferOpenSSL
 
-#if canImport(Glibc)
-  internal import Glibc
-#endif
-
 /// A key, identity or recipient as it stands in a file: `coffer-key-1-`, then 72 lower-case hex digits.
 ///
 /// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
@@ -210,45 +206,5 @@ extension KeyLine {
 
   private static func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? 0x30 + value : 0x61 + value - 10
-  }
-
-  /// Writes the line into a new file that only its owner may read (mode 0600).
-  ///
-  /// - Throws: `fileFailure` when the file exists or can't be written; a file begun is removed.
-  public func write(toNewFile path: String) throws(SealingError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
-    }
-    do throws(SealingError) {
-      try write(descriptor: descriptor)
-      guard fsync(descriptor) == 0 else {
-        throw SealingError(.fileFailure, "\(path): \(String(cString: strerror(errno)))")
-      }
-      close(descriptor)
-    } catch {
-      close(descriptor)
-      unlink(path)
-      throw error
-    }
-  }
-
-  /// Writes the line and LF with write(2) from locked memory.
-  public func write(descriptor: Int32) throws(SealingError) {
-    let line = try line()
-    let whole = Secret(byteCount: line.count + 1) { memory in
-      line.withUnsafeBytes { memory.copyBytes(from: $0) }
-      memory[line.count] = 0x0A
-      return memory.count
-    }
-    var written = 0
-    while written < whole.count {
-      let count = whole.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written) }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SealingError(.fileFailure, "the key can't be written: \(String(cString: strerror(errno)))")
-      }
-      written += count
-    }
   }
 }

@@ -138,28 +138,6 @@ import Testing
 
   // MARK: - Files
 
-  @Test func aWrittenKeyIsItsOwnersAlone() throws {
-    try withFolder { folder in
-      let path = "\(folder)/key"
-      let key = try KeyLine.generate(.key)
-      try key.write(toNewFile: path)
-      let attributes = try FileManager.default.attributesOfItem(atPath: path)
-      #expect(attributes[.posixPermissions] as? Int == 0o600)
-      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(try key.line().bytes + [0x0A]))
-      #expect(try KeyLine.load(path: path).secret.isEqual(to: key.secret))
-    }
-  }
-
-  @Test func aFileThatStandsThereIsNotOverwritten() throws {
-    try withFolder { folder in
-      let path = "\(folder)/key"
-      try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
-      let key = try KeyLine.generate(.key)
-      #expect(code { () throws(SealingError) in try key.write(toNewFile: path) } == .fileFailure)
-      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
-    }
-  }
-
   @Test func aFileThatIsMissingOrAFolderIsAFileFailure() throws {
     try withFolder { folder in
       #expect(code { () throws(SealingError) in try KeyLine.load(path: "\(folder)/none") } == .fileFailure)

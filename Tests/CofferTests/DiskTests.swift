@@ -1,5 +1,6 @@
 import CofferSQLite
 import Foundation
+import Glibc
 import Testing
 
 @testable import Coffer
@@ -31,6 +32,18 @@ struct DiskTests {
     try store.write { try $0.insert(Document(title: "small", text: ""), into: notes) }
     #expect(try store.titles(in: notes) == ["kept", "small"])
     #expect(try store.verify().isSound)
+  }
+
+  @Test func keyFileThatFindsNoRoomLeavesNothing() throws {
+    let disk = try SmallDisk(kilobytes: 64)
+    // As much as goes in.
+    let ballast = open(disk.url.appending(path: "ballast").path, O_WRONLY | O_CREAT, 0o600)
+    let page = [UInt8](repeating: 1, count: 4096)
+    while Glibc.write(ballast, page, page.count) > 0 {}
+    close(ballast)
+    let file = disk.url.appending(path: "my.key")
+    expect(.diskFull) { try KeyLine.generate(.key).write(toNewFile: file.path) }
+    #expect(!FileManager.default.fileExists(atPath: file.path))
   }
 
   @Test func diskThatFillsDuringARekeySaysThatTheKeyHasChanged() throws {

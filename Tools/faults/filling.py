@@ -43,7 +43,6 @@ class Verb:
     # How it ends when it is done.
     status: int = 0
     # What its failure may be called.
-    kinds: tuple = ("disk-full",)
 
 
 def _on(verb, *arguments, **fields):
@@ -136,9 +135,7 @@ _EACH = {
         command=("convert", "-", "--to", "utf-16le", "-o", "out.txt"), given=LINES,
         outputs={"out.txt": {"": ((0, LINES.decode().encode("utf-16le")),)}}),
     "create": dict(command=("create", "new.coffer", "--test", *PRIMARY), outputs={"new.coffer": {}}),
-    # The module that writes keys knows failures of files, and not of what kind they are.
-    "keygen": dict(command=("keygen", "new.key"), outputs={"new.key": {}}, is_drawn=True,
-        kinds=("disk-full", "file-failure")),
+    "keygen": dict(command=("keygen", "new.key"), outputs={"new.key": {}}, is_drawn=True),
 }
 
 VERBS = tuple(Verb(name, **fields) for name, fields in _EACH.items())

@@ -23,6 +23,8 @@ class Workload:
     commits_in_steps: bool = False
     # Files and directories that a command makes wholly or not at all; what was there before is as it was then.
     outputs: tuple = ()
+    # Whether an output stands at its name while it is made.
+    is_made_in_place: bool = False
     # Whether a disk can have kept only little that is not the whole.
     has_few_states: bool = False
 
@@ -48,6 +50,7 @@ _EACH = [
     Workload("rekey", (["rekey", STORE, "--batch", "2", *PRIMARY, *NEW], ["put", STORE, "--text", "later", *NEXT])),
     Workload("compact", (["rm", STORE, "4", *PRIMARY], ["compact", STORE])),
     Workload("create", (["create", STORE, "--test", *PRIMARY], _put()), before=()),
+    Workload("keygen", (["keygen", "new.key"],), outputs=("new.key",), is_made_in_place=True, has_few_states=True),
     Workload("backup", (_put(), ["backup", STORE, "-o", "copy.coffer"]), outputs=("copy.coffer",)),
     Workload("export", (["export", STORE, "--all", "-o", "out.ndjson", *PRIMARY],), outputs=("out.ndjson",),
         has_few_states=True),

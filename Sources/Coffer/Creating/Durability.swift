@@ -9,11 +9,21 @@ package enum Durability {
 
   private typealias Syncfs = @convention(c) (Int32) -> Int32
 
+  /// Waits until the disk has the name of what has just got it.
+  ///
+  /// - Throws: `ioFailure` when the disk does not confirm it.
+  package static func confirmName(of path: String) throws(StoreError) {
+    guard let number = ofNames(beside: path) else { return }
+    throw StoreError(
+      .ioFailure, "\(path) is in place, but the disk did not confirm its name: \(String(cString: strerror(number)))",
+      hint: "look after the disk: the file may not outlast a loss of power")
+  }
+
   /// Waits for the names in the folder that a path stands in.
   ///
   /// - Returns: errno, where the disk did not confirm them; nil also where a folder can't be synchronised, or not by who
   ///   may write to it and not read it.
-  package static func ofNames(beside path: String) -> Int32? {
+  static func ofNames(beside path: String) -> Int32? {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     return withFolder(folder) { fsync($0) }
   }

@@ -61,11 +61,7 @@ struct FileBeside {
   func publish() throws(StoreError) {
     try checkPlace()
     try takeName()
-    guard let number = Durability.ofNames(beside: path) else { return }
-    throw StoreError(
-      .ioFailure,
-      "\(path) is in place, but the disk did not confirm its name: \(String(cString: strerror(number)))",
-      hint: "look after the disk: the file may not outlast a loss of power")
+    try Durability.confirmName(of: path)
   }
 
   private func takeName() throws(StoreError) {

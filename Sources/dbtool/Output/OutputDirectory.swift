@@ -32,7 +32,7 @@ final class OutputDirectory {
     if let number = Durability.ofEverything(in: temporaryPath) { throw Failure.system(number, path) }
     let earlier = try takePlace()
     isDone = true
-    let confirmation = Result { try OutputFile.confirmName(path) }
+    let confirmation = Result { try Durability.confirmName(of: path) }
     if let earlier { try? FileManager.default.removeItem(atPath: earlier) }
     ward.release()
     try confirmation.get()

@@ -117,7 +117,7 @@ final class OutputFile {
     }
     isOpen = false
     close(descriptor)
-    try Self.confirmName(path)
+    try Durability.confirmName(of: path)
   }
 
   /// Removes what was written; nothing happens after ``commit()``.
@@ -132,15 +132,6 @@ final class OutputFile {
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "" }
     return String(path[...slash])
-  }
-
-  /// Waits until the disk has the name of what has just got it.
-  static func confirmName(_ path: String) throws {
-    guard let number = Durability.ofNames(beside: path) else { return }
-    throw Failure(
-      .failed, kind: "io-failure",
-      "\(path) is in place, but the disk did not confirm its name: \(Errno.text(number))",
-      hint: "look after the disk: the file may not outlast a loss of power")
   }
 
   /// Refuses a target that is one of the inputs, under whatever name.

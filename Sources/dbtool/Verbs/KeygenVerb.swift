@@ -40,11 +40,7 @@ struct KeygenVerb: ParsableCommand {
       }
       return
     }
-    if access(file, F_OK) == 0 {
-      throw Failure(.failed, kind: "already-exists", "\(file) exists already: a key is never written over")
-    }
     try line.write(toNewFile: file)
-    try OutputFile.confirmName(file)
     if common.isMachineReadable {
       try Report([
         ("path", .string(file)), ("kind", .string(line.kind.rawValue)), ("test", .bool(test)),
