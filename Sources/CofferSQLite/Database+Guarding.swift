@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -45,6 +46,29 @@ extension Database {
     }
   }
 
+  /// Has SQLite read the schema, and give up where it has far more entries than that.
+  ///
+  /// SQLite finds names in a table that does not grow with them: a hundred thousand entries, of no use to anyone, take it
+  /// ten seconds. Ends a stop condition that was set.
+  ///
+  /// - Returns: false where SQLite gave up, at some number between the limit and twice as many.
+  package func readSchema(entryLimit: Int32) throws(SQLiteError) -> Bool {
+    let gaveUp = Atomic(false)
+    // An entry takes SQLite 7 steps or a few more.
+    try connection.setStopCondition(every: 12 * entryLimit) {
+      gaveUp.store(true, ordering: .relaxed)
+      return true
+    }
+    defer { try? connection.setStopCondition(nil) }
+    do {
+      try statement("SELECT count(*) FROM sqlite_schema").run()
+      return true
+    } catch {
+      guard gaveUp.load(ordering: .relaxed) else { throw error }
+      return false
+    }
+  }
+
   /// Asks now and then, while a statement runs, whether it is to end with `interrupted`; nil asks no more.
   package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
     try connection.setStopCondition(shouldStop)
@@ -62,12 +86,14 @@ final class StopCondition {
 }
 
 extension Connection {
-  func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
+  func setStopCondition(
+    every steps: Int32 = StopCondition.interval, _ shouldStop: (@Sendable () -> Bool)?
+  ) throws(SQLiteError) {
     let handle = try open()
     stopCondition = shouldStop.map(StopCondition.init)
     guard let stopCondition else { return sqlite3_progress_handler(handle, 0, nil, nil) }
     sqlite3_progress_handler(
-      handle, StopCondition.interval,
+      handle, steps,
       { Unmanaged<StopCondition>.fromOpaque($0!).takeUnretainedValue().shouldStop() ? 1 : 0 },
       Unmanaged.passUnretained(stopCondition).toOpaque())
   }

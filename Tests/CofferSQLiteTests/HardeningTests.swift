@@ -43,6 +43,22 @@ import Testing
     #expect(try database.integerPragma("mmap_size") ?? 0 == 0)
   }
 
+  @Test(arguments: [(500, true), (1000, true), (2100, false), (20_000, false)])
+  func schemaIsReadUpToALimit(_ count: Int, _ isRead: Bool) throws {
+    let database = try Database(path)
+    try database.execute("PRAGMA writable_schema = ON")
+    try database.execute(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i + 4 < \(count))
+      INSERT INTO sqlite_schema SELECT 'table', 'x' || i, 'x' || i, 2, 'CREATE TABLE x' || i || '(a)' FROM n
+      """)
+    try database.close()
+    let reader = try hardened()
+    #expect(try reader.readSchema(entryLimit: 1000) == isRead)
+    // Nothing is asked any more.
+    #expect(try reader.query("SELECT * FROM t").rows.isEmpty)
+  }
+
   @Test func extensionsDoNotLoad() throws {
     #expect(throws: error(.sqlLogic)) { try hardened().query("SELECT load_extension('x')") }
     #expect(throws: error(.sqlLogic)) { try Database(path).query("SELECT load_extension('x')") }

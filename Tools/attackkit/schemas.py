@@ -45,6 +45,12 @@ def _planted():
         "index-other-on-extension": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX planted ON coffer_x_t(a)"],
     }.items():
         yield _refused(name, f"planted: {'; '.join(statements)}", run(*statements))
+    for count in (992, 20_000):
+        yield _refused(
+            f"crowd-{count}", f"{count} tables that might be a feature's: over 1,000 entries",
+            schema(
+                f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<{count}) INSERT INTO sqlite_schema "
+                "SELECT 'table','coffer_x_'||i,'coffer_x_'||i,2,'CREATE TABLE coffer_x_'||i||'(a)' FROM n"))
     yield _refused(
         "virtual-by-text", "a table's text becomes that of a virtual table",
         schema("INSERT INTO sqlite_schema VALUES('table','coffer_x_v','coffer_x_v',0,'CREATE VIRTUAL TABLE coffer_x_v USING fts4(a)')"))
@@ -116,6 +122,7 @@ def _tolerated():
         "extension-index": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX coffer_x_i ON coffer_x_t(a)"],
         "litestream": [
             "CREATE TABLE _litestream_seq(id INTEGER PRIMARY KEY,seq INTEGER)", "CREATE TABLE _litestream_lock(id INTEGER)"],
+        "crowd": [f"CREATE TABLE coffer_x_{number}(a)" for number in range(991)],
         "statistics": ["ANALYZE"],
         "statistics-that-lie": [
             "ANALYZE", "DELETE FROM sqlite_stat1",

@@ -9,6 +9,7 @@ from .errors import Damaged, Newer, NotAStore, Refused
 APPLICATION_ID = 0x434F4652
 FORMAT_VERSION = 1
 LENGTH_LIMIT = 320 << 20
+ENTRY_LIMIT = 1000
 
 # The nine objects and their exact text, as they stand in the page.
 SCHEMA = {
@@ -72,8 +73,11 @@ def check_kind(connection):
 
 
 def check_schema(connection):
+    entries = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?", (ENTRY_LIMIT + 1,))
     missing = set(SCHEMA)
-    for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"):
+    for number, (kind, name, table, sql) in enumerate(entries):
+        if number == ENTRY_LIMIT:
+            raise Refused("the schema has too many entries")
         if name in SCHEMA:
             if sql != SCHEMA[name]:
                 raise Refused("the schema is not a store's")

@@ -35,11 +35,17 @@ enum Schema {
 
   private static let texts = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.sql) })
 
+  /// So many entries a store's schema may have, those of features and tools among them.
+  static let entryLimit: Int32 = 1000
+
+  static var tooManyEntries: StoreError { refused("it has more than \(entryLimit) entries") }
+
   /// Refuses every schema that is not ours: files come from strangers, and a trigger or a view is their code.
   static func check(_ database: Database) throws(StoreError) {
     let rows = try database.stored { database throws(SQLiteError) in
       try database.query("SELECT type, name, tbl_name, sql FROM sqlite_schema").rows
     }
+    guard rows.count <= entryLimit else { throw tooManyEntries }
     var found: Set<String> = []
     for row in rows {
       guard case .text(let type) = row[0], case .text(let name) = row[1], case .text(let table) = row[2] else {

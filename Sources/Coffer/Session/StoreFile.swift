@@ -24,6 +24,8 @@ struct StoreFile {
     self.path = path
     database = try Self.connect(to: path, wait: wait)
     try Self.checkFirstPage(database, path: path)
+    // Most pragmas would make SQLite read it.
+    try Self.readSchema(database, path: path)
     do throws(SQLiteError) {
       _ = try database.textPragma("temp_store = MEMORY")
       _ = try database.textPragma("secure_delete = ON")
@@ -34,6 +36,16 @@ struct StoreFile {
       throw Self.opening(error, path: path, database: database)
     }
     try Schema.check(database)
+  }
+
+  private static func readSchema(_ database: Database, path: String) throws(StoreError) {
+    let isRead: Bool
+    do throws(SQLiteError) {
+      isRead = try database.readSchema(entryLimit: Schema.entryLimit)
+    } catch {
+      throw opening(error, path: path, database: database)
+    }
+    guard isRead else { throw Schema.tooManyEntries }
   }
 
   static func connect(to path: String, wait: Duration?) throws(StoreError) -> Database {
