@@ -57,8 +57,15 @@ extension Dbtool {
     let arguments = Array(arguments)
     let errors = ErrorReport(arguments: arguments)
     do {
+      do {
+        try CommandWords.requireUTF8()
+        try Process.requireDescriptors()
+      } catch {
+        return errors.tell(Failure(error))
+      }
       var command = try parseAsRoot(arguments)
       do {
+        try CommandWords.requireNoSecret(arguments)
         try command.run()
         return .done
       } catch let failure as Failure {

@@ -200,6 +200,21 @@ import Testing
     #expect(read[0].attributes == #"{"":"1","_2":"2","note":"3","note_2":"4"}"#)
   }
 
+  @Test func nameThatIsTakenIsPassedOver() throws {
+    var source = DelimitedSource(csv: "text,note,note_2,note,note,note_2\na,1,2,3,4,5\n")
+    _ = try drafts(&source)
+    #expect(source.report.attributeColumns == ["note", "note_2", "note_3", "note_4", "note_2_2"])
+  }
+
+  /// Numbers are not looked for from the beginning each time.
+  @Test func columnsOfOneNameMayBeMany() throws {
+    let count = 20_000
+    let row = String(repeating: ",", count: count)
+    var source = DelimitedSource(csv: "text\(row)\na\(row)\n")
+    _ = try drafts(&source)
+    #expect(source.report.attributeColumns.count == count && source.report.attributeColumns.last == "_\(count)")
+  }
+
   @Test func tabsSeparateAndSpreadsheetsQuote() throws {
     let text = "id\ttitle\ttext\n1\tsay \"hi\"\t\"two\nlines\tand \"\"quotes\"\"\"\n2\ta,b\tc\n"
     let read = try drafts(DelimitedSource(MemoryByteSource(text), dialect: .tsv))

@@ -186,6 +186,31 @@ struct DamageTests {
     #expect(try !store.verify().isSound)
   }
 
+  /// One collection in the place of another would have its documents exported twice.
+  @Test(arguments: [[1, 1], [0, 0], [1, 0]])
+  func collectionsThatArePointedToInAnotherOrderAreRefused(_ order: [Int]) throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for name in ["one", "two"] {
+        try writer.insert(Document(title: name, text: ""), into: DocumentCollection(name))
+      }
+    }
+    try test.store.close()
+    let root = try test.raw().query("SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_collection'").rows[0][0]
+    guard case .integer(let page) = root else { return #expect(Bool(false)) }
+    var bytes = Array(try Data(contentsOf: test.url))
+    let start = Int(page - 1) * StoreFormat.pageSize
+    #expect(bytes[start] == 0x0D && bytes[start + 4] == 2)
+    let pointers = (0..<2).map { Array(bytes[start + 8 + 2 * $0..<start + 10 + 2 * $0]) }
+    for (place, entry) in order.enumerated() {
+      bytes.replaceSubrange(start + 8 + 2 * place..<start + 10 + 2 * place, with: pointers[entry])
+    }
+    try Data(bytes).write(to: test.url)
+    let store = try test.reopened()
+    expect(.damaged) { try store.read { try $0.collections() } }
+    #expect(try !store.verify().isSound)
+  }
+
   /// Puts an index over other values in the place of the one that lists are read by.
   private func replaceIndex(of test: TestStore, with columns: String) throws {
     let database = try test.raw()

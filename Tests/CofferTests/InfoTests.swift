@@ -55,6 +55,8 @@ struct InfoTests {
     "DELETE FROM coffer_collection WHERE coll = 1", "UPDATE coffer_record SET head = zeroblob(3) WHERE id = 1",
     "UPDATE coffer_record SET flags = 2 WHERE id = 1", "UPDATE coffer_record SET parent = 0 WHERE id = 1",
     "UPDATE coffer_slot SET params = zeroblob(3) WHERE slot = 2",
+    "UPDATE coffer_state SET sealed = zeroblob(163)", "UPDATE coffer_header SET keyring = zeroblob(44)",
+    "UPDATE coffer_collection SET sealed = zeroblob(39)", "UPDATE coffer_collection SET rev = -1",
     "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'coffer_record_pos'",
   ])
   func checkFindsDamageWithoutAKey(_ edit: String) throws {

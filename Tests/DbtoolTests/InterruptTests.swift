@@ -21,6 +21,19 @@ import Testing
     #expect(try sandbox.names() == (names + ["err"]).sorted())
   }
 
+  /// What others put there while a new store was being filled is theirs.
+  @Test func storeThatOthersMadeMeanwhileStays() throws {
+    let sandbox = try Sandbox()
+    let running = try RunningImport(["--create", "--key-file", "primary.key"], in: sandbox)
+    #expect(!sandbox.exists("s.coffer"))
+    try sandbox.succeed("create", "s.coffer", "--test", "--key-file", "primary.key")
+    try sandbox.succeed("put", "s.coffer", "--text", "acknowledged", "--key-file", "primary.key")
+    #expect(running.end() == 1)
+    #expect(try sandbox.text(of: "err").contains("something stands there already"))
+    #expect(try sandbox.succeed("ls", "s.coffer", "--key-file", "primary.key").lines.count == 1)
+    #expect(try !sandbox.names().contains { $0.hasPrefix(".s.coffer") })
+  }
+
   @Test func killedImportLeavesAStoreThatOpens() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "before")
@@ -135,6 +148,12 @@ private struct RunningImport {
       try #require(count > 0)
       sent += count
     }
+  }
+
+  /// Lets it come to its end.
+  func end() -> Int32 {
+    close(feeding)
+    return child.wait()
   }
 
   func end(by signal: Int32) -> Int32 {

@@ -19,6 +19,20 @@ extension DocumentStore {
       at: url, keys: keys, creation: creation, options: options, openedWith: .anyOf(keys.compactMap(\.asStoreKey)))
   }
 
+  /// Makes a new store that gets its name once `use` has written into it: until then nobody else sees it, and where
+  /// `use` throws nothing is left.
+  ///
+  /// - Parameter begin: called when all keys are known and nothing is written yet.
+  /// - Throws: as ``create(at:keys:creation:options:)``, and what `begin` and `use` throw. `alreadyExists` also at the
+  ///   end, where something has taken the place meanwhile.
+  package static func create<R>(
+    at url: URL, keys: [NewKey], creation: CreateOptions, options: OpenOptions, begin: () throws -> Void,
+    use: (DocumentStore) throws -> R
+  ) throws -> R {
+    let maker = StoreMaker(path: url.path, creation: creation, wait: options.wait)
+    return try maker.make(keys, options: options, allowsTestKeys: options.allowsTestKeys, begin: begin, use: use).result
+  }
+
   static func create(
     at url: URL, keys: [NewKey], creation: CreateOptions, options: OpenOptions, openedWith key: StoreKey
   ) throws(StoreError) -> DocumentStore {

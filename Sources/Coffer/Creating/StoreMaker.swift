@@ -31,21 +31,30 @@ struct StoreMaker {
   func make(
     _ keys: [NewKey], allowsTestKeys: Bool, begin: () throws -> Void, fill: (inout Writer) throws -> Void
   ) throws -> SessionKeys {
+    try make(keys, options: OpenOptions(), allowsTestKeys: allowsTestKeys, begin: begin) { try $0.write(fill) }.keys
+  }
+
+  /// The same with as many transactions as `use` makes.
+  func make<R>(
+    _ keys: [NewKey], options: OpenOptions, allowsTestKeys: Bool, begin: () throws -> Void,
+    use: (DocumentStore) throws -> R
+  ) throws -> (keys: SessionKeys, result: R) {
     let parts = try prepare(keys, allowsTestKeys: allowsTestKeys)
     try begin()
     let draft = try draft(parts)
+    let result: R
     do {
       let file = try StoreFile(at: draft.file.temporary, wait: wait, cacheBytes: ConnectionPool.readerCache)
       let store = try DocumentStore(
-        file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: OpenOptions(), opening: .created)
-      try store.write(fill)
+        file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: options, opening: .created)
+      result = try use(store)
       try store.close()
     } catch {
       draft.file.discard()
       throw error
     }
     try publish(draft)
-    return draft.keys
+    return (draft.keys, result)
   }
 
   /// What a new store begins with, in memory.

@@ -48,7 +48,7 @@ extension StoreHeader {
     rootGeneration = try integer(6, .max, "rk_generation")
     commitment = try blob(7, StoreFormat.commitmentCount...StoreFormat.commitmentCount, "rk_commit")
     let keyringOverhead = XAESKey.overhead + 4
-    keyring = try blob(8, keyringOverhead...keyringOverhead + 36 * Keyring.maximumEpochs, "keyring")
+    keyring = try blob(8, keyringOverhead + 36...keyringOverhead + 36 * Keyring.maximumEpochs, "keyring")
     guard (keyring.count - keyringOverhead) % 36 == 0 else { throw .damagedStore("header keyring has another length") }
     mac = try blob(9, StoreFormat.macCount...StoreFormat.macCount, "mac")
   }

@@ -85,6 +85,27 @@ extension DocumentStore {
     }
   }
 
+  /// Sealed rows whose lengths no writer makes.
+  private static func misfits(in database: Database) throws(SQLiteError) -> [String] {
+    var problems: [String] = []
+    let states = try database.query(SQL.state).rows.map { $0[0] }
+    if states.count != 1 || !isBlob(states[0], StoreState.byteCount + XAESKey.overhead) {
+      problems.append("the state is not of a state's length")
+    }
+    for row in try database.query(SQL.collections).rows {
+      do throws(StoreError) {
+        _ = try StoreConnection.CollectionRow(row, generation: .max)
+      } catch {
+        problems.append(error.message)
+      }
+    }
+    return problems
+  }
+
+  private static func isBlob(_ value: Value, _ count: Int) -> Bool {
+    if case .blob(let bytes) = value { bytes.count == count } else { false }
+  }
+
   /// Checks everything that needs no key: schema, bounds, classes and lengths of every row, bodies, SQLite's pages.
   ///
   /// - Parameter isQuick: leaves out SQLite's own integrity check.
@@ -117,6 +138,7 @@ extension DocumentStore {
             problems.append(error.message)
           }
         }
+        problems += try misfits(in: database)
         for (sql, what) in [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
           (SQL.bodiesWithoutRecord, "a text without a document: %@"),

@@ -259,7 +259,14 @@ final class StoreConnection {
   func readCollectionRows(_ state: StoreState) throws(StoreError) -> [CollectionRow] {
     let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.collections).rows }
     var records: [CollectionRow] = []
-    for row in rows { records.append(try CollectionRow(row, generation: state.generation)) }
+    for row in rows {
+      let record = try CollectionRow(row, generation: state.generation)
+      // A page whose cells were edited can give a row twice.
+      guard record.id > records.last?.id ?? 0 else {
+        throw StoreError(.damaged, "a collection is damaged: #\(record.id) is not in its place")
+      }
+      records.append(record)
+    }
     return records
   }
 }

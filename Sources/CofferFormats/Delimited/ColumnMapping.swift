@@ -91,12 +91,15 @@ struct ColumnLayout: Sendable {
   /// The names with a number behind those that were there before.
   private static func unique(_ names: [String]) -> [String] {
     var taken: Set<[UInt8]> = []
+    // The number to try next: a row may hold one name a hundred thousand times.
+    var numbers: [[UInt8]: Int] = [:]
     return names.map { name in
+      let bytes = Array(name.utf8)
       var candidate = name
-      var number = 2
       while !taken.insert(Array(candidate.utf8)).inserted {
+        let number = numbers[bytes, default: 2]
+        numbers[bytes] = number + 1
         candidate = "\(name)_\(number)"
-        number += 1
       }
       return candidate
     }

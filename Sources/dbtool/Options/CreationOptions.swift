@@ -61,6 +61,18 @@ struct CreationOptions: ParsableArguments {
     return store
   }
 
+  /// Makes the store that `options` name, which gets its name once `use` has written into it.
+  func create<R>(_ options: StoreOptions, use: (DocumentStore) throws -> R) throws -> R {
+    let keys = try newKeys(options)
+    return try DocumentStore.create(
+      at: options.store.url, keys: keys, creation: try creation(slots: keys.count),
+      options: options.openOptions(false), begin: { try Interrupt.check() }
+    ) { store in
+      options.tellIfTest(store)
+      return try use(store)
+    }
+  }
+
   /// What the new store is like.
   ///
   /// - Parameter standard: what holds where no option says otherwise.

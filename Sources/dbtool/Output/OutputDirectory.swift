@@ -61,7 +61,8 @@ final class OutputDirectory {
     guard !isDone else { return }
     isDone = true
     try? FileManager.default.removeItem(atPath: temporaryPath)
-    ward.release()
+    // What this process can't remove, for want of descriptors perhaps, another one can.
+    if access(temporaryPath, F_OK) == 0 { ward.removeFolder() } else { ward.release() }
   }
 
   /// Whether there is something to replace: with `--force`, a directory of an earlier export, which its index tells.

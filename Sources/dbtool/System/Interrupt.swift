@@ -30,12 +30,17 @@ enum Interrupt {
   ///
   /// - Parameter untilTheEnd: however many signals come, because something must be wiped.
   static func deferring<R>(untilTheEnd: Bool = false, _ work: () throws -> R) rethrows -> R {
+    // Such work may be a part of other such work.
+    let before = (
+      endsOnSecond: endsOnSecond.load(ordering: .relaxed), mayDefer: mayDefer.load(ordering: .relaxed),
+      isDeferred: isDeferred.load(ordering: .relaxed)
+    )
     endsOnSecond.store(!untilTheEnd, ordering: .relaxed)
     mayDefer.store(true, ordering: .relaxed)
     defer {
-      endsOnSecond.store(true, ordering: .relaxed)
-      mayDefer.store(false, ordering: .relaxed)
-      isDeferred.store(false, ordering: .relaxed)
+      endsOnSecond.store(before.endsOnSecond, ordering: .relaxed)
+      mayDefer.store(before.mayDefer, ordering: .relaxed)
+      isDeferred.store(before.isDeferred, ordering: .relaxed)
     }
     return try work()
   }

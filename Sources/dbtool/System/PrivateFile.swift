@@ -72,23 +72,36 @@ final class PrivateFile {
   }
 
   /// Overwrites and removes everything in the folder, and the folder.
-  func wipe() {
+  ///
+  /// - Returns: the folder, where something of it is still there; a shell has been told to remove it then.
+  @discardableResult
+  func wipe() -> String? {
+    // Needs no look into the folder, for which there may be no descriptor left.
+    Self.wipe(path)
     Self.wipe(folder: folder)
-    ward.release()
+    guard access(folder, F_OK) == 0 else {
+      ward.release()
+      return nil
+    }
+    ward.removeFolder()
+    return folder
   }
 
   private static func wipe(folder: String) {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      let path = "\(folder)/\(name)"
-      var status = stat()
-      guard lstat(path, &status) == 0 else { continue }
-      switch status.st_mode & S_IFMT {
-      case S_IFDIR: wipe(folder: path)
-      case S_IFREG: wipe(file: path, count: Int(status.st_size))
-      default: unlink(path)
-      }
+      wipe("\(folder)/\(name)")
     }
     rmdir(folder)
+  }
+
+  private static func wipe(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    switch status.st_mode & S_IFMT {
+    case S_IFDIR: wipe(folder: path)
+    case S_IFREG: wipe(file: path, count: Int(status.st_size))
+    default: unlink(path)
+    }
   }
 
   private static func wipe(file path: String, count: Int) {

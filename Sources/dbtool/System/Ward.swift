@@ -7,9 +7,11 @@ internal import Glibc
 final class Ward {
   private var pipe: (reading: Int32, writing: Int32) = (-1, -1)
   private var shell: pid_t = 0
+  private let outlives: Bool
 
   /// - Parameter outlives: children that are started meanwhile may go on using the folder when this process is gone.
   init(over folder: String, untilChildrenEnd outlives: Bool = false) {
+    self.outlives = outlives
     var ends: [Int32] = [-1, -1]
     guard Glibc.pipe(&ends) == 0 else { return }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -40,12 +42,17 @@ final class Ward {
   }
 
   /// The folder is gone, or has become what was asked for.
-  func release() {
+  func release() { end(removing: false) }
+
+  /// Has the shell remove the folder at once, where this process can't; children that use it are waited for by nobody.
+  func removeFolder() { end(removing: true) }
+
+  private func end(removing: Bool) {
     guard pipe.writing >= 0 else { return }
-    _ = write(pipe.writing, "\n", 1)
+    if !removing { _ = write(pipe.writing, "\n", 1) }
     close(pipe.writing)
     pipe.writing = -1
-    guard shell > 0 else { return }
+    guard shell > 0, !(removing && outlives) else { return }
     while waitpid(shell, nil, 0) < 0, errno == EINTR {}
   }
 

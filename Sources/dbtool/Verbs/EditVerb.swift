@@ -39,7 +39,11 @@ struct EditVerb: ParsableCommand {
       let file = try text.withUnsafeBytes {
         try PrivateFile(named: "document-\(id).txt", holding: $0, allowsDisk: onDisk)
       }
-      defer { file.wipe() }
+      defer {
+        if let left = file.wipe() {
+          options.common.talk.warning("\(left) could not be wiped and may still hold text: see that it is gone")
+        }
+      }
       return try edit(id, text, in: file, with: editor, store)
     }
     try store.close()

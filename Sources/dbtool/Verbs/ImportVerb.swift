@@ -116,18 +116,10 @@ struct ImportVerb: ParsableCommand {
     return outcome
   }
 
+  /// The store has no name before everything is in it: what others put there meanwhile stays.
   private func importIntoNewStore(_ work: ImportWork) throws -> ImportOutcome {
-    let store = try creation.create(options)
-    do {
-      let outcome = try work.store(in: store, isKeptOnFailure: false)
-      try store.close()
-      return outcome
-    } catch {
-      try? store.close()
-      for suffix in ["", "-journal", "-wal", "-shm"] {
-        unlink(options.store.path + suffix)
-      }
-      throw error
+    try Interrupt.deferring {
+      try creation.create(options) { try work.store(in: $0, isKeptOnFailure: false) }
     }
   }
 

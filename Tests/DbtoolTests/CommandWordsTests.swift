@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What the command is given to work with: its words, its variables, its folder and the system's limits.
+@Suite struct CommandWordsTests {
+  /// Runs the command by a line of shell in which it is `"$@"`.
+  private func run(_ line: String, _ arguments: String..., in sandbox: Sandbox) throws -> (
+    status: Int32, errors: String
+  ) {
+    let child = try Child(
+      arguments, in: sandbox, under: ["bash", "-c", line, "bash"],
+      streams: .files(input: "/dev/null", output: "/dev/null", errors: sandbox.path("errors")))
+    return (child.wait(), try sandbox.text(of: "errors"))
+  }
+
+  /// Swift would make U+FFFD of it: two keys would be one, and a file another file.
+  @Test(arguments: [
+    #"exec "$@" --title $'a\xff'"#, #"exec "$@" --key-name $'a\xff'"#, #"exec "$@" -c $'a\xff'"#,
+    #"DBTOOL_KEY_FILE=$'a\xff' exec "$@""#, #"mkdir $'a\xff' && cd $'a\xff' && exec "$@""#,
+  ])
+  func whatIsNotUTF8IsRefused(_ line: String) throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    let result = try run(line, "put", sandbox.path("s.coffer"), "--text", "x", in: sandbox)
+    #expect(result.status == 64)
+    #expect(result.errors.contains("is not UTF-8"), "\(result.errors)")
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test(arguments: [
+    ["keygen"], ["put", "s.coffer", "--text"], ["ls", "s.coffer", "--key-command"], ["search", "s.coffer"],
+  ])
+  func keyAsAnArgumentIsRefusedAndNotRepeated(_ words: [String]) throws {
+    let sandbox = try Sandbox.withStore()
+    let key = try sandbox.succeed("keygen").text.trimmingCharacters(in: .newlines)
+    let names = try sandbox.names()
+    for text in [key, "in a text: \(key.uppercased())"] {
+      let result = try sandbox.run(words + [text])
+      #expect(result.status == 64)
+      #expect(!result.errors.lowercased().contains(key.suffix(20)) && !result.text.contains(key.suffix(20)))
+    }
+    #expect(try sandbox.names() == names)
+  }
+
+  /// Swift's threads would end the process.
+  @Test(arguments: [6, 7, 8, 12])
+  func fewDescriptorsAreAnError(_ count: Int) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.csv", "text\na\n")
+    let line = #"ulimit -n \#(count); exec "$@""#
+    for words in [["import", "s.coffer", "in.csv"], ["rekey", "s.coffer"]] {
+      let child = try Child(
+        words, in: sandbox, under: ["bash", "-c", line, "bash"],
+        streams: .files(input: "/dev/null", output: "/dev/null", errors: sandbox.path("errors")))
+      #expect(child.wait() == 1)
+      #expect(try sandbox.text(of: "errors").contains("ulimit -n"))
+    }
+  }
+
+  @Test func softLimitOfDescriptorsIsRaised() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try run(#"ulimit -Sn 8; exec "$@""#, "rekey", "s.coffer", in: sandbox).status == 0)
+  }
+
+  /// Without a signal that ends the process.
+  @Test func fileThatMayNotGrowIsAnError() throws {
+    let sandbox = try Sandbox.withStore()
+    let text = String(repeating: "x", count: 100_000)
+    let result = try run(#"ulimit -f 16; exec "$@""#, "put", "s.coffer", "--text", text, in: sandbox)
+    #expect(result.status == 1)
+    #expect(result.errors.contains("dbtool: error: "))
+    try sandbox.succeed("verify", "s.coffer")
+  }
+}
