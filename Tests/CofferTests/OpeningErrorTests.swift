@@ -44,6 +44,12 @@ struct OpeningErrorTests: OpeningSuite {
     try expectRefused(.notAStore)
   }
 
+  @Test func pipeIsNotAStore() throws {
+    #expect(mkfifo(url.path, 0o600) == 0)
+    expect(.notAStore) { _ = try DocumentStore.info(at: url) }
+    expect(.notAStore) { _ = try DocumentStore.open(at: url, key: .published("primary"), options: .testing) }
+  }
+
   @Test func plainDatabaseIsNotAStore() throws {
     let database = try Database(url.path, mode: .createNew)
     try database.execute("CREATE TABLE coffer_header(one INTEGER PRIMARY KEY)")

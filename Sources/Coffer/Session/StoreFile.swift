@@ -1,6 +1,10 @@
 internal import CofferSQLite
 internal import CofferSealing
 
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
 /// An open file that is known to be a store of our format; nothing in it is believed yet.
 ///
 /// Every check here comes before any key is touched (FORMAT, "open"), and the verbs without a key stop here.
@@ -49,6 +53,11 @@ struct StoreFile {
   }
 
   static func connect(to path: String, wait: Duration?) throws(StoreError) -> Database {
+    var status = stat()
+    // Reading from a pipe would wait for whoever writes to it.
+    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw StoreError(.notAStore, "\(path): not a store, and no regular file")
+    }
     do throws(SQLiteError) {
       return try Database(
         path, mode: .readWrite,
