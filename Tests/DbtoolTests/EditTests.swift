@@ -33,6 +33,16 @@ import Testing
     try expectNothingLeft(sandbox)
   }
 
+  @Test(.enabled(if: FailedSync.isPossible, "strace can't run here"))
+  func folderThatCanNotBeLookedIntoIsWipedAllTheSame() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "true"
+    let result = try FailedSync.run(
+      "edit", "s.coffer", "1", failing: "getdents64", at: 1, fromThenOn: true, in: sandbox)
+    #expect(result.status == 0, "\(result.errors)")
+    try expectNothingLeft(sandbox)
+  }
+
   @Test func editedTextIsStoredAndItsTitleWithIt() throws {
     let sandbox = try sandbox()
     sandbox.environment["EDITOR"] = "sed -i s/dawn/dusk/"

@@ -47,7 +47,7 @@ struct Talk: Sendable {
 private func withoutKeys(_ text: String) -> String {
   guard text.contains("coffer-") else { return text }
   var text = text
-  for prefix in ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"] {
+  for prefix in CommandWords.secretPrefixes {
     var start = text.startIndex
     while let found = text[start...].firstRange(of: prefix) {
       let end = text[found.upperBound...].firstIndex { !$0.isHexDigit } ?? text.endIndex

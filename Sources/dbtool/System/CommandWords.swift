@@ -5,21 +5,24 @@ enum CommandWords {
   /// The variables that name files and commands.
   private static let variables = ["DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"]
 
+  /// What the line of a key or identity begins with; the digits follow.
+  static let secretPrefixes = ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"]
+
   /// Refuses what is not UTF-8: Swift would put U+FFFD in its place without a word, and so name another file or key.
   static func requireUTF8() throws {
     let refusal = "is not UTF-8, as names and texts here must be"
-    for (number, word) in CommandLine.unsafeArguments.enumerated() where !isUTF8(word) {
-      throw Failure(.usage, kind: "usage", "argument \(number) \(refusal)", hint: "give texts in a file")
+    for number in 1..<max(1, Int(CommandLine.argc)) {
+      guard let word = CommandLine.unsafeArgv[number], !isUTF8(word) else { continue }
+      throw Failure.usage("argument \(number) \(refusal)", hint: "give texts in a file")
     }
     for name in variables {
       guard let value = getenv(name), !isUTF8(value) else { continue }
-      throw Failure(.usage, kind: "usage", "\(name) \(refusal)")
+      throw Failure.usage("\(name) \(refusal)")
     }
     if let folder = getcwd(nil, 0) {
       defer { free(folder) }
       guard isUTF8(folder) else {
-        throw Failure(
-          .usage, kind: "usage", "the current folder's name \(refusal)", hint: "work in another one")
+        throw Failure.usage("the current folder's name \(refusal)", hint: "work in another one")
       }
     }
   }
@@ -28,8 +31,8 @@ enum CommandWords {
   /// of processes.
   static func requireNoSecret(_ arguments: [String]) throws {
     for word in arguments where holdsSecret(word) {
-      throw Failure(
-        .usage, kind: "usage", "an argument holds a key, which others can see there: make a new one",
+      throw Failure.usage(
+        "an argument holds a key, which others can see there: make a new one",
         hint: "keys are read from files, descriptors and commands")
     }
   }
@@ -37,17 +40,10 @@ enum CommandWords {
   private static func holdsSecret(_ word: String) -> Bool {
     guard word.utf8.count >= 64 else { return false }
     let word = word.lowercased()
-    return ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"].contains { prefix in
+    return secretPrefixes.contains { prefix in
       word.ranges(of: prefix).contains { word[$0.upperBound...].prefix { $0.isHexDigit }.count >= 64 }
     }
   }
 
   private static func isUTF8(_ text: UnsafePointer<CChar>) -> Bool { String(validatingCString: text) != nil }
-}
-
-extension CommandLine {
-  /// As the system gave them, the command's own name first.
-  fileprivate static var unsafeArguments: [UnsafeMutablePointer<CChar>] {
-    (0..<Int(argc)).compactMap { unsafeArgv[$0] }
-  }
 }

@@ -2,27 +2,28 @@ import Foundation
 
 /// Runs the command on a disk that does not confirm what is written: strace makes a call fail.
 enum FailedSync {
-  static let isPossible = (try? run(["true"], "fsync", 1, "EIO", in: nil).status) == 0
+  static let isPossible = (try? run(["true"], "fsync", "1", "EIO", in: nil).status) == 0
 
   /// - Parameters:
   ///   - call: `fsync` or `syncfs`, which only the command calls; SQLite calls `fdatasync`.
   ///   - number: which one of a thread, from 1.
+  ///   - isLasting: whether all that follow fail, too.
   static func run(
-    _ arguments: String..., failing call: String = "fsync", at number: Int, with error: String = "EIO",
-    in sandbox: Sandbox
+    _ arguments: String..., failing call: String = "fsync", at number: Int, fromThenOn isLasting: Bool = false,
+    with error: String = "EIO", in sandbox: Sandbox
   ) throws -> (status: Int32, errors: String) {
-    try run([Sandbox.dbtool] + arguments, call, number, error, in: sandbox)
+    try run([Sandbox.dbtool] + arguments, call, "\(number)\(isLasting ? "+" : "")", error, in: sandbox)
   }
 
   private static func run(
-    _ command: [String], _ call: String, _ number: Int, _ error: String, in sandbox: Sandbox?
+    _ command: [String], _ call: String, _ when: String, _ error: String, in sandbox: Sandbox?
   ) throws -> (status: Int32, errors: String) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
       [
         "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
-        "inject=\(call):error=\(error):when=\(number)",
+        "inject=\(call):error=\(error):when=\(when)",
       ] + command
     process.currentDirectoryURL = sandbox?.directory
     let variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("DBTOOL_") }
