@@ -51,16 +51,6 @@ struct CreationOptions: ParsableArguments {
     !recipients.isEmpty || label != nil || titles != nil || noPadding || journal != nil || test
   }
 
-  /// Makes the store that `options` name.
-  func create(_ options: StoreOptions) throws -> DocumentStore {
-    let keys = try newKeys(options)
-    let store = try DocumentStore.create(
-      at: options.store.url, keys: keys, creation: try creation(slots: keys.count),
-      options: options.openOptions(false))
-    options.tellIfTest(store)
-    return store
-  }
-
   /// Makes the store that `options` name, which gets its name once `use` has written into it.
   func create<R>(_ options: StoreOptions, use: (DocumentStore) throws -> R) throws -> R {
     let keys = try newKeys(options)

@@ -24,9 +24,9 @@ struct CreateVerb: ParsableCommand {
   }
 
   func run() throws {
-    let store = try creation.create(options)
-    let report = Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin))])
-    try store.close()
+    let report = try creation.create(options) { store in
+      Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin))])
+    }
     try report.print(as: options.common.listFormat)
   }
 }
