@@ -167,17 +167,7 @@ struct DamageTests {
     }
     let headers = try test.store.read { try $0.headers(in: test.notes) }
     try test.store.close()
-    // Each entry stays as it is; the page's pointers to them, from its byte 8 on, change places.
-    let root = try test.raw().query("SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_record_pos'").rows[0][0]
-    guard case .integer(let page) = root else { return #expect(Bool(false)) }
-    var bytes = Array(try Data(contentsOf: test.url))
-    let start = Int(page - 1) * StoreFormat.pageSize
-    #expect(bytes[start] == 0x0A && bytes[start + 4] == 5)
-    let pointers = (0..<5).map { Array(bytes[start + 8 + 2 * $0..<start + 10 + 2 * $0]) }
-    for (place, entry) in order.enumerated() {
-      bytes.replaceSubrange(start + 8 + 2 * place..<start + 10 + 2 * place, with: pointers[entry])
-    }
-    try Data(bytes).write(to: test.url)
+    try point(to: order, in: "coffer_record_pos", of: test)
 
     let store = try test.reopened()
     expect(.damaged) { try store.read { try $0.headers(in: test.notes) } }
@@ -196,19 +186,25 @@ struct DamageTests {
       }
     }
     try test.store.close()
-    let root = try test.raw().query("SELECT rootpage FROM sqlite_schema WHERE name = 'coffer_collection'").rows[0][0]
+    try point(to: order, in: "coffer_collection", of: test)
+    let store = try test.reopened()
+    expect(.damaged) { try store.read { try $0.collections() } }
+    #expect(try !store.verify().isSound)
+  }
+
+  /// Each entry of a table or index on one page stays as it is; the page's pointers to them, from its byte 8 on, change.
+  private func point(to order: [Int], in name: String, of test: TestStore) throws {
+    let root = try test.raw().query("SELECT rootpage FROM sqlite_schema WHERE name = ?", name).rows[0][0]
     guard case .integer(let page) = root else { return #expect(Bool(false)) }
     var bytes = Array(try Data(contentsOf: test.url))
     let start = Int(page - 1) * StoreFormat.pageSize
-    #expect(bytes[start] == 0x0D && bytes[start + 4] == 2)
-    let pointers = (0..<2).map { Array(bytes[start + 8 + 2 * $0..<start + 10 + 2 * $0]) }
+    // A leaf of an index, or of a table.
+    #expect([0x0A, 0x0D].contains(bytes[start]) && Int(bytes[start + 4]) == order.count)
+    let pointers = order.indices.map { Array(bytes[start + 8 + 2 * $0..<start + 10 + 2 * $0]) }
     for (place, entry) in order.enumerated() {
       bytes.replaceSubrange(start + 8 + 2 * place..<start + 10 + 2 * place, with: pointers[entry])
     }
     try Data(bytes).write(to: test.url)
-    let store = try test.reopened()
-    expect(.damaged) { try store.read { try $0.collections() } }
-    #expect(try !store.verify().isSound)
   }
 
   /// Puts an index over other values in the place of the one that lists are read by.
