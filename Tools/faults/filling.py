@@ -42,7 +42,6 @@ class Verb:
     is_drawn: bool = False
     # How it ends when it is done.
     status: int = 0
-    # What its failure may be called.
 
 
 def _on(verb, *arguments, **fields):
