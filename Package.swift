@@ -38,10 +38,11 @@ let package = Package(
     room("CofferSealing", ["CCofferOpenSSL"]),
     room("CofferSQLite", ["CCofferSQLite"]),
     room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
+    room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite"]),
     room(
       "Coffer",
       [
-        "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite",
+        "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferRecords",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -58,7 +59,10 @@ let package = Package(
     tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),
     tests(
       of: "Coffer",
-      ["Coffer", "CofferSealing", "CofferSQLite", "CofferDocuments", .product(name: "Logging", package: "swift-log")]),
+      [
+        "Coffer", "CofferRecords", "CofferSealing", "CofferSQLite", "CofferDocuments",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),
   ],
   swiftLanguageModes: [.v6]

@@ -9,6 +9,7 @@
 
 @_exported public import CofferDocuments
 
+@_exported public import struct CofferRecords.StoreError
 @_exported public import struct CofferSQLite.QueryResult
 @_exported public import struct CofferSQLite.Row
 @_exported public import protocol CofferSQLite.SQLiteValueConvertible

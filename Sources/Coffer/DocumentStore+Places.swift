@@ -1,3 +1,4 @@
+internal import CofferRecords
 public import FoundationEssentials
 
 #if canImport(Glibc)

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 public import FoundationEssentials
@@ -44,7 +45,7 @@ public final class DocumentStore: Sendable {
     self.options = options
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Features that only readers may ignore, and a file that can't be written, leave reading.
-    isReadOnly = options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.isReadOnly
+    isReadOnly = options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.connection.isReadOnly
     session = Session(keys: keys, generation: 0, cacheBytes: options.textCacheBytes)
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
@@ -125,7 +126,7 @@ extension DocumentStore {
 
   private func startAfresh() throws(StoreError) {
     try writing { transaction throws(StoreError) in
-      try transaction.deleteEverything()
+      try transaction.writer.deleteEverything()
       try transaction.commit()
     }
   }
@@ -135,19 +136,5 @@ extension DocumentStore {
     guard XAESKey.selfTestPassed else {
       throw StoreError(.systemFailure, "the self-test of XAES-256-GCM failed: this OpenSSL can't be trusted")
     }
-  }
-}
-
-extension StoreFile {
-  /// Header, slots and state of one moment, copied in one short transaction.
-  func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
-    try storing { () throws(SQLiteError) in try database.begin(.deferred) }
-    let result: Result<(StoreHeader, [KeySlotRecord]), StoreError> = Result { () throws(StoreError) in
-      try checkSize()
-      return try readHeader()
-    }
-    // It goes on being used: a transaction that stays open, for want of memory, must not.
-    try storing { () throws(SQLiteError) in try database.rollback() }
-    return try result.get()
   }
 }

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import Logging
 
 /// Where a store tells what it does: counts, ids and numbers of slots, never text, titles or keys.

@@ -63,14 +63,30 @@ public enum TitleRule: Int, Hashable, Sendable {
   }
 }
 
-// MARK: - The rule, one for documents that come alone and in bulk
+// MARK: - The rule, one for single documents and bulk
 
 extension TitleRule {
   private static let titlePath = JSONPath("title")!
   private static let namePath = JSONPath("name")!
 
+  /// The title that this rule gives a document without one.
+  package func title(for document: Document) -> String? {
+    self == .derived ? document.derivedTitle : nil
+  }
+
+  /// The same for a text in UTF-8, which must be valid.
+  package func title(forUTF8 text: UnsafeRawBufferPointer, isJSON: Bool) -> String? {
+    self == .derived ? Self.title(ofUTF8: text, isJSON: isJSON) : nil
+  }
+
+  /// The title of a changed document: one that the old text gave changes with the text.
+  package func title(for new: Document, insteadOf old: Document) -> String? {
+    guard self == .derived, new.title == nil || new.title == old.derivedTitle else { return new.title }
+    return new.derivedTitle
+  }
+
   /// The title that ``derived`` gives a text.
-  package static func title(ofUTF8 text: UnsafeRawBufferPointer, isJSON: Bool) -> String? {
+  fileprivate static func title(ofUTF8 text: UnsafeRawBufferPointer, isJSON: Bool) -> String? {
     (isJSON ? titleInJSON(text) : nil) ?? derivedTitle(fromUTF8: text)
   }
 

@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 struct AnchorTests {
   @Test func olderFileIsSeenByTheAnchorAlone() throws {
     let test = try TestStore()

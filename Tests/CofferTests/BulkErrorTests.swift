@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// Bulk work that must fail: nothing of it is stored. Sources have many small batches, so that several are under way.
 struct BulkErrorTests {
   @Test(arguments: [0, 1, 37, 99])

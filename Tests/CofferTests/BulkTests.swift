@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// Documents by the batch.
 struct BulkTests {
   @Test func everyDocumentStandsInItsOwnCollectionInOrder() throws {

@@ -3,6 +3,8 @@ import CofferSQLite
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// Each wrong call has an error of its own, and leaves the store as it was: to the byte, where the transaction is given
 /// up, and in every document where the error is caught and the rest committed.
 struct CallErrorTests {

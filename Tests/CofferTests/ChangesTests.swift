@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What subscribers are told: exactly what this process commits, and what a look finds of others.
 struct ChangesTests {

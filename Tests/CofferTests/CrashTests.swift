@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// A copy of all files, taken at any moment, is what a killed process would leave: it opens as it was committed last.
 struct CrashTests {

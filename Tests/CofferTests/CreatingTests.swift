@@ -32,8 +32,8 @@ struct CreatingTests {
     defer { try? store.close() }
     let file = try StoreFile(at: url.path, wait: .zero, cacheBytes: 1 << 20)
     // 2 is MEMORY.
-    #expect(try file.database.integerPragma("temp_store") == 2)
-    try file.database.close()
+    #expect(try file.database.connection.integerPragma("temp_store") == 2)
+    try file.database.connection.close()
   }
 
   // MARK: Refused

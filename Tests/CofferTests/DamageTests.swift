@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Bytes changed on disk: what is read is what was written, or an error.
 struct DamageTests {

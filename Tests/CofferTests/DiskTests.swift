@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// A file system of a few pages, and one that can't be written.
 @Suite(.enabled(if: SmallDisk.isPossible, "no file system can be mounted here"), .serialized)

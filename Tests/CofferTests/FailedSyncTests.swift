@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// A disk that takes what is written and then does not confirm it.
 @Suite(.serialized) struct FailedSyncTests {

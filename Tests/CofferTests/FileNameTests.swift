@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// The file's name while a store is open: links, renames, and what stands beside it.
 struct FileNameTests {

@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// The stores in Tests/Fixtures, one or more of each format that was released: every later version reads them the same.
 struct FixtureTests {
   static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures")

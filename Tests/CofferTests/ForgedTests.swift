@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What only a key holder can write: sealed and summed rightly, and against the format in one thing. `Tools/check-attacks`
 /// has many more.
@@ -24,8 +25,8 @@ struct ForgedTests {
 
   @Test func keyThatLeadsNowhereIsNamedByVerify() throws {
     let (test, verdict) = try verdict { writer, _ in
-      try writer.transaction.rewrite(2) { content, _ throws(StoreError) in
-        content.lookup = [UInt8](repeating: 7, count: StoreFormat.lookupCount)
+      try writer.transaction.writer.rewrite(2) { content, _ throws(StoreError) in
+        content.blindIndex = [UInt8](repeating: 7, count: StoreFormat.blindIndexCount)
       }
     }
     #expect(verdict.setMatches)
@@ -36,8 +37,9 @@ struct ForgedTests {
 
   @Test func countOfOtherDocumentsIsSeenByVerify() throws {
     let (_, verdict) = try verdict { writer, _ in
-      try writer.transaction.willWrite()
-      writer.transaction.state.count += 1
+      let rows = try writer.transaction.writer
+      rows.willWrite()
+      rows.state.count += 1
     }
     #expect(verdict.setMatches)
     #expect(!verdict.countMatches)
@@ -53,9 +55,10 @@ struct ForgedTests {
       var (header, slots) = try transaction.connection.file.readHeader()
       header.titles = TitleMode.sealed.rawValue
       header.mac = try HMACKey(keys.headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
-      try transaction.willWrite()
+      let rows = try transaction.writer
+      rows.willWrite()
       try header.update(transaction.database)
-      transaction.state.headerMAC = header.mac
+      rows.state.headerMAC = header.mac
     }
     let reopened = try test.reopened()
     expect(.damaged) { try reopened.read { try $0.header(of: id) } }
@@ -67,9 +70,10 @@ struct ForgedTests {
     let (_, verdict) = try verdict { writer, _ in
       let old = try writer.transaction.requireCollection(DocumentCollection("other"))
       let new = CollectionRecord(
-        id: old.id, epoch: old.epoch, revision: writer.transaction.revision, name: "notes", titleRule: old.titleRule,
+        id: old.id, epoch: old.epoch, revision: try writer.transaction.writer.revision, name: "notes",
+        titleRule: old.titleRule,
         foldsKeys: old.foldsKeys)
-      try writer.transaction.replaceCollection(old, with: new)
+      try writer.transaction.writer.replaceCollection(with: new)
     }
     #expect(verdict.setMatches)
     #expect(verdict.problems == ["two collections have one name"])

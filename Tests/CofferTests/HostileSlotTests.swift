@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Slots that a hostile file brings: refused by the name of the field before any secret is asked for, let alone derived.
 struct HostileSlotTests: OpeningSuite {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What a store says of itself without a key.
 struct InfoTests {

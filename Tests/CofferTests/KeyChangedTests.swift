@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What an open store does when another process changes its root key.
 struct KeyChangedTests {

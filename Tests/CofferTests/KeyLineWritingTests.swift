@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Key files that an app writes; that their names are waited for is tried with keygen, in another process.
 struct KeyLineWritingTests {

@@ -3,6 +3,8 @@ import CofferSQLite
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// Reads long enough that a second thread opens what the first has read.
 struct LongReadTests {
   private static let count = 1000

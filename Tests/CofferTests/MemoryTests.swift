@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What a process still holds in its memory once it has closed its store: no key and no passphrase, in any form.
 struct MemoryTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// A counter at its end: what can't get a number says so, and all else goes on.
 struct NumberEndTests {

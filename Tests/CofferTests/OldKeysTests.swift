@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 @testable import CofferSealing
 
 /// Every sealed value of a file after a rekey against every key there was before it.
@@ -52,8 +53,8 @@ struct OldKeysTests {
     #expect(try test.store.rekey(to: [.published("next")], options: options) { _ in }.isFinished)
 
     let database = try test.raw()
-    let header = try StoreHeader(database)
-    let slots = try KeySlotRecord.readAll(database)
+    let header = try StoreHeader(StoreDatabase(database))
+    let slots = try KeySlotRecord.readAll(StoreDatabase(database))
     #expect(past.map(\.keys.keyring.epochs.count) == [1, 2] && past.allSatisfy { $0.slotKeys.count >= 3 })
     for time in past {
       for generation in 1...header.rootGeneration {
@@ -101,13 +102,13 @@ struct OldKeysTests {
     var rows = 0
     while try statement.step() {
       rows += 1
-      let row = try RecordRow(statement, within: limits)
+      let row = try RecordRow(statement.columns(), within: limits)
       #expect(row.fields.epoch == 3)
       let bindings = [UInt32(1), 2, 3].map { epoch in
         var fields = row.fields
         fields.epoch = epoch
         return (
-          head: Array(binding.head(fields, lookup: row.lookup, bodyTag: row.bodyTag, title: row.title)),
+          head: Array(binding.head(fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)),
           body: Array(binding.body(id: fields.id, collection: fields.collection, epoch: epoch))
         )
       }

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What is not a store, or not one of this version: each with its own code, the file as it was.
 struct OpeningErrorTests: OpeningSuite {

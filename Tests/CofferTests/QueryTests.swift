@@ -3,6 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import CofferRecords
+
 /// SQL over the decrypted view.
 struct QueryTests {
   private func fill(_ test: TestStore) throws {

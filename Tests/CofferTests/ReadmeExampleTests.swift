@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// README's Swift example: a ```swift block of it holds the lines between the markers, word for word.
 struct ReadmeExampleTests {
   private func example(url: URL, keyURL: URL) throws -> (titles: [String?], text: String, tags: [String]?) {

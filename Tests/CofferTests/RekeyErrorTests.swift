@@ -3,6 +3,8 @@ import CofferSQLite
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// What keeps a rekey from its end, and what it then leaves.
 struct RekeyErrorTests {
   @Test func slotWhoseSecretIsMissingStopsItBeforeTheFirstWrite() throws {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Values from before a rekey, put back into the file by somebody without its keys.
 struct RekeyReplayTests {

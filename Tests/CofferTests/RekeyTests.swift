@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 struct RekeyTests {
   @Test(arguments: TitleMode.allCases, CreateOptions.Journal.allCases)
@@ -31,7 +32,7 @@ struct RekeyTests {
     let database = try test.raw()
     let after = try database.query("SELECT head, ct, body_nt FROM coffer_record JOIN coffer_body USING(id)").rows
     #expect(rows.isDisjoint(with: after.flatMap(\.values)))
-    let header = try StoreHeader(database)
+    let header = try StoreHeader(StoreDatabase(database))
     #expect(throws: SealingError.self) {
       try Keyring.open(header.keyring, under: old.root, generation: header.rootGeneration)
     }
@@ -52,7 +53,7 @@ struct RekeyTests {
       if let epoch { try database.execute("BEGIN; UPDATE coffer_record SET epoch = \(epoch)") }
       let statement = try database.statement(SQL.allRecords)
       while try statement.step() {
-        let row = try RecordRow(statement, within: limits)
+        let row = try RecordRow(statement.columns(), within: limits)
         expect(.damaged) { try opener.openHead(row) }
       }
       statement.reset()

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// A rekey that changes on its way how titles are kept.
 struct RekeyTitlesTests {

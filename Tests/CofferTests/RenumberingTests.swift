@@ -86,7 +86,7 @@ struct RenumberingTests {
       let id = try test.store.write { writer in
         try writer.insert(Document(text: ""), into: test.notes)
         let id = try writer.insert(Document(text: ""), into: other)
-        try writer.transaction.move(id, toPosition: .min)
+        try writer.transaction.writer.move(id, toPosition: .min)
         return id
       }
       try test.store.write { writer in
@@ -151,11 +151,11 @@ struct RenumberingTests {
     try withTestStore { test in
       try test.store.write { writer in
         let id = try writer.insert(Document(title: "m", text: ""), into: test.notes)
-        try writer.transaction.move(id, toPosition: .max)
+        try writer.transaction.writer.move(id, toPosition: .max)
         for number in 0..<100 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes) }
         let other = DocumentCollection("other")
         let first = try writer.insert(Document(title: "m", text: ""), into: other)
-        try writer.transaction.move(first, toPosition: .min)
+        try writer.transaction.writer.move(first, toPosition: .min)
         for number in 0..<100 { try writer.insert(Document(title: "\(number)", text: ""), into: other, at: .top) }
       }
       #expect(try test.store.titles(in: test.notes) == ["m"] + (0..<100).map { "\($0)" })

@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// The stores that an independent implementation attacked: what is salvaged of them is sound, or listed.
 @Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
 struct SalvageAttackTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What can be read of a damaged store comes into a new one; the rest is listed.
 struct SalvageTests {

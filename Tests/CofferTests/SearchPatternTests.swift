@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Where patterns match, without a store.
 struct SearchPatternTests {

@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 struct SearchTests {
   /// Enough that other threads open and search, with texts of all lengths.
   private func fill(_ test: TestStore, _ count: Int = 3000) throws {

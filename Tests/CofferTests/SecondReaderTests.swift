@@ -3,6 +3,8 @@ import CofferSQLite
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// Tools/read_store.py, written from FORMAT.md alone, reads what the library writes.
 @Suite(.enabled(if: SecondReader.isPresent, "python3 with its cryptography package is absent"))
 struct SecondReaderTests {

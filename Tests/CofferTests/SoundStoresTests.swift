@@ -3,6 +3,8 @@ import CofferSQLite
 import Foundation
 import Testing
 
+@testable import CofferRecords
+
 /// The stores that an independent implementation of FORMAT.md made.
 @Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
 struct SoundStoresTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// A new store made from another: what comes along, and what does not.
 struct StoreExportTests {

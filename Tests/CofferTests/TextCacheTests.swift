@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Texts at hand: never stale, bounded, wiped.
 struct TextCacheTests {
@@ -98,80 +99,86 @@ struct TextCacheTests {
     }
   }
 
-  @Test func writeThatNobodyNotedEmptiesIt() throws {
+  @Test func unnotedWriteEmptiesTheCache() throws {
     let cache = TextCache(capacity: 10_000)
     var state = StoreState(headerMAC: [])
-    let pass = cache.pass(for: state)
-    cache.keep(document(1), byteCount: 4, pass)
+    let reader = CacheReader(cache, state)
+    #expect(!reader.reads(1))
     let before = TextCache.Version(state)
     state.generation += 1
     cache.willCommit()
     cache.didCommit(before, TextCache.Version(state), changed: nil)
-    #expect(cache.document(1, cache.pass(for: state)) == nil)
     #expect(cache.byteCount == 0)
+    #expect(!CacheReader(cache, state).reads(1))
   }
 
-  @Test func anotherSetOfTheSameGenerationEmptiesIt() {
+  @Test func anotherSetOfTheSameGenerationEmptiesTheCache() {
     let cache = TextCache(capacity: 10_000)
     var state = StoreState(headerMAC: [])
-    let pass = cache.pass(for: state)
-    cache.keep(document(1), byteCount: 4, pass)
-    #expect(cache.document(1, pass) != nil)
+    let reader = CacheReader(cache, state)
+    #expect(!reader.reads(1))
+    #expect(reader.reads(1))
     state.set.add([UInt8](repeating: 1, count: 32).withUnsafeBytes { SetHash(bytes: $0) })
-    #expect(cache.document(1, cache.pass(for: state)) == nil)
-    #expect(cache.document(1, pass) == nil)
+    #expect(!CacheReader(cache, state).reads(1))
+    #expect(!reader.reads(1))
+    #expect(CacheReader(cache, state).reads(1))
   }
 
   @Test func readersDuringACommitGoWithout() {
     let cache = TextCache(capacity: 10_000)
     var state = StoreState(headerMAC: [])
-    let old = cache.pass(for: state)
-    cache.keep(document(1), byteCount: 4, old)
+    let old = CacheReader(cache, state)
+    #expect(!old.reads(1))
     cache.willCommit()
     let before = TextCache.Version(state)
     state.generation += 1
-    #expect(cache.pass(for: state) == .none)
-    #expect(cache.document(1, old) != nil)
+    let early = CacheReader(cache, state)
+    #expect(!early.reads(2) && !early.reads(2))
+    #expect(old.reads(1))
     cache.didCommit(before, TextCache.Version(state), changed: [1])
-    cache.keep(document(1), byteCount: 4, old)
-    #expect(cache.document(1, cache.pass(for: state)) == nil)
+    #expect(!old.reads(1))
+    let new = CacheReader(cache, state)
+    #expect(!new.reads(1))
+    #expect(new.reads(1))
   }
 
-  @Test func boundHoldsAndWhatIsReadStays() {
+  @Test func boundHoldsAndReadTextsStay() {
     let cache = TextCache(capacity: 20_000)
-    let pass = cache.pass(for: StoreState(headerMAC: []))
-    cache.keep(document(1, count: 1000), byteCount: 1000, pass)
+    let reader = CacheReader(cache, StoreState(headerMAC: []))
+    #expect(!reader.reads(1, count: 1000))
     for id in 2...200 {
-      #expect(cache.document(1, pass) != nil)
-      cache.keep(document(Int64(id), count: 1000), byteCount: 1000, pass)
+      #expect(reader.reads(1, count: 1000))
+      #expect(!reader.reads(Int64(id), count: 1000))
       #expect(cache.byteCount <= 20_000)
     }
-    #expect(cache.document(2, pass) == nil && cache.document(200, pass) != nil)
-    cache.keep(document(300, count: 5000), byteCount: 5000, pass)
-    #expect(cache.document(300, pass) == nil)
+    #expect(!cache.holds(2) && reader.reads(200, count: 1000))
+    #expect(!reader.reads(300, count: 5000))
+    #expect(!reader.reads(300, count: 5000))
   }
 
-  @Test func readsThatNobodyRepeatsAreSeldomKept() {
+  @Test func textsReadOnceAreSeldomKept() {
     let cache = TextCache(capacity: 20_000)
-    let pass = cache.pass(for: StoreState(headerMAC: []))
+    let reader = CacheReader(cache, StoreState(headerMAC: []))
     var kept = 0
-    for id in 1...4096 {
-      let id = DocumentID(id)
-      #expect(cache.document(id, pass) == nil)
-      cache.keep(document(id.rawValue, count: 1000), byteCount: 1000, pass)
+    for id in Int64(1)...4096 {
+      #expect(!reader.reads(id, count: 1000))
       // Past the cache itself, which counts its look-ups.
-      if id.rawValue > 2048, cache.byteCount > 0, cache.holds(id) { kept += 1 }
+      if id > 2048, cache.byteCount > 0, cache.holds(DocumentID(id)) { kept += 1 }
     }
     #expect((100...200).contains(kept))
     // Read again and again, a few are kept soon.
     for _ in 0..<2048 {
-      for id in Int64(1)...4 {
-        if cache.document(DocumentID(id), pass) == nil {
-          cache.keep(document(id, count: 1000), byteCount: 1000, pass)
-        }
-      }
+      for id in Int64(1)...4 { _ = reader.reads(id, count: 1000) }
     }
     for id in Int64(1)...4 { #expect(cache.holds(DocumentID(id))) }
+  }
+
+  @Test func closedCacheKeepsNothing() {
+    let cache = TextCache(capacity: 10_000)
+    let reader = CacheReader(cache, StoreState(headerMAC: []))
+    cache.close()
+    #expect(!reader.reads(1))
+    #expect(!reader.reads(1) && cache.byteCount == 0)
   }
 
   @Test func turnedOffKeepsNothing() throws {
@@ -202,13 +209,39 @@ struct TextCacheTests {
     _ = try test.store.read { try $0.text(of: id) }
     try test.store.read { reader in
       try reader.withText(of: id) { opened in
-        cache.removeAll()
+        cache.close()
         #expect(opened.text == "text 0")
       }
     }
   }
+}
 
-  private func document(_ id: Int64, count: Int = 4) -> CachedDocument {
+/// A reading transaction, as the cache knows it.
+private final class CacheReader {
+  private let cache: TextCache
+  private let state: StoreState
+  private var pass: TextCache.Pass?
+
+  init(_ cache: TextCache, _ state: StoreState) {
+    self.cache = cache
+    self.state = state
+  }
+
+  /// Reads a text of `count` bytes, and keeps it where that is worth it.
+  ///
+  /// - Returns: whether the cache held it.
+  func reads(_ id: Int64, count: Int = 4) -> Bool {
+    switch cache.document(DocumentID(id), &pass, of: state) {
+    case .document(let found):
+      #expect(found.id == DocumentID(id) && found.opened.utf8.count == count)
+      return true
+    case .missing(let room):
+      if count <= room, let pass { cache.keep(document(id, count), pass) }
+      return false
+    }
+  }
+
+  private func document(_ id: Int64, _ count: Int) -> CachedDocument {
     let header = DocumentHeader(
       id: DocumentID(id), collection: CollectionID(1), position: 0, parent: nil, title: nil, key: nil,
       attributes: Attributes(), created: Timestamp(millisecondsSince1970: 0),

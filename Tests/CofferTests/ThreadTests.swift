@@ -4,6 +4,8 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import CofferRecords
+
 /// One store and several handles, used by many threads at once, with an invariant that every reader checks.
 struct ThreadTests {
   private static let accounts = 16

@@ -3,6 +3,7 @@ import CofferSealing
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// What a machine lacks is not said of the store; Tools/out-of-memory makes it lack memory.
 struct WantOfMemoryTests {

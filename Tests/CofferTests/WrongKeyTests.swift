@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Keys that are almost the right one: one answer to all of them, and the file as it was.
 struct WrongKeyTests: OpeningSuite {

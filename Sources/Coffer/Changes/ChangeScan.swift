@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// Finds what other processes committed: the rows, as they stand, beside what was told of them.
@@ -20,10 +21,10 @@ struct ChangeScan {
   }
 
   /// The rows of one read transaction, by rising id.
-  mutating func run(_ database: Database) throws(StoreError) {
-    let statement = try storing { () throws(SQLiteError) in try database.statement(SQL.placesAndRevisions) }
+  mutating func run(_ database: StoreDatabase) throws(StoreError) {
+    let statement = try database.statement(SQL.placesAndRevisions)
     defer { statement.reset() }
-    while try storing({ () throws(SQLiteError) in try statement.step() }) {
+    while try statement.step() {
       let columns = statement.columns()
       let place = ChangeLog.Place(
         collection: UInt32(truncatingIfNeeded: columns[1].integer), position: columns[2].integer)

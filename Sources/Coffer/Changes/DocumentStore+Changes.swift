@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 extension DocumentStore {
@@ -28,11 +29,11 @@ extension DocumentStore {
 
   private func baseline() throws(StoreError) -> ChangeFeed.Baseline {
     try reading { transaction throws(StoreError) in
-      let statement = try storing { () throws(SQLiteError) in try transaction.database.statement(SQL.places) }
+      let statement = try transaction.database.statement(SQL.places)
       defer { statement.reset() }
       var entries: [ChangeFeed.Entry] = []
       entries.reserveCapacity(Int(clamping: min(transaction.state.count, 1 << 20)))
-      while try storing({ () throws(SQLiteError) in try statement.step() }) {
+      while try statement.step() {
         let columns = statement.columns()
         entries.append(
           ChangeFeed.Entry(
@@ -64,11 +65,5 @@ extension DocumentStore {
       guard error.code != .locked else { return }
       session.feed.finish(error)
     }
-  }
-}
-
-extension StoreTransaction {
-  func collectionNames() throws(StoreError) -> [CollectionID: String] {
-    Dictionary(uniqueKeysWithValues: try collections().map { (CollectionID($0.id), $0.name) })
   }
 }

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// What was committed since the last one: numbers of documents, never their text.
 public struct StoreChange: Sendable, Hashable {
   /// The documents of one collection. One that goes from a collection to another is deleted in the first and inserted

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import Synchronization
 
 /// What is committed from the call of ``DocumentStore/changes(in:)`` on, for one task to iterate.

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 public import FoundationEssentials
@@ -67,18 +68,15 @@ extension DocumentStore {
         keys, allowsTestKeys: self.options.allowsTestKeys,
         begin: { try progress?(WorkProgress(done: 0, total: walk.expected)) },
         fill: { writer in
-          let copier = try RowCopier(into: writer.transaction)
-          for collection in walk.collections {
-            try writer.transaction.insertCollection(copier.add(collection))
-          }
-          writer.transaction.state.originStoreID = source.keys.session.storeID
-          writer.transaction.state.originGeneration = source.state.generation
-          try writer.insert(
-            filling: { try walk.fill($0, with: copier) },
-            refused: { _, error in throw error },
-            progress: { done in
-              report.documents = done
-              try progress?(WorkProgress(done: done, total: max(done, walk.expected)))
+          let transaction = writer.transaction
+          let copier = try RowCopier(into: transaction)
+          for collection in walk.collections { try transaction.writer.insertCollection(copier.add(collection)) }
+          try transaction.setOrigin(source.keys.session.storeID, generation: source.state.generation)
+          try transaction.insert(
+            sealedBy: { try walk.fill($0, with: copier) },
+            inserted: { batch in
+              report.documents += batch.rows.count
+              try progress?(WorkProgress(done: report.documents, total: max(report.documents, walk.expected)))
             })
         })
       report.parentsDropped = walk.parentsDropped

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -19,9 +20,9 @@ final class ExportWalk {
   /// By falling number; nil takes all of the collections.
   private var wanted: [Int64]?
   private let wantedSet: Set<Int64>
-  private let rows: Statement
-  private let bodies: Statement
-  private let collectionOf: Statement
+  private let rows: StoreStatement
+  private let bodies: StoreStatement
+  private let collectionOf: StoreStatement
   private var last: Int64 = 0
   private var isAtEnd = false
 
@@ -41,7 +42,10 @@ final class ExportWalk {
     case .documents(let documents):
       var chosen: Set<UInt32> = []
       for id in documents {
-        chosen.insert(try transaction.withRow(id, body: false) { row, _ throws(StoreError) in row.fields.collection })
+        chosen.insert(
+          try transaction.reading { reader throws(StoreError) in
+            try reader.row(id, withBody: false, within: transaction.state.limits).fields.collection
+          })
       }
       collections = known.filter { chosen.contains($0.id) }
       ids = Set(documents.map(\.rawValue))
@@ -59,14 +63,9 @@ final class ExportWalk {
     }
     // A row whose collection is gone must not be left behind in silence.
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
-    let isByNumber = ids != nil
-    (rows, bodies, collectionOf) = try storing { () throws(SQLiteError) in
-      let database = transaction.database
-      return (
-        try database.statement(isByNumber ? SQL.record : SQL.allRecords), try database.statement(SQL.body),
-        try database.statement(SQL.collectionOf)
-      )
-    }
+    rows = try transaction.database.statement(ids == nil ? SQL.allRecords : SQL.record)
+    bodies = try transaction.database.statement(SQL.body)
+    collectionOf = try transaction.database.statement(SQL.collectionOf)
   }
 
   /// Seals the next documents into an emptied batch.
@@ -74,15 +73,10 @@ final class ExportWalk {
   /// - Returns: false when there were no more.
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     while !RowCopier.isFull(batch), try step() {
-      let row = try RecordRow(rows, within: transaction.state.limits)
+      let row = try RecordRow(rows.columns(), within: transaction.state.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
       let head = try opener.openHead(row)
-      let body = try storing { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
-        bodies.reset()
-        try bodies.bind(row.fields.id, at: 1)
-        return try bodies.step() && bodies.storageClass(at: 0) == .blob ? bodies.blobPointer(at: 0) : nil
-      }
-      let text = try opener.openBody(row.joined(with: body), head)
+      let text = try opener.openBody(row.joined(with: try bodies.blob(of: row.fields.id)), head)
       try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
     }
     return !batch.rows.isEmpty
@@ -92,16 +86,13 @@ final class ExportWalk {
   private func step() throws(StoreError) -> Bool {
     if wanted != nil {
       guard let id = wanted?.popLast() else { return false }
-      let isThere = try storing { () throws(SQLiteError) in
-        rows.reset()
-        try rows.bind(id, at: 1)
-        return try rows.step()
-      }
-      guard isThere else { throw .noSuchDocument(DocumentID(id)) }
+      rows.reset()
+      try rows.bind(id, at: 1)
+      guard try rows.step() else { throw .noSuchDocument(DocumentID(id)) }
       return true
     }
     // A statement that is stepped behind its end begins again.
-    guard !isAtEnd, try storing({ () throws(SQLiteError) in try rows.step() }) else {
+    guard !isAtEnd, try rows.step() else {
       isAtEnd = true
       return false
     }
@@ -119,12 +110,10 @@ final class ExportWalk {
     if wanted != nil {
       comes = wantedSet.contains(parent)
     } else {
-      comes = try storing { () throws(SQLiteError) in
-        collectionOf.reset()
-        try collectionOf.bind(parent, at: 1)
-        guard try collectionOf.step() else { return false }
-        return numbers?.contains(UInt32(clamping: collectionOf.int64(at: 0))) ?? true
-      }
+      collectionOf.reset()
+      try collectionOf.bind(parent, at: 1)
+      comes =
+        try collectionOf.step() && numbers?.contains(UInt32(clamping: collectionOf.int64(at: 0))) ?? true
     }
     if !comes { parentsDropped += 1 }
     return comes ? parent : nil

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -19,7 +20,7 @@ final class RowCopier {
     keys = try RowKeys(transaction.keys.session)
     keys.beginRun()
     sealer = RecordSealer(keys)
-    revision = transaction.revision
+    revision = try transaction.writer.revision
   }
 
   static func isFull(_ batch: SealedBatch) -> Bool {
@@ -48,52 +49,10 @@ final class RowCopier {
     fields.epoch = keys.active.epoch
     fields.revision = revision
     fields.parent = parent
-    var lookup: [UInt8]?
-    if let key = head.key { lookup = try keys.lookup(of: ExternalKey(bytes: key), in: collection, under: keys.active) }
-    try sealer.seal(
-      fields,
-      RecordSealer.Content(
-        title: head.title, key: head.key, lookup: lookup, attributes: head.attributes, created: head.created,
-        modified: head.modified),
-      text: text, into: batch)
-  }
-}
-
-extension Writer {
-  /// Inserts what a copier seals on another thread, with the collections that come with it.
-  ///
-  /// - Parameters:
-  ///   - refused: told of a row that the new store can't take beside those it has; throwing from it ends the work.
-  ///   - progress: called after each batch with how many documents were written.
-  func insert(
-    filling fill: (SealedBatch) throws -> Bool, refused: (DocumentID, StoreError) throws -> Void,
-    progress: (Int) throws -> Void
-  ) throws {
-    let transaction = transaction
-    try transaction.willWrite()
-    let statements = try StoreTransaction.RowStatements(insertingInto: transaction.database)
-    var written = 0
-    do {
-      try Pipeline.run(
-        produce: fill,
-        consume: { batch in
-          for record in batch.newCollections { try transaction.insertCollection(record) }
-          for row in batch.rows {
-            do throws(StoreError) {
-              try insert(row, of: batch, statements)
-              written += 1
-            } catch {
-              // A store never holds a key twice; one that was put back to an older row may.
-              guard error.code == .duplicateKey else { throw error }
-              let other = error.documentID.map { "document \($0)" } ?? "another document"
-              try refused(DocumentID(row.fields.id), .damagedDocument(row.fields.id, "\(other) has its key"))
-            }
-          }
-          try progress(written)
-        })
-    } catch {
-      transaction.fail(error)
-      throw error
+    var index: [UInt8]?
+    if let key = head.key {
+      index = try keys.blindIndex(of: ExternalKey(bytes: key), in: collection, under: keys.active)
     }
+    try sealer.seal(fields, RecordSealer.Content(head, blindIndex: index), text: text, into: batch)
   }
 }

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -13,7 +14,7 @@ struct StoreMaker {
 
   /// A whole store beside its place, which has yet to get its name.
   struct Draft {
-    let file: FileBeside
+    let file: StagedFile
     let unlocked: Unlocking.Unlocked
     let keys: SessionKeys
   }
@@ -69,7 +70,7 @@ struct StoreMaker {
     var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
     // Before anyone is asked, and again when what was delivered turns out to be a test key.
     try requireAllowance(isTest, allowsTestKeys)
-    try FileBeside(path, replacesExisting: replacesExisting, source: source).checkPlace()
+    try StagedFile(path, replacesExisting: replacesExisting, source: source).checkPlace()
     var given: [NewKey.Given] = []
     for key in keys { given.append(try key.asked()) }
     isTest = isTest || given.contains(where: \.isTest)
@@ -87,7 +88,7 @@ struct StoreMaker {
 
   private func draft(_ parts: Parts) throws(StoreError) -> Draft {
     let session = try SessionKeys(root: parts.root, header: parts.header, slots: parts.slots)
-    let file = try FileBeside(path, replacesExisting: replacesExisting, source: source)
+    let file = try StagedFile(path, replacesExisting: replacesExisting, source: source)
     do throws(StoreError) {
       try write(session, parts.slots, to: file)
     } catch {
@@ -144,7 +145,7 @@ struct StoreMaker {
     }
   }
 
-  private func write(_ keys: SessionKeys, _ slots: [KeySlotRecord], to file: FileBeside) throws(StoreError) {
+  private func write(_ keys: SessionKeys, _ slots: [KeySlotRecord], to file: StagedFile) throws(StoreError) {
     try file.make()
     let database: Database
     do throws(SQLiteError) {
@@ -153,9 +154,7 @@ struct StoreMaker {
         configuration: .init(busyTimeout: wait, isHardened: true, enforcesForeignKeys: false))
       _ = try database.textPragma("page_size = \(StoreFormat.pageSize)")
       _ = try database.textPragma("encoding = 'UTF-8'")
-      _ = try database.textPragma("secure_delete = ON")
-      _ = try database.textPragma("temp_store = MEMORY")
-      _ = try database.textPragma("synchronous = EXTRA")
+      try database.setStorePragmas()
       try database.begin(.exclusive)
       _ = try database.textPragma("application_id = \(StoreFormat.applicationID)")
       _ = try database.textPragma("user_version = \(StoreFormat.version)")
@@ -163,14 +162,14 @@ struct StoreMaker {
     } catch {
       throw StoreError(error, path: path)
     }
-    try keys.header.insert(database)
-    for slot in slots { try slot.insert(database) }
+    let rows = StoreDatabase(database)
+    try keys.header.insert(rows)
+    for slot in slots { try slot.insert(rows) }
     let state = StoreState(headerMAC: keys.header.mac)
-    let sealed = try sealing { () throws(SealingError) in
-      try XAESKey(keys.stateKey).seal(state.bytes, authenticating: keys.stateBinding, nonces: RandomBytes())
-    }
+    try rows.execute(
+      SQL.insertState,
+      try StateCipher(keys).seal(state, nonces: sealing { () throws(SealingError) in try RandomBytes() }))
     do throws(SQLiteError) {
-      _ = try database.execute(SQL.insertState, sealed)
       try database.commit()
       try database.close()
     } catch {

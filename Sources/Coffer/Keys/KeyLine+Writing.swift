@@ -1,3 +1,4 @@
+internal import CofferRecords
 public import CofferSealing
 
 #if canImport(Glibc)
@@ -14,13 +15,13 @@ extension KeyLine {
   public func write(toNewFile path: String) throws(StoreError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      guard errno == EEXIST else { throw FileBeside.failure(path) }
+      guard errno == EEXIST else { throw StagedFile.failure(path) }
       throw StoreError(.alreadyExists, "\(path) exists already: a key is never written over")
     }
     do throws(StoreError) {
       defer { close(descriptor) }
       try write(descriptor: descriptor, named: path)
-      guard fsync(descriptor) == 0 else { throw FileBeside.failure(path) }
+      guard fsync(descriptor) == 0 else { throw StagedFile.failure(path) }
     } catch {
       unlink(path)
       throw error
@@ -42,7 +43,7 @@ extension KeyLine {
       let count = whole.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written) }
       if count < 0 {
         if errno == EINTR { continue }
-        throw FileBeside.failure(name)
+        throw StagedFile.failure(name)
       }
       written += count
     }

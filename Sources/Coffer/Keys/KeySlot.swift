@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSealing
 
 /// One of the keys a store opens with, as the file shows it to anyone.

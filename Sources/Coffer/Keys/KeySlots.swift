@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 internal import Synchronization
@@ -168,15 +169,22 @@ extension StoreTransaction {
     return (try SessionKeys(root: keys.session.root, header: header, slots: slots), slots)
   }
 
+  /// Seals and opens under other keys from here on.
+  func use(_ keys: SessionKeys) throws(StoreError) {
+    try connection.use(keys)
+    if isOpen, isWriter { try writer.use(connection.keys) }
+  }
+
   /// Writes header, slots and state of new keys and commits; the session goes on with them.
   func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
     let old = keys.session
-    try willWrite()
+    let writer = try writer
+    writer.willWrite()
     try new.header.update(database)
-    try storing { () throws(SQLiteError) in _ = try database.execute(SQL.deleteSlots) }
+    try database.execute(SQL.deleteSlots)
     for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }
-    state.headerMAC = new.header.mac
-    if keys.session !== new { try connection.use(new) }
+    writer.state.headerMAC = new.header.mac
+    if keys.session !== new { try use(new) }
     connection.session.announce(new)
     do throws(StoreError) {
       try commit()

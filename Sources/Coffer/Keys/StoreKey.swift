@@ -1,3 +1,4 @@
+internal import CofferRecords
 public import CofferSealing
 public import FoundationEssentials
 
@@ -223,15 +224,6 @@ extension StoreError {
     StoreError(
       .keyFileInvalid, "\(what), which is public and opens nothing",
       hint: "its identity opens; a slot for a recipient is made from its line")
-  }
-}
-
-/// Work of the sealing room, its errors in the store's words.
-func sealing<R: ~Copyable>(_ body: () throws(SealingError) -> R) throws(StoreError) -> R {
-  do throws(SealingError) {
-    return try body()
-  } catch {
-    throw StoreError(error)
   }
 }
 

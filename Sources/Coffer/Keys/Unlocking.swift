@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSealing
 
 /// The search for a slot that opens (FORMAT, "open" and "Slots").

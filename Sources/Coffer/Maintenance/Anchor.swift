@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// How a store compares with an anchor that was kept outside.

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 public import FoundationEssentials
 
@@ -20,12 +21,12 @@ extension DocumentStore {
     at url: URL, to target: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
     progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
   ) throws(StoreError) {
-    let file = try FileBeside(target.path, replacesExisting: isReplacing, source: url.path)
+    let file = try StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
     try file.checkPlace()
     try withFile(url, wait) { source throws(StoreError) in
       do throws(StoreError) {
         try file.make()
-        try copy(source.database, to: file.temporary, progress)
+        try copy(source.database.connection, to: file.temporary, progress)
         try finish(file.temporary, like: url.path)
         try file.publish()
       } catch {
@@ -65,9 +66,9 @@ extension DocumentStore {
   private static func finish(_ path: String, like original: String) throws(StoreError) {
     var status = stat()
     let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileBeside.failure(path) }
+    guard descriptor >= 0 else { throw StagedFile.failure(path) }
     defer { Glibc.close(descriptor) }
     if stat(original, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
-    guard fsync(descriptor) == 0 else { throw FileBeside.failure(path) }
+    guard fsync(descriptor) == 0 else { throw StagedFile.failure(path) }
   }
 }

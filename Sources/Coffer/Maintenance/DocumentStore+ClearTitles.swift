@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 public import FoundationEssentials
 
@@ -32,7 +33,7 @@ extension DocumentStore {
       guard header.titles == TitleMode.clear.rawValue else {
         throw StoreError(.invalidArgument, "titles do not stand in clear in this store", hint: "list it with its key")
       }
-      let collections = try storing { () throws(SQLiteError) in try file.database.query(SQL.collections).rows }
+      let collections = try file.database.rows(SQL.collections)
       guard collections.contains(where: { $0[0] == .integer(Int64(collection.rawValue)) }) else {
         throw StoreError(.noSuchCollection, "there is no collection \(collection)", hint: "info lists those there are")
       }
@@ -44,15 +45,10 @@ extension DocumentStore {
   private static func walk(
     _ file: StoreFile, _ collection: CollectionID, offset: Int, limit: Int, _ body: (ClearHeader) throws -> Void
   ) throws {
-    let statement = try storing { () throws(SQLiteError) in
-      let statement = try file.database.statement(SQL.clearTitles)
-      try statement.bind(Int64(collection.rawValue), at: 1)
-      try statement.bind(Int64(limit), at: 2)
-      try statement.bind(Int64(offset), at: 3)
-      return statement
-    }
+    let statement = try file.database.statement(
+      SQL.clearTitles, Int64(collection.rawValue), Int64(limit), Int64(offset))
     defer { statement.reset() }
-    while try storing({ () throws(SQLiteError) in try statement.step() }) {
+    while try statement.step() {
       if let header = ClearHeader(statement.columns()) { try body(header) }
     }
   }

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 public import FoundationEssentials
 
@@ -20,14 +21,16 @@ extension DocumentStore {
   @discardableResult
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
-    guard !file.database.isReadOnly else { throw StoreError(.readOnly, "\(url.path): the store can't be written to") }
+    guard !file.database.connection.isReadOnly else {
+      throw StoreError(.readOnly, "\(url.path): the store can't be written to")
+    }
     try FilePlace(of: url.path).requireOnlyName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
     try lock?.lock(wait: wait)
     defer { lock?.unlock() }
     let report = try compact(file)
     // Before the lock is let go of: the last to close checkpoints.
-    try storing { () throws(SQLiteError) in try file.database.close() }
+    try file.database.run { database throws(SQLiteError) in try database.close() }
     return report
   }
 
@@ -44,7 +47,7 @@ extension DocumentStore {
   }
 
   private static func compact(_ file: StoreFile) throws(StoreError) -> CompactReport {
-    let database = file.database
+    let database = file.database.connection
     let before: Int64
     do throws(SQLiteError) {
       if file.isWriteAhead { try database.checkpoint(.truncate) }
@@ -68,7 +71,7 @@ extension DocumentStore {
   /// Copies what was written anew from the log into the file, which holds the old pages until then.
   private static func cutLog(of file: StoreFile) throws(StoreError) {
     do throws(SQLiteError) {
-      try file.database.checkpoint(.truncate)
+      try file.database.connection.checkpoint(.truncate)
     } catch {
       guard error.code == .busy || error.code == .locked else { throw StoreError(error, path: file.path) }
       throw StoreError(

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 extension DocumentStore {
@@ -100,15 +101,9 @@ extension DocumentStore {
     try reading { transaction throws(StoreError) in
       let state = transaction.state
       let remaining =
-        state.target == 0
-        ? nil
-        : try transaction.database.stored { database throws(SQLiteError) in
-          try database.firstValue(SQL.countBelowEpoch, Int64(state.target))
-        }
-      var count = 0
-      if case .integer(let number)? = remaining { count = Int(number) }
+        state.target == 0 ? 0 : try transaction.database.integer(SQL.countBelowEpoch, Int64(state.target)) ?? 0
       return RekeyStatus(
-        isUnfinished: state.target != 0, remaining: count, total: Int(state.count),
+        isUnfinished: state.target != 0, remaining: Int(remaining), total: Int(state.count),
         epochs: transaction.keys.epochs.map(\.epoch))
     }
   }

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 extension DocumentStore {
@@ -26,7 +27,7 @@ extension DocumentStore {
 extension StoreTransaction {
   /// - Returns: where to go on; nil behind the last page.
   fileprivate func clearSlack(from first: Int64, count: Int64) throws(StoreError) -> Int64? {
-    let (isCleared, pages) = try database.stored { database throws(SQLiteError) in
+    let (isCleared, pages) = try database.run { database throws(SQLiteError) in
       let pages = try database.integerPragma("page_count") ?? 0
       let cleared = try database.clearSlack(ofPages: first..<first + count)
       // What this connection remembers of those pages must not be written back with the commit that follows.
@@ -34,7 +35,7 @@ extension StoreTransaction {
       return (cleared > 0, pages)
     }
     if isCleared {
-      try willWrite()
+      try writer.willWrite()
       try commit()
     }
     return first + count <= pages ? first + count : nil

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -44,8 +45,7 @@ extension DocumentStore {
     let database = transaction.database
     func ids(_ sql: String) throws(StoreError) -> [Int64] {
       do throws(StoreError) {
-        let rows = try database.stored { database throws(SQLiteError) in try database.query(sql).rows }
-        return rows.compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+        return try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
       } catch {
         guard !error.isPassing else { throw error }
         // Pages in disorder, which the integrity check names.
@@ -79,18 +79,15 @@ extension DocumentStore {
     while true {
       var seen = 0
       try reading { transaction throws(StoreError) in
-        let statement = try storing { () throws(SQLiteError) in
-          let statement = try transaction.database.statement(SQL.batchAfter)
-          try statement.bind(last, at: 1)
-          try statement.bind(Int64(batch), at: 2)
-          return statement
-        }
+        let statement = try transaction.database.statement(SQL.batchAfter, last, Int64(batch))
         defer { statement.reset() }
-        let opener = transaction.connection.opener
+        let reader = transaction.connection.takeReader()
+        defer { transaction.connection.giveBack(reader) }
+        let opener = reader.opener
         let collections = try transaction.collectionsThatOpen()
         while true {
           do throws(StoreError) {
-            guard try storing({ () throws(SQLiteError) in try statement.step() }) else { break }
+            guard try statement.step() else { break }
           } catch {
             // Pages in disorder end the walk; what lies behind can't be listed.
             guard error.code == .damaged else { throw error }
@@ -100,10 +97,10 @@ extension DocumentStore {
           seen += 1
           last = statement.int64(at: 0)
           do throws(StoreError) {
-            let row = try RecordRow(statement, within: transaction.state.limits)
+            let row = try RecordRow(statement.columns(), within: transaction.state.limits)
             let head = try opener.openHead(row)
             _ = try opener.openBody(row, head)
-            try transaction.requireLookup(of: row, head, in: collections)
+            try transaction.requireBlindIndex(of: row, head, in: collections)
           } catch {
             guard !error.isPassing else { throw error }
             guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
@@ -135,9 +132,9 @@ extension Verdict {
 /// What SQLite itself finds; quick_check would miss most wrong orders of an index.
 ///
 /// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
-func integrityProblems(_ database: Database) throws(StoreError) -> [String] {
+func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {
   do throws(SQLiteError) {
-    return try database.query(SQL.integrity).rows.compactMap { row in
+    return try database.connection.query(SQL.integrity).rows.compactMap { row in
       guard case .text(let finding) = row[0], finding != "ok" else { return nil }
       return "SQLite: \(finding)"
     }
@@ -150,7 +147,7 @@ func integrityProblems(_ database: Database) throws(StoreError) -> [String] {
 
 extension StoreTransaction {
   /// That a document is found by the key in its head; one whose collection is damaged or gone can't be looked up at all.
-  fileprivate func requireLookup(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
+  fileprivate func requireBlindIndex(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
     throws(StoreError)
   {
     guard let key = head.key, let context = keys.context(of: row.fields.epoch),
@@ -158,12 +155,12 @@ extension StoreTransaction {
     else { return }
     var wanted: [UInt8]?
     do throws(StoreError) {
-      wanted = try keys.lookup(of: ExternalKey(bytes: key), in: record, under: context)
+      wanted = try keys.blindIndex(of: ExternalKey(bytes: key), in: record, under: context)
     } catch {
       // A key that can't be folded was never looked up here.
       guard !error.isPassing else { throw error }
     }
-    guard let wanted, let lookup = row.lookup, lookup.elementsEqual(wanted) else {
+    guard let wanted, let index = row.blindIndex, index.elementsEqual(wanted) else {
       throw .damagedDocument(row.fields.id, "it is not found by its key")
     }
   }
@@ -192,26 +189,22 @@ extension StoreTransaction {
   func sumOfRows() throws(StoreError) -> RowSum {
     var sum = RowSum()
     do throws(StoreError) {
-      for row in try connection.readCollectionRows(state) {
-        sum.set.add(
-          try sealing { () throws(SealingError) in
-            try CollectionRecord.element(
-              id: row.id, epoch: row.epoch, revision: row.revision, sealed: row.sealed, keys: keys)
-          })
-      }
+      for row in try connection.collections.rows(state) { sum.set.add(try row.element(keys)) }
     } catch {
       guard !error.isPassing else { throw error }
       sum.isComplete = false
       sum.problems.append("a collection's row is damaged")
     }
     do throws(StoreError) {
-      let statement = try storing { () throws(SQLiteError) in try database.statement(SQL.allRecords) }
+      let statement = try database.statement(SQL.allRecords)
       defer { statement.reset() }
-      while try storing({ () throws(SQLiteError) in try statement.step() }) {
+      let reader = connection.takeReader()
+      defer { connection.giveBack(reader) }
+      while try statement.step() {
         sum.count += 1
         do throws(StoreError) {
-          let row = try RecordRow(statement, within: state.limits)
-          sum.set.add(try connection.opener.element(of: row))
+          let row = try RecordRow(statement.columns(), within: state.limits)
+          sum.set.add(try reader.opener.element(of: row))
         } catch {
           guard !error.isPassing else { throw error }
           sum.isComplete = false

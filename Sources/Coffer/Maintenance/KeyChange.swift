@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 internal import Synchronization
@@ -202,17 +203,18 @@ extension StoreTransaction {
     let macKey = try sealing { () throws(SealingError) in try root.derive(.headerMAC) }
     header.mac = try header.authenticate(slots, under: macKey)
     let new = try SessionKeys(root: root, header: header, slots: slots)
-    try willWrite()
+    let writer = try writer
+    writer.willWrite()
     // From here on this connection seals under the new keys; a failure goes back to the old.
-    try connection.use(new)
+    try use(new)
     do throws(StoreError) {
       for collection in collections {
         var resealed = collection
         resealed.epoch = epoch
-        try replaceCollection(collection, with: resealed)
+        try writer.replaceCollection(with: resealed)
       }
-      state.target = epoch
-      state.cursor = 0
+      writer.state.target = epoch
+      writer.state.cursor = 0
       try commit(new, slots)
     } catch {
       rollback()

@@ -1,20 +1,22 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
 // The walk of a rekey over the rows, and its end.
 
-/// Seals the rows below the target epoch anew, a batch in each transaction.
+/// Seals the rows below the target epoch under it, a batch in each transaction.
 ///
 /// Rows are opened and sealed on another thread while this one reads the next and writes those before.
 final class RekeyWalk {
-  /// Sealed bytes after which a batch ends, so that large texts don't pile up in memory.
-  private static let batchBytes = 24 << 20
-  /// One is sealed while the other is filled and written.
-  private static let resealingCount = 2
+  /// Sealed bytes after which a transaction ends, so that large texts don't pile up in memory.
+  private static let transactionBytes = 24 << 20
+  /// One batch is sealed while the other is filled and written.
+  private static let batchCount = 2
 
   private let store: DocumentStore
   private let limit: Int
-  private var resealing: [ResealingBatch] = []
+  /// Kept from transaction to transaction, so that all seals of a walk are one run.
+  private var batches: [RowBatch<ResealedRows>] = []
 
   init(_ store: DocumentStore, limit: Int) {
     self.store = store
@@ -23,8 +25,8 @@ final class RekeyWalk {
 
   /// Seals the next rows, in one transaction with cursor and state.
   ///
-  /// Same revision, position and parent; the look-up is computed anew, the title put where the store's mode says. A row
-  /// that doesn't open, or whose clear title is longer than a head may be, is left and listed.
+  /// Revision, position and parent stay; the blind index is computed again, the title put where the store's mode says.
+  /// A row that doesn't open, or whose clear title is longer than a head may be, is left and listed.
   ///
   /// - Returns: false when no row was left from the cursor on.
   func next(_ report: inout RekeyReport) throws(StoreError) -> Bool {
@@ -34,41 +36,18 @@ final class RekeyWalk {
         throw .damagedStore("its rekey has another target than the active epoch")
       }
       var pass = Pass(transaction, report: report)
-      try prepare(transaction)
       try run(&pass)
       guard let last = pass.last else { return false }
-      try transaction.willWrite()
-      transaction.state.cursor = UInt64(last) + 1
+      let writer = try transaction.writer
+      writer.willWrite()
+      writer.state.cursor = UInt64(last) + 1
       try transaction.commit()
       report = pass.report
       return true
     }
   }
 
-  /// The contexts of this transaction's keys; kept from batch to batch, so that all seals of a walk are one run.
-  private func prepare(_ transaction: StoreTransaction) throws(StoreError) {
-    let collections = try transaction.collections()
-    if let first = resealing.first, first.belongs(to: transaction.keys.session) {
-      for batch in resealing { batch.collections = collections }
-      return
-    }
-    resealing = []
-    for _ in 0..<Self.resealingCount {
-      resealing.append(try ResealingBatch(transaction.keys.session, collections))
-    }
-  }
-
-  private struct Statements {
-    let content: StoreTransaction.RowStatements
-    let all: StoreTransaction.RowStatements
-
-    init(_ database: Database) throws(StoreError) {
-      content = try StoreTransaction.RowStatements(database, changing: .content)
-      all = try StoreTransaction.RowStatements(database, changing: .all)
-    }
-  }
-
-  /// What one transaction has done so far.
+  /// The work of one transaction so far.
   private struct Pass {
     let transaction: StoreTransaction
     let limits: RowLimits
@@ -86,58 +65,50 @@ final class RekeyWalk {
 
   private func run(_ pass: inout Pass) throws(StoreError) {
     let transaction = pass.transaction
-    let statement = try storing { () throws(SQLiteError) in
-      let statement = try transaction.database.statement(SQL.belowEpoch)
-      try statement.bind(Int64(transaction.state.cursor), at: 1)
-      try statement.bind(Int64(transaction.state.target), at: 2)
-      try statement.bind(Int64(limit), at: 3)
-      return statement
-    }
+    let state = transaction.state
+    let statement = try transaction.database.statement(
+      SQL.belowEpoch, Int64(state.cursor), Int64(state.target), Int64(limit))
     defer { statement.reset() }
-    let statements = try Statements(transaction.database)
-    var started: ResealingBatch?
-    // Whatever happens here, the other thread is waited for: it works on what the next pass fills.
-    defer { started?.finish() }
-    var turn = 0
-    var isOver = false
-    while !isOver {
-      let batch = resealing[turn]
-      turn = (turn + 1) % resealing.count
-      batch.removeAll()
-      let large = try fill(batch, from: statement, &pass, isOver: &isOver)
-      batch.start()
-      let before = started
-      started = batch
-      if let before { try write(before, statements, &pass) }
-      guard isOver || large != nil else { continue }
-      started = nil
-      try write(batch, statements, &pass)
-      if let large {
-        batch.removeAll()
-        batch.reseal(large)
-        try write(sealed: batch, statements, &pass)
-      }
-    }
+    var free = try preparedBatches(transaction)
+    let conveyor = Conveyor<RowBatch<ResealedRows>>(limit: Self.batchCount, workers: .any) { $0.process() }
+    try conveyor.run(
+      make: { () throws(StoreError) in free.removeLast() },
+      fill: { batch throws(StoreError) in
+        batch.fill { () throws(StoreError) in try next(statement, &pass) }
+      },
+      take: { batch throws(StoreError) in
+        try write(batch.work, &pass)
+        switch batch.tail {
+        case .nothing: break
+        case .large(let row):
+          batch.work.begin()
+          _ = batch.work.process(row, at: 0, head: nil, body: nil)
+          try write(batch.work, &pass)
+        case .failed(let error): throw error
+        }
+      })
   }
 
-  /// Takes rows until the batch is full or the transaction long enough.
-  ///
-  /// - Returns: a row that no batch takes, still where SQLite has it.
-  private func fill(_ batch: ResealingBatch, from statement: Statement, _ pass: inout Pass, isOver: inout Bool)
-    throws(StoreError) -> RecordRow?
-  {
-    while batch.hasRoom {
-      guard pass.byteCount < Self.batchBytes, try storing({ () throws(SQLiteError) in try statement.step() }) else {
-        isOver = true
-        return nil
-      }
+  private func preparedBatches(_ transaction: StoreTransaction) throws(StoreError) -> [RowBatch<ResealedRows>] {
+    let collections = try transaction.collections()
+    let session = transaction.keys.session
+    if batches.isEmpty || !batches[0].work.belongs(to: session) {
+      batches = []
+      for _ in 0..<Self.batchCount { batches.append(RowBatch(try ResealedRows(session, collections))) }
+    }
+    for batch in batches { batch.work.collections = collections }
+    return batches
+  }
+
+  /// The next row that can be read; nil when the transaction is long enough.
+  private func next(_ statement: StoreStatement, _ pass: inout Pass) throws(StoreError) -> RecordRow? {
+    while pass.byteCount < Self.transactionBytes, try statement.step() {
       let id = statement.int64(at: 0)
       pass.last = id
       do throws(StoreError) {
-        let row = try RecordRow(statement, within: pass.limits)
+        let row = try RecordRow(statement.columns(), within: pass.limits)
         pass.byteCount += row.byteCount
-        guard row.byteCount <= RowCopies.rowLimit else { return row }
-        batch.append(row)
+        return row
       } catch {
         guard error.code == .damaged else { throw error }
         pass.report.skip(id, error.message)
@@ -146,31 +117,19 @@ final class RekeyWalk {
     return nil
   }
 
-  private func write(_ batch: ResealingBatch, _ statements: Statements, _ pass: inout Pass)
-    throws(StoreError)
-  {
-    batch.finish()
-    try write(sealed: batch, statements, &pass)
-  }
-
-  private func write(
-    sealed batch: ResealingBatch, _ statements: Statements, _ pass: inout Pass
-  ) throws(StoreError) {
-    if let failure = batch.failure { throw failure }
-    for (id, reason) in batch.skipped { pass.report.skip(id, reason) }
-    guard !batch.sealed.rows.isEmpty else { return }
-    let transaction = pass.transaction
-    try transaction.willWrite()
-    for (row, old) in zip(batch.sealed.rows, batch.elements) {
-      try storing { () throws(SQLiteError) in
-        // Only a look-up is another under another epoch: without one, no index is touched.
-        try (row.lookup == nil ? statements.content : statements.all).run(row, of: batch.sealed)
-      }
-      transaction.state.set.subtract(old)
-      transaction.state.set.add(row.element)
-      transaction.changes.reseal(old, as: row.element)
+  private func write(_ rows: ResealedRows, _ pass: inout Pass) throws(StoreError) {
+    if let failure = rows.failure { throw failure }
+    for (id, reason) in rows.skipped { pass.report.skip(id, reason) }
+    guard !rows.sealed.rows.isEmpty else { return }
+    let writer = try pass.transaction.writer
+    writer.willWrite()
+    for (row, before) in zip(rows.sealed.rows, rows.before) {
+      // Only the blind index differs under another epoch: without one, no index of SQLite is touched.
+      try writer.replace(
+        before.element, before: before.fields, with: row, of: rows.sealed,
+        changing: row.blindIndex == nil ? .content : .all, as: .resealed)
     }
-    pass.report.documents += batch.sealed.rows.count
+    pass.report.documents += rows.sealed.rows.count
   }
 }
 
@@ -187,8 +146,9 @@ extension DocumentStore {
       }
       let behind = try transaction.rowsBelow(target, except: Set(report.skipped.map(\.id.rawValue)))
       if behind && mayRestart {
-        try transaction.willWrite()
-        transaction.state.cursor = 0
+        let writer = try transaction.writer
+        writer.willWrite()
+        writer.state.cursor = 0
         try transaction.commit()
         return false
       }
@@ -196,7 +156,7 @@ extension DocumentStore {
       for old in collections where old.epoch < target {
         var new = old
         new.epoch = target
-        try transaction.replaceCollection(old, with: new)
+        try transaction.writer.replaceCollection(with: new)
       }
       let sum = try transaction.sumOfRows()
       report.setMatches =
@@ -223,9 +183,7 @@ extension RekeyReport {
 extension StoreTransaction {
   /// Whether rows stand below an epoch, those that don't open aside; found by a scan of the table.
   func rowsBelow(_ epoch: UInt32, except skipped: Set<Int64>) throws(StoreError) -> Bool {
-    let rows = try database.stored { database throws(SQLiteError) in
-      try database.query(SQL.idsBelowEpoch, Int64(epoch), Int64(skipped.count + 1)).rows
-    }
+    let rows = try database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(skipped.count + 1))
     return rows.contains { row in
       if case .integer(let id) = row[0] { !skipped.contains(id) } else { true }
     }
@@ -243,8 +201,9 @@ extension StoreTransaction {
       try keyring.seal(under: root, generation: header.rootGeneration, nonces: nonces)
     }
     header.mac = try header.authenticate(proved.slots, under: proved.keys.headerMACKey)
-    state.target = 0
-    state.cursor = 0
+    let writer = try writer
+    writer.state.target = 0
+    writer.state.cursor = 0
     try commit(try SessionKeys(root: root, header: header, slots: proved.slots), proved.slots)
   }
 }

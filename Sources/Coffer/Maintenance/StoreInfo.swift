@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 public import FoundationEssentials
@@ -40,11 +41,10 @@ extension DocumentStore {
   public static func info(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> StoreInfo {
     try withFile(url, wait) { file throws(StoreError) in
       let (header, slots) = try file.readHeader()
-      let database = file.database
       guard let titles = TitleMode(rawValue: header.titles) else { throw .damagedStore("unknown title mode") }
       var listed: [KeySlot] = []
       for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: false)) }
-      return try storing { () throws(SQLiteError) in
+      return try file.database.run { database throws(SQLiteError) in
         let collections = countsByNumber(try database.query(SQL.documentsPerCollection).rows)
         let documents = collections.reduce(0) { $0 + $1.count }
         let numbers = try database.query(SQL.collections).rows.compactMap { row in
@@ -94,7 +94,7 @@ extension DocumentStore {
     }
     for row in try database.query(SQL.collections).rows {
       do throws(StoreError) {
-        _ = try StoreConnection.CollectionRow(row, generation: .max)
+        _ = try CollectionRow(row, generation: .max)
       } catch {
         problems.append(error.message)
       }
@@ -115,7 +115,7 @@ extension DocumentStore {
   {
     try withFile(url, wait) { file throws(StoreError) in
       var problems: [String] = []
-      let database = file.database
+      let database = file.database.connection
       var isTest = false
       do throws(StoreError) {
         let (header, slots) = try file.readHeader()
@@ -134,7 +134,7 @@ extension DocumentStore {
         let limits = RowLimits(nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: 0)
         while try statement.step() {
           count += 1
-          do throws(StoreError) { _ = try RecordRow(statement, within: limits) } catch {
+          do throws(StoreError) { _ = try RecordRow(statement.columns(), within: limits) } catch {
             problems.append(error.message)
           }
         }
@@ -156,7 +156,7 @@ extension DocumentStore {
         guard !failure.isPassing else { throw failure }
         problems.append(failure.message)
       }
-      if !isQuick { problems += try integrityProblems(database) }
+      if !isQuick { problems += try integrityProblems(file.database) }
       return CheckReport(documents: count, problems: problems)
     }
   }
@@ -166,8 +166,8 @@ extension DocumentStore {
     throws(StoreError) -> R
   {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
-    try storing { () throws(SQLiteError) in try file.database.begin(.deferred) }
-    defer { try? file.database.rollback() }
+    try file.database.begin(.deferred)
+    defer { file.database.rollback() }
     try file.checkSize()
     return try body(file)
   }

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// A document that can't be read, and why.
 public struct DamagedDocument: Sendable, Hashable {
   public let id: DocumentID

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 public import FoundationEssentials
@@ -65,24 +66,31 @@ extension DocumentStore {
       keys, allowsTestKeys: options.allowsTestKeys,
       begin: tell,
       fill: { writer in
-        let copier = try RowCopier(into: writer.transaction)
+        let transaction = writer.transaction
+        let copier = try RowCopier(into: transaction)
         for collection in try walk.readCollections() {
-          try writer.transaction.insertCollection(copier.add(collection))
+          try transaction.writer.insertCollection(copier.add(collection))
         }
         if let state = source.state {
-          writer.transaction.state.originStoreID = source.keys.storeID
-          writer.transaction.state.originGeneration = state.generation
+          try transaction.setOrigin(source.keys.storeID, generation: state.generation)
         }
-        try writer.insert(
-          filling: { try walk.fill($0, with: copier) },
-          refused: { id, error in refused.append(DamagedDocument(id: id, reason: error.message)) },
-          progress: { done in
-            report.documents = done
+        var sealed = 0
+        try transaction.insert(
+          sealedBy: { try walk.fill($0, with: copier) },
+          refused: { row, error in
+            // A store never holds a key twice; one that was put back to an older row may.
+            guard error.code == .duplicateKey else { throw error }
+            let other = error.documentID.map { "document \($0)" } ?? "another document"
+            let damage = StoreError.damagedDocument(row.fields.id, "\(other) has its key")
+            refused.append(DamagedDocument(id: DocumentID(row.fields.id), reason: damage.message))
+          },
+          inserted: { batch in
+            sealed += batch.rows.count
+            report.documents = sealed - refused.count
             try tell()
           })
-        // Numbers that were given are never given again, those of parents that are gone included.
-        writer.transaction.state.nextID = max(
-          writer.transaction.state.nextID, source.state?.nextID ?? 1, walk.firstUnusedNumber)
+        // Ids that were given are never given again, those of parents that are gone included.
+        try transaction.writer.reserveIDs(through: max(source.state?.nextID ?? 1, walk.firstUnusedNumber) - 1)
         try walk.findLost(tell)
       })
     walk.conclude(&report)

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// The numbers of a table in rising order, past pages that SQLite can't read.
@@ -18,7 +19,7 @@ final class NumberWalk {
   private static let wideStep: Int64 = 16
   private static let wideQuestions = 4096
 
-  private let database: Database
+  private let database: StoreDatabase
   private let statement: Statement
   private var last: Int64?
   private var isRunning = false
@@ -27,9 +28,9 @@ final class NumberWalk {
   private(set) var holes: [ClosedRange<Int64>] = []
 
   /// - Parameter sql: selects numbers at or above its parameter, rising.
-  init(_ database: Database, _ sql: String) throws(StoreError) {
+  init(_ database: StoreDatabase, _ sql: String) throws(StoreError) {
     self.database = database
-    statement = try storing { () throws(SQLiteError) in try database.statement(sql) }
+    statement = try database.statement(sql).base
   }
 
   /// - Returns: nil at the end.
@@ -94,7 +95,7 @@ final class NumberWalk {
 
   private func ask(for number: Int64) throws(StoreError) -> Answer {
     statement.reset()
-    try storing { () throws(SQLiteError) in try statement.bind(number, at: 1) }
+    do throws(SQLiteError) { try statement.bind(number, at: 1) } catch { throw StoreError(error) }
     let answer = try step()
     if case .number(let found) = answer, found < number { return .unreadable }
     return answer
@@ -107,7 +108,7 @@ final class NumberWalk {
   }
 }
 
-extension Database {
+extension StoreDatabase {
   /// Reads what may be unreadable.
   ///
   /// - Returns: nil where pages are in disorder, the disk fails or a value is longer than any that is written.
@@ -121,8 +122,8 @@ extension Database {
       }
       // A failure of the disk ends the transaction; reading goes on in another.
       if !isInTransaction {
-        try? rollback()
-        try storing { () throws(SQLiteError) in try begin(.deferred) }
+        rollback()
+        try begin(.deferred)
       }
       return nil
     }

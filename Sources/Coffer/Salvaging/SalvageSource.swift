@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -7,7 +8,7 @@ internal import CofferSealing
 
 /// A damaged store, open to be read as far as that goes, in one read transaction.
 struct SalvageSource {
-  let database: Database
+  let database: StoreDatabase
   let keys: SessionKeys
   /// Nil where none can be opened.
   let state: StoreState?
@@ -73,9 +74,9 @@ struct SalvageSource {
       hint: "restore the store from a backup")
   }
 
-  private static func header(of database: Database) throws(StoreError) -> StoreHeader {
+  private static func header(of database: StoreDatabase) throws(StoreError) -> StoreHeader {
     do throws(StoreError) {
-      let rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.header).rows }
+      let rows = try database.rows(SQL.header)
       guard rows.count == 1 else { throw lost("its header") }
       return try StoreHeader(row: rows[0])
     } catch {
@@ -84,12 +85,12 @@ struct SalvageSource {
   }
 
   /// The slots that may be tried; none costs more than its bounds allow, whatever the others say.
-  private static func slots(of database: Database, isTest: Bool) throws(StoreError) -> (
+  private static func slots(of database: StoreDatabase, isTest: Bool) throws(StoreError) -> (
     sound: [KeySlotRecord], damaged: Int
   ) {
     let rows: [Row]
     do throws(StoreError) {
-      rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.slots).rows }
+      rows = try database.rows(SQL.slots)
     } catch {
       throw error.code == .damaged ? lost("the table of its slots") : error
     }
@@ -108,11 +109,11 @@ struct SalvageSource {
     return (sound, rows.count - sound.count)
   }
 
-  private static func state(of database: Database, keys: SessionKeys) -> StoreState? {
-    guard let rows = try? database.query(SQL.state).rows, rows.count == 1, case .blob(let sealed) = rows[0][0],
-      let bytes = try? XAESKey(keys.stateKey).open(sealed, authenticating: keys.stateBinding)
-    else { return nil }
-    return StoreState(bytes: bytes)
+  private static func state(of database: StoreDatabase, keys: SessionKeys) -> StoreState? {
+    guard let rows = try? database.rows(SQL.state), rows.count == 1, case .blob(let sealed) = rows[0][0] else {
+      return nil
+    }
+    return try? StateCipher(keys).open(sealed)
   }
 }
 
@@ -140,13 +141,14 @@ extension StoreFile {
       throw StoreError(error, path: path)
     }
     do throws(StoreError) {
-      try Schema.requireTables(["coffer_header", "coffer_slot", "coffer_record", "coffer_body"], in: database)
+      try Schema.requireTables(
+        ["coffer_header", "coffer_slot", "coffer_record", "coffer_body"], in: StoreDatabase(database))
     } catch {
       guard error.code == .damaged || error.code == .notAStore else { throw error }
       throw StoreError(
         .damaged, "nothing can be salvaged: the list of its tables, on the file's first pages, is damaged",
         hint: "restore the store from a backup")
     }
-    self.init(path: path, database: database, isWriteAhead: false)
+    self.init(path: path, database: StoreDatabase(database), isWriteAhead: false)
   }
 }

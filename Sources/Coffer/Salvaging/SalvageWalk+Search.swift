@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 // Documents that no tree of pages leads to any more, looked for on every page.

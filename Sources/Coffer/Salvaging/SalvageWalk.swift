@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -43,9 +44,8 @@ final class SalvageWalk {
     self.source = source
     opener = RecordOpener(try RowKeys(source.keys))
     numbers = try NumberWalk(source.database, SQL.recordNumbers)
-    (rows, bodies) = try storing { () throws(SQLiteError) in
-      (try source.database.statement(SQL.record), try source.database.statement(SQL.body))
-    }
+    rows = try source.database.statement(SQL.record).base
+    bodies = try source.database.statement(SQL.body).base
   }
 
   // MARK: Collections
@@ -69,19 +69,14 @@ final class SalvageWalk {
   private func readCollection(_ number: Int64) throws(StoreError) -> CollectionRecord? {
     let database = source.database
     let keys = opener.keys
-    let row = try database.reading { () throws(SQLiteError) in try database.query(SQL.collection, number).rows.first }
-    guard let row = row ?? nil,
-      let checked = try? StoreConnection.CollectionRow(row, generation: Self.limits.generation)
-    else { return nil }
-    if let element = try? CollectionRecord.element(
-      id: checked.id, epoch: checked.epoch, revision: checked.revision, sealed: checked.sealed, keys: keys)
-    {
-      set.add(element)
+    let columns = try database.reading { () throws(SQLiteError) in
+      try database.connection.query(SQL.collection, number).rows.first
     }
-    guard
-      let collection = try? CollectionRecord(
-        id: checked.id, epoch: checked.epoch, revision: checked.revision, sealed: checked.sealed, keys: keys),
-      names.insert(Array(collection.name.utf8)).inserted
+    guard let columns = columns ?? nil,
+      let row = try? CollectionRow(columns, generation: Self.limits.generation)
+    else { return nil }
+    if let element = try? row.element(keys) { set.add(element) }
+    guard let collection = try? CollectionRecord(row, keys), names.insert(Array(collection.name.utf8)).inserted
     else { return nil }
     return collection
   }
@@ -151,7 +146,7 @@ final class SalvageWalk {
     }
     guard isRead == true else { return nil }
     do throws(StoreError) {
-      return try RecordRow(rows, within: Self.limits)
+      return try RecordRow(StoreStatement(rows).columns(), within: Self.limits)
     } catch {
       isSummed = false
       throw error
@@ -226,7 +221,8 @@ final class SalvageWalk {
     var known = Set(left.map(\.id.rawValue))
     // An index may be missing or broken; what it says up to there is worth a look, and no more than the file can hold.
     let database = source.database
-    guard let index = try? database.statement(SQL.indexedNumbers), let size = try? database.fileSize() else { return }
+    guard let index = try? database.statement(SQL.indexedNumbers).base, let size = try? database.connection.fileSize()
+    else { return }
     var rest = size / 4
     while rest > 0, try database.reading({ () throws(SQLiteError) in try index.step() }) == true {
       rest -= 1

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// Rows and texts of a damaged store to which no tree of pages leads any more, found by looking at every page.
@@ -24,8 +25,8 @@ final class StrayRows {
   /// Has found nothing before ``lookAtMorePages(wanted:)`` has come to its end.
   ///
   /// - Returns: nil where the file's own header is no help.
-  init?(_ database: Database) throws(StoreError) {
-    let reader = try storing { () throws(SQLiteError) in try LeafReader(database) }
+  init?(_ database: StoreDatabase) throws(StoreError) {
+    let reader = try database.run { database throws(SQLiteError) in try LeafReader(database) }
     guard let reader else { return nil }
     self.reader = reader
     pagesAhead = reader.pages

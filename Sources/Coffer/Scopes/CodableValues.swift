@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import FoundationEssentials
 
 /// Codable values as the texts of documents: JSON with its members sorted by name and no spaces, the same bytes for the

@@ -1,3 +1,4 @@
+internal import CofferRecords
 public import CofferSQLite
 
 /// The rows of a query, one at a time. Valid during the call that they are handed to.
@@ -112,7 +113,7 @@ extension StoreTransaction {
   private func viewConnection(within limit: Duration?) throws(StoreError) -> (Database, DocumentTable) {
     try requireOpen()
     let table = DocumentTable(self)
-    let database = try storing { () throws(SQLiteError) in
+    do throws(SQLiteError) {
       let database = try Database(
         ":memory:", mode: .create,
         configuration: .init(
@@ -121,9 +122,10 @@ extension StoreTransaction {
       try database.add(table, named: DocumentTable.name)
       try database.setStopCondition(stopCondition(within: limit))
       try database.allowReadingOnly()
-      return database
+      return (database, table)
+    } catch {
+      throw StoreError(error)
     }
-    return (database, table)
   }
 
   /// When a query is to end: SQL may go on for ever without looking at a row.

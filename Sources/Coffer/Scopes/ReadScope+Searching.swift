@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// A document that a search has found, valid during the call that it is handed to.
 public struct FoundDocument {
   /// Its header and its text; no text where only titles were searched.
@@ -30,10 +32,10 @@ extension ReadScope where Self: ~Copyable {
     let record = try transaction.requireCollection(collection)
     guard limit > 0 else { return }
     var left = limit
-    let walk = Walk(withTexts: fields.contains(.text), search: (pattern, fields), progress: progress)
+    let scan = RowScan(withTexts: fields.contains(.text), search: (pattern, fields), progress: progress)
     let matcher = DocumentMatcher(pattern, in: fields)
     do {
-      try transaction.walk(record, walk) { header, text in
+      try transaction.scan(record, scan) { header, text in
         try body(FoundDocument(OpenedDocument(header: header, utf8: text), matcher))
         left -= 1
         if left == 0 { throw EnoughFound() }

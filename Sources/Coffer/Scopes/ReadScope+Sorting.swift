@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 extension ReadScope where Self: ~Copyable {
   /// The documents of a collection in another order than its own, which stays as it is.
   ///

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 extension ReadScope where Self: ~Copyable {
   /// A document as the value that it was stored as.
   ///

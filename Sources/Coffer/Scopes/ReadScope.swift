@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// What can be read inside of `read { }` and `write { }`, all of it as of one moment.
 ///
 /// Every row is proved before anything of it is returned; a row that is not the one that was written throws `damaged`
@@ -44,7 +46,10 @@ extension ReadScope where Self: ~Copyable {
   /// Whether there is a document of that number. Looks at its row, opens nothing.
   public func exists(_ id: DocumentID) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      return try transaction.withRow(id, body: false) { _, _ throws(StoreError) in true }
+      return try transaction.reading { reader throws(StoreError) in
+        _ = try reader.row(id, withBody: false, within: transaction.state.limits)
+        return true
+      }
     } catch {
       if error.code == .noSuchDocument { return false }
       throw error
@@ -89,15 +94,6 @@ extension ReadScope where Self: ~Copyable {
   /// How many documents stand in a collection.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
     try transaction.count(in: try transaction.requireCollection(collection))
-  }
-}
-
-extension Document {
-  init(_ opened: OpenedDocument) {
-    let header = opened.header
-    self.init(
-      title: header.title, text: opened.text, key: header.key, attributes: header.attributes, parent: header.parent,
-      created: header.created, modified: header.modified, isJSON: header.isJSON)
   }
 }
 

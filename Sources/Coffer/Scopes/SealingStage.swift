@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 internal import CofferText
@@ -32,7 +33,7 @@ final class SealingStage {
     keys = try RowKeys(transaction.keys.session)
     keys.beginRun()
     sealer = RecordSealer(keys)
-    revision = transaction.revision
+    revision = try transaction.writer.revision
     nextID = transaction.state.nextID
     isFixed = collection != nil
     defaultName = Array((collection?.name ?? "documents").utf8)
@@ -79,8 +80,8 @@ final class SealingStage {
       throw StoreError(.notText, "record \(draft.record): its text is not UTF-8")
     }
     let key = part(draft.key)
-    let lookup: [UInt8]? =
-      if let key { try keys.lookup(of: ExternalKey(bytes: key), in: record, under: keys.active) } else { nil }
+    let index: [UInt8]? =
+      if let key { try keys.blindIndex(of: ExternalKey(bytes: key), in: record, under: keys.active) } else { nil }
     var parent: Int64?
     if let wanted = draft.parent {
       if options.keepsIDs { parent = wanted.rawValue } else { parentsDropped += 1 }
@@ -91,12 +92,12 @@ final class SealingStage {
       flags: draft.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
     let created = draft.created?.millisecondsSince1970 ?? draft.modified?.millisecondsSince1970 ?? now
     var content = RecordSealer.Content(
-      title: part(draft.title), key: key, lookup: lookup,
+      title: part(draft.title), key: key, blindIndex: index,
       attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0), created: created,
       modified: draft.modified?.millisecondsSince1970 ?? created)
     do throws(StoreError) {
-      if content.title == nil, !draft.isComplete, (options.titleRule ?? record.titleRule) == .derived,
-        let derived = TitleRule.title(ofUTF8: text, isJSON: draft.isJSON)
+      if content.title == nil, !draft.isComplete,
+        let derived = (options.titleRule ?? record.titleRule).title(forUTF8: text, isJSON: draft.isJSON)
       {
         try Array(derived.utf8).withBytes { title throws(StoreError) in
           content.title = title
@@ -109,13 +110,13 @@ final class SealingStage {
       throw StoreError(
         error.code, "record \(draft.record): \(error.message)", hint: error.hint, documentID: error.documentID)
     }
-    var olderLookups: [[UInt8]] = []
+    var olderIndexes: [[UInt8]] = []
     if let key, keys.epochs.count > 1 {
       for context in keys.epochs where context !== keys.active {
-        olderLookups.append(try keys.lookup(of: ExternalKey(bytes: key), in: record, under: context))
+        olderIndexes.append(try keys.blindIndex(of: ExternalKey(bytes: key), in: record, under: context))
       }
     }
-    batch.describeLast(record: draft.record, olderLookups: olderLookups)
+    batch.describeLast(record: draft.record, olderBlindIndexes: olderIndexes)
     targets[current].count += 1
   }
 

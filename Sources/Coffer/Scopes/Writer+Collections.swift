@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 extension Writer {
   /// Makes an empty collection. One that documents are put into without having been made has the settings that are
   /// usual here.
@@ -12,7 +14,7 @@ extension Writer {
     throws(StoreError) -> CollectionInfo
   {
     let record = try transaction.newCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
-    try transaction.insertCollection(record)
+    try transaction.writer.insertCollection(record)
     return CollectionInfo(record, count: 0)
   }
 
@@ -26,7 +28,7 @@ extension Writer {
     try transaction.checkCollectionName(name)
     var renamed = old
     renamed.name = name
-    try replace(old, with: renamed)
+    try transaction.change(renamed)
     return DocumentCollection(name)
   }
 
@@ -45,15 +47,15 @@ extension Writer {
     new.titleRule = titleRule ?? old.titleRule
     new.foldsKeys = foldsKeys ?? old.foldsKeys
     guard new != old else { return }
-    try replace(old, with: new)
-    if new.foldsKeys != old.foldsKeys { try transaction.refold(old, as: new) }
+    try transaction.change(new)
+    if new.foldsKeys != old.foldsKeys { try transaction.refold(new) }
   }
 
   /// Removes a collection with all its documents.
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
   public func drop(_ collection: DocumentCollection) throws(StoreError) {
-    try transaction.deleteCollection(try transaction.requireCollection(collection))
+    try transaction.writer.deleteCollection(try transaction.requireCollection(collection))
   }
 
   /// Deletes all documents of a collection, which stays with its settings.
@@ -67,8 +69,8 @@ extension Writer {
   public func truncate(_ collection: DocumentCollection, restartingIDs: Bool = false) throws(StoreError) -> Int {
     let record = try transaction.requireCollection(collection)
     let before = transaction.state.count
-    try transaction.deleteDocuments(in: record)
-    if restartingIDs { try transaction.restartIDs() }
+    try transaction.writer.deleteDocuments(in: record)
+    if restartingIDs { try transaction.writer.restartIDs() }
     return Int(before - transaction.state.count)
   }
 
@@ -93,24 +95,8 @@ extension Writer {
       for document in documents { ids.append(try insert(document, into: collection)) }
       return ids
     } catch {
-      transaction.fail(error)
+      try transaction.writer.fail(error)
       throw error
     }
-  }
-
-  private func replace(_ old: CollectionRecord, with new: CollectionRecord) throws(StoreError) {
-    var new = new
-    new.revision = transaction.revision
-    new.epoch = transaction.keys.active.epoch
-    try transaction.replaceCollection(old, with: new)
-  }
-
-  @discardableResult
-  func openOrCreate(
-    _ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false
-  ) throws(StoreError) -> CollectionRecord {
-    if let record = try transaction.collection(named: collection.name) { return record }
-    try create(collection, titleRule: titleRule, foldsKeys: foldsKeys)
-    return try transaction.requireCollection(collection)
   }
 }

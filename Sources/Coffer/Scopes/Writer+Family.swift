@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 extension ReadScope where Self: ~Copyable {
   /// The documents that name this one as their parent, in order. One that is gone may still have children.
   ///
@@ -6,9 +8,9 @@ extension ReadScope where Self: ~Copyable {
     try transaction.requireOpen()
     var headers: [DocumentHeader] = []
     do {
-      let statement = try transaction.childrenStatement(of: parent)
+      let statement = try transaction.database.statement(SQL.children, parent.rawValue)
       let order = OrderCheck(childrenOf: parent, limit: transaction.state.count)
-      try transaction.walk(statement, order, Walk(withTexts: false)) { header, _ in headers.append(header) }
+      try transaction.scan(statement, order, RowScan(withTexts: false)) { header, _ in headers.append(header) }
     } catch let error as StoreError {
       throw error
     } catch {
@@ -44,7 +46,7 @@ extension Writer {
   public func deleteWithDescendants(_ id: DocumentID) throws(StoreError) -> [DocumentID] {
     _ = try header(of: id)
     let ids = [id] + (try descendants(of: id).map(\.id))
-    try transaction.changing { () throws(StoreError) in
+    try transaction.writer.changing { () throws(StoreError) in
       for id in ids { try delete(id) }
     }
     return ids
@@ -58,7 +60,7 @@ extension Writer {
     let header = try header(of: id)
     guard header.parent != parent else { return }
     try transaction.requireParent(parent, of: id.rawValue, isNew: false, in: header.collection.rawValue)
-    try transaction.rewrite(id) { _, fields throws(StoreError) in fields.parent = parent?.rawValue }
+    try transaction.writer.rewrite(id) { _, fields throws(StoreError) in fields.parent = parent?.rawValue }
   }
 
   /// Gives a document another key, or none. Only its head is sealed anew.
@@ -67,22 +69,19 @@ extension Writer {
   public func setKey(of id: DocumentID, to key: ExternalKey?) throws(StoreError) {
     let header = try header(of: id)
     guard header.key != key else { return }
-    guard let record = try transaction.collections().first(where: { $0.id == header.collection.rawValue }) else {
-      throw StoreError(
-        .damaged, "collection \(header.collection) is gone, but document \(id) is there", documentID: id)
-    }
+    let record = try transaction.requireCollection(of: header)
     try transaction.requireUnusedKey(key, in: record, by: id)
-    let lookup = try transaction.lookup(of: key, in: record)
+    let index = try transaction.writer.blindIndex(of: key, in: record)
     guard let key else {
-      return try transaction.rewrite(id) { content, _ throws(StoreError) in
+      return try transaction.writer.rewrite(id) { content, _ throws(StoreError) in
         content.key = nil
-        content.lookup = nil
+        content.blindIndex = nil
       }
     }
     try key.bytes.withBytes { bytes throws(StoreError) in
-      try transaction.rewrite(id) { content, _ throws(StoreError) in
+      try transaction.writer.rewrite(id) { content, _ throws(StoreError) in
         content.key = bytes
-        content.lookup = lookup
+        content.blindIndex = index
       }
     }
   }

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 // Numbers that were given, and are never given again.
 extension ReadScope where Self: ~Copyable {
   /// The highest number that was ever given to a document, be it still there or not; nil where none was.
@@ -36,8 +38,6 @@ extension Writer {
     guard id.rawValue < StoreFormat.documentIDs.upperBound else {
       throw StoreError(.invalidArgument, "a counter that leaves no number for new documents")
     }
-    guard id.rawValue >= 1, UInt64(id.rawValue) >= transaction.state.nextID else { return }
-    try transaction.willWrite()
-    transaction.state.nextID = UInt64(id.rawValue) + 1
+    if id.rawValue >= 1 { try transaction.writer.reserveIDs(through: UInt64(id.rawValue)) }
   }
 }

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 extension Writer {
   /// Puts a document elsewhere in its collection's order. Only its head is sealed anew.
   ///
@@ -13,7 +15,7 @@ extension Writer {
     }
     let spot = try transaction.spot(for: placement, in: collection)
     guard !spot.touches(id) else { return }
-    try transaction.move(
+    try transaction.writer.move(
       id, toPosition: try transaction.position(at: spot, for: placement, in: collection), in: collection)
   }
 
@@ -42,12 +44,8 @@ extension Writer {
   /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
-    let original = try transaction.standing(id)
-    guard let record = try transaction.collections().first(where: { $0.id == original.header.collection.rawValue })
-    else {
-      throw StoreError(
-        .damaged, "collection \(original.header.collection) is gone, but document \(id) is there", documentID: id)
-    }
+    let original = try transaction.storedDocument(id)
+    let record = try transaction.requireCollection(of: original.header)
     var copy = original.document
     copy.key = nil
     copy.created = nil

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 // Values of any Codable type, each the JSON text of a document. Their title is what they say themselves: the string
 // `title`, or else `name`, of their JSON.
 
@@ -31,7 +33,7 @@ extension Writer {
     var document = try Self.document(of: value, title: title, attributes)
     document.key = key
     guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
-    try overwrite(try transaction.standing(id), with: document, title: title)
+    try overwrite(try transaction.storedDocument(id), with: document, title: title)
     return id
   }
 
@@ -46,11 +48,11 @@ extension Writer {
     attributes: Attributes = Attributes()
   ) throws(StoreError) -> Bool {
     let document = try Self.document(of: value, title: title, attributes)
-    guard try transaction.isTaken(id) else {
+    guard try transaction.hasRow(id) else {
       try insert(document, into: collection, id: id)
       return true
     }
-    try overwrite(try transaction.standing(id, in: collection), with: document, title: title)
+    try overwrite(try transaction.storedDocument(id, in: collection), with: document, title: title)
     return false
   }
 
@@ -85,7 +87,7 @@ extension Writer {
   }
 
   /// A title that the old value gave goes with it; one that was given beside it stays.
-  private func overwrite(_ old: StoreTransaction.Standing, with document: Document, title: String?) throws(StoreError) {
+  private func overwrite(_ old: StoredDocument, with document: Document, title: String?) throws(StoreError) {
     var document = document
     let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
     var old = old

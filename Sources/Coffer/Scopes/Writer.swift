@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
@@ -24,8 +25,8 @@ extension Writer {
       if let known { known } else {
         try transaction.newCollection(collection.name, titleRule: .asGiven, foldsKeys: false)
       }
-    return try transaction.add(document, in: record, isNew: known == nil, id: wanted) { () throws(StoreError) in
-      try transaction.position(for: placement, in: record.id)
+    return try transaction.add(document, in: record, isNew: known == nil, id: wanted, titleRule: record.titleRule) {
+      () throws(StoreError) in try transaction.position(for: placement, in: record.id)
     }
   }
 
@@ -60,13 +61,13 @@ extension Writer {
   public func update(_ id: DocumentID, whenEmpty mode: EmptyTextMode, _ change: (inout Document) -> Void)
     throws(StoreError) -> Bool
   {
-    let written = transaction.rowsWritten
-    var old = try transaction.standing(id)
+    let written = try transaction.writer.rowsWritten
+    var old = try transaction.storedDocument(id)
     var new = old.document
     change(&new)
     guard try transaction.takes(new, mode, as: id) else { return false }
     // The closure may have written itself.
-    if transaction.rowsWritten != written { old = try transaction.standing(id) }
+    if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
     guard !new.isIdentical(to: old.document) else { return true }
     if new.modified == old.document.modified { new.modified = .now() }
     new.title = try transaction.title(of: new, insteadOf: old)
@@ -80,11 +81,11 @@ extension Writer {
   @discardableResult
   public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool
   {
-    guard try transaction.isTaken(id) else {
+    guard try transaction.hasRow(id) else {
       try insert(document, into: collection, id: id)
       return true
     }
-    try transaction.overwrite(try transaction.standing(id, in: collection), with: document)
+    try transaction.overwrite(try transaction.storedDocument(id, in: collection), with: document)
     return false
   }
 
@@ -96,7 +97,7 @@ extension Writer {
     var document = document
     document.key = key
     guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
-    try transaction.overwrite(try transaction.standing(id), with: document)
+    try transaction.overwrite(try transaction.storedDocument(id), with: document)
     return id
   }
 
@@ -104,22 +105,15 @@ extension Writer {
   ///
   /// - Throws: `noSuchDocument`, and `damaged` for a row that is not the one that was written.
   public func delete(_ id: DocumentID) throws(StoreError) {
-    try transaction.delete(id)
+    try transaction.writer.delete(id)
   }
 
   /// Runs `body` so that what it did is undone when it throws, and the rest of the transaction goes on.
   @discardableResult
   public func savepoint<T>(_ body: (inout Writer) throws -> T) throws -> T {
-    try transaction.requireOpen()
-    let mark = transaction.mark
-    do {
-      return try transaction.database.savepoint {
-        var inner = Writer(transaction: transaction)
-        return try body(&inner)
-      }
-    } catch {
-      transaction.restore(mark)
-      throw error
+    try transaction.savepoint {
+      var inner = Writer(transaction: transaction)
+      return try body(&inner)
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// Which scalars fold to the same (Unicode's full case folding), found once by folding all that have case.
 struct CaseVariants: Sendable {
   static let table = CaseVariants()

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// A search at work on one thread at a time: tells documents that hold a pattern from others, and where.
 final class DocumentMatcher {
   /// Places told of one text.

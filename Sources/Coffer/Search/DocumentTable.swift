@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 internal import CofferText
@@ -116,12 +117,12 @@ final class DocumentRows: VirtualRows {
 
   private let table: DocumentTable
   private let transaction: StoreTransaction
-  private let opener: RecordOpener
+  private let reader: RecordReader
   private let withTexts: Bool
   private let names: [UInt32: String]
   /// Collections that are still to come, the last first.
   private var rest: [CollectionRecord]
-  private var statement: Statement?
+  private var statement: StoreStatement?
   private var order: OrderCheck?
   private var row: RecordRow?
   private var head: HeadData?
@@ -133,7 +134,7 @@ final class DocumentRows: VirtualRows {
     self.table = table
     self.transaction = transaction
     self.withTexts = withTexts
-    opener = transaction.connection.takeOpener()
+    reader = transaction.connection.takeReader()
     let all = try transaction.collections()
     names = Dictionary(all.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
     switch source {
@@ -144,7 +145,7 @@ final class DocumentRows: VirtualRows {
 
   deinit {
     statement?.reset()
-    transaction.connection.giveBack(opener)
+    transaction.connection.giveBack(reader)
   }
 
   var rowID: Int64 { row?.fields.id ?? 0 }
@@ -153,7 +154,7 @@ final class DocumentRows: VirtualRows {
     try table.noting { () throws(StoreError) in
       (row, head, text) = (nil, nil, nil)
       guard let row = try nextRow() else { return false }
-      let head = try opener.openHead(row)
+      let head = try reader.opener.openHead(row)
       try order?.check(row.fields, isWriting: transaction.hasWritten)
       (self.row, self.head) = (row, head)
       return true
@@ -164,25 +165,19 @@ final class DocumentRows: VirtualRows {
     try transaction.requireOpen()
     if let wanted, !isBegun {
       isBegun = true
-      statement = try bound(withTexts ? SQL.recordWithBody : SQL.record, to: wanted.rawValue)
+      statement = try transaction.database.statement(
+        withTexts ? SQL.recordWithBody : SQL.record, wanted.rawValue)
     }
     while true {
-      if let statement, try storing({ () throws(SQLiteError) in try statement.step() }) {
+      if let statement, try statement.step() {
         return try transaction.row(statement, within: transaction.state.limits)
       }
       statement?.reset()
       statement = nil
       guard let collection = rest.popLast() else { return nil }
-      statement = try bound(withTexts ? SQL.inOrderWithBody : SQL.inOrder, to: Int64(collection.id))
+      statement = try transaction.database.statement(
+        withTexts ? SQL.inOrderWithBody : SQL.inOrder, Int64(collection.id))
       order = OrderCheck(collection: collection.id, after: nil, limit: transaction.state.count)
-    }
-  }
-
-  private func bound(_ sql: String, to value: Int64) throws(StoreError) -> Statement {
-    try storing { () throws(SQLiteError) in
-      let statement = try transaction.database.statement(sql)
-      try statement.bind(value, at: 1)
-      return statement
     }
   }
 
@@ -205,7 +200,7 @@ final class DocumentRows: VirtualRows {
 
   private func openedText(_ row: RecordRow, _ head: HeadData) throws -> UnsafeRawBufferPointer {
     if let text { return text }
-    let opened = try table.noting { () throws(StoreError) in try opener.openBody(row, head) }
+    let opened = try table.noting { () throws(StoreError) in try reader.opener.openBody(row, head) }
     text = opened
     return opened
   }

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// Reads a regular expression (the syntax stands at ``SearchPattern/regularExpression(_:ignoringCase:)``).
 struct PatternParser {
   private static let maximumDepth = 100

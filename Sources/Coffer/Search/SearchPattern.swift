@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// What to look for in titles and texts. Finding it makes no String of any document.
 ///
 /// Nothing is normalized: what is composed is not found decomposed.

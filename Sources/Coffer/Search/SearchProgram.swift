@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 /// A pattern as the steps of a nondeterministic automaton over scalars, and the classes that it parts scalars into.
 final class SearchProgram: Sendable {
   enum Step {

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// A document that comes in, with what says which one it stands for.
@@ -41,17 +42,17 @@ struct Settling {
     _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
   ) throws(StoreError) -> Outcome {
     var document = incoming.document
-    if document.title == nil, !incoming.isComplete, (titleRule ?? record.titleRule) == .derived {
-      document.title = document.derivedTitle
+    if document.title == nil, !incoming.isComplete {
+      document.title = (titleRule ?? record.titleRule).title(for: document)
     }
     guard let match else {
       let id = try transaction.add(
-        document, in: record, id: keepingID ? incoming.id : nil, requiringParent: false, derivingTitle: false
+        document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false
       ) { () throws(StoreError) in try takePosition(in: record.id) }
       return .created(id)
     }
-    let standing = try transaction.standing(match.id)
-    let old = standing.document
+    let stored = try transaction.storedDocument(match.id)
+    let old = stored.document
     document.key = document.key ?? old.key
     if incoming.keepsParent { document.parent = document.parent ?? old.parent }
     if !replacesWhole {
@@ -63,7 +64,7 @@ struct Settling {
     if document.isIdentical(to: old) { return .unchanged(match.id) }
     document.created = incoming.document.created ?? old.created
     document.modified = modified ?? .now()
-    try transaction.replace(standing, with: document, requiringParent: false)
+    try transaction.replace(stored, with: document, requiringParent: false)
     return .updated(match.id)
   }
 
@@ -78,7 +79,7 @@ struct Settling {
   ///
   /// - Throws: `alreadyExists` where it stands in another collection.
   func match(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
-    guard try transaction.isTaken(id) else { return nil }
+    guard try transaction.hasRow(id) else { return nil }
     let header = try transaction.header(of: id)
     guard header.collection.rawValue == record.id else {
       throw StoreError(.alreadyExists, "document \(id) stands in another collection", documentID: id)
@@ -94,10 +95,9 @@ struct Settling {
 
   /// The first document below that parent, or below none.
   func firstSibling(below parent: DocumentID?, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
-    let value = try transaction.database.stored { database throws(SQLiteError) in
-      try database.firstValue(SQL.firstBelow, Int64(record.id), parent?.rawValue)
+    guard let id = try transaction.database.integer(SQL.firstBelow, Int64(record.id), parent?.rawValue) else {
+      return nil
     }
-    guard case .integer(let id)? = value else { return nil }
     let header = try transaction.header(of: DocumentID(id))
     guard header.parent == parent, header.collection.rawValue == record.id else {
       throw .damagedDocument(id, "its parent is not the one that was written")

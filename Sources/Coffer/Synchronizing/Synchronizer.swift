@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// One synchronisation of one collection: settles what comes, then deals with what did not come.
@@ -130,10 +131,10 @@ final class Synchronizer {
     for id in rows.ids where seen.contains(id) {
       // What came stays, even where it stood below what did not.
       guard let parent = rows.parents[id], gone.contains(parent) else { continue }
-      try transaction.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
+      try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
     }
     for id in stale {
-      try transaction.delete(DocumentID(id), in: record.id)
+      try transaction.writer.delete(DocumentID(id), in: record.id)
       let isBelow = rows.parents[id].map { gone.contains($0) } ?? false
       report.deleted.append(
         SyncReport.Deletion(id: DocumentID(id), reason: isBelow ? .parentDeleted : .stale))
@@ -168,10 +169,10 @@ final class Synchronizer {
     }
     for id in rows.ids where seen.contains(id) && !gone.contains(id) {
       guard let parent = rows.parents[id], gone.contains(parent) else { continue }
-      try transaction.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
+      try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
     }
     for id in order.reversed() {
-      try transaction.delete(DocumentID(id), in: record.id)
+      try transaction.writer.delete(DocumentID(id), in: record.id)
       report.deleted.append(
         SyncReport.Deletion(id: DocumentID(id), reason: id == root.rawValue ? reason : .parentDeleted))
       seen.remove(id)
@@ -185,13 +186,9 @@ final class Synchronizer {
     var parents: [Int64: Int64] = [:]
 
     init(_ transaction: StoreTransaction, _ record: CollectionRecord) throws(StoreError) {
-      let statement = try storing { () throws(SQLiteError) in
-        let statement = try transaction.database.statement(SQL.idsAndParents)
-        try statement.bind(Int64(record.id), at: 1)
-        return statement
-      }
+      let statement = try transaction.database.statement(SQL.idsAndParents, Int64(record.id))
       defer { statement.reset() }
-      while try storing({ () throws(SQLiteError) in try statement.step() }) {
+      while try statement.step() {
         ids.append(statement.int64(at: 0))
         if !statement.isNull(at: 1) { parents[statement.int64(at: 0)] = statement.int64(at: 1) }
       }

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 /// What happens when a document that comes in has a kept number, or a key, that another document has.
@@ -36,7 +37,7 @@ extension Writer {
         try options.progress?(report.created + report.updated + report.unchanged + report.skipped)
       }
     } catch {
-      transaction.fail(error)
+      try transaction.writer.fail(error)
       throw error
     }
     return report
@@ -70,7 +71,7 @@ extension Writer {
     for draft: DraftBatch.Draft, of batch: DraftBatch, in collection: DocumentCollection?, _ options: BulkOptions
   ) throws(StoreError) -> CollectionRecord {
     let own = draft.collection.map { String(decoding: batch.bytes[$0], as: UTF8.self) }
-    return try openOrCreate(
+    return try transaction.openOrCreate(
       collection ?? DocumentCollection(own ?? "documents"), titleRule: options.titleRule ?? .asGiven)
   }
 }

@@ -1,3 +1,4 @@
+internal import CofferRecords
 internal import CofferSQLite
 
 extension Writer {
@@ -41,11 +42,10 @@ extension Writer {
   private func synchronizing(
     _ collection: DocumentCollection, _ options: SyncOptions, _ work: (Synchronizer) throws -> Void
   ) throws -> SyncReport {
-    try transaction.requireOpen()
-    let mark = transaction.mark
+    let writer = try transaction.writer
     func run() throws -> SyncReport {
-      try transaction.willWrite()
-      let record = try openOrCreate(
+      writer.willWrite()
+      let record = try transaction.openOrCreate(
         collection, titleRule: options.titleRule ?? .asGiven, foldsKeys: options.foldsKeys)
       let synchronizer = try Synchronizer(transaction, record, options)
       try work(synchronizer)
@@ -56,20 +56,17 @@ extension Writer {
       do {
         return try run()
       } catch {
-        transaction.fail(error)
+        writer.fail(error)
         throw error
       }
     }
     var report = SyncReport()
     do {
-      try transaction.database.savepoint {
+      try transaction.savepoint {
         report = try run()
         throw DryRunEnds()
       }
-    } catch {
-      transaction.restore(mark)
-      guard error is DryRunEnds else { throw error }
-    }
+    } catch is DryRunEnds {}
     return report
   }
 

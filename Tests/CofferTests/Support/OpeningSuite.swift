@@ -1,3 +1,4 @@
+@testable import CofferRecords
 import CofferSQLite
 import Foundation
 import Testing

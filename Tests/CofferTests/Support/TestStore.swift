@@ -1,3 +1,4 @@
+@testable import CofferRecords
 import Coffer
 import CofferSQLite
 import Foundation

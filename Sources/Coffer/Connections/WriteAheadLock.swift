@@ -1,0 +1,108 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// In WAL mode, one lock for all our writers and checkpoints, where the linked SQLite needs it.
+///
+/// SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset bug).
+/// Ours then never do both at once. The lock is advisory, on a descriptor of the store's own file. One per file serves
+/// the whole process and is never closed, since closing any descriptor of a file drops the locks that SQLite holds on
+/// it in this process.
+final class WriteAheadLock: Sendable {
+  /// The log is copied into the file beyond so many bytes.
+  private static let longLog: Int64 = 4 << 20
+
+  private struct Identity: Hashable {
+    /// The child of a fork needs a descriptor of its own: its parent's is one and the same lock.
+    let process: pid_t
+    let device: UInt64
+    let file: UInt64
+
+    init(_ status: stat) {
+      process = getpid()
+      device = UInt64(status.st_dev)
+      file = UInt64(status.st_ino)
+    }
+  }
+
+  private static let all = Mutex<[Identity: WriteAheadLock]>([:])
+
+  /// A fixed SQLite needs no lock, and checkpoints by itself.
+  static let isNeeded = Database.hasWALResetBug
+
+  private let descriptor: Int32
+  private let isHeld = Atomic<Bool>(false)
+  /// The length of the log at which it is next copied.
+  private let threshold = Atomic<Int64>(longLog)
+
+  private init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// The lock of the file at `path`; nil where none is needed.
+  static func of(_ path: String) throws(StoreError) -> WriteAheadLock? {
+    guard isNeeded else { return nil }
+    return try all.withLock { all throws(StoreError) in
+      var status = stat()
+      if stat(path, &status) == 0, let known = all[Identity(status)] { return known }
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+        throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
+      }
+      let lock = WriteAheadLock(descriptor: descriptor)
+      all[Identity(status)] = lock
+      return lock
+    }
+  }
+
+  func lock(wait: Duration?, _ cancellation: Cancellation? = nil) throws(StoreError) {
+    let clock = ContinuousClock()
+    let end = wait.map { clock.now + $0 }
+    var pause: UInt32 = 200
+    while true {
+      try cancellation?.check()
+      if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        let reason = errno
+        isHeld.store(false, ordering: .releasing)
+        guard reason == EWOULDBLOCK || reason == EINTR else {
+          throw StoreError(.ioFailure, "the store can't be locked: \(String(cString: strerror(reason)))")
+        }
+      }
+      if let end, clock.now >= end {
+        throw StoreError(.locked, "the store is locked by another writer", hint: "try again, or wait longer")
+      }
+      usleep(pause)
+      pause = min(2 * pause, 20_000)
+    }
+  }
+
+  func unlock() {
+    flock(descriptor, LOCK_UN)
+    isHeld.store(false, ordering: .releasing)
+  }
+
+  /// After a commit, while the lock is held: copies a long log into the file and starts it over.
+  ///
+  /// Waits for nobody. A reader in the way only puts it off, until the log has grown by as much again.
+  func checkpointIfLong(_ database: Database, path: String) {
+    var status = stat()
+    guard stat(path + "-wal", &status) == 0, Int64(status.st_size) >= threshold.load(ordering: .relaxed) else { return }
+    let isDone = checkpoint(database)
+    threshold.store(isDone ? Self.longLog : Int64(status.st_size) + Self.longLog, ordering: .relaxed)
+  }
+
+  /// Copies the log into the file and cuts it, if no reader is in the way; while the lock is held.
+  @discardableResult
+  func checkpoint(_ database: Database) -> Bool {
+    let wait = database.busyTimeout
+    database.busyTimeout = .zero
+    defer { database.busyTimeout = wait }
+    guard let log = try? database.checkpoint(.passive), log.frames == log.copied else { return false }
+    return (try? database.checkpoint(.truncate)) != nil
+  }
+}

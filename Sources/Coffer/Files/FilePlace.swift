@@ -1,0 +1,62 @@
+internal import CofferRecords
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// Where a store's file stands, and which file that is.
+///
+/// SQLite finds the journal of a killed writer, and in WAL mode the log that all share, by the file's name. Where one
+/// file has two names, or got another one while it was open, some would write without the others' journal: that ends in
+/// a file that nobody can put right. So a symbolic link is followed once, and writers look before each transaction.
+struct FilePlace: Sendable {
+  /// Absolute and without symbolic links: beside it SQLite puts journal and log.
+  let path: String
+  private let device: UInt64
+  private let file: UInt64
+
+  /// - Throws: `noSuchFile` where nothing stands there.
+  init(of path: String) throws(StoreError) {
+    guard let resolved = realpath(path, nil) else {
+      guard errno != ENOENT, errno != ENOTDIR else {
+        throw StoreError(.noSuchFile, "\(path): no such file", hint: "create makes a new store")
+      }
+      throw StagedFile.failure(path)
+    }
+    defer { free(resolved) }
+    self.path = String(cString: resolved)
+    var status = stat()
+    guard stat(resolved, &status) == 0 else { throw StagedFile.failure(path) }
+    (device, file) = (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+
+  /// Before a new connection is believed, and before each write.
+  ///
+  /// - Throws: `noSuchFile` when the file was moved, removed or replaced.
+  func requireSameFile() throws(StoreError) {
+    _ = try status()
+  }
+
+  /// Before each write.
+  ///
+  /// - Throws: `noSuchFile` as above; `readOnly` when the file has a second name.
+  func requireOnlyName() throws(StoreError) {
+    guard try status().st_nlink <= 1 else { throw Self.secondName(path) }
+  }
+
+  private func status() throws(StoreError) -> stat {
+    var status = stat()
+    guard stat(path, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == file else {
+      throw StoreError(
+        .noSuchFile, "\(path): the store's file was moved, removed or replaced while it was open",
+        hint: "close the store, and open it where it stands now")
+    }
+    return status
+  }
+
+  static func secondName(_ path: String) -> StoreError {
+    StoreError(
+      .readOnly, "\(path): the file has a second name (a hard link), by which its journal would not be found",
+      hint: "remove the other name, or copy the file with cp while nobody has it open")
+  }
+}

@@ -1,0 +1,159 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// An open file that is known to be a store of our format; nothing in it is believed yet.
+///
+/// Every check here comes before any key is touched (FORMAT, "open"), and the verbs without a key stop here.
+struct StoreFile {
+  let path: String
+  let database: StoreDatabase
+  let isWriteAhead: Bool
+
+  init(path: String, database: StoreDatabase, isWriteAhead: Bool) {
+    self.path = path
+    self.database = database
+    self.isWriteAhead = isWriteAhead
+  }
+
+  /// Opens the file, without keys.
+  ///
+  /// Opened for writing where the file may be written, so that SQLite can undo a killed writer's journal.
+  ///
+  /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `damaged`, `locked`.
+  init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
+    self.path = path
+    let connection = try Self.connect(to: path, wait: wait)
+    try Self.checkFirstPage(connection, path: path)
+    // Most pragmas would make SQLite read it.
+    try Self.readSchema(connection, path: path)
+    do throws(SQLiteError) {
+      try connection.setStorePragmas()
+      _ = try connection.textPragma("cache_size = -\(cacheBytes / 1024)")
+      isWriteAhead = try connection.textPragma("journal_mode") == "wal"
+    } catch {
+      throw Self.opening(error, path: path, database: connection)
+    }
+    database = StoreDatabase(connection)
+    try Schema.check(database)
+  }
+
+  private static func readSchema(_ database: Database, path: String) throws(StoreError) {
+    let isRead: Bool
+    do throws(SQLiteError) {
+      isRead = try database.readSchema(entryLimit: Schema.entryLimit)
+    } catch {
+      throw opening(error, path: path, database: database)
+    }
+    guard isRead else { throw Schema.tooManyEntries }
+  }
+
+  static func connect(to path: String, wait: Duration?) throws(StoreError) -> Database {
+    var status = stat()
+    // Reading from a pipe would wait for whoever writes to it.
+    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw StoreError(.notAStore, "\(path): not a store, and no regular file")
+    }
+    do throws(SQLiteError) {
+      return try Database(
+        path, mode: .readWrite,
+        configuration: Database.Configuration(
+          busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
+          lengthLimit: Int(StoreFormat.maximumValue)))
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Reads SQLite's own header before SQLite believes it.
+  static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
+    let page: [UInt8]
+    let size: Int64
+    do throws(SQLiteError) {
+      page = try database.firstBytes(100)
+      size = try database.fileSize()
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    func number(_ offset: Int) -> UInt32 {
+      page[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+    let notAStore = StoreError(.notAStore, "\(path): not a store")
+    guard page.count == 100, page.starts(with: Array("SQLite format 3\0".utf8)),
+      number(68) == StoreFormat.applicationID
+    else { throw notAStore }
+    let pageSize = Int64(page[16]) << 8 | Int64(page[17])
+    guard size >= (pageSize == 1 ? 65536 : pageSize) else { throw notAStore }
+    guard number(60) <= StoreFormat.version else {
+      throw StoreError(
+        .newerFormat, "\(path): made by a later version of this program (format \(number(60)))",
+        hint: "update this program")
+    }
+    guard number(60) == StoreFormat.version, number(56) == 1 else {
+      throw .damagedStore("its version or text encoding is not one that a writer makes")
+    }
+    // Each name of the file would have a log of its own.
+    if page[18] == 2 { try FilePlace(of: path).requireOnlyName() }
+  }
+
+  /// A store whose journal must be undone first, in a place where nothing may be written, is not damaged: say so.
+  private static func opening(_ error: SQLiteError, path: String, database: Database) -> StoreError {
+    if database.isReadOnly, error.code == .readOnly || error.code == .cantOpen {
+      // Byte 18 of SQLite's header: 2 for a file in WAL mode.
+      if let mode = try? database.firstBytes(19).last, mode == 2 {
+        return StoreError(
+          .readOnly, "\(path): a store with a write-ahead log can't be read where nothing may be written",
+          hint: "copy it to such a place, or make stores for read-only places with the rollback journal")
+      }
+      return StoreError(
+        .damaged, "\(path): a killed writer left a journal beside the store, and nothing may be written here",
+        hint: "open it once where it can be written, or copy \(path) and \(path)-journal to such a place")
+    }
+    return StoreError(error, path: path)
+  }
+
+  /// Sees a file that was cut short, which SQLite does not where only part of the last page is gone.
+  ///
+  /// Within a transaction, in which nobody else changes the file's size. In WAL mode the last pages may stand in the log.
+  func checkSize() throws(StoreError) {
+    guard !isWriteAhead else { return }
+    let isWhole = try database.run { database throws(SQLiteError) in
+      let pages = try database.integerPragma("page_count") ?? 0
+      let pageSize = try database.integerPragma("page_size") ?? 0
+      return try database.fileSize() >= pages * pageSize
+    }
+    guard isWhole else { throw .damagedStore("the file was cut short") }
+  }
+
+  /// The header and its slots, checked as far as that goes without a key.
+  func readHeader() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
+    let header = try StoreHeader(database)
+    return (header, try KeySlotRecord.readAll(database))
+  }
+
+  /// The header and its slots of one moment, read in a short transaction.
+  func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
+    try database.begin(.deferred)
+    let result: Result<(StoreHeader, [KeySlotRecord]), StoreError> = Result { () throws(StoreError) in
+      try checkSize()
+      return try readHeader()
+    }
+    // The connection is used again: a transaction that stays open, for want of memory, must not.
+    try database.run { database throws(SQLiteError) in try database.rollback() }
+    return try result.get()
+  }
+}
+
+extension Database {
+  /// The settings of every connection to a store, one that makes it included.
+  ///
+  /// Temporary files would hold plaintext of titles that SQLite sorts; deleted rows are overwritten; a commit is on the
+  /// disk when it returns.
+  func setStorePragmas() throws(SQLiteError) {
+    for pragma in ["temp_store = MEMORY", "secure_delete = ON", "synchronous = EXTRA"] { _ = try textPragma(pragma) }
+  }
+}

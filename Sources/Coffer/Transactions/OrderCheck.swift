@@ -1,0 +1,39 @@
+internal import CofferRecords
+
+/// Checks the order of proved rows: an index in disorder could show rows twice or hide them.
+struct OrderCheck {
+  private enum Listed {
+    case collection(UInt32)
+    case children(of: Int64)
+  }
+
+  private let listed: Listed
+  private var last: (position: Int64, id: Int64)?
+  /// Rows that the store had can come; further ones are rows that the list's own body moves on before it.
+  private var left: UInt64
+
+  init(collection: UInt32, after header: DocumentHeader?, limit: UInt64) {
+    listed = .collection(collection)
+    left = limit
+    last = header.map { ($0.position, $0.id.rawValue) }
+  }
+
+  init(childrenOf parent: DocumentID, limit: UInt64) {
+    listed = .children(of: parent.rawValue)
+    left = limit
+  }
+
+  mutating func check(_ fields: RowFields, isWriting: Bool) throws(StoreError) {
+    switch listed {
+    case .collection(let collection): try fields.require(collection)
+    case .children(let parent):
+      guard fields.parent == parent else { throw .damagedDocument(fields.id, "the list names it under another parent") }
+    }
+    if let last, (fields.position, fields.id) <= last {
+      throw .damagedDocument(fields.id, "the list is not in order")
+    }
+    last = (fields.position, fields.id)
+    guard left > 0 || !isWriting else { throw .writtenWhileListed(fields.id) }
+    left = left == 0 ? 0 : left - 1
+  }
+}

@@ -1,0 +1,126 @@
+internal import CofferRecords
+
+// Collections: names, settings, counts.
+
+extension StoreTransaction {
+  func collections() throws(StoreError) -> [CollectionRecord] {
+    try requireOpen()
+    return try connection.collections.records(state)
+  }
+
+  func collectionNames() throws(StoreError) -> [CollectionID: String] {
+    Dictionary(uniqueKeysWithValues: try collections().map { (CollectionID($0.id), $0.name) })
+  }
+
+  func collection(named name: String) throws(StoreError) -> CollectionRecord? {
+    // Names are bytes: composed and decomposed forms are two names.
+    try collections().first { $0.name.utf8.elementsEqual(name.utf8) }
+  }
+
+  func requireCollection(_ handle: DocumentCollection) throws(StoreError) -> CollectionRecord {
+    guard let record = try collection(named: handle.name) else {
+      throw StoreError(
+        .noSuchCollection, "there is no collection of that name", hint: "collections lists those there are")
+    }
+    return record
+  }
+
+  func requireCollection(of header: DocumentHeader) throws(StoreError) -> CollectionRecord {
+    guard let record = try collections().first(where: { $0.id == header.collection.rawValue }) else {
+      throw StoreError(
+        .damaged, "collection \(header.collection) is gone, but document \(header.id) is there",
+        documentID: header.id)
+    }
+    return record
+  }
+
+  /// A collection that isn't there yet, under the next number; not written.
+  func newCollection(_ name: String, titleRule: TitleRule, foldsKeys: Bool) throws(StoreError) -> CollectionRecord {
+    try checkCollectionName(name)
+    let highest = try collections().map(\.id).max() ?? 0
+    guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
+    return CollectionRecord(
+      id: highest + 1, epoch: keys.active.epoch, revision: try writer.revision, name: name, titleRule: titleRule,
+      foldsKeys: foldsKeys)
+  }
+
+  /// The collection of that name, made with these settings where it is missing.
+  func openOrCreate(_ collection: DocumentCollection, titleRule: TitleRule, foldsKeys: Bool = false)
+    throws(StoreError) -> CollectionRecord
+  {
+    if let record = try self.collection(named: collection.name) { return record }
+    let record = try newCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
+    try writer.insertCollection(record)
+    return record
+  }
+
+  /// Seals a collection with another name or other settings, under the active epoch.
+  func change(_ record: CollectionRecord) throws(StoreError) {
+    var changed = record
+    changed.epoch = keys.active.epoch
+    changed.revision = try writer.revision
+    try writer.replaceCollection(with: changed)
+  }
+
+  func checkCollectionName(_ name: String) throws(StoreError) {
+    guard (1...StoreFormat.maximumCollectionName).contains(name.utf8.count) else {
+      throw StoreError(
+        .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes")
+    }
+    guard try collection(named: name) == nil else {
+      throw StoreError(.alreadyExists, "there is a collection of that name already")
+    }
+  }
+
+  // MARK: Settings
+
+  /// Gives every key of a collection the blind index of another folding; rows without a key stay as they are.
+  ///
+  /// - Throws: `duplicateKey` where two keys become one, `invalidArgument` for a key to be folded that is no text. Only
+  ///   a rollback is left then.
+  func refold(_ record: CollectionRecord) throws(StoreError) {
+    let writer = try writer
+    try writer.changing { () throws(StoreError) in
+      var last: Int64 = 0
+      while case let ids = try writer.ids(SQL.keyedIDsAfter, Int64(record.id), last, RecordWriter.idPage),
+        !ids.isEmpty
+      {
+        for id in ids { try refold(id, in: record) }
+        last = ids[ids.count - 1].rawValue
+      }
+    }
+  }
+
+  private func refold(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) {
+    let index = try reading { reader throws(StoreError) -> [UInt8]? in
+      let row = try reader.row(id, withBody: false, within: state.limits)
+      try row.fields.require(record.id)
+      guard let key = try reader.opener.openHead(row).key.map({ ExternalKey(bytes: $0) }) else { return nil }
+      for context in keys.epochs {
+        let index = try keys.blindIndex(of: key, in: record, under: context)
+        guard let other = try reader.holder(ofBlindIndex: index, in: record.id, within: state.limits), other != id
+        else { continue }
+        throw StoreError(.duplicateKey, "documents \(other) and \(id) would have the same key", documentID: id)
+      }
+      return try keys.blindIndex(of: key, in: record, under: keys.active)
+    }
+    guard let index else { return }
+    try writer.rewrite(id, as: .placed) { content, _ throws(StoreError) in content.blindIndex = index }
+  }
+
+  // MARK: Counts, as the indexes have them
+
+  func count(in collection: CollectionRecord) throws(StoreError) -> Int {
+    Int(try database.integer(SQL.countInCollection, Int64(collection.id)) ?? 0)
+  }
+
+  func documentCounts() throws(StoreError) -> [UInt32: Int] {
+    try requireOpen()
+    var counts: [UInt32: Int] = [:]
+    try database.forEachRow(SQL.documentsPerCollection) { row in
+      if let id = UInt32(exactly: row.int64(at: 0)) { counts[id] = Int(row.int64(at: 1)) }
+      return true
+    }
+    return counts
+  }
+}

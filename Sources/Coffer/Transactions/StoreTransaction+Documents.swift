@@ -1,0 +1,185 @@
+internal import CofferRecords
+internal import CofferSealing
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+// Documents, one at a time: the rules that decide what is written. ``RecordWriter`` writes.
+
+// MARK: - Reading
+
+extension StoreTransaction {
+  func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
+    try reading { reader throws(StoreError) in try reader.header(id, within: state.limits) }
+  }
+
+  func document(_ id: DocumentID) throws(StoreError) -> Document {
+    try withOpened(id) { opened throws(StoreError) in Document(opened) }
+  }
+
+  /// For code that is compiled into apps, where the result of a generic function is known.
+  @usableFromInline
+  func visit(_ id: DocumentID, _ body: (OpenedDocument) -> Void) throws(StoreError) {
+    try withOpened(id) { opened throws(StoreError) in body(opened) }
+  }
+
+  func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R {
+    switch try cached(id) {
+    case .document(let cached): return try body(cached.opened)
+    case .missing(let room):
+      return try reading { reader throws(StoreError) in
+        let opened = try reader.document(id, within: state.limits)
+        if opened.utf8.count <= room { keep(opened) }
+        return try body(opened)
+      }
+    }
+  }
+
+  func storedDocument(_ id: DocumentID) throws(StoreError) -> StoredDocument {
+    try reading { reader throws(StoreError) in try reader.storedDocument(id, within: state.limits) }
+  }
+
+  /// - Throws: `alreadyExists` where it belongs to another collection.
+  func storedDocument(_ id: DocumentID, in collection: DocumentCollection) throws(StoreError) -> StoredDocument {
+    let stored = try storedDocument(id)
+    guard try self.collection(named: collection.name)?.id == stored.fields.collection else {
+      throw StoreError(.alreadyExists, "document \(id) stands in another collection", documentID: id)
+    }
+    return stored
+  }
+
+  /// Whether there is a row of that id, sound or not.
+  func hasRow(_ id: DocumentID) throws(StoreError) -> Bool {
+    try reading { reader throws(StoreError) in try reader.hasRow(id) }
+  }
+
+  /// The document with that key, found under every live epoch; the head decides whether it really has the key.
+  func id(forKey key: ExternalKey, in collection: CollectionRecord) throws(StoreError) -> DocumentID? {
+    try reading { reader throws(StoreError) in try reader.id(forKey: key, in: collection, within: state.limits) }
+  }
+}
+
+// MARK: - Writing
+
+extension StoreTransaction {
+  /// Adds a document; whatever can be refused is, before anything is written.
+  ///
+  /// - Parameters:
+  ///   - isNew: the collection is not written yet either.
+  ///   - rule: decides about a missing title; nil leaves it missing.
+  ///   - requiresParent: a parent must be there already.
+  func add(
+    _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
+    titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
+    at findPosition: () throws(StoreError) -> Int64
+  ) throws(StoreError) -> DocumentID {
+    if let wanted, try hasRow(wanted) {
+      throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
+    }
+    let id = try DocumentID.next(state.nextID, unless: wanted)
+    try requireUnusedKey(document.key, in: record, by: nil)
+    if requiresParent { try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id) }
+    let position = try findPosition()
+    var document = document
+    document.title = document.title ?? rule?.title(for: document)
+    try writer.insert(document, id: id, in: record, isNew: isNew, position: position, now: .now())
+    return DocumentID(id)
+  }
+
+  /// Upserts: keeps title, attributes, parent and creation date where the new document gives none.
+  func overwrite(_ old: StoredDocument, with document: Document) throws(StoreError) {
+    var new = document
+    new.title = document.title ?? old.document.title
+    new.key = document.key ?? old.document.key
+    new.attributes = document.attributes.isEmpty ? old.document.attributes : document.attributes
+    new.parent = document.parent ?? old.document.parent
+    new.created = document.created ?? old.document.created
+    new.modified = document.modified ?? .now()
+    new.title = try title(of: new, insteadOf: old)
+    try replace(old, with: new)
+  }
+
+  /// The title of a changed document: where the collection derives titles, one that the old text gave goes with it.
+  func title(of new: Document, insteadOf old: StoredDocument) throws(StoreError) -> String? {
+    guard new.title == nil || new.title == old.document.title,
+      let rule = try collections().first(where: { $0.id == old.fields.collection })?.titleRule
+    else { return new.title }
+    return rule.title(for: new, insteadOf: old.document)
+  }
+
+  func replace(_ old: StoredDocument, with new: Document, requiringParent requiresParent: Bool = true)
+    throws(StoreError)
+  {
+    let id = old.header.id
+    let record = try requireCollection(of: old.header)
+    if new.key != old.document.key { try requireUnusedKey(new.key, in: record, by: id) }
+    if requiresParent, new.parent != old.document.parent {
+      try requireParent(new.parent, of: id.rawValue, isNew: false, in: record.id)
+    }
+    try writer.replace(old, with: new, in: record)
+  }
+
+  // MARK: What is refused
+
+  func requireUnusedKey(_ key: ExternalKey?, in record: CollectionRecord, by id: DocumentID?) throws(StoreError) {
+    guard let key, let other = try self.id(forKey: key, in: record), other != id else { return }
+    throw StoreError(.duplicateKey, "document \(other) has that key already", documentID: other)
+  }
+
+  /// Whether a document is to be stored; an empty text may be skipped or refused.
+  func takes(_ document: Document, _ mode: EmptyTextMode, as id: DocumentID? = nil) throws(StoreError) -> Bool {
+    try requireOpen()
+    guard document.text.utf8.isEmpty else { return true }
+    switch mode {
+    case .store: return true
+    case .skip: return false
+    case .fail:
+      throw StoreError(.emptyText, "the text is empty", hint: "store it as it is, or skip it", documentID: id)
+    }
+  }
+
+  /// A parent is another document of the same collection, and none of the document's own descendants.
+  ///
+  /// - Parameter isNew: nothing can name the document as its parent yet.
+  func requireParent(_ parent: DocumentID?, of id: Int64, isNew: Bool, in collection: UInt32) throws(StoreError) {
+    guard let parent else { return }
+    guard let fields = try fieldsIfThere(of: parent), fields.collection == collection, parent.rawValue != id else {
+      throw StoreError(
+        .invalidArgument, "the parent \(parent) is no other document of the same collection",
+        documentID: DocumentID(id))
+    }
+    guard !isNew else { return }
+    // Rows that others wrote may form a ring: each ancestor is looked at once.
+    var seen: Set<Int64> = [parent.rawValue]
+    var next = fields.parent
+    while let ancestor = next, seen.insert(ancestor).inserted {
+      guard ancestor != id else {
+        throw StoreError(
+          .invalidArgument, "document \(parent) belongs to document \(id), so it can't be its parent",
+          documentID: DocumentID(id))
+      }
+      next = try fieldsIfThere(of: DocumentID(ancestor))?.parent
+    }
+  }
+
+  private func fieldsIfThere(of id: DocumentID) throws(StoreError) -> RowFields? {
+    do throws(StoreError) {
+      return try reading { reader throws(StoreError) in
+        try reader.row(id, withBody: false, within: state.limits).fields
+      }
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return nil
+    }
+  }
+}
+
+extension Timestamp {
+  /// The system's clock, in milliseconds.
+  static func now() -> Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}

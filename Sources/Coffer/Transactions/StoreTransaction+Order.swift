@@ -1,0 +1,152 @@
+internal import CofferRecords
+
+// Positions: a document goes midway between its neighbours. Where no number is left, the rows nearby are spaced out.
+
+extension StoreTransaction {
+  /// The position that puts a document where `placement` says, rows nearby moved apart if they must be.
+  func position(for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
+    try position(at: try spot(for: placement, in: collection), for: placement, in: collection)
+  }
+
+  /// The same, where the spot is known already.
+  func position(at spot: Spot, for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
+    if let position = spot.position { return position }
+    guard let crowded = spot.before ?? spot.after else { throw .damagedStore("positions can't be spread") }
+    try spaceOut(around: crowded.position, in: collection)
+    guard let position = try self.spot(for: placement, in: collection).position else {
+      throw .damagedStore("positions can't be spread")
+    }
+    return position
+  }
+
+  /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
+  func spot(for placement: Placement, in collection: UInt32) throws(StoreError) -> Spot {
+    switch placement {
+    case .top:
+      return Spot(before: nil, after: try entry(SQL.topEntry, Int64(collection)))
+    case .bottom:
+      return Spot(before: try entry(SQL.bottomEntry, Int64(collection)), after: nil)
+    case .before(let neighbour):
+      let here = try entry(of: neighbour, in: collection)
+      return Spot(before: try entry(SQL.entryBefore, Int64(collection), here.position, here.id), after: here)
+    case .after(let neighbour):
+      let here = try entry(of: neighbour, in: collection)
+      return Spot(before: here, after: try entry(SQL.entryAfter, Int64(collection), here.position, here.id))
+    }
+  }
+
+  /// The document at a place in the order, from 0; each one before it costs an index entry.
+  func id(at index: Int, in collection: UInt32) throws(StoreError) -> DocumentID? {
+    try entry(SQL.entryAtIndex, Int64(collection), Int64(index)).map { DocumentID($0.id) }
+  }
+
+  /// Where documents of unknown number go, in their order: behind what is there, or all of them before it.
+  func run(in collection: UInt32, atTop: Bool) throws(StoreError) -> PositionRun {
+    guard atTop, let top = try entry(SQL.topEntry, Int64(collection)) else {
+      return PositionRun(from: try position(for: .bottom, in: collection))
+    }
+    if let run = PositionRun(before: top.position) { return run }
+    try pack(collection)
+    return try run(in: collection, atTop: true)
+  }
+
+  private func entry(of id: DocumentID, in collection: UInt32) throws(StoreError) -> Spot.Entry {
+    try reading { reader throws(StoreError) in
+      let row = try reader.row(id, withBody: false, within: state.limits)
+      _ = try reader.opener.openHead(row)
+      guard row.fields.collection == collection else {
+        throw StoreError(.invalidArgument, "document \(id) stands in another collection", documentID: id)
+      }
+      return Spot.Entry(position: row.fields.position, id: row.fields.id)
+    }
+  }
+
+  private func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
+    try requireOpen()
+    var found: Spot.Entry?
+    try database.forEachRow(sql, parameters) { row in
+      found = Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1))
+      return false
+    }
+    return found
+  }
+
+  /// Deals the collection's positions out anew, in the order of `ids`, which are all of its documents.
+  ///
+  /// - Returns: how many were given another one.
+  func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
+    var entries: [Spot.Entry] = []
+    try database.forEachRow(SQL.entries, [Int64(collection)]) { row in
+      entries.append(Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1)))
+      return true
+    }
+    guard entries.count == ids.count else { throw .damagedStore("its index of positions lacks documents") }
+    var places: [Int64: Int64] = [:]
+    for entry in entries { places[entry.id] = entry.position }
+    // Documents that share a position are told apart by their ids, which another order may contradict.
+    let isStrict = zip(entries, entries.dropFirst()).allSatisfy { $0.position < $1.position }
+    var changed = 0
+    let writer = try writer
+    try writer.changing { () throws(StoreError) in
+      for (index, id) in ids.enumerated() {
+        let position = isStrict ? entries[index].position : Int64(index + 1) * StoreFormat.positionGap
+        guard places[id.rawValue] != position else { continue }
+        try writer.move(id, toPosition: position, in: collection)
+        changed += 1
+      }
+    }
+    return changed
+  }
+
+  // MARK: Making room
+
+  /// Moves the rows around a position apart: as few as are in a stretch that is sparse enough (``PositionWindow``).
+  private func spaceOut(around position: Int64, in collection: UInt32) throws(StoreError) {
+    for level in PositionWindow.levels {
+      let window = PositionWindow(around: position, level: level)
+      let count = try count(within: window.bounds, in: collection)
+      guard window.hasRoom(for: count) else { continue }
+      let ids = try writer.ids(SQL.idsWithin, Int64(collection), window.bounds.lowerBound, window.bounds.upperBound)
+      return try place(ids, from: window.bounds.lowerBound, apart: window.gap(for: ids.count), in: collection)
+    }
+  }
+
+  /// Moves the rows at the top, as few as make room for half of all positions, down to the next one below them.
+  ///
+  /// Each run takes room for millions, however few come in it. What was packed once stays where it is, so that it is
+  /// about one row for each document that came in at the top.
+  private func pack(_ collection: UInt32) throws(StoreError) {
+    var ids: [DocumentID] = []
+    var below: Int64?
+    try database.forEachRow(SQL.entries, [Int64(collection)]) { row in
+      let position = row.int64(at: 0)
+      if PositionRun.hasRoom(before: position, packing: ids.count) {
+        below = position
+      } else {
+        ids.append(DocumentID(row.int64(at: 1)))
+      }
+      return below == nil
+    }
+    // Where even the last one stands too high, all begin anew.
+    let start = below.map { $0 - Int64(ids.count + 1) * StoreFormat.positionGap } ?? 0
+    try place(ids, from: start, apart: StoreFormat.positionGap, in: collection)
+  }
+
+  /// All of them or, when one is damaged, nothing that can be committed: half of it could be another order.
+  private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError)
+  {
+    let writer = try writer
+    try writer.changing { () throws(StoreError) in
+      var position = start
+      for id in ids {
+        position += gap
+        try writer.move(id, toPosition: position, in: collection, as: .placed)
+      }
+    }
+    renumbered += ids.count
+  }
+
+  private func count(within bounds: ClosedRange<Int64>, in collection: UInt32) throws(StoreError) -> Int {
+    Int(try database.integer(SQL.countWithin, Int64(collection), bounds.lowerBound, bounds.upperBound) ?? 0)
+  }
+}

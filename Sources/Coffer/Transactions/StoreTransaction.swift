@@ -1,0 +1,199 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// One transaction on one connection. Apps see it only through ``Reader`` and ``Writer``.
+public final class StoreTransaction {
+  let connection: StoreConnection
+  /// The state that the transaction began with.
+  private let start: StoreState
+  /// Writes the rows; nil in a transaction that only reads.
+  private let rowWriter: RecordWriter?
+  private(set) var isOpen = true
+  /// Rows that were given another position to make room.
+  var renumbered = 0
+  let logger: StoreLog
+  /// Lets a reading transaction use the cache of texts; asked for at its first text.
+  private var pass: TextCache.Pass?
+
+  /// Begins, and proves the state (FORMAT, "each transaction").
+  init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
+    self.connection = connection
+    self.logger = logger
+    start = try Self.begin(connection, kind)
+    guard kind != .deferred else {
+      rowWriter = nil
+      return
+    }
+    rowWriter = RecordWriter(
+      connection.database, connection.keys, connection.collections, state: start,
+      notesDocuments: connection.session.feed.isHeard || logger.tellsCommits)
+    do throws(StoreError) {
+      try checkHighestID()
+    } catch {
+      rollback()
+      throw error
+    }
+  }
+
+  private static func begin(_ connection: StoreConnection, _ kind: Database.TransactionKind) throws(StoreError)
+    -> StoreState
+  {
+    var known = connection.session.snapshot
+    while true {
+      try connection.database.begin(kind)
+      do throws(StoreError) {
+        return try connection.proveState(since: known)
+      } catch {
+        connection.database.rollback()
+        // Threads of ours may have changed the keys more than once since: look again from there.
+        let now = connection.session.snapshot
+        guard error.code == .keyChanged, now.keys !== known.keys else { throw error }
+        known = now
+      }
+    }
+  }
+
+  var keys: RowKeys { connection.keys }
+  var database: StoreDatabase { connection.database }
+  var isWriter: Bool { rowWriter != nil }
+  var hasWritten: Bool { rowWriter?.hasWritten ?? false }
+  /// The state with everything that this transaction has done.
+  var state: StoreState { rowWriter?.state ?? start }
+
+  /// The writer of rows, in a transaction that is open and may write.
+  var writer: RecordWriter {
+    get throws(StoreError) {
+      try requireOpen()
+      guard let rowWriter else { preconditionFailure("internal error: a reading transaction was asked to write") }
+      return rowWriter
+    }
+  }
+
+  func requireOpen() throws(StoreError) {
+    guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
+    try connection.cancellation?.check()
+  }
+
+  /// Runs `body` so that all it did is undone when it throws, and the rest of the transaction goes on.
+  func savepoint<T>(_ body: () throws -> T) throws -> T {
+    let writer = try writer
+    let mark = writer.mark
+    do {
+      return try database.connection.savepoint(body)
+    } catch {
+      writer.restore(mark)
+      throw error
+    }
+  }
+
+  /// Notes the store that this one is made from.
+  func setOrigin(_ storeID: [UInt8], generation: UInt64) throws(StoreError) {
+    let writer = try writer
+    writer.willWrite()
+    writer.state.originStoreID = storeID
+    writer.state.originGeneration = generation
+  }
+
+  // MARK: The end
+
+  /// Seals the state once and commits; a transaction that wrote nothing leaves the file as it was.
+  func commit() throws(StoreError) {
+    var announced: Announcement?
+    do throws(StoreError) {
+      if let failure = rowWriter?.failure { throw failure }
+      try connection.cancellation?.check()
+      rowWriter?.end()
+      if let rowWriter, rowWriter.hasWritten {
+        rowWriter.state.generation = rowWriter.revision
+        try checkHighestID()
+        try connection.write(rowWriter.state)
+        announced = try announce(rowWriter)
+      }
+      do throws(StoreError) {
+        try database.commit()
+      } catch {
+        if announced != nil { connection.session.commitFailed() }
+        throw error
+      }
+    } catch {
+      rollback()
+      throw error
+    }
+    isOpen = false
+    connection.session.note(generation: state.generation)
+    if let announced {
+      connection.session.didCommit(announced)
+      logger.committed(state.generation, announced.changes?.touched)
+    }
+  }
+
+  /// A commit, as the rest of the process learns of it.
+  struct Announcement {
+    let before: TextCache.Version
+    let after: TextCache.Version
+    /// nil where something was written that was not noted.
+    let changes: ChangeLog?
+    /// The collections, where they changed and there are subscribers.
+    let names: [CollectionID: String]?
+  }
+
+  private func announce(_ writer: RecordWriter) throws(StoreError) -> Announcement {
+    let changes = writer.changes
+    let names = changes.changesCollections && connection.session.feed.isHeard ? try collectionNames() : nil
+    connection.session.willCommit(writer.revision)
+    return Announcement(
+      before: TextCache.Version(start), after: TextCache.Version(writer.state),
+      changes: changes.set == writer.state.set ? changes : nil, names: names)
+  }
+
+  func rollback() {
+    guard isOpen else { return }
+    isOpen = false
+    rowWriter?.end()
+    if hasWritten { connection.collections.forget() }
+    database.rollback()
+  }
+
+  /// A replayed state would give ids a second time: no row may have an id at or above the next one.
+  private func checkHighestID() throws(StoreError) {
+    if let id = try database.integer(SQL.highestID), id < 1 || UInt64(id) >= state.nextID {
+      throw .damagedStore("its state is older than its rows")
+    }
+  }
+
+  // MARK: Rows
+
+  /// Reads with a reader that nobody else uses meanwhile, and gives it back.
+  func reading<R>(_ work: (RecordReader) throws(StoreError) -> R) throws(StoreError) -> R {
+    try requireOpen()
+    let reader = connection.takeReader()
+    defer { connection.giveBack(reader) }
+    return try work(reader)
+  }
+
+  /// The row of a list that began within `start`.
+  ///
+  /// - Throws: `misuse` for a row that this transaction wrote behind the place that its own list had reached.
+  func row(_ statement: StoreStatement, within start: RowLimits) throws(StoreError) -> RecordRow {
+    do throws(StoreError) {
+      return try RecordRow(statement.columns(), within: start)
+    } catch {
+      guard hasWritten, (try? RecordRow(statement.columns(), within: state.limits)) != nil else { throw error }
+      throw .writtenWhileListed(statement.int64(at: 0))
+    }
+  }
+
+  // MARK: Texts in memory
+
+  /// The cached document, still as it is in this transaction; else the largest text worth keeping.
+  func cached(_ id: DocumentID) throws(StoreError) -> TextCache.Answer {
+    guard !isWriter, let texts = connection.session.texts else { return .missing(room: 0) }
+    try requireOpen()
+    return texts.document(id, &pass, of: start)
+  }
+
+  func keep(_ opened: OpenedDocument) {
+    guard let pass, let texts = connection.session.texts else { return }
+    texts.keep(CachedDocument(header: opened.header, text: opened.utf8), pass)
+  }
+}

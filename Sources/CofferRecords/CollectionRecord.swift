@@ -1,0 +1,196 @@
+package import CofferDocuments
+package import CofferSQLite
+package import CofferSealing
+
+/// A collection as its row says once it is open (FORMAT, "Collection").
+package struct CollectionRecord: Sendable, Hashable {
+  package var id: UInt32
+  package var epoch: UInt32
+  package var revision: UInt64
+  package var name: String
+  package var titleRule: TitleRule
+  package var foldsKeys: Bool
+
+  /// `u32 length || name || settings`
+  private var data: [UInt8] {
+    let name = Array(name.utf8)
+    var builder = ByteBuilder()
+    builder.append(UInt32(name.count))
+    builder.append(bytes: name)
+    builder.append(bytes: Array(Self.settings(titleRule: titleRule, foldsKeys: foldsKeys).utf8))
+    return builder.bytes
+  }
+
+  /// RFC 8785: members in order, no spaces.
+  private static func settings(titleRule: TitleRule, foldsKeys: Bool) -> String {
+    "{\"folding\":\(foldsKeys ? 1 : 0),\"title\":\(titleRule.rawValue)}"
+  }
+
+  package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
+    let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+    do throws(SealingError) {
+      guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
+      let binding = Array(keys.binding.collection(id, revision: revision, epoch: epoch))
+      return CollectionRow(
+        id: id, epoch: epoch, revision: revision,
+        sealed: try context.name.seal(frame, authenticating: binding, nonces: keys.nonces))
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// - Throws: `damaged` when the seal, the frame or the settings are not what a writer makes.
+  package init(_ row: CollectionRow, _ keys: RowKeys) throws(StoreError) {
+    let (id, epoch, revision) = (row.id, row.epoch, row.revision)
+    let isPadded = keys.session.isPadded
+    do throws(SealingError) {
+      guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
+      let frame = try context.name.open(
+        row.sealed, authenticating: Array(keys.binding.collection(id, revision: revision, epoch: epoch)))
+      let data = try frame.withBytes { frame throws(SealingError) in
+        Array(frame[try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)])
+      }
+      let parts: (name: String, settings: String)? = data.withBytes { data in
+        var reader = ByteReader(data)
+        guard let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
+          let name = reader.bytes(Int(count)), let settings = reader.bytes(reader.remaining),
+          let name = String(validating: name, as: UTF8.self)
+        else { return nil }
+        return (name, String(decoding: settings, as: UTF8.self))
+      }
+      for titleRule in [TitleRule.asGiven, .derived] {
+        for foldsKeys in [false, true]
+        where parts?.settings == Self.settings(titleRule: titleRule, foldsKeys: foldsKeys) {
+          self.init(
+            id: id, epoch: epoch, revision: revision, name: parts!.name, titleRule: titleRule, foldsKeys: foldsKeys)
+          return
+        }
+      }
+      throw SealingError(.malformed, "a name or settings that no writer makes")
+    } catch {
+      throw .unopened(
+        error,
+        StoreError(
+          .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "run verify to see what else is"))
+    }
+  }
+
+  package init(id: UInt32, epoch: UInt32, revision: UInt64, name: String, titleRule: TitleRule, foldsKeys: Bool) {
+    self.id = id
+    self.epoch = epoch
+    self.revision = revision
+    self.name = name
+    self.titleRule = titleRule
+    self.foldsKeys = foldsKeys
+  }
+
+  /// Whether a row's key is one that is looked up by these bytes.
+  package func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
+    guard let key else { return false }
+    return foldsKeys ? try self.folded(ExternalKey(bytes: key)) == folded : key.elementsEqual(folded)
+  }
+
+  /// The bytes by which a key is looked up here.
+  package func folded(_ key: ExternalKey) throws(StoreError) -> [UInt8] {
+    guard (1...ExternalKey.maximumByteCount).contains(key.bytes.count) else {
+      throw StoreError(.tooLarge, "a key has 1 to \(ExternalKey.maximumByteCount) bytes")
+    }
+    guard foldsKeys else { return key.bytes }
+    guard let text = key.text else {
+      throw StoreError(.invalidArgument, "this collection folds its keys, so a key must be UTF-8 text")
+    }
+    return KeyFolding.fold(text)
+  }
+}
+
+/// A row of `coffer_collection`, its columns checked; nothing of it is proved.
+package struct CollectionRow {
+  package let id: UInt32
+  package let epoch: UInt32
+  package let revision: UInt64
+  package let sealed: [UInt8]
+
+  init(id: UInt32, epoch: UInt32, revision: UInt64, sealed: [UInt8]) {
+    self.id = id
+    self.epoch = epoch
+    self.revision = revision
+    self.sealed = sealed
+  }
+
+  /// The columns of ``SQL/collections``.
+  ///
+  /// - Throws: `damaged` where one is out of its bounds.
+  package init(_ row: Row, generation: UInt64) throws(StoreError) {
+    let numbers = 1...StoreFormat.maximumNumber
+    guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
+      numbers.contains(epoch), case .integer(let revision) = row[2], revision >= 0, UInt64(revision) <= generation,
+      case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
+    else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
+    self.init(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed)
+  }
+
+  /// The row's element of the set hash.
+  package func element(_ keys: RowKeys) throws(StoreError) -> SetHash {
+    do throws(SealingError) {
+      guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
+      let element = sealed.withBytes {
+        keys.binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
+      }
+      return try SetHash(of: element, under: context.set)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}
+
+/// The collections of a store as one connection reads them, opened once per generation.
+package final class CollectionTable {
+  private let database: StoreDatabase
+  private var keys: RowKeys
+  private var cached: (generation: UInt64, records: [CollectionRecord])?
+
+  package init(_ database: StoreDatabase, _ keys: RowKeys) {
+    self.database = database
+    self.keys = keys
+  }
+
+  package func use(_ keys: RowKeys) {
+    self.keys = keys
+    forget()
+  }
+
+  /// After a change of this transaction.
+  package func forget() {
+    cached = nil
+  }
+
+  /// Every collection by rising number, proved and opened.
+  package func records(_ state: StoreState) throws(StoreError) -> [CollectionRecord] {
+    if let cached, cached.generation == state.generation { return cached.records }
+    var records: [CollectionRecord] = []
+    for row in try rows(state) { records.append(try CollectionRecord(row, keys)) }
+    cached = (state.generation, records)
+    return records
+  }
+
+  /// Every row by rising number, nothing of it opened.
+  package func rows(_ state: StoreState) throws(StoreError) -> [CollectionRow] {
+    var rows: [CollectionRow] = []
+    for columns in try database.rows(SQL.collections) {
+      let row = try CollectionRow(columns, generation: state.generation)
+      // A page whose cells were edited can give a row twice.
+      guard row.id > rows.last?.id ?? 0 else {
+        throw StoreError(.damaged, "a collection is damaged: #\(row.id) is not in its place")
+      }
+      rows.append(row)
+    }
+    return rows
+  }
+
+  func row(_ id: UInt32, _ state: StoreState) throws(StoreError) -> CollectionRow {
+    guard let row = try rows(state).first(where: { $0.id == id }) else {
+      throw StoreError(.noSuchCollection, "collection #\(id) is gone")
+    }
+    return row
+  }
+}

@@ -1,0 +1,116 @@
+internal import CofferDocuments
+internal import CofferSealing
+internal import CofferText
+
+/// What a head holds once it is open (FORMAT, "Head"); its parts point into the opened bytes.
+package struct HeadData {
+  package var created: Int64
+  package var modified: Int64
+  /// Bytes of the text; must equal the body's.
+  package var textCount: Int
+  package var key: UnsafeRawBufferPointer?
+  package var title: UnsafeRawBufferPointer?
+  package var attributes: UnsafeRawBufferPointer
+
+  /// Length of what ``write(to:)`` makes.
+  package var byteCount: Int {
+    24 + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + 4 + attributes.count
+  }
+
+  /// i64 created || i64 modified || u64 text length || key || title || attributes, each of the last three with its
+  /// length, the first two of them with a mark for being there.
+  package func write(to memory: UnsafeMutableRawBufferPointer) {
+    memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
+    memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
+    memory.storeBytes(of: UInt64(textCount).bigEndian, toByteOffset: 16, as: UInt64.self)
+    var cursor = 24
+    func put(_ bytes: UnsafeRawBufferPointer) {
+      memory.storeBytes(of: UInt32(bytes.count).bigEndian, toByteOffset: cursor, as: UInt32.self)
+      UnsafeMutableRawBufferPointer(rebasing: memory[(cursor + 4)...]).copyMemory(from: bytes)
+      cursor += 4 + bytes.count
+    }
+    func put(marked part: UnsafeRawBufferPointer?) {
+      memory[cursor] = part == nil ? 0 : 1
+      cursor += 1
+      if let part { put(part) }
+    }
+    put(marked: key)
+    put(marked: title)
+    put(attributes)
+  }
+
+  package init(
+    created: Int64, modified: Int64, textCount: Int, key: UnsafeRawBufferPointer?, title: UnsafeRawBufferPointer?,
+    attributes: UnsafeRawBufferPointer
+  ) {
+    self.created = created
+    self.modified = modified
+    self.textCount = textCount
+    self.key = key
+    self.title = title
+    self.attributes = attributes
+  }
+
+  /// - Returns: nil for bytes that no writer makes.
+  package init?(_ data: UnsafeRawBufferPointer) {
+    guard data.count >= Self.fixedCount else { return nil }
+    created = Int64(bitPattern: data.bigEndian64(at: 0))
+    modified = Int64(bitPattern: data.bigEndian64(at: 8))
+    let count = data.bigEndian64(at: 16)
+    guard count <= UInt64(StoreFormat.maximumText) else { return nil }
+    textCount = Int(count)
+    var cursor = 24
+    guard Self.read(data, &cursor, into: &key), Self.read(data, &cursor, into: &title),
+      let attributes = Self.bytes(data, &cursor), cursor == data.count
+    else { return nil }
+    self.attributes = attributes
+    if let key { guard (1...ExternalKey.maximumByteCount).contains(key.count) else { return nil } }
+    if let title { guard UTF8Validity.isValid(title) else { return nil } }
+    guard Self.isObject(attributes) else { return nil }
+  }
+
+  /// Whether attributes are the canonical bytes of an object, as which alone they may stand; no bytes are no attributes.
+  package static func isObject(_ attributes: UnsafeRawBufferPointer) -> Bool {
+    attributes.isEmpty
+      || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
+  }
+
+  /// Three numbers, two marks and a length: the least a head holds.
+  private static let fixedCount = 24 + 1 + 1 + 4
+
+  /// `u8 0`, or `u8 1 || u32 length || bytes`; false for anything else.
+  private static func read(
+    _ data: UnsafeRawBufferPointer, _ cursor: inout Int, into part: inout UnsafeRawBufferPointer?
+  ) -> Bool {
+    guard cursor < data.count else { return false }
+    let mark = data[cursor]
+    cursor += 1
+    if mark == 0 {
+      part = nil
+      return true
+    }
+    guard mark == 1, let bytes = bytes(data, &cursor) else { return false }
+    part = bytes
+    return true
+  }
+
+  /// `u32 length || bytes`
+  private static func bytes(_ data: UnsafeRawBufferPointer, _ cursor: inout Int) -> UnsafeRawBufferPointer? {
+    guard data.count - cursor >= 4 else { return nil }
+    let count = Int(data.bigEndian32(at: cursor))
+    cursor += 4
+    guard data.count - cursor >= count else { return nil }
+    defer { cursor += count }
+    return UnsafeRawBufferPointer(rebasing: data[cursor..<cursor + count])
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func bigEndian64(at offset: Int) -> UInt64 {
+    UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  fileprivate func bigEndian32(at offset: Int) -> UInt32 {
+    UInt32(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+  }
+}

@@ -1,0 +1,120 @@
+package import CofferDocuments
+package import CofferSealing
+internal import CofferText
+
+/// Opens rows: the head, which proves the whole row, and the body, which proves the text. The mirror of RecordSealer.
+///
+/// Belongs to one thread at a time. What it returns points into its memory until it opens the next.
+package final class RecordOpener {
+  package let keys: RowKeys
+  private let headMemory = ScratchMemory()
+  private let bodyMemory = ScratchMemory()
+
+  package init(_ keys: RowKeys) {
+    self.keys = keys
+  }
+
+  /// - Parameter memory: where the head is to be opened, and what it points into then; else this opener's own.
+  /// - Throws: `damaged`: the row is not the one that was written there.
+  package func openHead(_ row: RecordRow, in memory: UnsafeMutableRawBufferPointer? = nil) throws(StoreError)
+    -> HeadData
+  {
+    let id = row.fields.id
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(id, "its epoch has no key")
+    }
+    let mode = keys.session.titles
+    let additional = keys.binding.head(row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)
+    let frame = memory ?? headMemory.room(row.head.count - XAESKey.overhead)
+    let head: HeadData?
+    do throws(SealingError) {
+      try context.head.open(row.head, authenticating: additional, plaintext: frame)
+      let bytes = UnsafeRawBufferPointer(frame)
+      let range = try Frame.dataRange(
+        of: bytes, minimum: Frame.sealedTitleMinimum, orMinimum: Frame.standardMinimum,
+        isPadded: keys.session.isPadded)
+      head = HeadData(UnsafeRawBufferPointer(rebasing: bytes[range]))
+    } catch {
+      throw .unopened(error, .damagedDocument(id, "its head is not the one of this row"))
+    }
+    guard var head, (head.key == nil) == (row.blindIndex == nil) else {
+      throw .damagedDocument(id, "its head is not one that a writer makes")
+    }
+    if let title = row.title {
+      guard head.title == nil, UTF8Validity.isValid(title) else {
+        throw .damagedDocument(id, "its title stands in the wrong place or is no text")
+      }
+    }
+    let isInPlace = (row.title == nil || mode == .clear) && (head.title == nil || mode == .sealed)
+    guard isInPlace || row.isBelowTarget else {
+      throw .damagedDocument(id, "its title stands where this store keeps none")
+    }
+    head.title = head.title ?? row.title
+    return head
+  }
+
+  /// - Parameter memory: where the text is to be opened, and what is returned points into then; else this opener's own.
+  /// - Throws: `damaged`: the body is missing, or is not this document's text.
+  package func openBody(_ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil)
+    throws(StoreError) -> UnsafeRawBufferPointer
+  {
+    let id = row.fields.id
+    guard let ciphertext = row.body else { throw .damagedDocument(id, "its text is missing") }
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(id, "its epoch has no key")
+    }
+    let expected = Frame.byteCount(
+      around: head.textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+    guard ciphertext.count == expected else { throw .damagedDocument(id, "its text has another length") }
+    let additional = keys.binding.body(id: id, collection: row.fields.collection, epoch: row.fields.epoch)
+    let frame = memory ?? ownMemory(expected)
+    do throws(SealingError) {
+      try context.body.open(
+        ciphertext, authenticating: additional,
+        nonce: UnsafeRawBufferPointer(rebasing: row.bodyTag[..<XAESKey.nonceCount]),
+        tag: UnsafeRawBufferPointer(rebasing: row.bodyTag[XAESKey.nonceCount...]), plaintext: frame)
+      let bytes = UnsafeRawBufferPointer(frame)
+      let range = try Frame.dataRange(
+        of: bytes, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+      let text = UnsafeRawBufferPointer(rebasing: bytes[range])
+      guard text.count == head.textCount, UTF8Validity.isValid(text) else {
+        throw SealingError(.malformed, "another length")
+      }
+      return text
+    } catch {
+      throw .unopened(error, .damagedDocument(id, "its text is not the one that was written"))
+    }
+  }
+
+  private func ownMemory(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    bodyMemory.shrink(above: max(8 << 20, count))
+    return bodyMemory.room(count)
+  }
+
+  /// What the row is in the set hash; needs no opening.
+  package func element(of row: RecordRow) throws(StoreError) -> SetHash {
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(row.fields.id, "its epoch has no key")
+    }
+    let element = keys.binding.element(
+      row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title, head: row.head)
+    do throws(SealingError) {
+      return try SetHash(of: element, under: context.set)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}
+
+extension DocumentHeader {
+  package init(_ row: RecordRow, _ head: HeadData) {
+    self.init(
+      id: DocumentID(row.fields.id), collection: CollectionID(row.fields.collection), position: row.fields.position,
+      parent: row.fields.parent.map { DocumentID($0) },
+      title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { ExternalKey(bytes: $0) },
+      attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
+      created: Timestamp(millisecondsSince1970: head.created),
+      modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount,
+      isJSON: StoreFormat.RowFlags(rawValue: row.fields.flags).contains(.json))
+  }
+}

@@ -1,0 +1,144 @@
+package import CofferDocuments
+package import CofferSealing
+
+/// Reads single rows: by id, or by the blind index of a key.
+///
+/// Belongs to one thread at a time. A row, and all that is opened from it, points into the reader's statements and
+/// memory, and is valid until the reader's next call.
+package final class RecordReader {
+  package let opener: RecordOpener
+  private let database: StoreDatabase
+  // Compiled at their first use, and bound again for each row.
+  private var record: StoreStatement?
+  private var recordWithBody: StoreStatement?
+  private var recordByIndex: StoreStatement?
+
+  package init(_ database: StoreDatabase, _ keys: RowKeys) {
+    self.database = database
+    opener = RecordOpener(keys)
+  }
+
+  package var keys: RowKeys { opener.keys }
+
+  /// Ends the statements' runs, and with them the locks they hold.
+  package func reset() {
+    record?.reset()
+    recordWithBody?.reset()
+    recordByIndex?.reset()
+  }
+
+  // MARK: Rows
+
+  /// - Throws: `noSuchDocument`, `damaged`.
+  package func row(_ id: DocumentID, withBody: Bool, within limits: RowLimits) throws(StoreError) -> RecordRow {
+    let statement = try withBody ? prepared(&recordWithBody, SQL.recordWithBody) : prepared(&record, SQL.record)
+    try statement.bind(id.rawValue, at: 1)
+    guard try statement.step() else { throw .noSuchDocument(id) }
+    return try RecordRow(statement.columns(), within: limits)
+  }
+
+  /// Whether there is a row of that id, sound or not.
+  package func hasRow(_ id: DocumentID) throws(StoreError) -> Bool {
+    let statement = try prepared(&record, SQL.record)
+    try statement.bind(id.rawValue, at: 1)
+    defer { statement.reset() }
+    return try statement.step()
+  }
+
+  /// The row that the blind index of keys names; nil where it names none.
+  package func row(withBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits) throws(StoreError)
+    -> RecordRow?
+  {
+    let statement = try prepared(&recordByIndex, SQL.recordByBlindIndex)
+    try statement.bind(Int64(collection), at: 1)
+    let isFound = try index.withBytes { bytes throws(StoreError) in
+      try statement.bindBlob(bytes, at: 2)
+      return try statement.step()
+    }
+    return isFound ? try RecordRow(statement.columns(), within: limits) : nil
+  }
+
+  private func prepared(_ statement: inout StoreStatement?, _ sql: String) throws(StoreError) -> StoreStatement {
+    if let statement {
+      statement.reset()
+      return statement
+    }
+    let compiled = try database.statement(sql)
+    statement = compiled
+    return compiled
+  }
+
+  // MARK: Documents
+
+  /// The header of a document, its head proved.
+  package func header(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> DocumentHeader {
+    let row = try row(id, withBody: false, within: limits)
+    return DocumentHeader(row, try opener.openHead(row))
+  }
+
+  /// A document, proved and opened.
+  package func document(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> OpenedDocument {
+    let row = try row(id, withBody: true, within: limits)
+    let head = try opener.openHead(row)
+    return OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
+  }
+
+  /// A document with all that a change of it starts from.
+  package func storedDocument(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> StoredDocument {
+    let row = try row(id, withBody: true, within: limits)
+    let head = try opener.openHead(row)
+    let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
+    return StoredDocument(
+      header: opened.header, document: Document(opened), fields: row.fields,
+      blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), element: try opener.element(of: row))
+  }
+
+  /// The document whose key has that blind index, its head proved.
+  package func holder(ofBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits)
+    throws(StoreError) -> DocumentID?
+  {
+    guard let row = try row(withBlindIndex: index, in: collection, within: limits) else { return nil }
+    _ = try opener.openHead(row)
+    return DocumentID(row.fields.id)
+  }
+
+  /// The document with that key, found under every live epoch.
+  ///
+  /// - Throws: `damaged` where the index names a document whose head holds another key.
+  package func id(forKey key: ExternalKey, in collection: CollectionRecord, within limits: RowLimits)
+    throws(StoreError) -> DocumentID?
+  {
+    let folded = try collection.folded(key)
+    for context in keys.epochs {
+      let index = try keys.blindIndex(ofFolded: folded, in: collection.id, under: context)
+      guard let row = try row(withBlindIndex: index, in: collection.id, within: limits) else { continue }
+      let head = try opener.openHead(row)
+      guard row.fields.collection == collection.id, try collection.folds(head.key, to: folded) else {
+        throw .damagedDocument(row.fields.id, "the index of keys names it for another key")
+      }
+      return DocumentID(row.fields.id)
+    }
+    return nil
+  }
+}
+
+/// A stored document, as it is before a change.
+package struct StoredDocument {
+  package let header: DocumentHeader
+  package var document: Document
+  /// The row's plaintext columns.
+  package let fields: RowFields
+  package let blindIndex: [UInt8]?
+  package let bodyTag: [UInt8]
+  /// The row's element of the set hash.
+  package let element: SetHash
+}
+
+extension Document {
+  package init(_ opened: OpenedDocument) {
+    let header = opened.header
+    self.init(
+      title: header.title, text: opened.text, key: header.key, attributes: header.attributes, parent: header.parent,
+      created: header.created, modified: header.modified, isJSON: header.isJSON)
+  }
+}

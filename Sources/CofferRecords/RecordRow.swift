@@ -1,0 +1,122 @@
+package import CofferSQLite
+internal import CofferSealing
+
+/// Bounds that the state sets for every row.
+package struct RowLimits {
+  package let nextID: UInt64
+  package let generation: UInt64
+  /// The epoch that a rekey moves rows to; 0 when none runs.
+  package let target: UInt32
+
+  package init(nextID: UInt64, generation: UInt64, target: UInt32) {
+    self.nextID = nextID
+    self.generation = generation
+    self.target = target
+  }
+}
+
+extension StoreState {
+  package var limits: RowLimits { RowLimits(nextID: nextID, generation: generation, target: target) }
+}
+
+/// A row of `coffer_record` as SQLite has it, its columns checked; valid until the statement's next step.
+///
+/// STRICT tables guard writes only, and files come from strangers: class, sign and size are checked on every read.
+package struct RecordRow {
+  /// The columns every statement that reads rows selects, in this order; one with the body has it behind them.
+  package static let columns = "r.id,r.coll,r.epoch,r.rev,r.pos,r.parent,r.flags,r.lookup,r.title,r.head,r.body_nt"
+  package static let bodyColumn = 11
+
+  package let fields: RowFields
+  package private(set) var blindIndex: UnsafeRawBufferPointer?
+  package private(set) var title: UnsafeRawBufferPointer?
+  package private(set) var head: UnsafeRawBufferPointer
+  package private(set) var bodyTag: UnsafeRawBufferPointer
+  /// nil where it was not selected, is missing, or is no blob.
+  package private(set) var body: UnsafeRawBufferPointer?
+  /// A rekey has not come to it yet; one that changes the title mode leaves such rows as they were.
+  package let isBelowTarget: Bool
+
+  /// - Throws: `damaged`, naming the document and the column.
+  package init(_ columns: UnsafeBufferPointer<StoredColumn>, within limits: RowLimits) throws(StoreError) {
+    try self.init(columns, id: columns[0].integer, within: limits)
+  }
+
+  /// - Parameter columns: as ``columns`` names them, of which the first isn't looked at; their bytes are the row's.
+  @inline(__always)
+  package init(_ columns: UnsafeBufferPointer<StoredColumn>, id: Int64, within limits: RowLimits) throws(StoreError) {
+    @inline(__always)
+    func integer(_ column: Int, _ range: ClosedRange<Int64>, _ name: StaticString) throws(StoreError) -> Int64 {
+      guard columns[column].storageClass == .integer else { throw .damagedDocument(id, "\(name) is no integer") }
+      let value = columns[column].integer
+      guard range.contains(value) else { throw .damagedDocument(id, "\(name) is out of its bounds") }
+      return value
+    }
+    @inline(__always)
+    func blob(_ column: Int, _ range: ClosedRange<Int>, _ name: StaticString) throws(StoreError)
+      -> UnsafeRawBufferPointer
+    {
+      guard columns[column].storageClass == .blob else { throw .damagedDocument(id, "\(name) is no blob") }
+      let bytes = columns[column].bytes
+      guard range.contains(bytes.count) else { throw .damagedDocument(id, "\(name) has another length") }
+      return bytes
+    }
+    guard id >= 1, UInt64(id) < limits.nextID else { throw .damagedDocument(id, "the state is older than this row") }
+    let collection = try integer(1, 1...StoreFormat.maximumNumber, "coll")
+    let epoch = try integer(2, 1...StoreFormat.maximumNumber, "epoch")
+    let revision = try integer(3, 0...Int64.max, "rev")
+    guard UInt64(revision) <= limits.generation else { throw .damagedDocument(id, "the state is older than this row") }
+    let position = try integer(4, Int64.min...Int64.max, "pos")
+    let parent = columns[5].storageClass == .null ? nil : try integer(5, 1...Int64.max, "parent")
+    let flags = try integer(6, 0...Int64(StoreFormat.RowFlags.known.rawValue), "flags")
+    fields = RowFields(
+      id: id, collection: UInt32(collection), epoch: UInt32(epoch), revision: UInt64(revision), position: position,
+      parent: parent, flags: UInt32(flags))
+    isBelowTarget = fields.epoch < limits.target
+    blindIndex =
+      columns[7].storageClass == .null
+      ? nil : try blob(7, StoreFormat.blindIndexCount...StoreFormat.blindIndexCount, "lookup")
+    switch columns[8].storageClass {
+    case .null: title = nil
+    case .text: title = columns[8].bytes
+    default: throw .damagedDocument(id, "title is no text")
+    }
+    head = try blob(9, XAESKey.overhead...StoreFormat.maximumHead, "head")
+    bodyTag = try blob(10, StoreFormat.bodyTagCount...StoreFormat.bodyTagCount, "body_nt")
+    if columns.count > Self.bodyColumn, columns[Self.bodyColumn].storageClass == .blob {
+      body = columns[Self.bodyColumn].bytes
+    }
+  }
+
+  /// The row with a body that another statement selected.
+  package func joined(with body: UnsafeRawBufferPointer?) -> RecordRow {
+    var row = self
+    row.body = body
+    return row
+  }
+
+  // MARK: Away from the statement
+
+  /// Bytes that the row refers to.
+  package var byteCount: Int {
+    (blindIndex?.count ?? 0) + (title?.count ?? 0) + head.count + bodyTag.count + (body?.count ?? 0)
+  }
+
+  /// The row with its bytes copied to `memory` (``byteCount`` of them), valid as long as that is.
+  package func copied(to memory: UnsafeMutableRawBufferPointer) -> RecordRow {
+    var used = 0
+    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+      let target = UnsafeMutableRawBufferPointer(rebasing: memory[used..<used + bytes.count])
+      target.copyMemory(from: bytes)
+      used += bytes.count
+      return UnsafeRawBufferPointer(target)
+    }
+    var row = self
+    row.blindIndex = blindIndex.map(copy)
+    row.title = title.map(copy)
+    row.head = copy(head)
+    row.bodyTag = copy(bodyTag)
+    row.body = body.map(copy)
+    return row
+  }
+}

@@ -1,0 +1,164 @@
+internal import CofferDocuments
+package import CofferSealing
+internal import CofferText
+
+/// Seals documents into rows: body, then the head that is bound to all of the row, then the set hash's element.
+///
+/// Belongs to one thread at a time; writes frames where their ciphertext will stand and seals them in place.
+package struct RecordSealer {
+  /// What a document is, beside the columns of its row.
+  package struct Content {
+    package var title: UnsafeRawBufferPointer?
+    package var key: UnsafeRawBufferPointer?
+    package var blindIndex: [UInt8]?
+    /// A canonical JSON object, or no bytes.
+    package var attributes: UnsafeRawBufferPointer
+    package var created: Int64
+    package var modified: Int64
+
+    package init(
+      title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
+      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64
+    ) {
+      self.title = title
+      self.key = key
+      self.blindIndex = blindIndex
+      self.attributes = attributes
+      self.created = created
+      self.modified = modified
+    }
+
+    /// The content of an opened head.
+    package init(_ head: HeadData, blindIndex: [UInt8]?) {
+      self.init(
+        title: head.title, key: head.key, blindIndex: blindIndex, attributes: head.attributes, created: head.created,
+        modified: head.modified)
+    }
+  }
+
+  package let keys: RowKeys
+
+  package init(_ keys: RowKeys) {
+    self.keys = keys
+  }
+
+  /// Seals a whole document under the epoch of `fields`, which must be live.
+  package func seal(
+    _ fields: RowFields, _ content: Content, text: UnsafeRawBufferPointer, into batch: SealedBatch
+  ) throws(StoreError) {
+    try check(content, textCount: text.count)
+    let context = try context(of: fields)
+    let isPadded = keys.session.isPadded
+    let frameCount = Frame.byteCount(
+      around: text.count, minimum: Frame.standardMinimum, isPadded: isPadded)
+    let body = batch.reserve(frameCount)
+    let bodyTag = batch.reserve(StoreFormat.bodyTagCount)
+    let frame = batch.mutable(body)
+    Self.write(frame: frame, count: text.count)
+    UnsafeMutableRawBufferPointer(rebasing: frame[Frame.headerCount...]).copyMemory(from: text)
+    let additional = keys.binding.body(id: fields.id, collection: fields.collection, epoch: fields.epoch)
+    do throws(SealingError) {
+      let tag = batch.mutable(bodyTag)
+      let nonce = UnsafeMutableRawBufferPointer(rebasing: tag[..<XAESKey.nonceCount])
+      try context.body.draw(nonce, from: keys.nonces)
+      try context.body.seal(
+        UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
+        ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))
+    } catch {
+      throw StoreError(error)
+    }
+    try sealHead(fields, content, textCount: text.count, context, bodyTag: bodyTag, body: body, into: batch)
+  }
+
+  /// Seals the head alone, over a body of `textCount` bytes that stays as it is.
+  package func sealHead(
+    _ fields: RowFields, _ content: Content, textCount: Int, bodyTag: UnsafeRawBufferPointer, into batch: SealedBatch
+  ) throws(StoreError) {
+    try check(content, textCount: textCount)
+    let copied = batch.append(bytes: bodyTag)
+    try sealHead(
+      fields, content, textCount: textCount, context(of: fields), bodyTag: copied, body: 0..<0, into: batch)
+  }
+
+  private func sealHead(
+    _ fields: RowFields, _ content: Content, textCount: Int, _ context: EpochContext, bodyTag: Range<Int>,
+    body: Range<Int>, into batch: SealedBatch
+  ) throws(StoreError) {
+    let mode = keys.session.titles
+    let data = HeadData(
+      created: content.created, modified: content.modified, textCount: textCount, key: content.key,
+      title: mode == .sealed ? content.title : nil, attributes: content.attributes)
+    let dataCount = data.byteCount
+    let frameCount = Frame.byteCount(
+      around: dataCount, minimum: mode == .sealed ? Frame.sealedTitleMinimum : Frame.standardMinimum,
+      isPadded: keys.session.isPadded)
+    guard frameCount + XAESKey.overhead <= StoreFormat.maximumHead else {
+      throw StoreError(
+        .tooLarge, "title, key and attributes of document \(fields.id) together are longer than 1 MiB",
+        documentID: DocumentID(fields.id))
+    }
+    let head = batch.reserve(frameCount + XAESKey.overhead)
+    let blindIndex = content.blindIndex.map { blindIndex in blindIndex.withUnsafeBytes { batch.append(bytes: $0) } }
+    let title = mode == .clear ? content.title.map { batch.append(bytes: $0) } : nil
+    // No more room is taken from here on, so that these stay valid.
+    let blob = batch.mutable(head)
+    let frame = UnsafeMutableRawBufferPointer(rebasing: blob[XAESKey.nonceCount..<blob.count - XAESKey.tagCount])
+    Self.write(frame: frame, count: dataCount)
+    data.write(to: UnsafeMutableRawBufferPointer(rebasing: frame[Frame.headerCount...]))
+    let blindIndexBytes = blindIndex.map { batch.bytes($0) }
+    let titleBytes = title.map { batch.bytes($0) }
+    let tag = batch.bytes(bodyTag)
+    do throws(SealingError) {
+      let additional = keys.binding.head(fields, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes)
+      try context.head.seal(
+        UnsafeRawBufferPointer(frame), authenticating: additional, nonces: keys.nonces, into: blob)
+      let element = keys.binding.element(
+        fields, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes, head: UnsafeRawBufferPointer(blob))
+      var row = SealedBatch.Row(
+        fields: fields, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag, body: body,
+        element: SetHash())
+      row.element = try SetHash(of: element, under: context.set)
+      batch.append(row)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  private func context(of fields: RowFields) throws(StoreError) -> EpochContext {
+    guard let context = keys.context(of: fields.epoch) else { throw .damagedStore("epoch \(fields.epoch) has no key") }
+    return context
+  }
+
+  private func check(_ content: Content, textCount: Int) throws(StoreError) {
+    guard textCount <= StoreFormat.maximumText else {
+      throw StoreError(.tooLarge, "a text has at most 256 MiB")
+    }
+    if let title = content.title, !UTF8Validity.isValid(title) {
+      throw StoreError(.notText, "a title is not UTF-8")
+    }
+    guard HeadData.isObject(content.attributes) else {
+      throw StoreError(.invalidArgument, "attributes are no JSON object")
+    }
+    if let key = content.key {
+      guard (1...ExternalKey.maximumByteCount).contains(key.count) else {
+        throw StoreError(.tooLarge, "a key has 1 to \(ExternalKey.maximumByteCount) bytes")
+      }
+    }
+  }
+
+  /// Codec and length in front, zeros behind; what stands between is the caller's to write.
+  private static func write(frame: UnsafeMutableRawBufferPointer, count: Int) {
+    Frame.writeHeader(count, to: frame)
+    let end = Frame.headerCount + count
+    if end < frame.count {
+      UnsafeMutableRawBufferPointer(rebasing: frame[end...]).initializeMemory(as: UInt8.self, repeating: 0)
+    }
+  }
+}
+
+extension SetHash {
+  /// The code of one element as a number.
+  package init(of element: UnsafeRawBufferPointer, under key: HMACKey) throws(SealingError) {
+    self = try key.number(of: element)
+  }
+}

@@ -1,0 +1,142 @@
+package import CofferDocuments
+internal import CofferSealing
+
+// Single documents: each is sealed into the writer's own batch, then written by ``RecordWriter``.
+
+extension RecordWriter {
+  /// Seals and inserts a document.
+  ///
+  /// - Parameters:
+  ///   - collection: inserted first where it is new.
+  ///   - now: both dates, where the document gives none.
+  package func insert(
+    _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp
+  ) throws(StoreError) {
+    willWrite()
+    defer { batch.removeAll() }
+    let fields = RowFields(
+      id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision, position: position,
+      parent: document.parent?.rawValue, flags: document.rowFlags)
+    try seal(
+      document, fields, blindIndex: try blindIndex(of: document.key, in: collection),
+      created: document.created ?? now, modified: document.modified ?? now)
+    if isNew { try insertCollection(collection) }
+    try insert(batch.rows[0], of: batch)
+  }
+
+  /// Puts a changed document in the place of the stored one. A text that stays, under keys that stay, is not sealed
+  /// again.
+  package func replace(_ old: StoredDocument, with new: Document, in collection: CollectionRecord) throws(StoreError) {
+    willWrite()
+    defer { batch.removeAll() }
+    let active = keys.active.epoch
+    let fields = RowFields(
+      id: old.fields.id, collection: collection.id, epoch: active, revision: revision, position: old.fields.position,
+      parent: new.parent?.rawValue, flags: new.rowFlags)
+    let keepsEpoch = old.fields.epoch == active
+    let index =
+      keepsEpoch && new.key == old.document.key ? old.blindIndex : try blindIndex(of: new.key, in: collection)
+    try seal(
+      new, fields, blindIndex: index, created: new.created ?? old.header.created,
+      modified: new.modified ?? old.header.modified,
+      keepingBody: keepsEpoch && new.text.isIdentical(to: old.document.text) ? old.bodyTag : nil)
+    let keepsIndexes = fields.parent == old.fields.parent && index == old.blindIndex
+    try replace(
+      old.element, before: old.fields, with: batch.rows[0], of: batch, changing: keepsIndexes ? .content : .all,
+      as: .updated)
+  }
+
+  /// Seals a row again after `change`: its head alone, or its text too where its epoch is below the active one.
+  ///
+  /// - Parameter parts: the columns that `change` touches.
+  package func rewrite(
+    _ id: DocumentID, changing parts: RowStatements.Parts = .all, as kind: ChangeLog.Kind = .updated,
+    _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    willWrite()
+    defer { batch.removeAll() }
+    var row = try reader.row(id, withBody: false, within: state.limits)
+    let keepsEpoch = row.fields.epoch == keys.active.epoch
+    if !keepsEpoch { row = try reader.row(id, withBody: true, within: state.limits) }
+    let head = try reader.opener.openHead(row)
+    let element = try reader.opener.element(of: row)
+    var fields = row.fields
+    var content = RecordSealer.Content(head, blindIndex: row.blindIndex.map { Array($0) })
+    fields.revision = revision
+    fields.epoch = keys.active.epoch
+    if !keepsEpoch {
+      content.blindIndex = try keys.blindIndex(of: head.key, in: fields.collection, of: try collections.records(state))
+    }
+    try change(&content, &fields)
+    if keepsEpoch {
+      try sealer.sealHead(fields, content, textCount: head.textCount, bodyTag: row.bodyTag, into: batch)
+    } else {
+      try sealer.seal(fields, content, text: try reader.opener.openBody(row, head), into: batch)
+    }
+    let before = row.fields
+    reader.reset()
+    // The blind index changes with the epoch.
+    try replace(
+      element, before: before, with: batch.rows[0], of: batch, changing: keepsEpoch ? parts : .all, as: kind)
+  }
+
+  /// Seals the head again at another position.
+  ///
+  /// - Parameters:
+  ///   - collection: the collection that an index names for it; the row itself must say so too.
+  ///   - kind: `placed` where it stays between the same neighbours.
+  package func move(
+    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, as kind: ChangeLog.Kind = .moved
+  ) throws(StoreError) {
+    try rewrite(id, changing: .position, as: kind) { _, fields throws(StoreError) in
+      try fields.require(collection)
+      fields.position = position
+    }
+  }
+
+  /// The blind index of a key under the active epoch.
+  package func blindIndex(of key: ExternalKey?, in collection: CollectionRecord) throws(StoreError) -> [UInt8]? {
+    guard let key else { return nil }
+    return try keys.blindIndex(of: key, in: collection, under: keys.active)
+  }
+
+  /// Seals a document into the writer's batch; only its head where the body of that tag is kept.
+  private func seal(
+    _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
+    keepingBody kept: [UInt8]? = nil
+  ) throws(StoreError) {
+    let title = document.title.map { Array($0.utf8) }
+    var text = document.text
+    let result: Result<Void, StoreError> = text.withUTF8 { text in
+      Result { () throws(StoreError) in
+        try withBytes(title) { title throws(StoreError) in
+          try withBytes(document.key?.bytes) { key throws(StoreError) in
+            try document.attributes.canonicalJSON.withBytes { attributes throws(StoreError) in
+              let content = RecordSealer.Content(
+                title: title, key: key, blindIndex: blindIndex, attributes: attributes,
+                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970)
+              guard let kept else {
+                return try sealer.seal(fields, content, text: UnsafeRawBufferPointer(text), into: batch)
+              }
+              try kept.withBytes { tag throws(StoreError) in
+                try sealer.sealHead(fields, content, textCount: text.count, bodyTag: tag, into: batch)
+              }
+            }
+          }
+        }
+      }
+    }
+    try result.get()
+  }
+
+  private func withBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws(StoreError) -> Void)
+    throws(StoreError)
+  {
+    guard let bytes else { return try body(nil) }
+    try bytes.withBytes { bytes throws(StoreError) in try body(bytes) }
+  }
+}
+
+extension Document {
+  fileprivate var rowFlags: UInt32 { isJSON ? StoreFormat.RowFlags.json.rawValue : 0 }
+}

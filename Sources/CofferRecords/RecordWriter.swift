@@ -1,0 +1,305 @@
+package import CofferDocuments
+internal import CofferSQLite
+package import CofferSealing
+
+/// Writes the rows of one transaction. No other code inserts, changes or deletes a row.
+///
+/// Every row that goes in or out changes the state with it: set hash, count and next id; and the change log notes it.
+/// A new document is an INSERT and a change an UPDATE of one row, never an UPSERT, which after a replayed state would
+/// overwrite a live document.
+package final class RecordWriter {
+  package let database: StoreDatabase
+  package private(set) var keys: RowKeys
+  /// The state that the commit will seal.
+  package var state: StoreState
+  /// The generation that this transaction writes.
+  package let revision: UInt64
+  package private(set) var changes: ChangeLog
+  package private(set) var hasWritten = false
+  /// Rows inserted, changed and deleted so far, by which a caller notices writes of its own closure.
+  package private(set) var rowsWritten = 0
+  /// Set where a change was left half made: the transaction can only be rolled back.
+  package private(set) var failure: StoreError?
+
+  let collections: CollectionTable
+  /// For rows that this writer changes; what callers read has readers of its own.
+  private(set) var reader: RecordReader
+  private(set) var sealer: RecordSealer
+  /// The row of a single change; bulk work brings batches of its own.
+  let batch = SealedBatch()
+  private var statements: [RowStatements?] = [nil, nil, nil, nil]
+
+  /// - Parameter notesDocuments: whether the change log names documents, for subscribers.
+  package init(
+    _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, state: StoreState,
+    notesDocuments: Bool
+  ) {
+    self.database = database
+    self.keys = keys
+    self.collections = collections
+    self.state = state
+    revision = state.generation + 1
+    changes = ChangeLog(state, notesDocuments: notesDocuments)
+    reader = RecordReader(database, keys)
+    sealer = RecordSealer(keys)
+  }
+
+  /// Ends the runs of all statements; the transaction is over.
+  package func end() {
+    reader.reset()
+  }
+
+  // MARK: The transaction
+
+  /// Must be called before the first change.
+  package func willWrite() {
+    if !hasWritten { keys.beginRun() }
+    hasWritten = true
+    // Rows written from here on are of this generation, and are read again as such.
+    state.generation = revision
+  }
+
+  /// Seals under other keys from here on.
+  package func use(_ keys: RowKeys) {
+    reader.reset()
+    self.keys = keys
+    reader = RecordReader(database, keys)
+    sealer = RecordSealer(keys)
+  }
+
+  /// A change of several statements: when it fails, the caller may catch the error, but the transaction can no longer be
+  /// committed.
+  package func changing(_ change: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try change()
+    } catch {
+      failure = failure ?? error
+      throw error
+    }
+  }
+
+  /// After work on many rows that ended early: only a rollback is left.
+  package func fail(_ error: any Error) {
+    failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off (\(type(of: error)))")
+  }
+
+  /// A point that a savepoint can go back to.
+  package struct Mark {
+    fileprivate let state: StoreState
+    fileprivate let changes: ChangeLog
+    fileprivate let failure: StoreError?
+    fileprivate let hasWritten: Bool
+  }
+
+  package var mark: Mark { Mark(state: state, changes: changes, failure: failure, hasWritten: hasWritten) }
+
+  /// After SQLite has undone everything since `mark`.
+  package func restore(_ mark: Mark) {
+    state = mark.state
+    changes = mark.changes
+    failure = mark.failure
+    hasWritten = mark.hasWritten
+    collections.forget()
+  }
+
+  // MARK: Rows
+
+  /// Inserts a sealed row. A refused one leaves the transaction as it was.
+  ///
+  /// - Throws: `alreadyExists` for an id that is taken, `duplicateKey`.
+  package func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
+    // The index keeps keys apart under the active epoch; older epochs have other blind indexes.
+    for index in row.olderBlindIndexes {
+      guard let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: state.limits) else {
+        continue
+      }
+      throw row.duplicateKey(other)
+    }
+    let statements = try statements(for: .insert)
+    do throws(SQLiteError) {
+      try statements.runRecord(row, of: batch)
+    } catch {
+      throw try conflict(error, row, batch)
+    }
+    try changing { () throws(StoreError) in try statements.runBody(row, of: batch) }
+    state.set.add(row.element)
+    state.count += 1
+    state.nextID = max(state.nextID, UInt64(row.fields.id) + 1)
+    changes.insert(row)
+    rowsWritten += 1
+  }
+
+  /// Explains a refused row: its id or key is taken, or the state is older than the rows.
+  private func conflict(_ error: SQLiteError, _ row: SealedBatch.Row, _ batch: SealedBatch) throws(StoreError)
+    -> StoreError
+  {
+    guard case .constraint(let constraint) = error.code else { return StoreError(error) }
+    switch constraint {
+    case .rowID, .primaryKey:
+      guard row.fields.id < state.nextID else { return StoreError(error) }
+      let id = DocumentID(row.fields.id)
+      return StoreError(.alreadyExists, "\(row.place)there is a document \(id) already", documentID: id)
+    case .unique:
+      guard let index = row.blindIndex.map({ Array(batch.bytes($0)) }),
+        let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: state.limits)
+      else { return StoreError(error) }
+      return row.duplicateKey(other)
+    default:
+      return StoreError(error)
+    }
+  }
+
+  /// Puts a sealed row in the place of the one with the same id.
+  ///
+  /// - Parameters:
+  ///   - element: the old row's element of the set hash.
+  ///   - before: the old row's plaintext columns.
+  ///   - parts: which columns differ, seals aside.
+  package func replace(
+    _ element: SetHash, before: RowFields, with row: SealedBatch.Row, of batch: SealedBatch,
+    changing parts: RowStatements.Parts, as kind: ChangeLog.Kind
+  ) throws(StoreError) {
+    let statements = try statements(for: parts)
+    try changing { () throws(StoreError) in
+      do throws(SQLiteError) { try statements.runRecord(row, of: batch) } catch { throw StoreError(error) }
+      try statements.runBody(row, of: batch)
+      guard database.connection.lastRowsAffected == 1 else {
+        throw .damagedDocument(row.fields.id, "its text is missing")
+      }
+      state.set.subtract(element)
+      state.set.add(row.element)
+      changes.replace(element, with: row, before: before, as: kind)
+      rowsWritten += 1
+    }
+  }
+
+  /// Deletes a document; its row must be the one that was written, or the set hash would no longer tell.
+  ///
+  /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
+  package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
+    willWrite()
+    let row = try reader.row(id, withBody: false, within: state.limits)
+    _ = try reader.opener.openHead(row)
+    try row.fields.require(collection)
+    let element = try reader.opener.element(of: row)
+    // SQLite moves its bytes when rows are deleted.
+    reader.reset()
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.deleteRecord, id.rawValue)
+      try database.execute(SQL.deleteBody, id.rawValue)
+      guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
+      state.set.subtract(element)
+      state.count -= 1
+      changes.delete(row.fields, element)
+      rowsWritten += 1
+    }
+  }
+
+  private func statements(for parts: RowStatements.Parts) throws(StoreError) -> RowStatements {
+    if let statements = statements[parts.rawValue] { return statements }
+    let compiled = try RowStatements(database, parts)
+    statements[parts.rawValue] = compiled
+    return compiled
+  }
+
+  // MARK: Ids
+
+  /// Counts ids up to this one as given.
+  package func reserveIDs(through id: UInt64) {
+    guard id >= state.nextID else { return }
+    willWrite()
+    state.nextID = id + 1
+  }
+
+  /// Makes the next id the lowest above all rows: ids that were deleted above them are given again.
+  package func restartIDs() throws(StoreError) {
+    willWrite()
+    state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
+  }
+
+  /// Deletes every row of documents and collections, sound or not; ids begin at 1 again.
+  package func deleteEverything() throws(StoreError) {
+    willWrite()
+    try changing { () throws(StoreError) in
+      for sql in SQL.deleteEverything { try database.execute(sql) }
+    }
+    collections.forget()
+    state.set = SetHash()
+    state.count = 0
+    state.nextID = 1
+  }
+
+  // MARK: Collections
+
+  package func insertCollection(_ record: CollectionRecord) throws(StoreError) {
+    willWrite()
+    let row = try record.seal(keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.insertCollection, Int64(row.id), Int64(row.epoch), Int64(row.revision), row.sealed)
+      try count(nil, row)
+    }
+  }
+
+  /// Seals a collection with another name, other settings, or under another epoch.
+  package func replaceCollection(with new: CollectionRecord) throws(StoreError) {
+    willWrite()
+    let before = try collections.row(new.id, state)
+    let row = try new.seal(keys)
+    try changing { () throws(StoreError) in
+      try database.execute(SQL.updateCollection, Int64(row.epoch), Int64(row.revision), row.sealed, Int64(row.id))
+      try count(before, row)
+    }
+  }
+
+  /// Deletes a collection with all its documents.
+  package func deleteCollection(_ record: CollectionRecord) throws(StoreError) {
+    willWrite()
+    let before = try collections.row(record.id, state)
+    try changing { () throws(StoreError) in
+      try deleteDocuments(in: record)
+      try database.execute(SQL.deleteCollection, Int64(record.id))
+      try count(before, nil)
+    }
+  }
+
+  private func count(_ old: CollectionRow?, _ new: CollectionRow?) throws(StoreError) {
+    let before = if let old { try old.element(keys) } else { SetHash?.none }
+    let after = if let new { try new.element(keys) } else { SetHash?.none }
+    if let before { state.set.subtract(before) }
+    if let after { state.set.add(after) }
+    changes.changeCollection(before, to: after)
+    collections.forget()
+  }
+
+  /// Number of ids read at a time where rows are changed on the way.
+  package static let idPage: Int64 = 1024
+
+  /// Deletes all documents of a collection, a page of ids at a time; where one is damaged, only a rollback is left.
+  package func deleteDocuments(in record: CollectionRecord) throws(StoreError) {
+    willWrite()
+    try changing { () throws(StoreError) in
+      while case let ids = try ids(SQL.someIDsInCollection, Int64(record.id), Self.idPage), !ids.isEmpty {
+        for id in ids { try delete(id, in: record.id) }
+      }
+    }
+  }
+
+  /// The ids that a statement gives in its only column.
+  package func ids(_ sql: String, _ parameters: Int64...) throws(StoreError) -> [DocumentID] {
+    var ids: [DocumentID] = []
+    try database.forEachRow(sql, parameters) { row in
+      ids.append(DocumentID(row.int64(at: 0)))
+      return true
+    }
+    return ids
+  }
+}
+
+extension SealedBatch.Row {
+  /// `record N: ` where the row comes from an input.
+  fileprivate var place: String { record > 0 ? "record \(record): " : "" }
+
+  fileprivate func duplicateKey(_ other: DocumentID) -> StoreError {
+    StoreError(.duplicateKey, "\(place)document \(other) has that key already", documentID: other)
+  }
+}

@@ -1,0 +1,184 @@
+internal import CofferSealing
+
+/// What a row says of itself outside its seals; the head is bound to all of it (FORMAT, "Rows").
+package struct RowFields {
+  package var id: Int64
+  package var collection: UInt32
+  package var epoch: UInt32
+  package var revision: UInt64
+  package var position: Int64
+  package var parent: Int64?
+  package var flags: UInt32
+
+  package init(
+    id: Int64, collection: UInt32, epoch: UInt32, revision: UInt64, position: Int64, parent: Int64?, flags: UInt32
+  ) {
+    self.id = id
+    self.collection = collection
+    self.epoch = epoch
+    self.revision = revision
+    self.position = position
+    self.parent = parent
+    self.flags = flags
+  }
+
+  /// An index that names a row for another collection was tampered with.
+  package func require(_ collection: UInt32?) throws(StoreError) {
+    guard collection == nil || collection == self.collection else {
+      throw .damagedDocument(id, "the list names it in another collection")
+    }
+  }
+}
+
+/// Builds the bytes that seals are bound to and that the set hash sums, in memory that is used again.
+///
+/// What a call returns is valid until the next call. Belongs to one thread at a time.
+package final class RowBinding {
+  /// The width of the labels of heads, bodies, names and rows; that of collections in the set hash is another.
+  private static let labelCount = 16
+  private static let collectionLabelCount = 20
+
+  private let storeID: [UInt8]
+  private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 16)
+  private var used = 0
+
+  package init(storeID: [UInt8]) {
+    self.storeID = storeID
+  }
+
+  deinit {
+    memory.deallocate()
+  }
+
+  /// `label16("coffer1/head") || row || t`
+  package func head(
+    _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
+    title: UnsafeRawBufferPointer?
+  ) -> UnsafeRawBufferPointer {
+    begin("coffer1/head", Self.labelCount, extra: title?.count ?? 0)
+    append(row: fields, blindIndex, bodyTag)
+    append(title: title)
+    return bytes
+  }
+
+  /// `label16("coffer1/row") || row || head's N || head's T || t`
+  package func element(
+    _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
+    title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
+  ) -> UnsafeRawBufferPointer {
+    begin("coffer1/row", Self.labelCount, extra: title?.count ?? 0)
+    append(row: fields, blindIndex, bodyTag)
+    append(nonceAndTagOf: head)
+    append(title: title)
+    return bytes
+  }
+
+  /// `label16("coffer1/body") || store_id || u32 coll || u64 id || u32 epoch`
+  package func body(id: Int64, collection: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer1/body", Self.labelCount)
+    append(storeID)
+    append(collection)
+    append(UInt64(bitPattern: id))
+    append(epoch)
+    return bytes
+  }
+
+  /// `label16("coffer1/name") || store_id || u32 coll || u64 rev || u32 epoch`
+  package func collection(_ collection: UInt32, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer1/name", Self.labelCount)
+    append(storeID)
+    append(collection)
+    append(revision)
+    append(epoch)
+    return bytes
+  }
+
+  /// `"coffer1/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`
+  package func collectionElement(_ collection: UInt32, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
+    -> UnsafeRawBufferPointer
+  {
+    begin("coffer1/collection", Self.collectionLabelCount)
+    append(storeID)
+    append(collection)
+    append(epoch)
+    append(revision)
+    append(nonceAndTagOf: sealed)
+    return bytes
+  }
+
+  // MARK: Appending, big-endian
+
+  private var bytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[..<used])
+  }
+
+  /// Everything but a title fits into 256 bytes.
+  private func begin(_ label: StaticString, _ width: Int, extra: Int = 0) {
+    if memory.count < 256 + extra {
+      memory.deallocate()
+      memory = .allocate(byteCount: 2 * (256 + extra), alignment: 16)
+    }
+    memory.baseAddress!.copyMemory(from: label.utf8Start, byteCount: label.utf8CodeUnitCount)
+    (memory.baseAddress! + label.utf8CodeUnitCount).initializeMemory(
+      as: UInt8.self, repeating: 0, count: width - label.utf8CodeUnitCount)
+    used = width
+  }
+
+  private func append(
+    row fields: RowFields, _ blindIndex: UnsafeRawBufferPointer?, _ bodyTag: UnsafeRawBufferPointer
+  ) {
+    append(storeID)
+    append(UInt64(bitPattern: fields.id))
+    append(fields.collection)
+    append(fields.epoch)
+    append(fields.revision)
+    append(UInt64(bitPattern: fields.position))
+    append(UInt64(bitPattern: fields.parent ?? 0))
+    append(fields.flags)
+    if let blindIndex {
+      append(mark: 1)
+      append(blindIndex)
+    } else {
+      append(mark: 0)
+      append(UInt64(0))
+      append(UInt64(0))
+    }
+    append(bodyTag)
+  }
+
+  /// `t`: whether the column holds a title, and which.
+  private func append(title: UnsafeRawBufferPointer?) {
+    append(mark: title == nil ? 0 : 1)
+    if let title { append(title) }
+  }
+
+  private func append(nonceAndTagOf sealed: UnsafeRawBufferPointer) {
+    append(UnsafeRawBufferPointer(rebasing: sealed[..<XAESKey.nonceCount]))
+    append(UnsafeRawBufferPointer(rebasing: sealed[(sealed.count - XAESKey.tagCount)...]))
+  }
+
+  private func append(mark: UInt8) {
+    memory[used] = mark
+    used += 1
+  }
+
+  private func append(_ value: UInt32) {
+    memory.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt32.self)
+    used += 4
+  }
+
+  private func append(_ value: UInt64) {
+    memory.storeBytes(of: value.bigEndian, toByteOffset: used, as: UInt64.self)
+    used += 8
+  }
+
+  private func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress else { return }
+    (memory.baseAddress! + used).copyMemory(from: start, byteCount: bytes.count)
+    used += bytes.count
+  }
+
+  private func append(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { append($0) }
+  }
+}

@@ -1,0 +1,87 @@
+package import CofferDocuments
+package import CofferSealing
+
+/// One epoch's keys with their contexts, for one thread at a time.
+package final class EpochContext {
+  package let epoch: UInt32
+  package let body: XAESKey
+  package let head: XAESKey
+  package let name: XAESKey
+  package let blindIndex: HMACKey
+  package let set: HMACKey
+
+  package init(_ keys: EpochKeys) throws(SealingError) {
+    epoch = keys.epoch
+    body = try XAESKey(keys.body)
+    head = try XAESKey(keys.head)
+    name = try XAESKey(keys.name)
+    blindIndex = try HMACKey(keys.lookup)
+    set = try HMACKey(keys.set)
+  }
+}
+
+/// The contexts of every live epoch, for one thread at a time; made anew when the session's keys change.
+package final class RowKeys {
+  package let session: SessionKeys
+  package let nonces: RandomBytes
+  package let binding: RowBinding
+  package let active: EpochContext
+  /// By rising epoch, the active one among them.
+  package let epochs: [EpochContext]
+
+  package init(_ session: SessionKeys) throws(StoreError) {
+    self.session = session
+    binding = RowBinding(storeID: session.storeID)
+    do throws(SealingError) {
+      nonces = try RandomBytes()
+      var contexts: [EpochContext] = []
+      for keys in session.keyring.epochs { contexts.append(try EpochContext(keys)) }
+      epochs = contexts
+    } catch {
+      throw StoreError(error)
+    }
+    active = epochs.first { $0.epoch == session.keyring.active }!
+  }
+
+  /// Rows sealed from here on are one transaction's: the first halves of their nonces are the same, which tells no more
+  /// than their revisions do.
+  package func beginRun() {
+    active.body.beginRun()
+    active.head.beginRun()
+  }
+
+  package func context(of epoch: UInt32) -> EpochContext? {
+    epoch == active.epoch ? active : epochs.first { $0.epoch == epoch }
+  }
+
+  /// The blind index of a key: 16 bytes of an HMAC over collection and folded key (FORMAT, "Lookup").
+  package func blindIndex(of key: ExternalKey, in collection: CollectionRecord, under context: EpochContext)
+    throws(StoreError)
+    -> [UInt8]
+  {
+    try blindIndex(ofFolded: collection.folded(key), in: collection.id, under: context)
+  }
+
+  package func blindIndex(ofFolded folded: [UInt8], in collection: UInt32, under context: EpochContext)
+    throws(StoreError)
+    -> [UInt8]
+  {
+    let message = PreAuthenticationEncoding("coffer1/lookup").adding(collection).adding(folded).bytes
+    do throws(SealingError) {
+      return Array(try context.blindIndex.authenticate(message).prefix(StoreFormat.blindIndexCount))
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  /// The blind index of a head's key under the active epoch.
+  package func blindIndex(of key: UnsafeRawBufferPointer?, in collection: UInt32, of collections: [CollectionRecord])
+    throws(StoreError) -> [UInt8]?
+  {
+    guard let key else { return nil }
+    guard let record = collections.first(where: { $0.id == collection }) else {
+      throw StoreError(.damaged, "collection #\(collection) is gone, but documents of it are there")
+    }
+    return try blindIndex(of: ExternalKey(bytes: key), in: record, under: active)
+  }
+}

@@ -1,0 +1,110 @@
+/// The statements on our tables, by subject. Values are always bound; columns are listed where rows are read.
+package enum SQL {
+  // MARK: Header, slots, state
+
+  package static let header =
+    "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,rk_commit,keyring,mac FROM coffer_header"
+  package static let headerMark = "SELECT h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
+  package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?)"
+  package static let updateHeader =
+    "UPDATE coffer_header SET titles=?,rk_generation=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
+  package static let slots = "SELECT slot,kind,label,params,wrapped FROM coffer_slot ORDER BY slot LIMIT 65"
+  package static let deleteSlots = "DELETE FROM coffer_slot"
+  package static let insertSlot = "INSERT INTO coffer_slot VALUES(?,?,?,?,?)"
+  package static let rowCounts =
+    "SELECT (SELECT count(*) FROM coffer_header),(SELECT count(*) FROM coffer_state),(SELECT count(*) FROM coffer_slot)"
+  package static let state = "SELECT sealed FROM coffer_state"
+  package static let insertState = "INSERT INTO coffer_state VALUES(1,?)"
+  package static let updateState = "UPDATE coffer_state SET sealed=? WHERE one=1"
+
+  // MARK: Collections
+
+  package static let collections = "SELECT coll,epoch,rev,sealed FROM coffer_collection ORDER BY coll"
+  package static let insertCollection = "INSERT INTO coffer_collection VALUES(?,?,?,?)"
+  package static let updateCollection = "UPDATE coffer_collection SET epoch=?,rev=?,sealed=? WHERE coll=?"
+  package static let deleteCollection = "DELETE FROM coffer_collection WHERE coll=?"
+  package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
+  package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
+  package static let highestID = "SELECT max(id) FROM coffer_record"
+
+  // MARK: Records, read
+
+  private static let read = "SELECT \(RecordRow.columns) FROM coffer_record r"
+  private static let readWithBody =
+    "SELECT \(RecordRow.columns),b.ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id"
+  package static let record = "\(read) WHERE r.id=?"
+  package static let recordWithBody = "\(readWithBody) WHERE r.id=?"
+  package static let recordByBlindIndex = "\(read) WHERE r.coll=? AND r.lookup=?"
+  package static let page = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id LIMIT ? OFFSET ?"
+  package static let pageAfter =
+    "\(read) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id LIMIT ?4 OFFSET ?5"
+  package static let inOrder = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id"
+  package static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
+  package static let allRecords = "\(read) ORDER BY r.id"
+  package static let body = "SELECT ct FROM coffer_body WHERE id=?"
+  package static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
+  package static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
+  package static let someIDsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ?"
+  package static let keyedIDsAfter =
+    "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"
+  package static let children = "\(read) WHERE r.parent=? ORDER BY r.pos,r.id"
+  package static let idsAndParents = "SELECT id,parent FROM coffer_record WHERE coll=? ORDER BY pos,id"
+  package static let firstBelow = "SELECT id FROM coffer_record WHERE coll=?1 AND parent IS ?2 ORDER BY pos,id LIMIT 1"
+  package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
+  package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
+  package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
+  package static let places = "SELECT id,coll,pos FROM coffer_record INDEXED BY coffer_record_pos"
+  package static let placesAndRevisions = "SELECT id,coll,pos,rev FROM coffer_record ORDER BY id"
+  package static let newestEpoch = "SELECT epoch FROM coffer_record ORDER BY id DESC LIMIT 1"
+  package static let perOtherEpoch = "SELECT epoch,count(*) FROM coffer_record WHERE epoch<>? GROUP BY epoch"
+
+  // MARK: Order
+
+  private static let entry = "SELECT pos,id FROM coffer_record WHERE coll=?1"
+  package static let topEntry = "\(entry) ORDER BY pos,id LIMIT 1"
+  package static let bottomEntry = "\(entry) ORDER BY pos DESC,id DESC LIMIT 1"
+  package static let entryBefore = "\(entry) AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
+  package static let entryAfter = "\(entry) AND (pos,id)>(?2,?3) ORDER BY pos,id LIMIT 1"
+  package static let entryAtIndex = "\(entry) ORDER BY pos,id LIMIT 1 OFFSET ?2"
+  package static let entries = "\(entry) ORDER BY pos,id"
+  package static let countWithin = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3"
+  package static let idsWithin = "SELECT id FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3 ORDER BY pos,id"
+
+  // MARK: Records, written
+
+  package static let insertRecord = "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,?,?,?)"
+  package static let insertBody = "INSERT INTO coffer_body VALUES(?,?)"
+  package static let updateRecord =
+    "UPDATE coffer_record SET coll=?2,epoch=?3,rev=?4,pos=?5,parent=?6,flags=?7,lookup=?8,title=?9,head=?10,body_nt=?11 WHERE id=?1"
+  // The indexes are left alone: SQLite writes each anew that a changed column is part of, the same value or not.
+  package static let updateContent =
+    "UPDATE coffer_record SET epoch=?2,rev=?3,flags=?4,title=?5,head=?6,body_nt=?7 WHERE id=?1"
+  package static let updatePosition = "UPDATE coffer_record SET rev=?2,pos=?3,head=?4 WHERE id=?1"
+  package static let updateBody = "UPDATE coffer_body SET ct=?2 WHERE id=?1"
+  package static let deleteEverything = ["coffer_body", "coffer_record", "coffer_collection"].map {
+    "DELETE FROM \($0)"
+  }
+  package static let deleteRecord = "DELETE FROM coffer_record WHERE id=?"
+  package static let deleteBody = "DELETE FROM coffer_body WHERE id=?"
+
+  // MARK: Numbers of what is damaged, past every index
+
+  package static let recordNumbers = "SELECT id FROM coffer_record NOT INDEXED WHERE id>=? ORDER BY id"
+  package static let bodyNumbers = "SELECT id FROM coffer_body WHERE id>=? ORDER BY id"
+  package static let collectionNumbers = "SELECT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
+  package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=?"
+  package static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
+
+  // MARK: Whole
+
+  package static let recordsWithoutBody =
+    "SELECT r.id FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id WHERE b.id IS NULL ORDER BY r.id"
+  package static let bodiesWithoutRecord =
+    "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
+  package static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<8 ORDER BY id"
+  package static let recordsWithoutCollection =
+    "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
+  package static let integrity = "PRAGMA integrity_check(20)"
+  package static let clearTitles =
+    "SELECT id,pos,title FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ? OFFSET ?"
+}

@@ -1,0 +1,102 @@
+internal import CofferSQLite
+
+/// The nine objects of format 1, by name; a store's own texts must equal these exactly.
+///
+/// Bodies stand in a table of their own so that listing, ordering and the set hash never read their pages.
+package enum Schema {
+  package static let objects: [(name: String, sql: String)] = [
+    (
+      "coffer_header",
+      "CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,store_id BLOB NOT NULL,incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,titles INTEGER NOT NULL,rk_generation INTEGER NOT NULL,rk_commit BLOB NOT NULL,keyring BLOB NOT NULL,mac BLOB NOT NULL) STRICT"
+    ),
+    (
+      "coffer_slot",
+      "CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT"
+    ),
+    (
+      "coffer_state", "CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT"
+    ),
+    (
+      "coffer_collection",
+      "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT"
+    ),
+    (
+      "coffer_record",
+      "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL) STRICT"
+    ),
+    ("coffer_body", "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT"),
+    (
+      "coffer_record_lookup",
+      "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL"
+    ),
+    ("coffer_record_pos", "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos)"),
+    ("coffer_record_parent", "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL"),
+  ]
+
+  private static let texts = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.sql) })
+
+  /// So many entries a store's schema may have, those of features and tools among them.
+  package static let entryLimit: Int32 = 1000
+
+  package static var tooManyEntries: StoreError { refused("it has more than \(entryLimit) entries") }
+
+  /// Refuses every schema that is not ours: files come from strangers, and a trigger or a view is their code.
+  package static func check(_ database: StoreDatabase) throws(StoreError) {
+    let rows = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    guard rows.count <= entryLimit else { throw tooManyEntries }
+    var found: Set<String> = []
+    for row in rows {
+      guard case .text(let type) = row[0], case .text(let name) = row[1], case .text(let table) = row[2] else {
+        throw refused("an entry of another type")
+      }
+      let sql: String? = if case .text(let text) = row[3] { text } else { nil }
+      if let expected = texts[name] {
+        guard sql == expected else { throw refused("\(name) has another text") }
+        found.insert(name)
+      } else {
+        try checkForeign(type: type, name: name, table: table, sql: sql)
+      }
+    }
+    for (name, _) in objects where !found.contains(name) {
+      throw refused("\(name) is missing")
+    }
+  }
+
+  /// Makes sure of the tables without which nothing can be salvaged; what else stands there is not looked at.
+  package static func requireTables(_ names: [String], in database: StoreDatabase) throws(StoreError) {
+    let rows = try database.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
+    for name in names where !rows.contains(where: { $0[0] == .text(name) && $0[1] == .text(texts[name]!) }) {
+      throw refused("\(name) is missing or has another text")
+    }
+  }
+
+  /// What may stand beside our objects: tables of features that readers may ignore, and those of known tools.
+  private static func checkForeign(type: String, name: String, table: String, sql: String?) throws(StoreError) {
+    let isOptional = isOptionalTable(table)
+    switch type {
+    case "table":
+      guard isOptional, name == table, let sql, !isVirtual(sql) else { throw refused("an unknown table") }
+    case "index":
+      // An automatic index has no text of its own.
+      let isAutomatic = sql == nil && name.hasPrefix("sqlite_autoindex_")
+      let isFeature = name.hasPrefix("coffer_x_") && table.hasPrefix("coffer_x_")
+      guard isOptional, isAutomatic || isFeature else { throw refused("an unknown index") }
+    default:
+      throw refused("a \(type == "trigger" || type == "view" ? type : "foreign object")")
+    }
+  }
+
+  private static func isOptionalTable(_ name: String) -> Bool {
+    name.hasPrefix("coffer_x_") || name.hasPrefix("_litestream_") || name.hasPrefix("sqlite_stat")
+  }
+
+  private static func isVirtual(_ sql: String) -> Bool {
+    !sql.uppercased().hasPrefix("CREATE TABLE")
+  }
+
+  private static func refused(_ what: String) -> StoreError {
+    StoreError(
+      .damaged, "the store's schema is not ours: \(what)",
+      hint: "somebody changed this file: restore it from a backup, or salvage what can be read into a new store")
+  }
+}

@@ -1,0 +1,89 @@
+package import CofferSealing
+
+/// Rows ready for SQLite: sealed, in one piece of memory that is used again.
+///
+/// One thread at a time owns a batch; handing it over is the owner's end.
+package final class SealedBatch {
+  /// A row's columns; ranges point into the batch's memory.
+  package struct Row {
+    package var fields: RowFields
+    package var blindIndex: Range<Int>?
+    package var title: Range<Int>?
+    package var head: Range<Int>
+    package var bodyTag: Range<Int>
+    /// Empty where only the head was sealed.
+    package var body: Range<Int>
+    /// What the row adds to the set hash.
+    package var element: SetHash
+    /// The record's number in its input, for messages.
+    package var record = 0
+    /// While a rekey is unfinished: the blind indexes of the same key under older epochs.
+    package var olderBlindIndexes: [[UInt8]] = []
+  }
+
+  package private(set) var rows: [Row] = []
+  /// Collections that must stand before these rows.
+  package var newCollections: [CollectionRecord] = []
+  private var memory: UnsafeMutableRawBufferPointer
+  private var used = 0
+
+  package init() {
+    memory = .allocate(byteCount: 4096, alignment: 16)
+  }
+
+  deinit {
+    memory.deallocate()
+  }
+
+  /// Bytes of all rows so far.
+  package var byteCount: Int { used }
+
+  /// Forgets the rows and keeps the memory, unless a single huge text made it large.
+  package func removeAll() {
+    rows.removeAll(keepingCapacity: true)
+    newCollections.removeAll()
+    used = 0
+    if memory.count > 8 << 20 {
+      memory.deallocate()
+      memory = .allocate(byteCount: 1 << 20, alignment: 16)
+    }
+  }
+
+  package func append(_ row: Row) {
+    rows.append(row)
+  }
+
+  /// Sets the last row's number in its input, and the blind indexes under which its key must not be taken.
+  package func describeLast(record: Int, olderBlindIndexes: [[UInt8]]) {
+    rows[rows.count - 1].record = record
+    rows[rows.count - 1].olderBlindIndexes = olderBlindIndexes
+  }
+
+  /// Room for `count` bytes behind what is there.
+  package func reserve(_ count: Int) -> Range<Int> {
+    if used + count > memory.count {
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: max(used + count, 2 * memory.count), alignment: 16)
+      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
+      memory.deallocate()
+      memory = larger
+    }
+    defer { used += count }
+    return used..<used + count
+  }
+
+  package func append(bytes: UnsafeRawBufferPointer) -> Range<Int> {
+    let range = reserve(bytes.count)
+    mutable(range).copyMemory(from: bytes)
+    return range
+  }
+
+  /// Valid until the next `reserve`.
+  package func mutable(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(rebasing: memory[range])
+  }
+
+  package func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[range])
+  }
+}

@@ -1,0 +1,63 @@
+package import CofferDocuments
+package import CofferSealing
+
+/// What an unlocked store knows: the root key, the header it was proved with, and the epochs' keys. Never changed;
+/// when the header changes, another takes its place.
+package final class SessionKeys: Sendable {
+  package let root: RootKey
+  package let header: StoreHeader
+  package let keyring: Keyring
+  package let titles: TitleMode
+  package let isPadded: Bool
+  package let stateKey: Secret
+  package let anchorKey: Secret
+  package let headerMACKey: Secret
+  /// False only while a store is salvaged whose header or slots are not what was written.
+  package let isHeaderProved: Bool
+
+  /// Proves the header with the root key, then opens the keyring (FORMAT, "open").
+  ///
+  /// - Parameter isSalvaging: goes on where the header's code does not fit; the keyring proves itself, and each
+  ///   document is proved by its own keys.
+  /// - Throws: `damaged` when the header MAC or the keyring does not fit, or titles hold another number.
+  package init(root: RootKey, header: StoreHeader, slots: [KeySlotRecord], isSalvaging: Bool = false) throws(StoreError)
+  {
+    self.root = root
+    self.header = header
+    do throws(SealingError) {
+      headerMACKey = try root.derive(.headerMAC)
+      stateKey = try root.derive(.state)
+      anchorKey = try root.derive(.anchor)
+      let mac = try HMACKey(headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
+      isHeaderProved = ConstantTime.equal(mac, header.mac)
+      guard isHeaderProved || isSalvaging else {
+        throw SealingError(.notAuthentic, "the header and the slots are not what was written")
+      }
+      keyring = try Keyring.open(header.keyring, under: root, generation: header.rootGeneration)
+    } catch {
+      throw StoreError(error)
+    }
+    guard let titles = TitleMode(rawValue: header.titles) ?? (isSalvaging ? .sealed : nil) else {
+      throw .damagedStore("unknown title mode")
+    }
+    self.titles = titles
+    isPadded = header.isPadded
+  }
+
+  package var storeID: [UInt8] { root.storeID }
+
+  /// `PAE("coffer1/state", store_id)`
+  package var stateBinding: [UInt8] {
+    PreAuthenticationEncoding("coffer1/state").adding(storeID).bytes
+  }
+
+  /// The line to keep outside (FORMAT, "Anchor").
+  package func anchor(of state: StoreState) throws(StoreError) -> String {
+    do throws(SealingError) {
+      let code = try HMACKey(anchorKey).authenticate(state.bytes)
+      return "coffer1:\(hex(storeID)):\(state.generation):\(hex(code.prefix(16)))"
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+package import CofferSQLite
+
+extension StoreError {
+  /// What an error of SQLite means for a store. Where it means damage, the message says so in our words.
+  package init(_ error: SQLiteError, path: String? = nil) {
+    let place = path.map { "\($0): " } ?? ""
+    switch error.code {
+    case .busy, .locked, .staleSnapshot:
+      self.init(.locked, "\(place)the store is locked by another process or thread", hint: "try again, or wait longer")
+    case .noSuchFile:
+      self.init(.noSuchFile, "\(place)no such file", hint: "create makes a new store")
+    case .fileExists:
+      self.init(.alreadyExists, "\(place)something stands there already; it was left as it is")
+    case .isDirectory:
+      self.init(.notAStore, "\(place)a directory, not a store")
+    case .notADatabase:
+      self.init(.notAStore, "\(place)not a store")
+    case .corrupt, .invalidText:
+      self.init(
+        .damaged, "\(place)the store is damaged: SQLite finds its pages in disorder",
+        hint: "restore it from a backup, or salvage what can be read into a new store")
+    case .readOnly:
+      self.init(.readOnly, "\(place)the store can't be written to")
+    case .full:
+      self.init(
+        .diskFull, "\(place)the disk is full; nothing of this transaction was stored",
+        hint: "make room and try again")
+    case .tooBig:
+      self.init(.tooLarge, "\(place)a value is longer than the store takes")
+    case .noMemory:
+      self.init(.systemFailure, "\(place)no memory left")
+    case .interrupted:
+      self.init(.cancelled, "\(place)interrupted; nothing of this transaction was stored")
+    case .constraint:
+      self.init(
+        .damaged, "\(place)the store is damaged: its state is older than its rows",
+        hint: "run verify; restore it from a backup")
+    case .cantOpen:
+      self.init(.ioFailure, "\(place)the store can't be opened: \(error.message)")
+    case .ioError where error.isFailedSync:
+      self.init(
+        .ioFailure, "\(place)the disk did not confirm what was written: this transaction may be stored, or not at all",
+        hint: "look after the disk, then open the store again")
+    case .ioError:
+      self.init(.ioFailure, "\(place)reading or writing the store failed: \(error.message)")
+    case .rolledBack:
+      self.init(.ioFailure, "\(place)the transaction was rolled back after an earlier error")
+    case .misuse where error.extendedCode == 0:
+      self.init(.misuse, "\(place)\(error.message)")
+    case .misuse:
+      self.init(.systemFailure, "\(place)SQLite was called where it does not belong: \(error.message)")
+    case .schema, .sqlLogic, .notAllowed, .other:
+      self.init(.damaged, "\(place)the store's tables are not as they must be: \(error.message)")
+    }
+  }
+}

@@ -1,0 +1,180 @@
+public import CofferDocuments
+internal import CofferSQLite
+package import CofferSealing
+
+/// What kept a store from doing as told. Equality looks at the code: what the caller can do.
+///
+/// Messages name documents by id and fields by name; they never hold text, titles, keys or values.
+public struct StoreError: Error, Sendable {
+  public enum Code: String, Sendable, CaseIterable {
+    /// Nothing stands at that path.
+    case noSuchFile
+    /// A file, but no store.
+    case notAStore
+    /// Another process or thread holds the lock longer than the store was told to wait.
+    case locked
+    /// No slot opens with this key.
+    case cannotUnlock
+    /// A secret is needed that was not given.
+    case keyNeeded
+    case noSuchDocument
+    case noSuchCollection
+    /// No document stands at that index of its collection.
+    case indexOutOfRange
+    /// A document's text is not the JSON of a value of the type that was asked for.
+    case notDecodable
+    /// A value that JSON has no form for.
+    case notEncodable
+    /// Made by a later version of the format.
+    case newerFormat
+    /// A test key or a TEST store where they were not allowed, or a real key for a TEST store.
+    case testKeyRefused
+    /// A document, or the store itself, is not what was written.
+    case damaged
+    /// Older than what this session or the anchor has seen.
+    case rolledBack
+    /// The rows are not the set that was written: some are missing, older or foreign.
+    case setMismatch
+    /// The store is not the one the anchor names, or not in that state.
+    case anchorMismatch
+    /// Documents remain under old keys.
+    case rekeyUnfinished
+    /// Another process changed the root key, and the key at hand may not or can not follow: `unlock(with:)` the new one.
+    case keyChanged
+    /// Not the store that the pin names.
+    case pinMismatch
+    /// A file, document or collection of that name or number is there already.
+    case alreadyExists
+    /// The highest number of all was given to a document, so that the store has none to give to a new one.
+    case noNumberLeft
+    /// Another document of the collection has that key.
+    case duplicateKey
+    /// A synchronisation would remove more than it was allowed to.
+    case removalRefused
+    case readOnly
+    case diskFull
+    /// An argument that no store takes.
+    case invalidArgument
+    /// A query over the documents that could not go on with what it found in them.
+    case queryFailed
+    /// A text, title, key or name over its limit.
+    case tooLarge
+    /// A text without a byte, where the caller would have none (``EmptyTextMode/fail``).
+    case emptyText
+    /// A key file, identity, recipient or passphrase that is not one.
+    case keyFileInvalid
+    /// Slot parameters outside the bounds that protect against a hostile file.
+    case parametersRefused
+    /// Bytes that are not valid UTF-8, where text is meant.
+    case notText
+    /// A call where it does not belong: `write` inside `write`, a scope's argument after its end.
+    case misuse
+    /// The store was closed.
+    case closed
+    case cancelled
+    /// The disk or the file system failed. Where it did not confirm what was written, every later write of the open store
+    /// throws this too, until the store is opened again.
+    case ioFailure
+    /// Memory, randomness or OpenSSL failed.
+    case systemFailure
+  }
+
+  public let code: Code
+  /// What happened, and where.
+  public let message: String
+  /// What to do next, where there is something.
+  public let hint: String?
+  /// The document it is about.
+  public let documentID: DocumentID?
+
+  public init(_ code: Code, _ message: String, hint: String? = nil, documentID: DocumentID? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.documentID = documentID
+  }
+}
+
+extension StoreError: Equatable {
+  public static func == (lhs: StoreError, rhs: StoreError) -> Bool {
+    lhs.code == rhs.code
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    hint.map { "\(message) (\($0))" } ?? message
+  }
+}
+
+// MARK: - From the rooms below
+
+extension StoreError {
+  /// A key or seal that failed before any row was in question.
+  package init(_ error: SealingError) {
+    switch error.code {
+    case .notAuthentic, .malformed: self = .damagedStore(error.message)
+    case .invalidKeyLine:
+      self.init(.keyFileInvalid, error.message, hint: "take the file that keygen made, or a copy of it")
+    case .invalidPassphrase: self.init(.keyFileInvalid, error.message)
+    case .parametersRefused:
+      self.init(
+        .parametersRefused, error.message, hint: "no writer makes such a slot: restore the store from a backup")
+    case .fileFailure: self.init(.keyFileInvalid, error.message)
+    case .systemFailure: self.init(.systemFailure, error.message)
+    }
+  }
+
+  /// A seal that did not open: `damage`, unless it is this machine that failed.
+  package static func unopened(_ error: SealingError, _ damage: @autoclosure () -> StoreError) -> StoreError {
+    error.code == .systemFailure ? StoreError(error) : damage()
+  }
+
+  /// Whether it is about this machine or this moment, and says nothing of what is in the file.
+  package var isPassing: Bool {
+    switch code {
+    case .systemFailure, .locked, .cancelled, .keyChanged, .closed: true
+    default: false
+    }
+  }
+
+  package static var slotCountRefused: StoreError {
+    StoreError(
+      .parametersRefused, "the number of slots is not in 1…\(KeySlotRecord.maximumSlots)",
+      hint: "somebody changed this file: restore it from a backup")
+  }
+
+  package static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {
+    StoreError(
+      .damaged, "document \(id) is damaged: \(what)",
+      hint: "run verify to see what else is; restore this document from a backup", documentID: DocumentID(id))
+  }
+
+  package static func damagedStore(_ what: String) -> StoreError {
+    StoreError(
+      .damaged, "the store is damaged: \(what)",
+      hint: "restore it from a backup, or salvage what can be read into a new store")
+  }
+
+  package static func writtenWhileListed(_ id: Int64) -> StoreError {
+    StoreError(
+      .misuse, "document \(id) was added or moved by the list that it is in",
+      hint: "end the list before its documents are added or moved", documentID: DocumentID(id))
+  }
+
+  package static var storeClosed: StoreError { StoreError(.closed, "the store was closed") }
+
+  package static func noSuchDocument(_ id: DocumentID) -> StoreError {
+    StoreError(.noSuchDocument, "there is no document \(id)", documentID: id)
+  }
+}
+
+/// Runs work of CofferSealing and translates its error.
+@inline(__always)
+package func sealing<R: ~Copyable>(_ work: () throws(SealingError) -> R) throws(StoreError) -> R {
+  do throws(SealingError) {
+    return try work()
+  } catch {
+    throw StoreError(error)
+  }
+}

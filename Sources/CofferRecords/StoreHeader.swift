@@ -1,0 +1,59 @@
+package import CofferSealing
+
+/// The header row as it stands in the file (FORMAT, "Keys": header MAC).
+package struct StoreHeader: Sendable, Equatable {
+  package var format: UInt32
+  package var storeID: [UInt8]
+  package var incompatible: UInt64
+  package var readOnlyCompatible: UInt64
+  package var compatible: UInt64
+  package var titles: UInt32
+  package var rootGeneration: UInt64
+  package var commitment: [UInt8]
+  package var keyring: [UInt8]
+  package var mac: [UInt8]
+
+  package init(
+    format: UInt32, storeID: [UInt8], incompatible: UInt64, readOnlyCompatible: UInt64, compatible: UInt64,
+    titles: UInt32, rootGeneration: UInt64, commitment: [UInt8], keyring: [UInt8], mac: [UInt8]
+  ) {
+    self.format = format
+    self.storeID = storeID
+    self.incompatible = incompatible
+    self.readOnlyCompatible = readOnlyCompatible
+    self.compatible = compatible
+    self.titles = titles
+    self.rootGeneration = rootGeneration
+    self.commitment = commitment
+    self.keyring = keyring
+    self.mac = mac
+  }
+
+  package var isTest: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.test) }
+  package var isPadded: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.padded) }
+
+  /// The bytes that the header MAC covers, slots in rising order included.
+  package func authenticatedBytes(slots: [KeySlotRecord]) -> [UInt8] {
+    var encoding = PreAuthenticationEncoding("coffer1/header").adding(format).adding(storeID).adding(incompatible)
+      .adding(readOnlyCompatible).adding(compatible).adding(titles).adding(rootGeneration).adding(commitment)
+      .adding(keyring)
+    for slot in slots.sorted(by: { $0.slot < $1.slot }) {
+      encoding = encoding.adding(slot.headerPart)
+    }
+    return encoding.bytes
+  }
+
+  /// `coffer-pin-1-` and the hex of store id and commitment.
+  package var pin: String { "coffer-pin-1-" + hex(storeID + commitment) }
+}
+
+/// Lower-case hex digits.
+package func hex(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
+}
