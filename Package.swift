@@ -35,13 +35,14 @@ let package = Package(
     room("CofferDocuments"),
     .target(name: "CCofferText"),
     room("CofferText", ["CCofferText"]),
+    room("CofferPatterns", ["CofferText"]),
     room("CofferSealing", ["CCofferOpenSSL"]),
     room("CofferSQLite", ["CCofferSQLite"]),
     room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
     room(
       "Coffer",
       [
-        "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite",
+        "CofferDocuments", "CofferText", "CofferPatterns", "CofferSealing", "CofferSQLite",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -53,6 +54,7 @@ let package = Package(
       swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
+    tests(of: "CofferPatterns", ["CofferPatterns"]),
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
     tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),
