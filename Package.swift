@@ -35,6 +35,7 @@ let package = Package(
     room("CofferDocuments"),
     .target(name: "CCofferText"),
     room("CofferText", ["CCofferText"]),
+    room("CofferPatterns", ["CofferText"]),
     room("CofferSealing", ["CCofferOpenSSL"]),
     room("CofferSQLite", ["CCofferSQLite"]),
     room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
@@ -42,7 +43,7 @@ let package = Package(
     room(
       "Coffer",
       [
-        "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferRecords",
+        "CofferDocuments", "CofferText", "CofferPatterns", "CofferSealing", "CofferSQLite", "CofferRecords",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -54,6 +55,7 @@ let package = Package(
       swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
+    tests(of: "CofferPatterns", ["CofferPatterns"]),
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
     tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),

@@ -1,4 +1,4 @@
-/// A set of Unicode scalars as sorted ranges that neither overlap nor touch.
+/// A set of Unicode scalars, stored as sorted ranges that neither overlap nor touch.
 struct ScalarSet: Hashable, Sendable {
   private(set) var ranges: [ClosedRange<UInt32>]
 
@@ -21,7 +21,7 @@ struct ScalarSet: Hashable, Sendable {
 
   static let all = ScalarSet([0...0x10FFFF])
 
-  /// Adds a range that begins at or after all those before it.
+  /// Appends a range whose lower bound is at or above that of the last range.
   private mutating func append(_ range: ClosedRange<UInt32>) {
     guard let last = ranges.last, range.lowerBound <= last.upperBound + 1 else { return ranges.append(range) }
     ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
@@ -58,7 +58,7 @@ struct ScalarSet: Hashable, Sendable {
 extension ScalarSet {
   /// `\d`: the ten digits of ASCII.
   static let digits = ScalarSet([0x30...0x39])
-  /// What ends a line, and what `.` is not.
+  /// The scalars that end a line, which `.` does not match.
   static let lineEnds = ScalarSet([0x0A...0x0A, 0x0D...0x0D])
   /// `\s`: White_Space of Unicode.
   static let whitespace = ScalarSet([
@@ -67,7 +67,7 @@ extension ScalarSet {
   ])
   /// `\w`: letters, marks, decimal digits, connecting punctuation (Unicode TS 18, annex C).
   static let words: ScalarSet = {
-    // Beyond the second plane there are ideographs only, and marks that no search is for.
+    // The planes above hold only ideographs and variation selectors; no search is for the latter.
     let ideographs: ClosedRange<UInt32> = 0x20000...0x323AF
     let scalars = (0..<0x20000 as Range<UInt32>).lazy.compactMap { Unicode.Scalar($0) }.filter(isWord)
     return ScalarSet(scalars.map { $0.value...$0.value } + [ideographs])

@@ -1,6 +1,6 @@
-/// Finds places where two bytes, each one of a few, stand at a known distance: 16 places at once.
+/// Finds two bytes at a fixed distance, each one of a few candidates, testing 16 places at once.
 struct PairScan: Sendable {
-  /// So many bytes may stand at each of the two places.
+  /// The most candidates for each of the two bytes.
   static let maximum = 3
 
   private typealias Lanes = SIMD16<UInt8>
@@ -8,7 +8,7 @@ struct PairScan: Sendable {
   private let firstOffset: Int
   private let secondOffset: Int
   private let first: Choice
-  /// nil where anything may stand.
+  /// nil if any byte is accepted.
   private let second: Choice?
 
   private struct Choice: Sendable {
@@ -21,7 +21,7 @@ struct PairScan: Sendable {
       lanes = (lane(0), lane(1), lane(2))
     }
 
-    /// All bits in each place where one of the bytes stands.
+    /// All bits set in each lane that holds one of the bytes.
     @inline(__always)
     func matches(_ text: Lanes) -> SIMD2<UInt64> {
       let found = (text .== lanes.0) .| (text .== lanes.1) .| (text .== lanes.2)
@@ -31,7 +31,7 @@ struct PairScan: Sendable {
 
   /// - Parameters:
   ///   - first: 1 to ``maximum`` bytes.
-  ///   - second: likewise; nil where anything may stand.
+  ///   - second: likewise; nil accepts any byte.
   init(_ first: [UInt8], at firstOffset: Int, and second: [UInt8]?, at secondOffset: Int) {
     self.first = Choice(first)
     self.second = second.map(Choice.init)
@@ -39,8 +39,8 @@ struct PairScan: Sendable {
     self.secondOffset = secondOffset
   }
 
-  /// The first place at or after `start` from which the bytes stand at their offsets; `end` where there is none before
-  /// it. A byte behind the text counts as any.
+  /// The first place at or after `start` with matching bytes at both offsets; `end` if there is none before it. An
+  /// offset past the end of the text matches any byte.
   @inline(__always)
   func next(in text: UnsafeRawBufferPointer, from start: Int, before end: Int) -> Int {
     var place = start
@@ -60,8 +60,8 @@ struct PairScan: Sendable {
       place += 16
     }
     while place < end {
-      if stands(first, at: place + firstOffset, in: text),
-        second.map({ stands($0, at: place + secondOffset, in: text) }) != false
+      if matches(first, at: place + firstOffset, in: text),
+        second.map({ matches($0, at: place + secondOffset, in: text) }) != false
       {
         return place
       }
@@ -70,7 +70,7 @@ struct PairScan: Sendable {
     return end
   }
 
-  private func stands(_ choice: Choice, at place: Int, in text: UnsafeRawBufferPointer) -> Bool {
+  private func matches(_ choice: Choice, at place: Int, in text: UnsafeRawBufferPointer) -> Bool {
     place >= text.count || choice.bytes.contains(text[place])
   }
 }

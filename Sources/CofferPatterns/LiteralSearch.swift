@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Finds bytes exactly as they are.
+/// Finds a literal byte sequence.
 struct LiteralSearch {
-  /// How often the two bytes looked for may mislead before the search byte by byte takes over.
+  /// False candidates of the pair scan before the byte-by-byte search takes over.
   private static let patience = 16
 
   let bytes: [UInt8]
-  /// Looks for the two bytes of them that texts hold least.
+  /// Scans for the two rarest of the bytes.
   private let scan: PairScan
-  /// For each length of a beginning that was met, the longest shorter one that it ends with.
+  /// By length of a matched prefix: the length of the longest proper prefix that is also its suffix.
   private let borders: [Int]
 
   init(_ bytes: [UInt8]) {
@@ -19,7 +19,7 @@ struct LiteralSearch {
     scan = PairScan([bytes[first]], at: first, and: [bytes[second]], at: second)
   }
 
-  /// Where the bytes stand first, at or after a place.
+  /// The first occurrence at or after `start`.
   func first(in text: UnsafeRawBufferPointer, from start: Int = 0) -> Int? {
     guard let base = text.baseAddress, text.count - start >= bytes.count else { return nil }
     let end = text.count - bytes.count + 1
@@ -32,13 +32,13 @@ struct LiteralSearch {
         if memcmp(base + place, bytes.baseAddress!, bytes.count) == 0 { return place }
         place += 1
         misses += 1
-        // Bytes that stand everywhere.
+        // The two bytes are too common in this text.
         if misses >= Self.patience, misses * 32 > place - start { return firstByteByByte(in: text, from: place) }
       }
     }
   }
 
-  /// In a time that grows with the text only (Knuth, Morris and Pratt).
+  /// Linear in the length of the text (Knuth, Morris and Pratt).
   private func firstByteByByte(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var met = 0
     for place in start..<text.count {
@@ -60,15 +60,15 @@ struct LiteralSearch {
     return borders
   }
 
-  /// A guess at how common a byte is in texts; only speed depends on it.
+  /// A rough estimate of how common a byte is in texts; only speed depends on it.
   private static func frequency(_ byte: UInt8) -> Int {
     switch byte {
     case UInt8(ascii: " "): 255
     case UInt8(ascii: "a")...UInt8(ascii: "z"):
-      // The order of English, as good as any for languages near it.
+      // Letter frequency in English, close enough for related languages.
       100 + 5 * (26 - (Array("etaoinshrdlcumwfgypbvkjxqz".utf8).firstIndex(of: byte) ?? 26))
     case UInt8(ascii: "0")...UInt8(ascii: "9"), 0x0A, UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: "."): 90
-    // The first bytes of whole scripts are the same in each letter.
+    // In many scripts every letter begins with the same byte.
     case 0xC3, 0xCE, 0xCF, 0xD0, 0xD1, 0xD7...0xD9, 0xE0...0xEF: 240
     case 0x80...0xBF: 110
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): 60

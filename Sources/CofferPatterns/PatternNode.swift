@@ -1,4 +1,4 @@
-/// A pattern as it was understood.
+/// The syntax tree of a regular expression.
 indirect enum PatternNode {
   /// One scalar of a set.
   case one(ScalarSet)
@@ -8,7 +8,7 @@ indirect enum PatternNode {
   case repeated(PatternNode, least: Int, most: Int?)
   case assertion(Assertion)
 
-  /// What must hold between two scalars.
+  /// A condition on the two scalars around a place.
   enum Assertion: UInt8, Sendable {
     case lineStart, lineEnd, textStart, textEnd, wordBoundary, noWordBoundary
   }

@@ -1,44 +1,44 @@
-/// A pattern as a deterministic automaton, whose states are made when a text first leads there.
+/// A deterministic automaton for a pattern, built lazily: a state is added when a text first reaches it.
 ///
-/// One step for each scalar, whatever the pattern: no text makes a search slow. A state is what the program may be
-/// waiting for, with what assertions ask of the scalar before; whether something has matched is known one scalar
-/// later. Belongs to one thread at a time.
+/// Every scalar costs one step, whatever the pattern, so no text makes a search slow. A state is the set of program
+/// steps that may be active, with the traits of the scalar before them; a match is reported one scalar after its end.
+/// Used by one thread at a time.
 final class LazyAutomaton {
-  /// Memory for transitions; when it is used up, all states are forgotten, and made anew.
+  /// The size of the transition table. When it is full, the automaton drops all states and rebuilds those it reaches.
   private static let capacity = 1 << 18
-  /// Rows kept free for the states that runs begin with, one for each kind of place.
+  /// Rows reserved for the start states of runs, one for each combination of traits before the start.
   private static let reserve = 16
   private static let unknown: Int32 = -1
 
   private struct State: Hashable {
-    /// Steps that wait for a scalar or an assertion, sorted.
+    /// Active steps, sorted.
     var waiting: [Int32]
     var before: ScalarAlphabet.Traits
   }
 
-  private let program: SearchProgram
+  private let program: PatternProgram
   private let alphabet: ScalarAlphabet
-  /// Whether a match may begin anywhere; else only where a run begins.
+  /// Whether a match may begin anywhere, or only at the start of a run.
   private let isFloating: Bool
   private let width: Int
   private let rowLimit: Int
-  /// For each state and class: twice the offset of the next state's row, plus one if a match ends before this scalar.
+  /// By state and class: twice the offset of the next state's row, plus one if a match ends before this scalar.
   private let transitions: UnsafeMutablePointer<Int32>
   private var states: [State] = []
   private var offsets: [State: Int32] = [:]
   private var forgottenCount = 0
-  /// In the middle of a line, waiting for a match to begin.
+  /// The state in the middle of a line with no match begun.
   private var idle: Int32 = 0
-  /// At a text's beginning.
+  /// The state at the beginning of a text.
   private var begin: Int32 = 0
   private let skip: UnsafeMutablePointer<Bool>
-  /// Looks for the bytes that lead out of the idle state, and for those behind them, where they are few.
+  /// Scans for the bytes that leave the idle state and those that follow them; nil if there are too many.
   private(set) var scan: PairScan?
   private var marks: [Int]
   private var mark = 0
   private var stack: [Int] = []
 
-  init(_ program: SearchProgram, isFloating: Bool) {
+  init(_ program: PatternProgram, isFloating: Bool) {
     self.program = program
     self.isFloating = isFloating
     alphabet = program.alphabet
@@ -76,9 +76,9 @@ final class LazyAutomaton {
     return transition(from: state, on: alphabet.end) & 1 == 1
   }
 
-  /// The end of the longest match that begins at a place of the text; nil if none does.
+  /// The end of the longest match that begins at `start`; nil if none does.
   ///
-  /// - Parameter budget: how many scalars may be looked at; what was.
+  /// - Parameter budget: the most scalars to read, reduced by those read.
   func longestMatch(in text: UnsafeRawBufferPointer, from start: Int, budget: inout Int) -> Int? {
     var state = offset(of: State(waiting: [Int32(program.start)], before: traits(before: start, in: text)))
     var index = start
@@ -103,7 +103,7 @@ final class LazyAutomaton {
     return alphabet.traits[alphabet.classOf(Self.scalar(text, &start))]
   }
 
-  /// Goes past one scalar.
+  /// Decodes the scalar at `index` and advances past it.
   @inline(__always)
   private static func scalar(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> UInt32 {
     let lead = UInt32(text[index])
@@ -125,11 +125,11 @@ final class LazyAutomaton {
 
   // MARK: Skipping
 
-  /// Whether no match begins where a byte leaves the automaton idle.
+  /// Whether a match can only begin at a byte that leaves the idle state.
   private(set) lazy var leavesIdleWhereMatchesBegin =
     isFloating && !program.hasAssertions && transition(from: idle, on: alphabet.end) & 1 == 0
 
-  /// The next place at which the idle state can be left for more than a scalar.
+  /// The next place at which the automaton may leave the idle state.
   @inline(__always)
   func nextCandidate(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
     if let scan { return scan.next(in: text, from: start, before: text.count) }
@@ -138,8 +138,7 @@ final class LazyAutomaton {
     return index
   }
 
-  /// Finds out which bytes the idle state takes without leaving it. Bytes within a scalar are passed over with its
-  /// first.
+  /// Computes the bytes that the idle state takes without leaving it. A scalar's first byte decides for all of it.
   private func findSkips() {
     guard isFloating else { return }
     let leadBytes = (0..<0xF5 as Range<UInt8>).filter { !(0x80..<0xC2).contains($0) }
@@ -154,12 +153,12 @@ final class LazyAutomaton {
       scan = PairScan(ways, at: 0, and: nil, at: 1)
       return
     }
-    // A way is worth following only if the next scalar does not lead to where it would have led from idle, too.
+    // After a way, only scalars that lead elsewhere than from the idle state can continue a match.
     let states = ways.map { transition(from: idle, on: alphabet.classOf(UInt32($0))) }
     let seconds = bytes { number in
       states.contains { $0 & 1 == 1 || transition(from: $0 >> 1, on: number) != transition(from: idle, on: number) }
     }
-    // Where so many states came about that they were forgotten on the way, what was compared means nothing.
+    // If the table filled up meanwhile and states were dropped, the offsets compared above are meaningless.
     let isFew = (1...PairScan.maximum).contains(seconds.count) && forgottenCount == 1
     scan = PairScan(ways, at: 0, and: isFew ? seconds : nil, at: 1)
   }
@@ -174,7 +173,7 @@ final class LazyAutomaton {
     }
   }
 
-  // MARK: Making states
+  // MARK: Building states
 
   @inline(__always)
   private func transition(from state: Int32, on number: Int) -> Int32 {
@@ -211,7 +210,7 @@ final class LazyAutomaton {
     return transition
   }
 
-  /// The row of a state, made if need be; there must be room for one.
+  /// The row of a state, added if it is missing; the table must have room for one.
   private func offset(of state: State) -> Int32 {
     var state = state
     if !program.hasAssertions { state.before = [] }
@@ -233,7 +232,7 @@ final class LazyAutomaton {
 }
 
 extension PatternNode.Assertion {
-  /// A line ends before CR, LF, both together, and at the end of the text.
+  /// A line ends before CR, LF and CR LF, and at the end of the text.
   func holds(between before: ScalarAlphabet.Traits, and after: ScalarAlphabet.Traits) -> Bool {
     let isWithinCRLF = before.contains(.carriageReturn) && after.contains(.lineFeed)
     return switch self {

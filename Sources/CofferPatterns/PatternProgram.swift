@@ -1,17 +1,15 @@
-internal import CofferRecords
-
-/// A pattern as the steps of a nondeterministic automaton over scalars, and the classes that it parts scalars into.
-final class SearchProgram: Sendable {
+/// A compiled pattern: the steps of a nondeterministic automaton over scalars, and its alphabet.
+final class PatternProgram: Sendable {
   enum Step {
-    /// A scalar of a set, then on.
+    /// Consumes one scalar of a set.
     case one(set: Int, next: Int)
-    /// Both ways at once.
+    /// Continues with both steps.
     case split(Int, Int)
     case assertion(PatternNode.Assertion, next: Int)
     case match
   }
 
-  /// More would cost more memory and time for each document than a search is worth.
+  /// Limits memory and the time to build states.
   private static let maximumSteps = 10_000
 
   let steps: [Step]
@@ -20,21 +18,21 @@ final class SearchProgram: Sendable {
   let hasAssertions: Bool
 
   /// - Throws: `tooLarge`.
-  init(_ node: PatternNode) throws(StoreError) {
+  init(_ node: PatternNode) throws(PatternError) {
     var builder = Builder()
     start = try builder.add(node, before: try builder.add(.match))
     (steps, alphabet, hasAssertions) = (builder.steps, builder.alphabet, builder.hasAssertions)
   }
 
-  /// A text that is looked for without regard to case.
+  /// A literal text, to be found without regard to case.
   ///
-  /// Each scalar of what is searched counts as what it folds to, so `straße` finds `STRASSE` and is found by it; what
-  /// is found begins and ends with whole scalars.
-  init(folding text: String) throws(StoreError) {
+  /// Every scalar of the searched text counts as its folding, so `straße` finds `STRASSE` and the reverse; a match
+  /// begins and ends with whole scalars.
+  init(folding text: String) throws(PatternError) {
     let folded = CaseVariants.fold(text)
     let table = CaseVariants.table
     var builder = Builder()
-    // For each place of the folded text, the step that goes on from there; built from the end.
+    // By place in the folded text: the step that continues there. Built from the end.
     var places = [try builder.add(.match)]
     func step(from place: Int) -> Int { places[folded.count - place] }
     for place in folded.indices.reversed() {
@@ -69,16 +67,16 @@ final class SearchProgram: Sendable {
       return sets.count - 1
     }
 
-    mutating func add(_ step: Step) throws(StoreError) -> Int {
-      guard steps.count < SearchProgram.maximumSteps else {
-        throw StoreError(.tooLarge, "the pattern is too large: its counted repetitions are written out")
+    mutating func add(_ step: Step) throws(PatternError) -> Int {
+      guard steps.count < PatternProgram.maximumSteps else {
+        throw PatternError(.tooLarge, "the pattern is too large: its counted repetitions are written out")
       }
       steps.append(step)
       return steps.count - 1
     }
 
-    /// - Returns: the step that a part begins with, which goes on with `next`.
-    mutating func add(_ node: PatternNode, before next: Int) throws(StoreError) -> Int {
+    /// - Returns: the first step of the node, which continues with `next`.
+    mutating func add(_ node: PatternNode, before next: Int) throws(PatternError) -> Int {
       switch node {
       case .one(let set):
         return try add(.one(set: index(of: set), next: next))
@@ -102,7 +100,7 @@ final class SearchProgram: Sendable {
     }
 
     /// - Parameter times: nil for any number.
-    private mutating func optional(_ part: PatternNode, times: Int?, before next: Int) throws(StoreError) -> Int {
+    private mutating func optional(_ part: PatternNode, times: Int?, before next: Int) throws(PatternError) -> Int {
       guard let times else {
         let loop = try add(.split(next, next))
         steps[loop] = .split(try add(part, before: loop), next)
@@ -115,30 +113,30 @@ final class SearchProgram: Sendable {
   }
 }
 
-/// Scalars parted into classes that no set of a pattern tells apart.
+/// Classes of scalars: two scalars are in one class if every set of the pattern holds both or neither.
 struct ScalarAlphabet: Sendable {
-  /// What assertions ask of a scalar.
+  /// The properties of a scalar that assertions test.
   struct Traits: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
     static let word = Traits(rawValue: 1)
     static let lineFeed = Traits(rawValue: 2)
     static let carriageReturn = Traits(rawValue: 4)
-    /// No scalar: the text's beginning or its end.
+    /// The beginning or the end of the text, where there is no scalar.
     static let edge = Traits(rawValue: 8)
   }
 
-  /// Where each run of scalars of one class begins, by rising scalars, and which class that is.
+  /// The first scalar of each run of one class, sorted.
   private let starts: [UInt32]
   private let classesOfRuns: [UInt16]
-  /// Classes of the scalars that two bytes of UTF-8 hold.
+  /// Classes of the scalars that take at most two bytes of UTF-8.
   private let low: [UInt16]
-  /// By class, the end of the text being the last.
+  /// By class; the last class is the end of the text.
   let traits: [Traits]
   /// By class and set.
   private let members: [[Bool]]
 
-  /// The end of the text counts as one more class.
+  /// Includes the class of the end of the text.
   var classCount: Int { traits.count }
   var end: Int { traits.count - 1 }
 
@@ -189,12 +187,12 @@ struct ScalarAlphabet: Sendable {
     Int(scalar < 0x800 ? low[Int(scalar)] : Self.find(scalar, starts, classesOfRuns))
   }
 
-  /// Whether a class is part of a pattern's set; the end of the text is part of none.
+  /// Whether a class is part of a set of the pattern; the end of the text is part of none.
   func isMember(_ number: Int, of set: Int) -> Bool {
     number < members.count && members[number][set]
   }
 
-  /// Every class that a scalar within a range has.
+  /// The classes of all scalars within a range.
   func classes(in range: ClosedRange<UInt32>) -> Set<Int> {
     var found: Set<Int> = [classOf(range.lowerBound)]
     for (start, number) in zip(starts, classesOfRuns) where range.contains(start) { found.insert(Int(number)) }

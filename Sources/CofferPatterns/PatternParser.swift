@@ -1,6 +1,4 @@
-internal import CofferRecords
-
-/// Reads a regular expression (the syntax stands at ``SearchPattern/regularExpression(_:ignoringCase:)``).
+/// Parses a regular expression; its syntax is listed at ``Pattern/regularExpression(_:ignoringCase:)``.
 struct PatternParser {
   private static let maximumDepth = 100
   private static let maximumCount = 1000
@@ -10,8 +8,8 @@ struct PatternParser {
   private var index = 0
   private var depth = 0
 
-  /// - Throws: `invalidArgument`, with the place in scalars from 1.
-  static func parse(_ pattern: String, ignoringCase: Bool) throws(StoreError) -> PatternNode {
+  /// - Throws: `syntax` with the place.
+  static func parse(_ pattern: String, ignoringCase: Bool) throws(PatternError) -> PatternNode {
     var parser = PatternParser(scalars: Array(pattern.unicodeScalars), ignoresCase: ignoringCase)
     let node = try parser.choice()
     guard parser.next == nil else { throw parser.error("a ) without its (") }
@@ -25,7 +23,7 @@ struct PatternParser {
 
   // MARK: Structure
 
-  private mutating func choice() throws(StoreError) -> PatternNode {
+  private mutating func choice() throws(PatternError) -> PatternNode {
     depth += 1
     defer { depth -= 1 }
     guard depth <= Self.maximumDepth else { throw error("too many brackets within each other") }
@@ -34,7 +32,7 @@ struct PatternParser {
     return ways.count == 1 ? ways[0] : .choice(ways)
   }
 
-  private mutating func sequence() throws(StoreError) -> PatternNode {
+  private mutating func sequence() throws(PatternError) -> PatternNode {
     var parts: [PatternNode] = []
     while let scalar = next, scalar != "|", scalar != ")" {
       let part = try atom()
@@ -43,7 +41,7 @@ struct PatternParser {
     return parts.count == 1 ? parts[0] : .sequence(parts)
   }
 
-  private mutating func atom() throws(StoreError) -> PatternNode {
+  private mutating func atom() throws(PatternError) -> PatternNode {
     let scalar = next!
     switch scalar {
     case "(": return try group()
@@ -60,16 +58,16 @@ struct PatternParser {
     }
   }
 
-  private mutating func group() throws(StoreError) -> PatternNode {
+  private mutating func group() throws(PatternError) -> PatternNode {
     index += 1
     if take("?"), !take(":") { throw error("(?: is the only group with a question mark") }
     let node = try choice()
     guard take(")") else { throw error("a ( without its )") }
-    // A part of its own, whatever is in it.
+    // Wrapped, so that a repetition of the group is never taken for a repetition of its content.
     return .sequence([node])
   }
 
-  private mutating func quantified(_ node: PatternNode) throws(StoreError) -> PatternNode {
+  private mutating func quantified(_ node: PatternNode) throws(PatternError) -> PatternNode {
     var node = node
     while let scalar = next {
       let (least, most): (Int, Int?)
@@ -89,7 +87,7 @@ struct PatternParser {
     return node
   }
 
-  private func requireRepeatable(_ node: PatternNode) throws(StoreError) {
+  private func requireRepeatable(_ node: PatternNode) throws(PatternError) {
     switch node {
     case .assertion: throw error("an assertion can't be repeated")
     case .repeated where next == "?": throw error("no repetition is lazy here: leave the ? out, the same is found")
@@ -98,7 +96,7 @@ struct PatternParser {
     }
   }
 
-  private mutating func counted(_ node: PatternNode) throws(StoreError) -> PatternNode {
+  private mutating func counted(_ node: PatternNode) throws(PatternError) -> PatternNode {
     try requireRepeatable(node)
     index += 1
     guard let least = try number() else { throw error("a number is missing after {; a brace itself is \\{") }
@@ -109,7 +107,7 @@ struct PatternParser {
     return .repeated(node, least: least, most: most)
   }
 
-  private mutating func number() throws(StoreError) -> Int? {
+  private mutating func number() throws(PatternError) -> Int? {
     var value: Int?
     while let scalar = next, ("0"..."9").contains(scalar) {
       index += 1
@@ -122,7 +120,7 @@ struct PatternParser {
   // MARK: Sets and escapes
 
   /// After the opening bracket.
-  private mutating func bracket() throws(StoreError) -> ScalarSet {
+  private mutating func bracket() throws(PatternError) -> ScalarSet {
     let isInverted = take("^")
     var set = ScalarSet()
     var isFirst = true
@@ -146,8 +144,8 @@ struct PatternParser {
     return isInverted ? set.inverted : set
   }
 
-  /// One member of a bracket; the scalar where it is one and may begin a range.
-  private mutating func bracketMember() throws(StoreError) -> (Unicode.Scalar?, ScalarSet) {
+  /// One member of a bracket, and its scalar if it is a single one, which may begin a range.
+  private mutating func bracketMember() throws(PatternError) -> (Unicode.Scalar?, ScalarSet) {
     guard let scalar = next else { throw error("a [ without its ]") }
     index += 1
     guard scalar == "\\" else { return (scalar, ScalarSet(scalar)) }
@@ -157,7 +155,7 @@ struct PatternParser {
   }
 
   /// After the backslash.
-  private mutating func escape() throws(StoreError) -> PatternNode {
+  private mutating func escape() throws(PatternError) -> PatternNode {
     if let named = try namedSet() { return .one(named) }
     let assertions: [Unicode.Scalar: PatternNode.Assertion] = [
       "A": .textStart, "z": .textEnd, "b": .wordBoundary, "B": .noWordBoundary,
@@ -169,7 +167,7 @@ struct PatternParser {
     return .one(cased(ScalarSet(try escapedScalar())))
   }
 
-  private mutating func namedSet() throws(StoreError) -> ScalarSet? {
+  private mutating func namedSet() throws(PatternError) -> ScalarSet? {
     let set: ScalarSet
     switch next {
     case "d": set = .digits
@@ -184,7 +182,7 @@ struct PatternParser {
     return set
   }
 
-  private mutating func escapedScalar() throws(StoreError) -> Unicode.Scalar {
+  private mutating func escapedScalar() throws(PatternError) -> Unicode.Scalar {
     guard let scalar = next else { throw error("a \\ at the end") }
     index += 1
     switch scalar {
@@ -199,8 +197,8 @@ struct PatternParser {
     }
   }
 
-  /// - Parameter digits: nil: up to a closing brace.
-  private mutating func hexadecimal(digits: Int?) throws(StoreError) -> Unicode.Scalar {
+  /// - Parameter digits: nil reads up to a closing brace.
+  private mutating func hexadecimal(digits: Int?) throws(PatternError) -> Unicode.Scalar {
     var value: UInt32 = 0
     var count = 0
     while count < digits ?? 6, let scalar = next, let digit = Character(scalar).hexDigitValue {
@@ -228,8 +226,7 @@ struct PatternParser {
     ignoresCase ? CaseVariants.table.closure(of: set) : set
   }
 
-  private func error(_ what: String) -> StoreError {
-    StoreError(
-      .invalidArgument, "the regular expression can't be read at character \(min(index + 1, scalars.count)): \(what)")
+  private func error(_ message: String) -> PatternError {
+    PatternError(.syntax, message, at: min(index + 1, scalars.count))
   }
 }

@@ -1,15 +1,15 @@
-internal import CofferRecords
+internal import CofferText
 
-/// Which scalars fold to the same (Unicode's full case folding), found once by folding all that have case.
+/// Scalars grouped by their full case folding, computed once from all scalars that have case.
 struct CaseVariants: Sendable {
   static let table = CaseVariants()
 
-  /// By folded scalar: every scalar that folds to it alone, itself among them.
+  /// By folded scalar: every scalar that folds to exactly this one, itself included.
   private var single: [UInt32: [UInt32]] = [:]
-  /// Scalars that fold to several, as `ß` to `ss`, by the first of these.
+  /// Scalars that fold to more than one, as `ß` to `ss`, keyed by the first of these.
   private var several: [UInt32: [(scalar: UInt32, folded: [UInt32])]] = [:]
 
-  /// The blocks in which anything has case.
+  /// The blocks that contain cased scalars.
   private static let blocks: [ClosedRange<UInt32>] = [
     0x41...0x5A, 0x61...0x7A, 0xB5...0x58F, 0x10A0...0x10FF, 0x13A0...0x13FF, 0x1C80...0x1CBF, 0x1D79...0x1FFF,
     0x2126...0x218F, 0x24B6...0x24E9, 0x2C00...0x2D2F, 0xA640...0xA7FF, 0xAB53...0xABBF, 0xFB00...0xFB17,
@@ -19,7 +19,7 @@ struct CaseVariants: Sendable {
 
   private init() {
     for scalar in Self.blocks.joined().lazy.compactMap({ Unicode.Scalar($0) }) {
-      let folded = KeyFolding.caseFolding(scalar).map(\.value)
+      let folded = CaseFolding.folding(scalar).map(\.value)
       guard folded != [scalar.value] else { continue }
       if folded.count == 1 {
         single[folded[0], default: [folded[0]]].append(scalar.value)
@@ -29,22 +29,22 @@ struct CaseVariants: Sendable {
     }
   }
 
-  /// A text as what it folds to.
+  /// The folded scalars of a text.
   static func fold(_ text: String) -> [UInt32] {
-    text.unicodeScalars.flatMap { KeyFolding.caseFolding($0) }.map(\.value)
+    text.unicodeScalars.flatMap { CaseFolding.folding($0) }.map(\.value)
   }
 
-  /// Every scalar that folds to this folded one alone.
+  /// Every scalar that folds to exactly this one.
   func variants(ofFolded scalar: UInt32) -> [UInt32] {
     single[scalar] ?? [scalar]
   }
 
-  /// Scalars that fold to several, the first of which is this.
+  /// Scalars whose folding has more than one scalar and begins with this one.
   func ligatures(from scalar: UInt32) -> [(scalar: UInt32, folded: [UInt32])] {
     several[scalar] ?? []
   }
 
-  /// A set with everything that differs from its members in case only, scalar by scalar.
+  /// The set, extended by all scalars that differ from a member in case only.
   func closure(of set: ScalarSet) -> ScalarSet {
     var added: [UInt32] = []
     for (_, variants) in single where variants.contains(where: set.contains) { added += variants }

@@ -1,0 +1,79 @@
+/// Searches texts for one pattern. Used by one thread at a time.
+package final class PatternMatcher {
+  private enum Engine {
+    case literal(LiteralSearch)
+    /// The automaton that finds whether the pattern matches anywhere.
+    case automaton(LazyAutomaton, PatternProgram)
+  }
+
+  private let engine: Engine
+  /// Finds where a match ends. Built when ranges are first asked for.
+  private lazy var anchored = anchoredAutomaton()
+
+  package init(_ pattern: Pattern) {
+    engine =
+      switch pattern.kind {
+      case .literal(let literal): .literal(literal)
+      case .program(let program): .automaton(LazyAutomaton(program, isFloating: true), program)
+      }
+  }
+
+  private func anchoredAutomaton() -> LazyAutomaton? {
+    guard case .automaton(_, let program) = engine else { return nil }
+    return LazyAutomaton(program, isFloating: false)
+  }
+
+  /// Whether a text of valid UTF-8 holds the pattern.
+  package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+    switch engine {
+    case .literal(let literal): literal.first(in: text) != nil
+    case .automaton(let floating, _): floating.matches(text)
+    }
+  }
+
+  /// The byte ranges of the matches in a text of valid UTF-8: leftmost first, each the longest, none overlapping.
+  ///
+  /// - Parameter limit: the most ranges to return.
+  /// - Returns: no ranges where finding the exact ones of an expression would take too long.
+  package func ranges(in text: UnsafeRawBufferPointer, limit: Int) -> [Range<Int>] {
+    switch engine {
+    case .literal(let literal): ranges(of: literal, in: text, limit: limit)
+    case .automaton(let floating, _): ranges(floating, anchored!, in: text, limit: limit)
+    }
+  }
+
+  private func ranges(of literal: LiteralSearch, in text: UnsafeRawBufferPointer, limit: Int) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    var place = 0
+    while ranges.count < limit, let found = literal.first(in: text, from: place) {
+      place = found + literal.bytes.count
+      ranges.append(found..<place)
+    }
+    return ranges
+  }
+
+  /// Tries each place in turn. Some expressions would take the square of the text's length, so the budget ends that.
+  private func ranges(
+    _ floating: LazyAutomaton, _ anchored: LazyAutomaton, in text: UnsafeRawBufferPointer, limit: Int
+  ) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    var budget = (1 << 20) + 64 * text.count
+    var place = 0
+    while ranges.count < limit, place <= text.count {
+      if floating.leavesIdleWhereMatchesBegin {
+        place = floating.nextCandidate(in: text, from: place)
+      }
+      guard budget > 0 else { return [] }
+      budget -= 1
+      let end = anchored.longestMatch(in: text, from: place, budget: &budget)
+      if let end { ranges.append(place..<end) }
+      if let end, end > place {
+        place = end
+      } else {
+        place += 1
+        while place < text.count, text[place] & 0xC0 == 0x80 { place += 1 }
+      }
+    }
+    return ranges
+  }
+}
