@@ -57,3 +57,10 @@ package func hex(_ bytes: some Sequence<UInt8>) -> String {
   }
   return String(decoding: text, as: UTF8.self)
 }
+
+extension StoreHeader {
+  package func authenticate(_ slots: [KeySlotRecord], under key: Secret) throws(StoreError) -> [UInt8] {
+    let bytes = authenticatedBytes(slots: slots)
+    return try sealing { () throws(SealingError) in try HMACKey(key).authenticate(bytes) }
+  }
+}

@@ -30,15 +30,15 @@ struct StoreMaker {
   /// - Parameter begin: called when all keys are known and nothing is written yet.
   /// - Throws: what `begin` and `fill` throw; nothing is left then.
   func make(
-    _ keys: [NewKey], allowsTestKeys: Bool, begin: () throws -> Void, fill: (inout Writer) throws -> Void
+    _ keys: [NewKey], allowsTestKeys: Bool, begin: () throws -> Void, fill: (StoreTransaction) throws -> Void
   ) throws -> SessionKeys {
-    try make(keys, options: OpenOptions(), allowsTestKeys: allowsTestKeys, begin: begin) { try $0.write(fill) }.keys
+    try make(keys, options: OpenOptions(), allowsTestKeys: allowsTestKeys, begin: begin) { try $0.write(nil, fill) }.keys
   }
 
   /// The same with as many transactions as `use` makes.
   func make<R>(
     _ keys: [NewKey], options: OpenOptions, allowsTestKeys: Bool, begin: () throws -> Void,
-    use: (DocumentStore) throws -> R
+    use: (StoreEngine) throws -> R
   ) throws -> (keys: SessionKeys, result: R) {
     let parts = try prepare(keys, allowsTestKeys: allowsTestKeys)
     try begin()
@@ -46,10 +46,10 @@ struct StoreMaker {
     let result: R
     do {
       let file = try StoreFile(at: draft.file.temporary, wait: wait, cacheBytes: ConnectionPool.readerCache)
-      let store = try DocumentStore(
-        file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: options, opening: .created)
+      let store = try StoreEngine(
+        file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: options, verb: "created")
       result = try use(store)
-      try store.close()
+      try store.connections.close()
     } catch {
       draft.file.discard()
       throw error
@@ -62,7 +62,7 @@ struct StoreMaker {
   private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord])
 
   private func prepare(_ keys: [NewKey], allowsTestKeys: Bool) throws(StoreError) -> Parts {
-    try DocumentStore.requireSoundCipher()
+    try StoreEngine.requireSoundCipher()
     guard !keys.isEmpty else { throw StoreError(.keyNeeded, "a new store needs a key") }
     guard keys.count <= KeySlotRecord.maximumSlots else {
       throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
@@ -102,7 +102,7 @@ struct StoreMaker {
   private func sealed(_ keys: [NewKey.Given], isTest: Bool) throws(StoreError) -> Parts {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
-    try Self.checkWork(targets)
+    try SlotTarget.checkWork(targets)
     for label in creation.labels { try KeySlotRecord.checkLabel(label) }
     return try sealing { () throws(SealingError) in
       let nonces = try RandomBytes()
@@ -126,22 +126,6 @@ struct StoreMaker {
         keyring: try Keyring(active: 1, epochs: [epoch]).seal(under: root, generation: 1, nonces: nonces), mac: [])
       header.mac = try HMACKey(root.derive(.headerMAC)).authenticate(header.authenticatedBytes(slots: slots))
       return (root, header, slots)
-    }
-  }
-
-  /// A writer refuses what a reader would: more scrypt than all slots together may ask for.
-  static func checkWork(_ targets: [SlotTarget], beside slots: [KeySlotRecord] = []) throws(StoreError) {
-    var work: UInt64 = 0
-    for target in targets {
-      if case .passphrase(_, let cost) = target { work += cost.work }
-    }
-    for slot in slots where slot.kind == 1 && slot.parameters.count > 2 {
-      work += ScryptCost(logN: slot.parameters[0], r: slot.parameters[1], p: slot.parameters[2]).work
-    }
-    guard work <= ScryptCost.maximumTotalWork else {
-      throw StoreError(
-        .invalidArgument, "too many passphrase slots: opening would try scrypt more often than it may",
-        hint: "give key files or recipients to some")
     }
   }
 

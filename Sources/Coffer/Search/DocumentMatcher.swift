@@ -1,5 +1,5 @@
-internal import CofferRecords
 internal import CofferPatterns
+internal import CofferRecords
 
 /// Searches the titles and texts of documents for one pattern. Used by one thread at a time.
 final class DocumentMatcher {

@@ -1,5 +1,5 @@
-internal import CofferRecords
 internal import CofferPatterns
+internal import CofferRecords
 
 /// A text or a regular expression to search for in titles and texts.
 ///

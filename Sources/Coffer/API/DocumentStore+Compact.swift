@@ -1,0 +1,83 @@
+internal import CofferRecords
+internal import CofferSQLite
+public import FoundationEssentials
+
+/// What a store's file took, before and after ``DocumentStore/compact(at:wait:)``.
+public struct CompactReport: Sendable, Hashable {
+  public let bytesBefore: Int64
+  public let bytesAfter: Int64
+}
+
+extension DocumentStore {
+  /// Writes the store at `url` anew without free pages; needs no key and opens nothing.
+  ///
+  /// Nobody else can use the store meanwhile. It takes as much room again in SQLite's folder for temporary files
+  /// (`SQLITE_TMPDIR`, else `/var/tmp`) and beside the store; what stands there is sealed like the store. A log is
+  /// copied into the file first and cut. Whatever breaks it off leaves the store as it was. Nothing of what was deleted
+  /// stays in the file.
+  ///
+  /// - Throws: `locked`, also where a reader that came meanwhile keeps the new pages in the log, which the message
+  ///   says; `diskFull`, `readOnly`, and what keeps the store from being opened.
+  @discardableResult
+  public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
+    let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
+    guard !file.database.connection.isReadOnly else {
+      throw StoreError(.readOnly, "\(url.path): the store can't be written to")
+    }
+    try FilePlace(of: url.path).requireOnlyName()
+    let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    try lock?.lock(wait: wait)
+    defer { lock?.unlock() }
+    let report = try compact(file)
+    // Before the lock is let go of: the last to close checkpoints.
+    try file.database.run { database throws(SQLiteError) in try database.close() }
+    return report
+  }
+
+  /// ``compact(at:wait:)`` of this store.
+  ///
+  /// - Throws: also `misuse` inside of `read` or `write`.
+  @discardableResult
+  public func compact() throws(StoreError) -> CompactReport {
+    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
+    try engine.connections.requireNoRead("compact")
+    let report = try engine.connections.withWriter { connection throws(StoreError) in try Self.compact(connection.file)
+    }
+    engine.log.info("compacted \(report.bytesBefore) bytes to \(report.bytesAfter)")
+    return report
+  }
+
+  private static func compact(_ file: StoreFile) throws(StoreError) -> CompactReport {
+    let database = file.database.connection
+    let before: Int64
+    do throws(SQLiteError) {
+      if file.isWriteAhead { try database.checkpoint(.truncate) }
+      before = try database.fileSize()
+      // In memory it would hold the whole file.
+      _ = try database.textPragma("temp_store = FILE")
+      let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
+      _ = try database.textPragma("temp_store = MEMORY")
+      try result.get()
+    } catch {
+      throw StoreError(error, path: file.path)
+    }
+    if file.isWriteAhead { try cutLog(of: file) }
+    do throws(SQLiteError) {
+      return CompactReport(bytesBefore: before, bytesAfter: try database.fileSize())
+    } catch {
+      throw StoreError(error, path: file.path)
+    }
+  }
+
+  /// Copies what was written anew from the log into the file, which holds the old pages until then.
+  private static func cutLog(of file: StoreFile) throws(StoreError) {
+    do throws(SQLiteError) {
+      try file.database.connection.checkpoint(.truncate)
+    } catch {
+      guard error.code == .busy || error.code == .locked else { throw StoreError(error, path: file.path) }
+      throw StoreError(
+        .locked, "\(file.path): the store is written anew in its log, but a reader keeps it from the file",
+        hint: "what was deleted still stands in the file: compact once more without readers")
+    }
+  }
+}

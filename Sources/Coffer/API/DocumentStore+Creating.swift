@@ -1,0 +1,50 @@
+internal import CofferRecords
+internal import CofferSealing
+public import FoundationEssentials
+
+extension DocumentStore {
+  /// Makes a new store with one slot for each key, and opens it.
+  ///
+  /// The file is made whole beside its place (mode 0600) and then given its name: a failed or killed one leaves
+  /// nothing at `url`. A test key, recipient or identity implies the TEST mark.
+  ///
+  /// The store that is returned holds the root key, whoever the slots are for: with recipients only, this is the last
+  /// time that it opens here.
+  ///
+  /// - Throws: `alreadyExists`, the path untouched; `keyNeeded` without any key; `testKeyRefused` where test and real
+  ///   keys mix or are not allowed.
+  public static func create(
+    at url: URL, keys: [NewKey], creation: CreateOptions = CreateOptions(), options: OpenOptions = OpenOptions()
+  ) throws(StoreError) -> DocumentStore {
+    try create(
+      at: url, keys: keys, creation: creation, options: options, openedWith: .anyOf(keys.compactMap(\.asStoreKey)))
+  }
+
+  /// Makes a new store that gets its name once `use` has written into it: until then nobody else sees it, and where
+  /// `use` throws nothing is left.
+  ///
+  /// - Parameter begin: called when all keys are known and nothing is written yet.
+  /// - Throws: as ``create(at:keys:creation:options:)``, and what `begin` and `use` throw. `alreadyExists` also at the
+  ///   end, where something has taken the place meanwhile.
+  package static func create<R>(
+    at url: URL, keys: [NewKey], creation: CreateOptions, options: OpenOptions, begin: () throws -> Void,
+    use: (DocumentStore) throws -> R
+  ) throws -> R {
+    let maker = StoreMaker(path: url.path, creation: creation, wait: options.wait)
+    return try maker.make(
+      keys, options: options, allowsTestKeys: options.allowsTestKeys, begin: begin,
+      use: { engine in try use(DocumentStore(engine, .created)) }
+    ).result
+  }
+
+  static func create(
+    at url: URL, keys: [NewKey], creation: CreateOptions, options: OpenOptions, openedWith key: StoreKey
+  ) throws(StoreError) -> DocumentStore {
+    let maker = StoreMaker(path: url.path, creation: creation, wait: options.wait)
+    let (unlocked, session) = try maker.make(keys, allowsTestKeys: options.allowsTestKeys)
+    let file = try StoreFile(at: url.path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
+    return DocumentStore(
+      try StoreEngine(
+        file, unlocked: unlocked, keys: session, key: key, options: options, verb: "created"), .created)
+  }
+}

@@ -1,0 +1,52 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+extension DocumentStore {
+  /// Gives the store a new root key at once, then seals every document under a new epoch in batches.
+  ///
+  /// Others read and write meanwhile; what they write is under the new keys already. A kill at any point loses at most
+  /// one batch of work: the store opens with the new key from the first commit on, and `isResuming` goes on.
+  /// FORMAT, "rekey".
+  ///
+  /// - Parameters:
+  ///   - replacements: new keys in the place of the slot that opened; none keeps the same secrets, which are asked for
+  ///     again.
+  ///   - progress: called before the first and after every commit; throwing from it stops between batches, and the
+  ///     store stays consistent.
+  /// - Throws: `keyNeeded` before the first write, listing the slots whose secret is missing; `readOnly`; `cancelled`.
+  @discardableResult
+  public func rekey(
+    to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(),
+    progress: (RekeyProgress) throws -> Void
+  ) throws(StoreError) -> RekeyReport {
+    try engine.rekey(to: replacements, options: options, progress: progress)
+  }
+
+  /// ``rekey(to:options:progress:)`` as a sequence of its progress; ends when the rekey has.
+  ///
+  /// Ending the iteration early stops the rekey between batches.
+  public func rekey(to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions())
+    -> AsyncThrowingStream<RekeyProgress, any Error>
+  {
+    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
+      let task = Task.detached {
+        do {
+          try await self.offCooperativePool { _ in
+            _ = try self.rekey(to: replacements, options: options) { step in
+              if case .terminated = continuation.yield(step) { throw CancellationError() }
+            }
+          }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: error)
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// Whether documents remain under old keys. Counts by a scan of the table.
+  public func rekeyStatus() throws(StoreError) -> RekeyStatus {
+    try engine.rekeyStatus()
+  }
+}

@@ -1,0 +1,70 @@
+internal import CofferRecords
+internal import Dispatch
+
+extension DocumentStore {
+  /// Reads in one transaction: everything the closure sees is of one moment.
+  ///
+  /// In the rollback journal a commit waits until it returns.
+  ///
+  /// - Throws: what the closure throws; `locked`, `keyChanged`, `rolledBack`, `damaged`.
+  @discardableResult
+  public func read<T>(_ body: (inout Reader) throws -> T) throws -> T {
+    try read(nil, body)
+  }
+
+  private func read<T>(_ cancellation: Cancellation?, _ body: (inout Reader) throws -> T) throws -> T {
+    try engine.read(cancellation) { transaction in
+      var reader = Reader(transaction)
+      return try body(&reader)
+    }
+  }
+
+  /// Writes in one transaction: committed when the closure returns, undone when it throws.
+  ///
+  /// A closure that wrote nothing leaves the file as it was.
+  ///
+  /// - Throws: what the closure throws; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
+  @discardableResult
+  public func write<T>(_ body: (inout Writer) throws -> T) throws -> T {
+    try write(nil, body)
+  }
+
+  private func write<T>(_ cancellation: Cancellation?, _ body: (inout Writer) throws -> T) throws -> T {
+    try engine.write(cancellation) { transaction in
+      var writer = Writer(transaction)
+      return try body(&writer)
+    }
+  }
+
+  /// ``read(_:)`` for async code: runs on a thread of its own, so that waiting for a lock holds up no other task.
+  ///
+  /// A task that is cancelled throws `CancellationError` at its next call of the scope, between rows, or out of a wait.
+  @discardableResult
+  public func read<T: Sendable>(_ body: @escaping @Sendable (inout Reader) throws -> T) async throws -> T {
+    try await offCooperativePool { try self.read($0, body) }
+  }
+
+  /// ``write(_:)`` for async code. Cancelled before it has committed, it has written nothing.
+  @discardableResult
+  public func write<T: Sendable>(_ body: @escaping @Sendable (inout Writer) throws -> T) async throws -> T {
+    try await offCooperativePool { try self.write($0, body) }
+  }
+
+  func offCooperativePool<T: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> T) async throws -> T {
+    try Task.checkCancellation()
+    let cancellation = Cancellation()
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          DispatchQueue.global().async {
+            continuation.resume(with: Result { try body(cancellation) })
+          }
+        }
+      } onCancel: {
+        cancellation.cancel()
+      }
+    } catch let error as StoreError where error.code == .cancelled && cancellation.isCancelled {
+      throw CancellationError()
+    }
+  }
+}

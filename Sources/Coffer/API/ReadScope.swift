@@ -1,0 +1,115 @@
+internal import CofferRecords
+
+/// What can be read inside of `read { }` and `write { }`, all of it as of one moment.
+///
+/// Every row is proved before anything of it is returned; a row that is not the one that was written throws `damaged`
+/// with its id. Order is (position, id).
+public protocol ReadScope: ~Copyable {
+  /// For this library alone.
+  var _transaction: StoreTransaction { get }
+}
+
+extension ReadScope where Self: ~Copyable {
+  var transaction: StoreTransaction { _transaction }
+}
+
+/// The scope of ``DocumentStore/read(_:)``.
+public struct Reader: ReadScope, ~Copyable {
+  public let _transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    _transaction = transaction
+  }
+}
+
+// MARK: - Documents
+
+extension ReadScope where Self: ~Copyable {
+  /// What a list shows of one document. Opens no text.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`.
+  public func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
+    try transaction.header(of: id)
+  }
+
+  /// One text.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`.
+  public func text(of id: DocumentID) throws(StoreError) -> String {
+    try transaction.withOpened(id) { opened throws(StoreError) in opened.text }
+  }
+
+  /// One document as it would be written again.
+  public func document(_ id: DocumentID) throws(StoreError) -> Document {
+    try transaction.document(id)
+  }
+
+  /// One text as bytes that are valid during the call and wiped with the store; no String is made.
+  @inlinable
+  public func withText<R>(of id: DocumentID, _ body: (OpenedDocument) throws -> R) throws -> R {
+    var result: Result<R, any Error>?
+    try _transaction.visit(id) { opened in result = Result { try body(opened) } }
+    return try result!.get()
+  }
+
+  /// Whether there is a document of that number. Looks at its row, opens nothing.
+  public func exists(_ id: DocumentID) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try transaction.reading { reader throws(StoreError) in
+        _ = try reader.row(id, withBody: false, within: transaction.state.limits)
+        return true
+      }
+    } catch {
+      if error.code == .noSuchDocument { return false }
+      throw error
+    }
+  }
+
+  /// The document with that key, found by an index without showing the key; nil when there is none.
+  ///
+  /// Finds it under every live epoch, and believes only a head that holds the key.
+  public func id(forKey key: ExternalKey, in collection: DocumentCollection) throws(StoreError) -> DocumentID? {
+    guard let record = try transaction.collection(named: collection.name) else { return nil }
+    return try transaction.id(forKey: key, in: record)
+  }
+
+  /// The number of the store's last write transaction.
+  public var generation: UInt64 { transaction.state.generation }
+
+  /// How many documents the store holds, in all collections.
+  public var documentCount: Int { Int(transaction.state.count) }
+}
+
+// MARK: - Collections
+
+extension ReadScope where Self: ~Copyable {
+  /// Every collection by its number. Counting looks at an index only.
+  public func collections() throws(StoreError) -> [CollectionInfo] {
+    let counts = try transaction.documentCounts()
+    return try transaction.collections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
+  }
+
+  /// Whether there is such a collection; makes none.
+  public func exists(_ collection: DocumentCollection) throws(StoreError) -> Bool {
+    try transaction.collection(named: collection.name) != nil
+  }
+
+  /// - Throws: `noSuchCollection`.
+  public func info(of collection: DocumentCollection) throws(StoreError) -> CollectionInfo {
+    let record = try transaction.requireCollection(collection)
+    return CollectionInfo(record, count: try transaction.count(in: record))
+  }
+
+  /// How many documents stand in a collection.
+  public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
+    try transaction.count(in: try transaction.requireCollection(collection))
+  }
+}
+
+extension CollectionInfo {
+  init(_ record: CollectionRecord, count: Int) {
+    self.init(
+      id: CollectionID(record.id), name: record.name, titleRule: record.titleRule, foldsKeys: record.foldsKeys,
+      count: count)
+  }
+}

@@ -1,0 +1,123 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+/// The scope of ``DocumentStore/write(_:)``: all of it is committed when the closure returns, none of it when it throws.
+public struct Writer: ReadScope, ~Copyable {
+  public let _transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    _transaction = transaction
+  }
+}
+
+// MARK: - Documents
+
+extension Writer {
+  /// Adds a document; makes the collection where it is missing.
+  ///
+  /// - Parameter id: a number to keep, as an import does; otherwise the store gives the next.
+  /// - Returns: its number, which no later document gets, unless ``truncate(_:restartingIDs:)`` is told otherwise.
+  /// - Throws: `alreadyExists` for a taken number, `noNumberLeft`, `duplicateKey`, `tooLarge`, `invalidArgument`.
+  @discardableResult
+  public func insert(
+    _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
+    id wanted: DocumentID? = nil
+  ) throws(StoreError) -> DocumentID {
+    let known = try transaction.collection(named: collection.name)
+    let record =
+      if let known { known } else {
+        try transaction.newCollection(collection.name, titleRule: .asGiven, foldsKeys: false)
+      }
+    return try transaction.add(document, in: record, isNew: known == nil, id: wanted, titleRule: record.titleRule) {
+      () throws(StoreError) in try transaction.position(for: placement, in: record.id)
+    }
+  }
+
+  /// Adds a document, unless its text is empty and that is not wanted.
+  ///
+  /// - Returns: its number; nil where it was skipped, and nothing was made.
+  /// - Throws: `emptyText`, and what ``insert(_:into:at:id:)`` throws.
+  @discardableResult
+  public func insert(
+    _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
+    id wanted: DocumentID? = nil, whenEmpty mode: EmptyTextMode
+  ) throws(StoreError) -> DocumentID? {
+    guard try transaction.takes(document, mode) else { return nil }
+    return try insert(document, into: collection, at: placement, id: wanted)
+  }
+
+  /// Changes a document in place; its number can't be lost.
+  ///
+  /// `modified` becomes now, unless the closure sets it. Where the collection derives titles, one that the old text gave
+  /// becomes the new text's.
+  ///
+  /// - Throws: `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `damaged`.
+  public func update(_ id: DocumentID, _ change: (inout Document) -> Void) throws(StoreError) {
+    try update(id, whenEmpty: .store, change)
+  }
+
+  /// Changes a document in place, unless that leaves it without text and such a one is not wanted.
+  ///
+  /// - Returns: false where it was skipped, and is as it was.
+  /// - Throws: `emptyText`, and what ``update(_:_:)`` throws.
+  @discardableResult
+  public func update(_ id: DocumentID, whenEmpty mode: EmptyTextMode, _ change: (inout Document) -> Void)
+    throws(StoreError) -> Bool
+  {
+    let written = try transaction.writer.rowsWritten
+    var old = try transaction.storedDocument(id)
+    var new = old.document
+    change(&new)
+    guard try transaction.takes(new, mode, as: id) else { return false }
+    // The closure may have written itself.
+    if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
+    guard !new.isIdentical(to: old.document) else { return true }
+    if new.modified == old.document.modified { new.modified = .now() }
+    new.title = try transaction.title(of: new, insteadOf: old)
+    try transaction.replace(old, with: new)
+    return true
+  }
+
+  /// Replaces the document of that number, or adds one under it; what `document` doesn't give is kept.
+  ///
+  /// - Returns: true when it was added.
+  @discardableResult
+  public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool
+  {
+    guard try transaction.hasRow(id) else {
+      try insert(document, into: collection, id: id)
+      return true
+    }
+    try transaction.overwrite(try transaction.storedDocument(id, in: collection), with: document)
+    return false
+  }
+
+  /// Replaces the document with that key, or adds one; what `document` doesn't give is kept.
+  @discardableResult
+  public func put(_ document: Document, into collection: DocumentCollection, key: ExternalKey) throws(StoreError)
+    -> DocumentID
+  {
+    var document = document
+    document.key = key
+    guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
+    try transaction.overwrite(try transaction.storedDocument(id), with: document)
+    return id
+  }
+
+  /// Deletes one document. Those that name it as their parent stay, and go on naming it.
+  ///
+  /// - Throws: `noSuchDocument`, and `damaged` for a row that is not the one that was written.
+  public func delete(_ id: DocumentID) throws(StoreError) {
+    try transaction.writer.delete(id)
+  }
+
+  /// Runs `body` so that what it did is undone when it throws, and the rest of the transaction goes on.
+  @discardableResult
+  public func savepoint<T>(_ body: (inout Writer) throws -> T) throws -> T {
+    try transaction.savepoint {
+      var inner = Writer(transaction)
+      return try body(&inner)
+    }
+  }
+}

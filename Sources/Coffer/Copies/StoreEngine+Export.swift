@@ -1,0 +1,47 @@
+internal import CofferRecords
+internal import CofferSealing
+
+extension StoreEngine {
+  /// Writes documents into a new store at `target`, under keys of its own.
+  func export(
+    _ selection: ExportSelection, to target: String, keys: [NewKey], options: ExportOptions,
+    progress: ((WorkProgress) throws -> Void)?
+  ) throws -> ExportReport {
+    let maker = StoreMaker(
+      path: target, creation: options.creation ?? creationOptions, wait: self.options.wait,
+      replacesExisting: options.replacesExisting, source: path)
+    return try read { source in
+      // What is not there is said before anybody is asked for a key.
+      let walk = try ExportWalk(source, selection)
+      var report = ExportReport()
+      let made = try maker.make(
+        keys, allowsTestKeys: self.options.allowsTestKeys,
+        begin: { try progress?(WorkProgress(done: 0, total: walk.expected)) },
+        fill: { transaction in
+          let copier = try RowCopier(into: transaction)
+          for collection in walk.collections { try transaction.writer.insertCollection(copier.add(collection)) }
+          try transaction.setOrigin(source.keys.session.storeID, generation: source.state.generation)
+          try transaction.insert(
+            sealedBy: { try walk.fill($0, with: copier) },
+            inserted: { batch in
+              report.documents += batch.rows.count
+              try progress?(WorkProgress(done: report.documents, total: max(report.documents, walk.expected)))
+            })
+        })
+      report.parentsDropped = walk.parentsDropped
+      report.storeID = hex(made.storeID)
+      report.pin = made.header.pin
+      report.isTest = made.header.isTest
+      log.info("exported \(report.documents) documents into store \(report.storeID)")
+      return report
+    }
+  }
+
+  /// Titles and padding as here.
+  var creationOptions: CreateOptions {
+    var creation = CreateOptions()
+    creation.titles = TitleMode(rawValue: session.header.titles)!
+    creation.isPadded = session.header.isPadded
+    return creation
+  }
+}

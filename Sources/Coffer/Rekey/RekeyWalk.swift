@@ -1,0 +1,209 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+// The walk of a rekey over the rows, and its end.
+
+/// Seals the rows below the target epoch under it, a batch in each transaction.
+///
+/// Rows are opened and sealed on another thread while this one reads the next and writes those before.
+final class RekeyWalk {
+  /// Sealed bytes after which a transaction ends, so that large texts don't pile up in memory.
+  private static let transactionBytes = 24 << 20
+  /// One batch is sealed while the other is filled and written.
+  private static let batchCount = 2
+
+  private let store: StoreEngine
+  private let limit: Int
+  /// Kept from transaction to transaction, so that all seals of a walk are one run.
+  private var batches: [RowBatch<ResealedRows>] = []
+
+  init(_ store: StoreEngine, limit: Int) {
+    self.store = store
+    self.limit = limit
+  }
+
+  /// Seals the next rows, in one transaction with cursor and state.
+  ///
+  /// Revision, position and parent stay; the blind index is computed again, the title put where the store's mode says.
+  /// A row that doesn't open, or whose clear title is longer than a head may be, is left and listed.
+  ///
+  /// - Returns: false when no row was left from the cursor on.
+  func next(_ report: inout RekeyReport) throws(StoreError) -> Bool {
+    try store.writing { transaction throws(StoreError) in
+      guard transaction.state.target > 0 else { return false }
+      guard transaction.state.target == transaction.keys.active.epoch else {
+        throw .damagedStore("its rekey has another target than the active epoch")
+      }
+      var pass = Pass(transaction, report: report)
+      try run(&pass)
+      guard let last = pass.last else { return false }
+      let writer = try transaction.writer
+      writer.willWrite()
+      writer.state.cursor = UInt64(last) + 1
+      try transaction.commit()
+      report = pass.report
+      return true
+    }
+  }
+
+  /// The work of one transaction so far.
+  private struct Pass {
+    let transaction: StoreTransaction
+    let limits: RowLimits
+    var report: RekeyReport
+    /// The last row that was read, sound or not.
+    var last: Int64?
+    var byteCount = 0
+
+    init(_ transaction: StoreTransaction, report: RekeyReport) {
+      self.transaction = transaction
+      self.report = report
+      limits = transaction.state.limits
+    }
+  }
+
+  private func run(_ pass: inout Pass) throws(StoreError) {
+    let transaction = pass.transaction
+    let state = transaction.state
+    let statement = try transaction.database.statement(
+      SQL.belowEpoch, Int64(state.cursor), Int64(state.target), Int64(limit))
+    defer { statement.reset() }
+    var free = try preparedBatches(transaction)
+    let conveyor = Conveyor<RowBatch<ResealedRows>>(limit: Self.batchCount, workers: .any) { $0.process() }
+    try conveyor.run(
+      make: { () throws(StoreError) in free.removeLast() },
+      fill: { batch throws(StoreError) in
+        batch.fill { () throws(StoreError) in try next(statement, &pass) }
+      },
+      take: { batch throws(StoreError) in
+        try write(batch.work, &pass)
+        switch batch.tail {
+        case .nothing: break
+        case .large(let row):
+          batch.work.begin()
+          _ = batch.work.process(row, at: 0, head: nil, body: nil)
+          try write(batch.work, &pass)
+        case .failed(let error): throw error
+        }
+      })
+  }
+
+  private func preparedBatches(_ transaction: StoreTransaction) throws(StoreError) -> [RowBatch<ResealedRows>] {
+    let collections = try transaction.collections()
+    let session = transaction.keys.session
+    if batches.isEmpty || !batches[0].work.belongs(to: session) {
+      batches = []
+      for _ in 0..<Self.batchCount { batches.append(RowBatch(try ResealedRows(session, collections))) }
+    }
+    for batch in batches { batch.work.collections = collections }
+    return batches
+  }
+
+  /// The next row that can be read; nil when the transaction is long enough.
+  private func next(_ statement: StoreStatement, _ pass: inout Pass) throws(StoreError) -> RecordRow? {
+    while pass.byteCount < Self.transactionBytes, try statement.step() {
+      let id = statement.int64(at: 0)
+      pass.last = id
+      do throws(StoreError) {
+        let row = try RecordRow(statement.columns(), within: pass.limits)
+        pass.byteCount += row.byteCount
+        return row
+      } catch {
+        guard error.code == .damaged else { throw error }
+        pass.report.skip(id, error.message)
+      }
+    }
+    return nil
+  }
+
+  private func write(_ rows: ResealedRows, _ pass: inout Pass) throws(StoreError) {
+    if let failure = rows.failure { throw failure }
+    for (id, reason) in rows.skipped { pass.report.skip(id, reason) }
+    guard !rows.sealed.rows.isEmpty else { return }
+    let writer = try pass.transaction.writer
+    writer.willWrite()
+    for (row, before) in zip(rows.sealed.rows, rows.before) {
+      // Only the blind index differs under another epoch: without one, no index of SQLite is touched.
+      try writer.replace(
+        before.element, before: before.fields, with: row, of: rows.sealed,
+        changing: row.blindIndex == nil ? .content : .all, as: .resealed)
+    }
+    pass.report.documents += rows.sealed.rows.count
+  }
+}
+
+extension StoreEngine {
+  /// Ends a rekey: when no row is below the target and the rows are the set that was written, the old keys go.
+  ///
+  /// - Returns: false when rows were found behind the cursor, which now stands at the beginning again.
+  func finishRekey(_ report: inout RekeyReport, mayRestart: Bool) throws(StoreError) -> Bool {
+    try writing { transaction throws(StoreError) in
+      let target = transaction.state.target
+      guard target > 0 else {
+        report.isFinished = true
+        return true
+      }
+      let behind = try transaction.rowsBelow(target, except: Set(report.skipped.map(\.id.rawValue)))
+      if behind && mayRestart {
+        let writer = try transaction.writer
+        writer.willWrite()
+        writer.state.cursor = 0
+        try transaction.commit()
+        return false
+      }
+      let collections = try transaction.collections()
+      for old in collections where old.epoch < target {
+        var new = old
+        new.epoch = target
+        try transaction.writer.replaceCollection(with: new)
+      }
+      let sum = try transaction.sumOfRows()
+      report.setMatches =
+        sum.isComplete && sum.set == transaction.state.set && UInt64(sum.count) == transaction.state.count
+      guard !behind, report.skipped.isEmpty, report.setMatches else {
+        // The old keys stay: what is left under them can still be read, and verify tells what is wrong.
+        try transaction.commit()
+        return true
+      }
+      try transaction.dropOldEpochs()
+      report.isFinished = true
+      return true
+    }
+  }
+}
+
+extension RekeyReport {
+  fileprivate mutating func skip(_ id: Int64, _ reason: String) {
+    guard !skipped.contains(where: { $0.id.rawValue == id }) else { return }
+    skipped.append(DamagedDocument(id: DocumentID(id), reason: reason))
+  }
+}
+
+extension StoreTransaction {
+  /// Whether rows stand below an epoch, those that don't open aside; found by a scan of the table.
+  func rowsBelow(_ epoch: UInt32, except skipped: Set<Int64>) throws(StoreError) -> Bool {
+    let rows = try database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(skipped.count + 1))
+    return rows.contains { row in
+      if case .integer(let id) = row[0] { !skipped.contains(id) } else { true }
+    }
+  }
+
+  /// Seals the keyring without the old epochs, under the same root key, and commits.
+  func dropOldEpochs() throws(StoreError) {
+    let proved = try proveHeader()
+    let root = proved.keys.root
+    var header = proved.keys.header
+    let keyring = Keyring(
+      active: state.target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == state.target })
+    let nonces = keys.nonces
+    header.keyring = try sealing { () throws(SealingError) in
+      try keyring.seal(under: root, generation: header.rootGeneration, nonces: nonces)
+    }
+    header.mac = try header.authenticate(proved.slots, under: proved.keys.headerMACKey)
+    let writer = try writer
+    writer.state.target = 0
+    writer.state.cursor = 0
+    try commit(try SessionKeys(root: root, header: header, slots: proved.slots), proved.slots)
+  }
+}

@@ -1,0 +1,83 @@
+internal import CofferRecords
+
+extension StoreEngine {
+  /// The key change, the walk over the rows, and the end; see ``DocumentStore/rekey(to:options:progress:)``.
+  func rekey(
+    to replacements: [NewKey], options: RekeyOptions, progress: (RekeyProgress) throws -> Void
+  ) throws(StoreError) -> RekeyReport {
+    guard !isReadOnly else {
+      throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed")
+    }
+    try connections.requireNoRead("rekey")
+    guard options.titles == nil || !(options.isKeysOnly || options.isResuming) else {
+      throw StoreError(
+        .invalidArgument, "titles change as documents are sealed anew, in a rekey of its own that comes to its end")
+    }
+    var report = RekeyReport()
+    let total = try reading { transaction throws(StoreError) in Int(transaction.state.count) }
+    func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {
+      do {
+        try progress(RekeyProgress(phase: phase, done: report.documents, total: total))
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        throw StoreError(
+          .cancelled, "the rekey was stopped; the store is consistent", hint: "go on with rekey --resume")
+      }
+    }
+    if !options.isResuming {
+      try tell(.keys)
+      try KeyChange(store: self, options: options, replacements: replacements).run()
+      log.info("changed the root key")
+    }
+    report.pin = session.header.pin
+    if options.isKeysOnly { return report }
+    try tell(.documents)
+    do throws(StoreError) {
+      var mayRestart = true
+      var isOver = false
+      let walk = RekeyWalk(self, limit: max(1, options.batchSize))
+      while !isOver {
+        while try walk.next(&report) { try tell(.documents) }
+        try tell(.finishing)
+        try clearSlack { () throws(StoreError) in try tell(.waiting) }
+        isOver = try finishRekey(&report, mayRestart: mayRestart)
+        mayRestart = false
+      }
+    } catch {
+      throw error.afterKeyChange()
+    }
+    do throws(StoreError) {
+      try connections.withEmptyLog(waiting: { () throws(StoreError) in try tell(.waiting) }) { _ in () }
+    } catch {
+      guard error.code == .locked else { throw error }
+      throw StoreError(
+        .locked, "the rekey is done, but \(error.message)", hint: "close the readers and run rekey --resume")
+    }
+    report.pin = session.header.pin
+    log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
+    return report
+  }
+
+  func rekeyStatus() throws(StoreError) -> RekeyStatus {
+    try reading { transaction throws(StoreError) in
+      let state = transaction.state
+      let remaining =
+        state.target == 0 ? 0 : try transaction.database.integer(SQL.countBelowEpoch, Int64(state.target)) ?? 0
+      return RekeyStatus(
+        isUnfinished: state.target != 0, remaining: Int(remaining), total: Int(state.count),
+        epochs: transaction.keys.epochs.map(\.epoch))
+    }
+  }
+}
+
+extension StoreError {
+  /// What stops a rekey after its first commit must not make anyone throw the new key away.
+  fileprivate func afterKeyChange() -> StoreError {
+    // Stopped as told, or by another key change, of which its own message speaks.
+    guard code != .cancelled, code != .keyChanged else { return self }
+    return StoreError(
+      code, "the key was changed, but re-encryption is unfinished: \(message)",
+      hint: "the store opens with the new key; go on with rekey --resume", documentID: documentID)
+  }
+}

@@ -1,0 +1,77 @@
+internal import CofferRecords
+internal import CofferSealing
+
+/// One salvage: reads a damaged store into a new one.
+struct Salvage {
+  let sourcePath: String
+  let key: StoreKey
+  let target: String
+  let keys: [NewKey]
+  let options: OpenOptions
+
+  init(source: String, key: StoreKey, target: String, keys: [NewKey], options: OpenOptions) {
+    sourcePath = source
+    self.key = key
+    self.target = target
+    self.keys = keys
+    self.options = options
+  }
+
+  /// - Parameters:
+  ///   - change: changes the options of the new store, which otherwise are those of the old one.
+  ///   - progress: called once the keys are known, then after each batch.
+  func run(
+    creation change: ((inout CreateOptions) throws -> Void)?, progress: ((WorkProgress) throws -> Void)?
+  ) throws -> SalvageReport {
+    try StoreEngine.requireSoundCipher()
+    let source = try SalvageSource(at: sourcePath, key: key, options: options)
+    var creation = source.creation
+    try change?(&creation)
+    let maker = StoreMaker(path: target, creation: creation, wait: options.wait, source: sourcePath)
+    let walk = try SalvageWalk(source)
+    var refused: [DamagedDocument] = []
+    var report = SalvageReport()
+    report.expected = source.state.map { Int($0.count) }
+    let expected = report.expected ?? 0
+    func tell() throws {
+      try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
+    }
+    let made = try maker.make(
+      keys, allowsTestKeys: options.allowsTestKeys,
+      begin: tell,
+      fill: { transaction in
+        let copier = try RowCopier(into: transaction)
+        for collection in try walk.readCollections() {
+          try transaction.writer.insertCollection(copier.add(collection))
+        }
+        if let state = source.state {
+          try transaction.setOrigin(source.keys.storeID, generation: state.generation)
+        }
+        var sealed = 0
+        try transaction.insert(
+          sealedBy: { try walk.fill($0, with: copier) },
+          refused: { row, error in
+            // A store never holds a key twice; one that was put back to an older row may.
+            guard error.code == .duplicateKey else { throw error }
+            let other = error.documentID.map { "document \($0)" } ?? "another document"
+            let damage = StoreError.damagedDocument(row.fields.id, "\(other) has its key")
+            refused.append(DamagedDocument(id: DocumentID(row.fields.id), reason: damage.message))
+          },
+          inserted: { batch in
+            sealed += batch.rows.count
+            report.documents = sealed - refused.count
+            try tell()
+          })
+        // Ids that were given are never given again, those of parents that are gone included.
+        try transaction.writer.reserveIDs(through: max(source.state?.nextID ?? 1, walk.firstUnusedNumber) - 1)
+        try walk.findLost(tell)
+      })
+    walk.conclude(&report)
+    report.left = (report.left + refused).sorted { $0.id < $1.id }
+    report.storeID = hex(made.storeID)
+    report.pin = made.header.pin
+    report.isTest = made.header.isTest
+    StoreLog(logger: options.logger).info("salvaged \(report.documents) documents, \(report.left.count) left")
+    return report
+  }
+}

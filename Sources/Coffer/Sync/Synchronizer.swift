@@ -1,0 +1,201 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// One synchronisation of one collection: settles what comes, then deals with what did not come.
+///
+/// Holds ids of what was seen, never texts.
+final class Synchronizer {
+  private(set) var report = SyncReport()
+  /// How many documents came in.
+  private(set) var count = 0
+  private let transaction: StoreTransaction
+  private let record: CollectionRecord
+  private let options: SyncOptions
+  private var upsert: Upsert
+  /// How many documents the collection had.
+  private let before: Int
+  private var seen: Set<Int64> = []
+  /// Seen documents of which the source said what is below them.
+  private var described: Set<Int64> = []
+  private var isDescribingAll = false
+  /// Something came of which nobody can say what it stands for.
+  private var hasUnknown = false
+
+  init(_ transaction: StoreTransaction, _ record: CollectionRecord, _ options: SyncOptions) throws(StoreError) {
+    self.transaction = transaction
+    self.record = record
+    self.options = options
+    upsert = Upsert(transaction, titleRule: options.titleRule, atTop: options.atTop, replacesWhole: true)
+    before = try transaction.count(in: record)
+  }
+
+  // MARK: What comes
+
+  /// An item with everything below it, parents first.
+  func take(_ item: SyncItem) throws {
+    var left: [(item: SyncItem, parent: DocumentID?)] = [(item, nil)]
+    while let (item, parent) = left.popLast() {
+      var incoming = Incoming(document: item.document, record: count + 1)
+      incoming.document.parent = parent
+      let identity = item.identity ?? item.document.key.map { .key($0) }
+      if case .key(let key)? = identity { incoming.document.key = key }
+      let id = try take(incoming) { () throws(StoreError) in
+        switch identity {
+        case .key(let key): return try upsert.match(key, in: record)
+        case .singleton: return try upsert.firstSibling(below: parent, in: record)
+        case .alwaysNew: return nil
+        case nil: throw withoutIdentity
+        }
+      }
+      guard let id, let children = item.children else { continue }
+      described.insert(id.rawValue)
+      for child in children.reversed() { left.append((child, id)) }
+    }
+  }
+
+  /// A document of a flat source, told by its number or key.
+  func take(_ incoming: Incoming) throws {
+    if incoming.document.parent != nil { isDescribingAll = true }
+    _ = try take(incoming) { () throws(StoreError) in
+      if options.keepsIDs, let id = incoming.id { return try upsert.match(id, in: record) }
+      guard let key = incoming.document.key else { throw withoutIdentity }
+      return try upsert.match(key, in: record)
+    }
+  }
+
+  private var withoutIdentity: StoreError {
+    hasUnknown = true
+    return StoreError(.invalidArgument, "no key says which document it is")
+  }
+
+  /// - Returns: the document, where what is below it is to be looked at.
+  private func take(
+    _ incoming: Incoming, match find: () throws(StoreError) -> DocumentHeader?
+  ) throws -> DocumentID? {
+    count += 1
+    if count & 0xFF == 0 { try options.progress?(count) }
+    var match: DocumentHeader?
+    do throws(StoreError) {
+      match = try find()
+      if let match, !seen.insert(match.id.rawValue).inserted {
+        throw StoreError(.duplicateKey, "document \(match.id) came already", documentID: match.id)
+      }
+      if let reason = options.invalidReason?(incoming.document) { throw StoreError(.invalidArgument, reason) }
+      if let match, options.isUnchanged?(match, incoming.document) == true {
+        report.unchanged.append(match.id)
+        return nil
+      }
+      switch try upsert.apply(incoming, on: match, in: record, keepingID: options.keepsIDs) {
+      case .created(let id):
+        seen.insert(id.rawValue)
+        report.created.append(id)
+        return id
+      case .updated(let id):
+        report.updated.append(id)
+        return id
+      case .unchanged(let id):
+        report.unchanged.append(id)
+        return id
+      }
+    } catch {
+      guard options.skipsInvalid, error.isOfOneDocument else { throw error.of(record: incoming.record) }
+      report.invalid.append(SyncReport.Invalid(record: incoming.record, id: match?.id, reason: error.message))
+      if options.removesInvalid, error.code == .invalidArgument, let match {
+        try removeTree(match.id, because: .invalid(error.message))
+      }
+      return nil
+    }
+  }
+
+  // MARK: What did not come
+
+  func finish() throws(StoreError) {
+    let rows = try Rows(transaction, record)
+    let stale = rows.ids.filter { !seen.contains($0) && !isKept($0, rows) }
+    guard case .remove(let fraction) = options.stale else {
+      report.stale = stale.map { DocumentID($0) }
+      return
+    }
+    guard !hasUnknown, options.isSourceWhole?() ?? true else {
+      report.stale = stale.map { DocumentID($0) }
+      report.removalWasWithheld = true
+      return
+    }
+    guard Double(stale.count) <= fraction * Double(before) else {
+      throw StoreError(
+        .removalRefused,
+        "\(stale.count) of \(before) documents would be removed, which is more than the part that was allowed",
+        hint: "look at what the source gave; allow more if that is right")
+    }
+    let gone = Set(stale)
+    for id in rows.ids where seen.contains(id) {
+      // What came stays, even where it stood below what did not.
+      guard let parent = rows.parents[id], gone.contains(parent) else { continue }
+      try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
+    }
+    for id in stale {
+      try transaction.writer.delete(DocumentID(id), in: record.id)
+      let isBelow = rows.parents[id].map { gone.contains($0) } ?? false
+      report.deleted.append(
+        SyncReport.Deletion(id: DocumentID(id), reason: isBelow ? .parentDeleted : .stale))
+    }
+  }
+
+  /// Whether a document that did not come stays because it is below one that did, of which nothing was said.
+  private func isKept(_ id: Int64, _ rows: Rows) -> Bool {
+    guard !isDescribingAll else { return false }
+    var id = id
+    // No chain is longer than there are rows; a hostile one may be a ring.
+    for _ in 0...rows.ids.count {
+      guard let parent = rows.parents[id] else { return false }
+      if seen.contains(parent) { return !described.contains(parent) }
+      id = parent
+    }
+    return false
+  }
+
+  private func removeTree(_ root: DocumentID, because reason: SyncReport.DeletionReason) throws(StoreError) {
+    let rows = try Rows(transaction, record)
+    let children = rows.children
+    var gone: Set<Int64> = [root.rawValue]
+    var order = [root.rawValue]
+    var next = 0
+    while next < order.count {
+      // What came stays, even where it stood below what was no good.
+      for child in children[order[next]] ?? [] where !seen.contains(child) && gone.insert(child).inserted {
+        order.append(child)
+      }
+      next += 1
+    }
+    for id in rows.ids where seen.contains(id) && !gone.contains(id) {
+      guard let parent = rows.parents[id], gone.contains(parent) else { continue }
+      try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
+    }
+    for id in order.reversed() {
+      try transaction.writer.delete(DocumentID(id), in: record.id)
+      report.deleted.append(
+        SyncReport.Deletion(id: DocumentID(id), reason: id == root.rawValue ? reason : .parentDeleted))
+      seen.remove(id)
+    }
+  }
+
+  /// Every document of the collection with its parent, as the index and the rows have it: proved only when one is
+  /// deleted.
+  private struct Rows {
+    var ids: [Int64] = []
+    var parents: [Int64: Int64] = [:]
+
+    init(_ transaction: StoreTransaction, _ record: CollectionRecord) throws(StoreError) {
+      let statement = try transaction.database.statement(SQL.idsAndParents, Int64(record.id))
+      defer { statement.reset() }
+      while try statement.step() {
+        ids.append(statement.int64(at: 0))
+        if !statement.isNull(at: 1) { parents[statement.int64(at: 0)] = statement.int64(at: 1) }
+      }
+    }
+
+    var children: [Int64: [Int64]] {
+      Dictionary(grouping: ids.filter { parents[$0] != nil }) { parents[$0]! }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import CofferRecords
+internal import CofferSealing
+
+// Changes of header and slots.
+
+extension StoreTransaction {
+  /// Header and slots as this transaction reads them, proved with the root key in memory.
+  func proveHeader() throws(StoreError) -> (keys: SessionKeys, slots: [KeySlotRecord]) {
+    let (header, slots) = try connection.file.readHeader()
+    return (try SessionKeys(root: keys.session.root, header: header, slots: slots), slots)
+  }
+
+  /// Seals and opens under other keys from here on.
+  func use(_ keys: SessionKeys) throws(StoreError) {
+    try connection.use(keys)
+    if isOpen, isWriter { try writer.use(connection.keys) }
+  }
+
+  /// Writes header, slots and state of new keys and commits; the session goes on with them.
+  func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
+    let old = keys.session
+    let writer = try writer
+    writer.willWrite()
+    try new.header.update(database)
+    try database.execute(SQL.deleteSlots)
+    for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }
+    writer.state.headerMAC = new.header.mac
+    if keys.session !== new { try use(new) }
+    connection.session.announce(new)
+    do throws(StoreError) {
+      try commit()
+    } catch {
+      connection.session.announce(nil)
+      try connection.use(old)
+      guard error.code == .ioFailure else { throw error }
+      // A commit may have been written before what failed in it.
+      throw StoreError(
+        error.code, error.message,
+        hint:
+          "it is not sure whether the keys were changed: keep the old and the new ones, and see which open the store")
+    }
+    connection.session.replaceKeys(new)
+  }
+}

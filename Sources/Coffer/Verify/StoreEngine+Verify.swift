@@ -1,0 +1,215 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+extension StoreEngine {
+  /// Looks at everything; see ``DocumentStore/verify(_:anchor:progress:)``.
+  func verify(
+    _ depth: VerifyDepth, anchor line: String?, progress: ((WorkProgress) throws -> Void)?
+  ) throws(StoreError) -> Verdict {
+    let anchor: Anchor? = if let line { try Anchor(line) } else { nil }
+    var verdict = Verdict()
+    try reading { transaction throws(StoreError) in
+      try verifySet(transaction, &verdict)
+      try verifyStructure(transaction, &verdict)
+      guard let anchor else { return }
+      do throws(StoreError) {
+        verdict.anchor = try anchor.compare(with: transaction.state, of: transaction.keys.session, exact: false)
+      } catch {
+        verdict.anchorError = error
+      }
+    }
+    if depth == .full { try verifyDocuments(&verdict, progress) }
+    verdict.damaged.sort { $0.id < $1.id }
+    log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
+    return verdict
+  }
+
+  /// Sums every row and collection anew.
+  private func verifySet(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    let sum = try transaction.sumOfRows()
+    verdict.documents = sum.count
+    verdict.damaged = sum.damaged
+    verdict.problems += sum.problems
+    verdict.setMatches = sum.isComplete && sum.set == transaction.state.set
+    verdict.countMatches = UInt64(sum.count) == transaction.state.count
+  }
+
+  private func verifyStructure(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    let database = transaction.database
+    func ids(_ sql: String) throws(StoreError) -> [Int64] {
+      do throws(StoreError) {
+        return try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+      } catch {
+        guard !error.isPassing else { throw error }
+        // Pages in disorder, which the integrity check names.
+        return []
+      }
+    }
+    for id in try ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
+    for id in try ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
+    for coll in try ids(SQL.recordsWithoutCollection) {
+      verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
+    }
+    do throws(StoreError) {
+      // Names are bytes: composed and decomposed forms are two.
+      let names = try transaction.collections().map { Array($0.name.utf8) }
+      if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
+    } catch {
+      guard !error.isPassing else { throw error }
+      verdict.problems.append(error.message)
+    }
+    verdict.problems += try integrityProblems(database)
+  }
+
+  /// Opens each head and text; a rekey or a write meanwhile is no damage.
+  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ((WorkProgress) throws -> Void)?)
+    throws(StoreError)
+  {
+    let batch = 512
+    var last: Int64 = 0
+    var done = 0
+    var known = Set(verdict.damaged.map(\.id))
+    while true {
+      var seen = 0
+      try reading { transaction throws(StoreError) in
+        let statement = try transaction.database.statement(SQL.batchAfter, last, Int64(batch))
+        defer { statement.reset() }
+        let reader = transaction.connection.takeReader()
+        defer { transaction.connection.giveBack(reader) }
+        let opener = reader.opener
+        let collections = try transaction.collectionsThatOpen()
+        while true {
+          do throws(StoreError) {
+            guard try statement.step() else { break }
+          } catch {
+            // Pages in disorder end the walk; what lies behind can't be listed.
+            guard error.code == .damaged else { throw error }
+            verdict.problems.append(error.message)
+            return
+          }
+          seen += 1
+          last = statement.int64(at: 0)
+          do throws(StoreError) {
+            let row = try RecordRow(statement.columns(), within: transaction.state.limits)
+            let head = try opener.openHead(row)
+            _ = try opener.openBody(row, head)
+            try transaction.requireBlindIndex(of: row, head, in: collections)
+          } catch {
+            guard !error.isPassing else { throw error }
+            guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
+            verdict.add(last, error.message)
+          }
+        }
+      }
+      if seen == 0 { return }
+      done += seen
+      do {
+        try progress?(WorkProgress(done: done, total: max(done, verdict.documents)))
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        throw StoreError(.cancelled, "verifying was stopped")
+      }
+      if seen < batch { return }
+    }
+  }
+}
+
+extension Verdict {
+  fileprivate mutating func add(_ id: Int64, _ reason: String) {
+    guard !damaged.contains(where: { $0.id == DocumentID(id) }) else { return }
+    damaged.append(DamagedDocument(id: DocumentID(id), reason: reason))
+  }
+}
+
+/// What SQLite itself finds; quick_check would miss most wrong orders of an index.
+///
+/// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
+func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {
+  do throws(SQLiteError) {
+    return try database.connection.query(SQL.integrity).rows.compactMap { row in
+      guard case .text(let finding) = row[0], finding != "ok" else { return nil }
+      return "SQLite: \(finding)"
+    }
+  } catch {
+    let failure = StoreError(error)
+    guard !failure.isPassing else { throw failure }
+    return ["SQLite can't check its pages: \(error.message)"]
+  }
+}
+
+extension StoreTransaction {
+  /// That a document is found by the key in its head; one whose collection is damaged or gone can't be looked up at all.
+  fileprivate func requireBlindIndex(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
+    throws(StoreError)
+  {
+    guard let key = head.key, let context = keys.context(of: row.fields.epoch),
+      let record = collections.first(where: { $0.id == row.fields.collection })
+    else { return }
+    var wanted: [UInt8]?
+    do throws(StoreError) {
+      wanted = try keys.blindIndex(of: ExternalKey(bytes: key), in: record, under: context)
+    } catch {
+      // A key that can't be folded was never looked up here.
+      guard !error.isPassing else { throw error }
+    }
+    guard let wanted, let index = row.blindIndex, index.elementsEqual(wanted) else {
+      throw .damagedDocument(row.fields.id, "it is not found by its key")
+    }
+  }
+
+  /// None where one of them is damaged, which the structure's check has said.
+  fileprivate func collectionsThatOpen() throws(StoreError) -> [CollectionRecord] {
+    do throws(StoreError) {
+      return try collections()
+    } catch {
+      guard !error.isPassing else { throw error }
+      return []
+    }
+  }
+
+  /// The set hash and count of what really stands in the file.
+  struct RowSum {
+    var set = SetHash()
+    var count = 0
+    var damaged: [DamagedDocument] = []
+    var problems: [String] = []
+    /// False when a row was so damaged that it could not be summed.
+    var isComplete = true
+  }
+
+  /// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
+  func sumOfRows() throws(StoreError) -> RowSum {
+    var sum = RowSum()
+    do throws(StoreError) {
+      for row in try connection.collections.rows(state) { sum.set.add(try row.element(keys)) }
+    } catch {
+      guard !error.isPassing else { throw error }
+      sum.isComplete = false
+      sum.problems.append("a collection's row is damaged")
+    }
+    do throws(StoreError) {
+      let statement = try database.statement(SQL.allRecords)
+      defer { statement.reset() }
+      let reader = connection.takeReader()
+      defer { connection.giveBack(reader) }
+      while try statement.step() {
+        sum.count += 1
+        do throws(StoreError) {
+          let row = try RecordRow(statement.columns(), within: state.limits)
+          sum.set.add(try reader.opener.element(of: row))
+        } catch {
+          guard !error.isPassing else { throw error }
+          sum.isComplete = false
+          sum.damaged.append(DamagedDocument(id: DocumentID(statement.int64(at: 0)), reason: error.message))
+        }
+      }
+    } catch {
+      guard !error.isPassing else { throw error }
+      sum.isComplete = false
+      sum.problems.append(error.message)
+    }
+    return sum
+  }
+}
