@@ -32,7 +32,8 @@ public final class StoreTransaction {
     isWriter = kind != .deferred
     state = try Self.begin(connection, kind)
     revision = state.generation + 1
-    changes = ChangeLog(state, isHeard: isWriter && (connection.session.feed.isHeard || logger.tellsCommits))
+    changes = ChangeLog(
+      state, keepsDocuments: isWriter && (connection.session.feed.hasSubscribers || logger.tellsCommits))
     start = TextCache.Version(state)
     pass = isWriter ? .none : connection.session.texts?.pass(for: state) ?? .none
     if isWriter {
@@ -140,7 +141,7 @@ public final class StoreTransaction {
     connection.session.note(generation: state.generation)
     if let announced {
       connection.session.didCommit(announced)
-      logger.committed(revision, announced.changes?.touched)
+      logger.committed(revision, announced.changes?.documents)
     }
   }
 
@@ -156,7 +157,7 @@ public final class StoreTransaction {
 
   private func announce() throws(StoreError) -> Announcement {
     let isNoted = changes.set == state.set
-    let names = changes.changesCollections && connection.session.feed.isHeard ? try collectionNames() : nil
+    let names = changes.changesCollections && connection.session.feed.hasSubscribers ? try collectionNames() : nil
     connection.session.willCommit(revision)
     return Announcement(
       before: start, after: TextCache.Version(state), changes: isNoted ? changes : nil, names: names)
