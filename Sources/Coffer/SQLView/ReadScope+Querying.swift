@@ -1,6 +1,6 @@
 public import CofferSQLite
 
-/// The rows of a query, one at a time. Valid during the call that they are handed to.
+/// The rows of a query, one at a time. Valid only during the call of the closure that receives it.
 public struct QueryRows: ~Copyable {
   public let columnNames: [String]
   /// The type of each column of the view; nil for an expression.
@@ -17,7 +17,7 @@ public struct QueryRows: ~Copyable {
 
   /// The values of the next row, nil when there is none.
   ///
-  /// - Throws: `queryFailed`, `damaged`, `cancelled` when the time is up.
+  /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit.
   public mutating func next() throws(StoreError) -> [Value]? {
     do throws(SQLiteError) {
       return try statement.step() ? try statement.values() : nil
@@ -29,17 +29,17 @@ public struct QueryRows: ~Copyable {
 
 extension ReadScope where Self: ~Copyable {
   /// Runs one SELECT over the decrypted view
-  /// `documents(collection, id, position, title, text, key, created, modified)`, and gives all its rows.
+  /// `documents(collection, id, position, title, text, key, created, modified)`, and returns all its rows.
   ///
-  /// Rows come by the collections' numbers, each collection in order; dates as text (ISO 8601, UTC), a key that is no
-  /// text as a blob. All of SQLite's functions are there, those for JSON included. By `id` one row is read, by
-  /// `collection` only that collection; a text is opened only where the query looks at it.
+  /// Rows are sorted by the collections' numbers, each collection in order. Dates are text (ISO 8601, UTC); a key that
+  /// is not text is a blob. All of SQLite's functions can be used, those for JSON included. A query by `id` reads one
+  /// row, one by `collection` only that collection; a text is opened only if the query reads it.
   ///
-  /// The view lives in a connection in memory that ends with this call; nothing opened reaches a file, sorting
-  /// included. All rows of the result stand in memory here, and whatever the SQL itself has to collect: ORDER BY,
-  /// GROUP BY, DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` takes the former one row at a time.
+  /// The view exists in a connection in memory that ends with this call; no decrypted data reaches a file, not even for
+  /// sorting. Memory holds all rows of the result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or
+  /// DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.
   ///
-  /// In a task it ends when that is cancelled.
+  /// Cancelling the task ends the query.
   ///
   /// ```swift
   /// let cheap = try store.read {
@@ -47,15 +47,15 @@ extension ReadScope where Self: ~Copyable {
   /// }
   /// ```
   ///
-  /// - Throws: `invalidArgument` for SQL that can't be compiled, does anything but read, or has another number of
-  ///   parameters; `queryFailed`; `damaged` with the id.
+  /// - Throws: `invalidArgument` for SQL that can't be compiled, that writes, or that has another number of parameters;
+  ///   `queryFailed`; `damaged` with the id.
   public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws(StoreError) -> QueryResult {
     try query(sql, parameters: parameters)
   }
 
   /// As ``query(_:_:)``, with the parameters in an array.
   ///
-  /// - Parameter timeLimit: ends the query with `cancelled` after about so long; nil never does.
+  /// - Parameter timeLimit: about how long the query may run before it fails with `cancelled`; nil sets no limit.
   public func query(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?], timeLimit: Duration? = nil
   ) throws(StoreError) -> QueryResult {
@@ -64,8 +64,8 @@ extension ReadScope where Self: ~Copyable {
 
   /// As ``query(_:_:)``, one row at a time.
   ///
-  /// Memory is that of a row, its texts included, and of what the SQL itself has to collect before it can give one
-  /// (ORDER BY, GROUP BY, DISTINCT); without those it is the same whatever the number of rows.
+  /// Memory holds one row, its texts included, and the rows that the SQL itself collects for ORDER BY, GROUP BY or
+  /// DISTINCT. Without those it does not depend on the number of rows.
   public func withQuery<R>(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?] = [], timeLimit: Duration? = nil,
     _ body: (inout QueryRows) throws -> R
@@ -108,7 +108,7 @@ extension StoreTransaction {
     return try body(&rows)
   }
 
-  /// A connection to nothing but the view of this transaction.
+  /// A connection in memory that has only the view of this transaction.
   private func viewConnection(within limit: Duration?) throws(StoreError) -> (Database, DocumentTable) {
     try requireOpen()
     let table = DocumentTable(self)
@@ -126,7 +126,7 @@ extension StoreTransaction {
     return (database, table)
   }
 
-  /// When a query is to end: SQL may go on for ever without looking at a row.
+  /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row.
   private func stopCondition(within limit: Duration?) -> (@Sendable () -> Bool)? {
     let cancellation = connection.cancellation
     let end = limit.map { ContinuousClock.now + $0 }
@@ -150,7 +150,7 @@ extension StoreTransaction {
 }
 
 extension StoreError {
-  /// What kept a query of somebody's from being run; names what stands in the SQL, never a value.
+  /// An error of an app's query. The message may quote the SQL, never a value.
   fileprivate init(ofQuery error: SQLiteError, _ table: DocumentTable, isRunning: Bool) {
     if let failure = table.failure {
       self = failure
