@@ -19,7 +19,7 @@ extension StoreHeader {
   }
 
   /// The columns of ``SQL/header``, checked.
-  init(row: Row) throws(StoreError) {
+  init(row: SQLiteRow) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
       guard case .integer(let value) = row[column], value >= 0, value <= limit else {
         throw .damagedStore("header \(name) is out of its bounds")
@@ -83,7 +83,7 @@ extension KeySlotRecord {
   }
 
   /// The columns of ``SQL/slots``, checked.
-  init(row: Row) throws(StoreError) {
+  init(row: SQLiteRow) throws(StoreError) {
     let limit = 0...StoreFormat.maximumNumber
     guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
       case .integer(let kind) = row[1], limit.contains(kind)

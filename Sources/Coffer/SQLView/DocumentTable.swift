@@ -74,7 +74,7 @@ final class DocumentTable: VirtualTable {
     return !order.contains(where: \.isDescending) && (columns == Array(stored.prefix(1)) || columns == stored)
   }
 
-  func open(plan: Int, values: [Value]) throws -> any VirtualRows {
+  func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows {
     try noting { () throws(StoreError) in
       let plan = Plan(rawValue: plan)
       var rows = try DocumentRows.Source.collections(transaction.collections())

@@ -18,7 +18,7 @@ public struct QueryRows: ~Copyable {
   /// The values of the next row, nil when there is none.
   ///
   /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit.
-  public mutating func next() throws(StoreError) -> [Value]? {
+  public mutating func next() throws(StoreError) -> [SQLiteValue]? {
     do throws(SQLiteError) {
       return try statement.step() ? try statement.values() : nil
     } catch {

@@ -87,7 +87,7 @@ struct SalvageSource {
   private static func slots(of database: Database, isTest: Bool) throws(StoreError) -> (
     sound: [KeySlotRecord], damaged: Int
   ) {
-    let rows: [Row]
+    let rows: [SQLiteRow]
     do throws(StoreError) {
       rows = try database.stored { database throws(SQLiteError) in try database.query(SQL.slots).rows }
     } catch {
