@@ -11,9 +11,9 @@
 
 @_exported public import struct CofferRecords.StoreError
 @_exported public import struct CofferSQLite.QueryResult
-@_exported public import struct CofferSQLite.Row
+@_exported public import struct CofferSQLite.SQLiteRow
+@_exported public import enum CofferSQLite.SQLiteValue
 @_exported public import protocol CofferSQLite.SQLiteValueConvertible
-@_exported public import enum CofferSQLite.Value
 @_exported public import struct CofferSealing.KeyLine
 @_exported public import struct CofferSealing.SealingError
 @_exported public import class CofferSealing.Secret

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Finds a literal byte sequence.
-struct LiteralSearch {
+/// Finds a literal byte sequence. A class, so that a search of one more text copies a single reference.
+final class LiteralSearch: Sendable {
   /// False candidates of the pair scan before the byte-by-byte search takes over.
   private static let patience = 16
 

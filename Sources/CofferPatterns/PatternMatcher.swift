@@ -2,24 +2,26 @@
 package final class PatternMatcher {
   private enum Engine {
     case literal(LiteralSearch)
-    /// The automaton that finds whether the pattern matches anywhere.
-    case automaton(LazyAutomaton, PatternProgram)
+    /// Finds whether the pattern matches anywhere.
+    case automaton(LazyAutomaton)
   }
 
+  private let pattern: Pattern
   private let engine: Engine
   /// Finds where a match ends. Built when ranges are first asked for.
   private lazy var anchored = anchoredAutomaton()
 
   package init(_ pattern: Pattern) {
+    self.pattern = pattern
     engine =
       switch pattern.kind {
       case .literal(let literal): .literal(literal)
-      case .program(let program): .automaton(LazyAutomaton(program, isFloating: true), program)
+      case .program(let program): .automaton(LazyAutomaton(program, isFloating: true))
       }
   }
 
   private func anchoredAutomaton() -> LazyAutomaton? {
-    guard case .automaton(_, let program) = engine else { return nil }
+    guard case .program(let program) = pattern.kind else { return nil }
     return LazyAutomaton(program, isFloating: false)
   }
 
@@ -27,7 +29,7 @@ package final class PatternMatcher {
   package func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     switch engine {
     case .literal(let literal): literal.first(in: text) != nil
-    case .automaton(let floating, _): floating.matches(text)
+    case .automaton(let floating): floating.matches(text)
     }
   }
 
@@ -38,7 +40,7 @@ package final class PatternMatcher {
   package func ranges(in text: UnsafeRawBufferPointer, limit: Int) -> [Range<Int>] {
     switch engine {
     case .literal(let literal): ranges(of: literal, in: text, limit: limit)
-    case .automaton(let floating, _): ranges(floating, anchored!, in: text, limit: limit)
+    case .automaton(let floating): ranges(floating, anchored!, in: text, limit: limit)
     }
   }
 

@@ -1,101 +1,73 @@
 package import CofferDocuments
 package import CofferSealing
 
-/// What one write transaction does, document by document: what the cache of texts must forget, and what subscribers are
-/// told.
+/// The changes of one write transaction, document by document: for the cache of texts and for subscribers.
 ///
-/// Every note says what it does to the set hash. Where their sum is not the state's own, something was written without a
-/// note, and nothing here is believed: the cache is emptied, subscribers learn from a scan.
+/// Each entry also adds its effect on the set hash. If their sum differs from the hash in the state, some write was not
+/// logged and the log is discarded: the cache is emptied, and subscribers get the changes from a poll.
 package struct ChangeLog {
-  /// What a rewritten row means to a reader.
+  /// The meaning of a rewritten row to a reader.
   package enum Kind {
     case updated
     case moved
-    /// Its position is another, its place in the order is not: room was made beside it.
+    /// The position differs, the order does not: the transaction made room for a neighbour.
     case placed
-    /// The same document under another key; its title may have gone with a change of the title mode.
+    /// The same document, sealed with another key; a change of the title mode may have removed its title.
     case resealed
   }
 
-  package struct Place: Hashable {
-    package var collection: UInt32
-    package var position: Int64
-
-    package init(collection: UInt32, position: Int64) {
-      self.collection = collection
-      self.position = position
-    }
-  }
-
-  /// A row as this transaction found it.
-  package struct Found {
-    package var place: Place
-    /// What it was written by last.
-    package var revision: UInt64
-  }
-
-  /// One document before and after.
-  package struct Touched {
-    /// nil: it was not there.
-    package var before: Found?
-    /// nil: it is gone.
-    package var place: Place?
-    package var isUpdated = false
-    package var isMoved = false
-  }
-
-  /// Documents told one by one; beyond, only that there were many.
+  /// The most documents to log one by one.
   package static let limit = 1 << 16
 
   package private(set) var set: SetHash
-  /// What changed or went; nil when too many.
-  package private(set) var forgotten: [DocumentID]? = []
-  /// nil where nobody listens and nothing is logged, or too many.
-  package private(set) var touched: [Int64: Touched]?
+  /// The documents that were changed or deleted, whose cached texts are stale; nil if there are too many.
+  package private(set) var staleTexts: [DocumentID]? = []
+  /// By document id; nil if there are too many, or neither a subscriber nor the log needs them.
+  package private(set) var documents: [Int64: DocumentChange]?
   package private(set) var changesCollections = false
 
   package init(_ state: StoreState, notesDocuments: Bool) {
     set = state.set
-    touched = notesDocuments ? [:] : nil
+    documents = notesDocuments ? [:] : nil
   }
 
   package mutating func insert(_ row: SealedBatch.Row) {
     set.add(row.element)
-    touch(row.fields.id) { touched in
-      var touched = touched ?? Touched(before: nil)
-      touched.place = Place(row.fields)
-      // Under a number that was deleted before: another document in its place.
-      touched.isUpdated = touched.before != nil
-      touched.isMoved = touched.isUpdated
-      return touched
+    update(row.fields.id) { change in
+      var change = change ?? DocumentChange()
+      change.after = DocumentPosition(row.fields)
+      // If the id was deleted earlier in this transaction, another document takes its place.
+      change.isUpdated = change.before != nil
+      change.isMoved = change.isUpdated
+      return change
     }
   }
 
-  /// - Parameter before: the row as it was.
+  /// - Parameter before: the row before this change.
   package mutating func replace(_ old: SetHash, with row: SealedBatch.Row, before: RowFields, as kind: Kind) {
     set.subtract(old)
     set.add(row.element)
     guard kind != .resealed else {
-      forgotten = nil
+      staleTexts = nil
       return
     }
-    forget(row.fields.id)
-    touch(row.fields.id) { touched in
-      var touched = touched ?? Touched(before: Found(before))
-      touched.place = Place(row.fields)
-      touched.isUpdated = touched.isUpdated || kind == .updated
-      touched.isMoved = touched.isMoved || kind == .moved
-      return touched
+    invalidate(row.fields.id)
+    update(row.fields.id) { change in
+      var change = change ?? DocumentChange(from: before)
+      change.after = DocumentPosition(row.fields)
+      change.isUpdated = change.isUpdated || kind == .updated
+      change.isMoved = change.isMoved || kind == .moved
+      return change
     }
   }
 
   package mutating func delete(_ row: RowFields, _ element: SetHash) {
     set.subtract(element)
-    forget(row.id)
-    touch(row.id) { touched in
-      var touched = touched ?? Touched(before: Found(row))
-      touched.place = nil
-      return touched
+    invalidate(row.id)
+    update(row.id) { change in
+      var change = change ?? DocumentChange(from: row)
+      change.after = nil
+      return change
     }
   }
 
@@ -105,30 +77,18 @@ package struct ChangeLog {
     changesCollections = true
   }
 
-  private mutating func forget(_ id: Int64) {
-    guard let count = forgotten?.count else { return }
-    if count < Self.limit { forgotten?.append(DocumentID(id)) } else { forgotten = nil }
+  private mutating func invalidate(_ id: Int64) {
+    guard let count = staleTexts?.count else { return }
+    if count < Self.limit { staleTexts?.append(DocumentID(id)) } else { staleTexts = nil }
   }
 
-  private mutating func touch(_ id: Int64, _ change: (Touched?) -> Touched) {
-    guard let count = touched?.count else { return }
+  private mutating func update(_ id: Int64, _ change: (DocumentChange?) -> DocumentChange) {
+    guard let count = documents?.count else { return }
     guard count < Self.limit else {
-      touched = nil
+      documents = nil
       return
     }
-    let changed = change(touched?[id])
-    touched?[id] = changed
-  }
-}
-
-extension ChangeLog.Found {
-  fileprivate init(_ fields: RowFields) {
-    self.init(place: ChangeLog.Place(fields), revision: fields.revision)
-  }
-}
-
-extension ChangeLog.Place {
-  package init(_ fields: RowFields) {
-    self.init(collection: fields.collection, position: fields.position)
+    let changed = change(documents?[id])
+    documents?[id] = changed
   }
 }

@@ -120,7 +120,7 @@ package struct CollectionRow {
   /// The columns of ``SQL/collections``.
   ///
   /// - Throws: `damaged` where one is out of its bounds.
-  package init(_ row: Row, generation: UInt64) throws(StoreError) {
+  package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
       numbers.contains(epoch), case .integer(let revision) = row[2], revision >= 0, UInt64(revision) <= generation,

@@ -1,15 +1,29 @@
+internal import CofferSealing
 internal import CofferText
-@_spi(_Unicode) internal import Swift
 
-/// Keys that differ in case or composition only are one: NFC(full case folding(NFC(key))) (FORMAT, "Collection").
+/// Folds keys that differ only in case or composition to the same bytes: NFC(full case folding(NFC(key)))
+/// (FORMAT, "Collection").
 package enum KeyFolding {
   package static func fold(_ key: String) -> [UInt8] {
-    var folded = ""
-    for scalar in key._nfc {
-      folded.unicodeScalars.append(contentsOf: CaseFolding.folding(scalar))
-    }
+    if let folded = foldedASCII(key) { return folded }
+    let composed = NormalizationFormC.normalized(key.unicodeScalars.map(\.value))
+    var folded: [UInt32] = []
+    for scalar in composed { folded += CaseFolding.folding(Unicode.Scalar(scalar)!).map(\.value) }
     var bytes: [UInt8] = []
-    for scalar in folded._nfc { bytes.append(contentsOf: UTF8.encode(scalar)!) }
+    for scalar in NormalizationFormC.normalized(folded) {
+      bytes.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar)!)!)
+    }
+    return bytes
+  }
+
+  /// Most keys are ASCII, where folding is lower case; nil for any other key.
+  private static func foldedASCII(_ key: String) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(key.utf8.count)
+    for byte in key.utf8 {
+      guard byte < 0x80 else { return nil }
+      bytes.append((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte)
+    }
     return bytes
   }
 }

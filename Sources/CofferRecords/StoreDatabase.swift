@@ -45,7 +45,7 @@ package struct StoreDatabase {
   }
 
   /// All rows of a query that gives few.
-  package func rows(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws(StoreError) -> [Row] {
+  package func rows(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws(StoreError) -> [SQLiteRow] {
     do throws(SQLiteError) {
       return try connection.query(sql, parameters: parameters).rows
     } catch {

@@ -17,7 +17,7 @@ extension StoreHeader {
   }
 
   /// The columns of ``SQL/header``, checked.
-  package init(row: Row) throws(StoreError) {
+  package init(row: SQLiteRow) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
       guard case .integer(let value) = row[column], value >= 0, value <= limit else {
         throw .damagedStore("header \(name) is out of its bounds")
@@ -76,7 +76,7 @@ extension KeySlotRecord {
   }
 
   /// The columns of ``SQL/slots``, checked.
-  package init(row: Row) throws(StoreError) {
+  package init(row: SQLiteRow) throws(StoreError) {
     let limit = 0...StoreFormat.maximumNumber
     guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
       case .integer(let kind) = row[1], limit.contains(kind)

@@ -15,7 +15,7 @@ extension Database {
   /// The first value of the first row, nil if there is no row.
   package func firstValue(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
-  ) throws(SQLiteError) -> Value? {
+  ) throws(SQLiteError) -> SQLiteValue? {
     let statement = try statement(sql)
     try statement.bind(all: parameters)
     guard try statement.step() else { return nil }

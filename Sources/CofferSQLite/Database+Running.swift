@@ -75,13 +75,13 @@ extension Database {
 
   private func rows(of statement: Statement) throws(SQLiteError) -> QueryResult {
     var columns: Columns?
-    let (rows, execution) = try connection.observingChanges { () throws(SQLiteError) -> [Row] in
-      var rows: [Row] = []
+    let (rows, execution) = try connection.observingChanges { () throws(SQLiteError) -> [SQLiteRow] in
+      var rows: [SQLiteRow] = []
       while try statement.step() {
         // Asked after the first step, which compiles anew if the schema has changed.
         let shared = columns ?? Columns(statement.columnNames)
         columns = shared
-        rows.append(Row(values: try statement.values(), columns: shared))
+        rows.append(SQLiteRow(values: try statement.values(), columns: shared))
       }
       return rows
     }

@@ -11,7 +11,7 @@ public struct QueryResult: Sendable {
   public let columnNames: [String]
   /// The type each column was declared with; nil for an expression.
   public let declaredTypes: [String?]
-  public let rows: [Row]
+  public let rows: [SQLiteRow]
   /// As in ``Execution``; not 0 for a statement with RETURNING.
   public let rowsAffected: Int
   /// As in ``Execution``.
@@ -19,12 +19,12 @@ public struct QueryResult: Sendable {
 }
 
 /// One row of a result.
-public struct Row: Sendable {
+public struct SQLiteRow: Sendable {
   /// In the order of the columns.
-  public let values: [Value]
+  public let values: [SQLiteValue]
   private let columns: Columns
 
-  init(values: [Value], columns: Columns) {
+  init(values: [SQLiteValue], columns: Columns) {
     self.values = values
     self.columns = columns
   }
@@ -32,16 +32,16 @@ public struct Row: Sendable {
   public var columnNames: [String] { columns.names }
 
   /// The value in a column, counted from 0.
-  public subscript(column: Int) -> Value { values[column] }
+  public subscript(column: Int) -> SQLiteValue { values[column] }
 
   /// The value in the first column of that name, capitals as in the statement; nil if there is no such column.
-  public subscript(name: String) -> Value? {
+  public subscript(name: String) -> SQLiteValue? {
     columns.indexes[name].map { values[$0] }
   }
 }
 
-extension Row: Hashable {
-  public static func == (left: Row, right: Row) -> Bool {
+extension SQLiteRow: Hashable {
+  public static func == (left: SQLiteRow, right: SQLiteRow) -> Bool {
     left.values == right.values && left.columns.names == right.columns.names
   }
 

@@ -1,72 +1,72 @@
 /// What can stand for a parameter of a statement. nil stands for NULL.
 public protocol SQLiteValueConvertible {
-  var sqliteValue: Value { get }
+  var sqliteValue: SQLiteValue { get }
 }
 
-extension Value: SQLiteValueConvertible {
-  public var sqliteValue: Value { self }
+extension SQLiteValue: SQLiteValueConvertible {
+  public var sqliteValue: SQLiteValue { self }
 }
 
 extension Bool: SQLiteValueConvertible {
   /// 1 or 0.
-  public var sqliteValue: Value { .integer(self ? 1 : 0) }
+  public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 }
 
 // Unsigned 64-bit integers are left out: SQLite has no room for their upper half.
 
 extension Int: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension Int64: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(self) }
+  public var sqliteValue: SQLiteValue { .integer(self) }
 }
 
 extension Int32: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension Int16: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension Int8: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension UInt32: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension UInt16: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension UInt8: SQLiteValueConvertible {
-  public var sqliteValue: Value { .integer(Int64(self)) }
+  public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 }
 
 extension Double: SQLiteValueConvertible {
   /// SQLite has no NaN and stores it as NULL.
-  public var sqliteValue: Value { .real(self) }
+  public var sqliteValue: SQLiteValue { .real(self) }
 }
 
 extension Float: SQLiteValueConvertible {
-  public var sqliteValue: Value { .real(Double(self)) }
+  public var sqliteValue: SQLiteValue { .real(Double(self)) }
 }
 
 extension String: SQLiteValueConvertible {
-  public var sqliteValue: Value { .text(self) }
+  public var sqliteValue: SQLiteValue { .text(self) }
 }
 
 extension Substring: SQLiteValueConvertible {
-  public var sqliteValue: Value { .text(String(self)) }
+  public var sqliteValue: SQLiteValue { .text(String(self)) }
 }
 
 extension [UInt8]: SQLiteValueConvertible {
-  public var sqliteValue: Value { .blob(self) }
+  public var sqliteValue: SQLiteValue { .blob(self) }
 }
 
 extension ArraySlice<UInt8>: SQLiteValueConvertible {
-  public var sqliteValue: Value { .blob(Array(self)) }
+  public var sqliteValue: SQLiteValue { .blob(Array(self)) }
 }

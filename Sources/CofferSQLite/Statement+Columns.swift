@@ -112,7 +112,7 @@ extension Statement {
   }
 
   /// The value as it is stored. Throws `invalidText` for a text that is not valid Unicode.
-  public func value(at column: Int) throws(SQLiteError) -> Value {
+  public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     switch storageClass(at: column) {
     case .null: .null
     case .integer: .integer(int64(at: column))
@@ -123,8 +123,8 @@ extension Statement {
   }
 
   /// All values of the row, in order.
-  public func values() throws(SQLiteError) -> [Value] {
-    var values: [Value] = []
+  public func values() throws(SQLiteError) -> [SQLiteValue] {
+    var values: [SQLiteValue] = []
     let count = columnCount
     values.reserveCapacity(count)
     for column in 0..<count { values.append(try value(at: column)) }

@@ -169,7 +169,7 @@ private enum VirtualTableModule {
     return SQLITE_OK
   }
 
-  private static func value(_ value: OpaquePointer) -> Value {
+  private static func value(_ value: OpaquePointer) -> SQLiteValue {
     switch sqlite3_value_type(value) {
     case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
     case SQLITE_FLOAT: return .real(sqlite3_value_double(value))

@@ -11,7 +11,7 @@ package protocol VirtualTable: AnyObject {
   /// - Parameters:
   ///   - plan: the plan's number.
   ///   - values: of the plan's arguments, in their order; texts that are not valid Unicode are NULL.
-  func open(plan: Int, values: [Value]) throws -> any VirtualRows
+  func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows
 }
 
 /// A cursor on a virtual table, which stands before its first row.

@@ -1,18 +1,16 @@
-/// What Unicode's canonical decompositions say of each scalar: the parts it is made of, and what two parts compose to.
-///
-/// A table of our own: the standard library normalises Strings only, whose storage nobody can wipe.
+/// Unicode's canonical decompositions and compositions, from the table in CanonicalForms+Table.swift.
 struct CanonicalForms: Sendable {
   static let shared = CanonicalForms()
 
   private struct Entry {
     let scalar: UInt32
-    /// Where the parts begin in `parts`.
+    /// The index of the first part in `parts`.
     let start: Int
     let count: Int
     let composes: Bool
   }
 
-  /// By rising scalar.
+  /// Sorted by scalar.
   private let entries: [Entry]
   private let parts: [UInt32]
   /// Composites by `first << 32 | second`.
@@ -48,7 +46,7 @@ struct CanonicalForms: Sendable {
   /// The most scalars that one decomposes into.
   static let maximumParts = 4
 
-  /// Writes the full decomposition of `scalar` and returns how many scalars that are.
+  /// Writes the full decomposition of `scalar` and returns its number of scalars.
   func decompose(_ scalar: UInt32, into target: UnsafeMutablePointer<UInt32>) -> Int {
     if let count = Hangul.decompose(scalar, into: target) { return count }
     guard scalar >= 0xC0, let entry = entry(scalar) else {
@@ -67,10 +65,12 @@ struct CanonicalForms: Sendable {
 
   /// The scalar that two compose to, or nil.
   func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {
-    Hangul.composite(first, second) ?? composites[UInt64(first) << 32 | UInt64(second)]
+    // No scalar below this one is the second of a composite.
+    guard second >= 0x300 else { return nil }
+    return Hangul.composite(first, second) ?? composites[UInt64(first) << 32 | UInt64(second)]
   }
 
-  /// Canonical_Combining_Class; 0 for what begins a sequence.
+  /// Canonical_Combining_Class; 0 for a starter.
   static func combiningClass(_ scalar: UInt32) -> UInt8 {
     scalar < 0x300 ? 0 : Unicode.Scalar(scalar)!.properties.canonicalCombiningClass.rawValue
   }
@@ -91,7 +91,7 @@ struct CanonicalForms: Sendable {
 private enum Hangul {
   private static let leading: UInt32 = 0x1100
   private static let vowel: UInt32 = 0x1161
-  /// One before the first trailing consonant: the place of "none".
+  /// One before the first trailing consonant; stands for no trailing consonant.
   private static let trailing: UInt32 = 0x11A7
   private static let syllable: UInt32 = 0xAC00
   private static let leadingCount: UInt32 = 19
@@ -99,7 +99,7 @@ private enum Hangul {
   private static let trailingCount: UInt32 = 28
   private static let syllableCount = leadingCount * vowelCount * trailingCount
 
-  /// Nil for what is no syllable.
+  /// Nil if the scalar is no syllable.
   static func decompose(_ scalar: UInt32, into target: UnsafeMutablePointer<UInt32>) -> Int? {
     guard scalar >= syllable, scalar < syllable + syllableCount else { return nil }
     let index = scalar - syllable

@@ -1,9 +1,9 @@
-/// What a person types: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
+/// Passphrases: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
 package enum Passphrase {
-  /// The longest passphrase in bytes; scrypt takes any, and a longer one is a file named by mistake.
+  /// The longest passphrase in bytes. Longer input is probably a file named by mistake; scrypt itself has no limit.
   package static let maximumByteCount = 16 * 1024
 
-  /// The form that keys are derived from. ASCII is in that form already; anything else is composed in secret memory.
+  /// The form that keys are derived from. ASCII already has that form; other text is composed in secret memory.
   package static func normalized(_ typed: Secret) throws(SealingError) -> Secret {
     guard typed.count > 0 else { throw SealingError(.invalidPassphrase, "the passphrase is empty") }
     guard typed.count <= maximumByteCount else {
@@ -17,15 +17,12 @@ package enum Passphrase {
     return isASCII ? typed : composed(typed)
   }
 
-  /// NFC of valid UTF-8 (Unicode Standard Annex 15): taken apart, put in canonical order, put together again.
+  /// NFC of valid UTF-8, computed in secret memory only.
   private static func composed(_ text: Secret) -> Secret {
     let scalarCount = text.withUnsafeBytes { bytes in bytes.count { $0 & 0xC0 != 0x80 } }
     let scalars = Secret(byteCount: 4 * CanonicalForms.maximumParts * scalarCount) { memory in
       let scalars = memory.bindMemory(to: UInt32.self)
-      var count = text.withUnsafeBytes { decompose($0, into: scalars) }
-      order(UnsafeMutableBufferPointer(rebasing: scalars[..<count]))
-      count = compose(UnsafeMutableBufferPointer(rebasing: scalars[..<count]))
-      return 4 * count
+      return 4 * text.withUnsafeBytes { NormalizationFormC.normalize($0, into: scalars) }
     }
     return scalars.withUnsafeBytes { memory in
       let scalars = memory.bindMemory(to: UInt32.self)
@@ -42,60 +39,7 @@ package enum Passphrase {
     }
   }
 
-  private static func decompose(_ bytes: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>)
-    -> Int
-  {
-    var count = 0
-    var decoder = UTF8()
-    var iterator = bytes.makeIterator()
-    while case .scalarValue(let scalar) = decoder.decode(&iterator) {
-      count += CanonicalForms.shared.decompose(scalar.value, into: scalars.baseAddress! + count)
-    }
-    return count
-  }
-
-  /// Marks between two starters by rising class, equal ones as they were.
-  private static func order(_ scalars: UnsafeMutableBufferPointer<UInt32>) {
-    for index in scalars.indices.dropFirst() {
-      let scalar = scalars[index]
-      let combiningClass = CanonicalForms.combiningClass(scalar)
-      guard combiningClass > 0 else { continue }
-      var place = index
-      while place > 0, CanonicalForms.combiningClass(scalars[place - 1]) > combiningClass {
-        scalars[place] = scalars[place - 1]
-        place -= 1
-      }
-      scalars[place] = scalar
-    }
-  }
-
-  /// Composes in place: each scalar with the last starter, unless one between them stands in the way.
-  private static func compose(_ scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
-    var used = 0
-    var starter: Int?
-    // The class of what stands last, behind the starter; nil where nothing does.
-    var last: UInt8?
-    for index in scalars.indices {
-      let scalar = scalars[index]
-      let combiningClass = CanonicalForms.combiningClass(scalar)
-      let isReachable = last.map { $0 < combiningClass } ?? true
-      if let place = starter, isReachable, let composite = CanonicalForms.shared.composite(scalars[place], scalar) {
-        scalars[place] = composite
-        continue
-      }
-      scalars[used] = scalar
-      if combiningClass == 0 {
-        starter = used
-        last = nil
-      } else {
-        last = combiningClass
-      }
-      used += 1
-    }
-    return used
-  }
-
-  /// Drops the one line end that a file or a command's output carries.
+  /// Drops one line end, with which a file or a command's output usually ends.
   package static func droppingLineEnd(_ read: Secret) -> Secret {
     let count = read.withUnsafeBytes { bytes in
       guard bytes.last == 0x0A else { return bytes.count }

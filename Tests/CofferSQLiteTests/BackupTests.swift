@@ -14,7 +14,7 @@ import Testing
     for n in 1...100 { try database.execute("INSERT INTO t VALUES(zeroblob(?))", n * 100) }
   }
 
-  private func sum(_ database: Database) throws -> Value? {
+  private func sum(_ database: Database) throws -> SQLiteValue? {
     try database.firstValue("SELECT sum(length(a)) FROM t")
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Rows found page by page against what SQLite says of the same table.
 @Suite struct LeafReaderTests {
-  private func rows(_ path: String) throws -> [Int64: [Value]] {
+  private func rows(_ path: String) throws -> [Int64: [SQLiteValue]] {
     let database = try Database(path)
     let reader = try #require(try LeafReader(database))
     var places: [(Int64, LeafReader.Place)] = []
@@ -13,7 +13,7 @@ import Testing
       if columns == 4 { places.append((number, place)) }
     }
     let record = LeafRecord()
-    var rows: [Int64: [Value]] = [:]
+    var rows: [Int64: [SQLiteValue]] = [:]
     for (number, place) in places {
       #expect(reader.read(place, into: record, limit: 1 << 20))
       #expect(rows[number] == nil)
@@ -36,7 +36,7 @@ import Testing
     let database = try Database(path, mode: .createNew)
     _ = try database.query("PRAGMA page_size = \(pageSize)")
     try database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b TEXT, c BLOB)")
-    var expected: [Int64: [Value]] = [:]
+    var expected: [Int64: [SQLiteValue]] = [:]
     try database.transaction {
       for index in 0..<400 {
         let id = Int64(index) * 1_000_003 - 50_000_000

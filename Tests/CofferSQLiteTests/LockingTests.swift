@@ -17,7 +17,7 @@ import Testing
     other = try Database(path, configuration: .init(busyTimeout: .zero))
   }
 
-  private func count(_ database: Database) throws -> Value? { try database.firstValue("SELECT count(*) FROM t") }
+  private func count(_ database: Database) throws -> SQLiteValue? { try database.firstValue("SELECT count(*) FROM t") }
 
   @Test func secondWriterIsBusy() throws {
     try one.begin(.immediate)

@@ -120,7 +120,7 @@ import Testing
 
   @Test func parametersAreFoundByNameWithOrWithoutSign() throws {
     let sql = "SELECT :a, @b, $c"
-    let expected: [Value] = [1, "two", .null]
+    let expected: [SQLiteValue] = [1, "two", .null]
     #expect(try database.query(sql, named: ["a": 1, "b": "two", "c": nil]).rows[0].values == expected)
     #expect(try database.query(sql, named: [":a": 1, "@b": "two", "$c": nil]).rows[0].values == expected)
   }

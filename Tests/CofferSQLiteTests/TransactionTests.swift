@@ -12,7 +12,7 @@ import Testing
     try database.execute("CREATE TABLE t(a UNIQUE)")
   }
 
-  private func rows() throws -> [Value] { try database.query("SELECT a FROM t ORDER BY a").rows.map { $0[0] } }
+  private func rows() throws -> [SQLiteValue] { try database.query("SELECT a FROM t ORDER BY a").rows.map { $0[0] } }
 
   private func insert(_ value: Int) throws { try database.execute("INSERT INTO t VALUES(?)", value) }
 

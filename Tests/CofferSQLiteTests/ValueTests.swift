@@ -11,7 +11,7 @@ import Testing
   }
 
   /// The value as SQLite itself sees it, and as it comes back.
-  private func stored(_ value: (any SQLiteValueConvertible)?) throws -> [Value] {
+  private func stored(_ value: (any SQLiteValueConvertible)?) throws -> [SQLiteValue] {
     try database.execute("DELETE FROM t")
     try database.execute("INSERT INTO t VALUES(?)", value)
     return try #require(try database.query("SELECT typeof(a), length(CAST(a AS BLOB)), a FROM t").rows.first).values
@@ -53,7 +53,7 @@ import Testing
     #expect(try stored("abc".dropFirst())[2] == "bc")
     #expect(try stored(([1, 2, 3] as [UInt8])[1...])[2] == .blob([2, 3]))
     #expect(try stored(nil as Int?)[2] == .null)
-    #expect(try stored(Value.blob([9]))[2] == .blob([9]))
+    #expect(try stored(SQLiteValue.blob([9]))[2] == .blob([9]))
   }
 
   @Test func textThatIsNotUTF8IsRefusedAndNotRepaired() throws {

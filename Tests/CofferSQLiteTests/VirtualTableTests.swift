@@ -11,7 +11,7 @@ import Testing
   private final class Squares: VirtualTable {
     let columns = [VirtualColumn("n", "INTEGER"), VirtualColumn("square", "INTEGER"), VirtualColumn("words", "TEXT")]
     var requests: [VirtualTableRequest] = []
-    var opened: [[Value]] = []
+    var opened: [[SQLiteValue]] = []
     var failsAt: Int64?
 
     func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
@@ -24,7 +24,7 @@ import Testing
       return plan
     }
 
-    func open(plan: Int, values: [Value]) throws -> any VirtualRows {
+    func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows {
       opened.append(values)
       guard plan == 1, case .integer(let number) = values[0] else { return Rows(self, 1, 10) }
       return (1...10).contains(number) ? Rows(self, number, number) : Rows(self, 1, 0)

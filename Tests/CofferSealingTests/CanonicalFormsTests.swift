@@ -2,10 +2,14 @@ import CofferSealing
 @_spi(_Unicode) import Swift
 import Testing
 
-/// Passphrases in NFC, against the standard library's own normalisation of Strings.
+/// NFC of passphrases and keys, compared with the standard library's normalization of Strings.
 @Suite struct CanonicalFormsTests {
+  /// The normalized passphrase, which must equal the normalized key.
   private func normalized(_ scalars: some Sequence<Unicode.Scalar>) throws -> [UInt8] {
-    try Passphrase.normalized(Secret(utf8(scalars))).bytes
+    let passphrase = try Passphrase.normalized(Secret(utf8(scalars))).bytes
+    let key = NormalizationFormC.normalized(scalars.map(\.value)).map { Unicode.Scalar($0)! }
+    #expect(utf8(key) == passphrase)
+    return passphrase
   }
 
   private func expected(_ scalars: [Unicode.Scalar]) -> [UInt8] {
@@ -19,14 +23,14 @@ import Testing
   private static let assigned = (1...0x10FFFF).compactMap { Unicode.Scalar($0) }
     .filter { $0.properties.generalCategory != .unassigned && $0.properties.generalCategory != .privateUse }
 
-  /// What decomposes, what is part of a composite, and a few that are neither.
+  /// Scalars that decompose or are part of a composite, and a few others.
   private static let lively: [Unicode.Scalar] =
     assigned.filter {
       $0.properties.canonicalCombiningClass != .notReordered || Array(String($0)._nfd) != [$0]
     } + (0x1100...0x11FF).compactMap { Unicode.Scalar($0) }
     + "aeiouAEO <=\u{915}\u{9A1}\u{3B1}\u{5D0}\u{AC00}".unicodeScalars
 
-  /// Many scalars to a passphrase, parted by a character that composes with nothing.
+  /// Normalizes many sequences at once, separated by a character that composes with no other.
   private func expectEqual(_ sequences: [[Unicode.Scalar]], _ location: SourceLocation = #_sourceLocation) throws {
     for start in stride(from: 0, to: sequences.count, by: 500) {
       let part = sequences[start..<min(start + 500, sequences.count)]
@@ -59,7 +63,7 @@ import Testing
         sequences.append((0..<count).map { _ in Self.lively.randomElement(using: &generator)! })
       }
     }
-    // Marks of few bases meet more often than chance has it.
+    // Few bases and marks, so that many of them compose.
     let marks = "\u{300}\u{301}\u{302}\u{308}\u{323}\u{327}\u{328}\u{345}\u{3099}\u{5B4}\u{1100}\u{1161}\u{11A8}"
       .unicodeScalars
     let bases = "aAeoO\u{DC}\u{E2}\u{1EA1}\u{3B1}\u{304B}\u{1100}\u{AC00}\u{AC01}".unicodeScalars
@@ -70,12 +74,41 @@ import Testing
     try expectEqual(sequences)
   }
 
-  @Test func whatIsComposedStaysAsItIs() throws {
+  @Test func composedTextStaysAsItIs() throws {
     var generator = Fixed(state: 7)
     for _ in 0..<200 {
       let once = try normalized((0..<50).map { _ in Self.lively.randomElement(using: &generator)! })
       #expect(try Passphrase.normalized(Secret(once)).bytes == once)
     }
+  }
+
+  /// Starters that decompose to marks only. The standard library does not reorder these marks across them.
+  private static let nonStarterDecompositions: Set<Unicode.Scalar> = ["\u{F73}", "\u{F75}", "\u{F81}"]
+
+  @Test func marksAreOrderedAcrossAStarterThatDecomposesToMarks() throws {
+    for (vowel, composite) in [("\u{F72}", "\u{F73}"), ("\u{F74}", "\u{F75}"), ("\u{F80}", "\u{F81}")] {
+      let ordered = "\u{F71}\u{F71}" + vowel + vowel
+      #expect(try normalized("\u{F71}\(vowel)\(composite)".unicodeScalars) == Array(ordered.utf8))
+    }
+  }
+
+  /// Every scalar below U+0300 is composed already: the shortcut for them must stay true.
+  @Test func latinLettersAreUnchanged() throws {
+    let latin = (1..<0x300).map { Unicode.Scalar($0)! }
+    #expect(try normalized(latin) == utf8(latin) && expected(latin) == utf8(latin))
+  }
+
+  /// Every pair of the table composes or stays apart as in the standard library.
+  @Test func everyPairOfADecompositionIsComposed() throws {
+    var pairs: [[Unicode.Scalar]] = []
+    for scalar in Self.lively {
+      let parts = Array(String(scalar)._nfd)
+      guard parts.count > 1, !Self.nonStarterDecompositions.contains(scalar) else { continue }
+      pairs.append([parts[0], parts[1]])
+      pairs.append([scalar, parts[1]])
+      pairs.append([parts[parts.count - 2], parts[parts.count - 1], scalar])
+    }
+    try expectEqual(pairs)
   }
 
   @Test func manyMarksOnOneLetterAreOrdered() throws {

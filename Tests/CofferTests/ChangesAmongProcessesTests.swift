@@ -8,7 +8,7 @@ struct ChangesAmongProcessesTests {
   private static let place = "COFFER_TEST_CHANGED_STORE"
   private static let commits = 30
 
-  /// What a subscriber would show: it follows what it is told, which must fit.
+  /// The documents that a subscriber shows: it applies each change, which must fit.
   private struct Follower {
     var shown: Set<DocumentID> = []
 
@@ -67,18 +67,18 @@ struct ChangesAmongProcessesTests {
       follower.follow(try #require(try await iterator.next()))
       count += 1
     }
-    // At most four looks a second, each at the latest state.
+    // At most four polls a second, each of the latest state.
     #expect(Double(count) <= (ContinuousClock.now - start) / .seconds(1) * 4 + 2)
   }
 
-  @Test func looksAtAnIdleStoreReadNoRows() async throws {
+  @Test func pollsOfAnIdleStoreReadNoRows() async throws {
     let test = try TestStore()
     try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
     let changes = test.store.changes()
-    for _ in 0..<10 { test.store.look() }
+    for _ in 0..<10 { test.store.poll() }
     let generation = try await test.store.read { $0.generation }
-    // What a look asks before it scans.
-    #expect(test.store.session.feed.known(at: generation) == nil)
+    // A poll checks this before it scans.
+    #expect(test.store.session.feed.reported(before: generation) == nil)
     _ = changes
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What subscribers are told: exactly what this process commits, and what a look finds of others.
+/// Changes that subscribers get: exactly those of local commits, and those of other stores that a poll finds.
 struct ChangesTests {
   private func title(_ text: String) -> Document { Document(title: text, text: text) }
 
@@ -62,7 +62,7 @@ struct ChangesTests {
     #expect(change.deleted.isEmpty && change.updated == [id])
   }
 
-  @Test func othersCommitIsFoundByALook() async throws {
+  @Test func otherProcessesCommitIsFoundByAPoll() async throws {
     let test = try TestStore()
     let other = try test.reopened()
     let notes = test.notes
@@ -94,7 +94,7 @@ struct ChangesTests {
     for round in 0..<60 {
       let store = round % 3 == 0 ? other : test.store
       inserted.append(try await store.write { try $0.insert(Document(text: "\(round)"), into: notes) })
-      if round % 7 == 0 { test.store.look() }
+      if round % 7 == 0 { test.store.poll() }
     }
     while told.count < inserted.count {
       for id in try await next(&iterator).inserted { told[id, default: 0] += 1 }
@@ -103,9 +103,9 @@ struct ChangesTests {
     try test.expectSound()
   }
 
-  // MARK: Own commits beyond others' that no look has found
+  // MARK: Local commits after others that no poll has found
 
-  /// What is told of one document that others changed, then we, before any look.
+  /// The changes reported for one document that another process changed, then this one, before any poll.
   private func toldOfOne(
     _ others: @escaping @Sendable (inout Writer, DocumentID) throws -> Void,
     _ ours: @escaping @Sendable (inout Writer, DocumentID) throws -> Void
@@ -117,12 +117,12 @@ struct ChangesTests {
       try (1...4).map { try writer.insert(Document(text: "\($0)"), into: notes) }
     }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
-    // No look of the timer's comes before our own commit has ended.
+    // Keeps polls of the timer from reporting before the local commit has ended.
     test.store.session.feed.willCommit(0)
     try await other.write { try others(&$0, ids[2]) }
     try await test.store.write { try ours(&$0, ids[2]) }
     let first = try await next(&iterator)
-    // A mark behind it all: what is told until then is all there is.
+    // A mark after everything else: its report ends the list.
     let mark = try await other.write { try $0.insert(Document(text: "mark"), into: notes) }
     var all = first
     while !all.inserted.contains(mark) { all.merge(try await next(&iterator)) }
@@ -186,8 +186,8 @@ struct ChangesTests {
     #expect(told.updated == [id])
   }
 
-  /// A look that took its time: own commits came beyond what it saw.
-  @Test func lateLookTellsNothingTwice() async throws {
+  /// A slow poll: a local commit ends after the generation that the poll saw.
+  @Test func latePollReportsNothingTwice() async throws {
     let test = try TestStore()
     let other = try test.reopened()
     let notes = test.notes
@@ -199,17 +199,19 @@ struct ChangesTests {
       try writer.delete(id)
       return try writer.insert(Document(text: "y"), into: notes)
     }
-    let (change, known, entries, names) = try test.store.reading { transaction throws(StoreError) in
+    let (change, baseline, rows, names) = try test.store.reading { transaction throws(StoreError) in
       feed.commitFailed()
-      guard let known = feed.known(at: transaction.state.generation) else { throw StoreError(.misuse, "told already") }
-      var scan = ChangeScan(known, generation: transaction.state.generation)
+      guard let (baseline, localCommits) = feed.reported(before: transaction.state.generation) else {
+        throw StoreError(.misuse, "reported already")
+      }
+      var scan = ChangeScan(baseline, localCommits, generation: transaction.state.generation)
       try scan.run(transaction.database)
-      return (scan.change, known, scan.entries, try transaction.collectionNames())
+      return (scan.change, baseline, scan.rows, try transaction.collectionNames())
     }
     try await test.store.write { try $0.update(new) { $0.text = "z" } }
-    feed.found(change, since: known.told, entries, names: names, took: .zero)
-    // Of another look at the same moment.
-    feed.found(change, since: known.told, entries, names: names, took: .zero)
+    feed.didPoll(change, since: baseline.generation, rows, names: names, took: .zero)
+    // A second poll of the same generation.
+    feed.didPoll(change, since: baseline.generation, rows, names: names, took: .zero)
     let first = try await next(&iterator)
     #expect(first.inserted == [new] && first.deleted == [id] && first.updated.isEmpty)
   }
@@ -276,7 +278,7 @@ struct ChangesTests {
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
     _ = try test.store.rekey { _ in }
-    test.store.look()
+    test.store.poll()
     try await test.store.write { try $0.update(id) { $0.text = "y" } }
     let change = try await next(&iterator)
     #expect(change.updated == [id] && change.inserted.isEmpty && change.deleted.isEmpty && change.moved.isEmpty)
@@ -303,7 +305,7 @@ struct ChangesTests {
     try await listening.value
   }
 
-  @Test func closedStoreSaysSoToWhoeverListens() async throws {
+  @Test func closedStoreIsReportedToASubscriber() async throws {
     let test = try TestStore()
     try test.store.close()
     var iterator = test.store.changes().makeAsyncIterator()
@@ -321,47 +323,50 @@ struct ChangesTests {
     }
   }
 
-  @Test func whoeverComesAsTheLastOneLeavesIsToldOnlyWhatIsNew() async throws {
+  @Test func subscriptionThatBeginsAsTheLastOneEndsGetsOnlyNewChanges() async throws {
     let test = try TestStore()
     let notes = test.notes
     try await test.store.write { writer in
       for number in 0..<20 { try writer.insert(Document(text: "\(number)"), into: notes) }
     }
     for round in 0..<200 {
-      // Gone at any moment while the newcomer subscribes.
+      // This subscription may end at any moment while the next one begins.
       let leaving = Task.detached { [changes = test.store.changes()] in _ = changes }
       let changes = test.store.changes(in: notes)
       _ = await leaving.value
       if round.isMultiple(of: 20) {
         var iterator = changes.makeAsyncIterator()
         let id = try await test.store.write { try $0.insert(Document(text: "new"), into: notes) }
-        test.store.look()
+        test.store.poll()
         #expect(try await next(&iterator).inserted == [id])
       }
-      #expect(test.store.session.feed.isHeard)
+      #expect(test.store.session.feed.hasSubscribers)
     }
   }
 
-  @Test func nobodyIsAddedWithoutABaseOfWhatIsThere() throws {
+  @Test func noSubscriberIsAddedWithoutABaseline() throws {
     let feed = ChangeFeed()
-    // He asked while somebody listened, who has gone since.
-    #expect(feed.add(nil, nil, {}) == nil && !feed.isHeard)
+    // As if another subscriber had ended since the caller checked.
+    #expect(feed.add(nil, nil, {}) == nil && !feed.hasSubscribers)
     let baseline = ChangeFeed.Baseline(
-      entries: [ChangeFeed.Entry(id: 1, position: 1, collection: 1)], names: [CollectionID(1): "notes"], generation: 5)
+      rows: [(id: 1, position: DocumentPosition(collection: 1, position: 1))], names: [CollectionID(1): "notes"],
+      generation: 5)
     let added = feed.add(nil, .success(baseline), {})
     let subscriber = try #require(added)
-    #expect(feed.isHeard && feed.known(at: 5) == nil && feed.known(at: 6)?.base.count == 1)
+    #expect(
+      feed.hasSubscribers && feed.reported(before: 5) == nil
+        && feed.reported(before: 6)?.baseline.rows.count == 1)
     feed.remove(subscriber)
-    #expect(!feed.isHeard && feed.known(at: 6) == nil)
+    #expect(!feed.hasSubscribers && feed.reported(before: 6) == nil)
   }
 
-  @Test func nothingIsKeptOnceNobodyListens() async throws {
+  @Test func baselineIsDroppedWithTheLastSubscriber() async throws {
     let test = try TestStore()
     do {
       let changes = test.store.changes()
-      #expect(test.store.session.feed.isHeard)
+      #expect(test.store.session.feed.hasSubscribers)
       _ = changes
     }
-    #expect(!test.store.session.feed.isHeard)
+    #expect(!test.store.session.feed.hasSubscribers)
   }
 }

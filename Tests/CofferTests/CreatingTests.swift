@@ -157,7 +157,7 @@ struct CreatingTests {
   }
 
   @Test func paddingHidesLengths() throws {
-    func lengths(_ isPadded: Bool) throws -> Set<Value> {
+    func lengths(_ isPadded: Bool) throws -> Set<SQLiteValue> {
       let test = try TestStore { $0.isPadded = isPadded }
       try test.store.write { writer in
         for count in 100..<104 {

@@ -6,7 +6,7 @@ import Testing
 
 /// Who can open a store, and what a change of that does to the file.
 struct KeySlotTests {
-  private func slots(_ test: TestStore) throws -> [[Value]] {
+  private func slots(_ test: TestStore) throws -> [[SQLiteValue]] {
     try test.raw().query("SELECT * FROM coffer_slot ORDER BY slot").rows.map(\.values)
   }
 

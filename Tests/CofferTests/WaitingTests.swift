@@ -160,23 +160,23 @@ struct WaitingTests {
     try test.expectSound()
   }
 
-  @Test func turnsComeInOrder() throws {
-    let turn = Turn()
-    try turn.take(wait: nil)
+  @Test func fairLockIsHandedOnInOrder() throws {
+    let lock = FairLock()
+    try lock.lock(wait: nil)
     let order = Mutex<[Int]>([])
     let done = DispatchSemaphore(value: 0)
     for number in 0..<5 {
-      let waiting = turn.waitingCount
+      let waiting = lock.waiterCount
       Thread.detachNewThread {
-        try? turn.take(wait: nil)
+        try? lock.lock(wait: nil)
         order.withLock { $0.append(number) }
-        turn.give()
+        lock.unlock()
         done.signal()
       }
-      while turn.waitingCount == waiting { sched_yield() }
+      while lock.waiterCount == waiting { sched_yield() }
     }
-    expect(.locked) { try turn.take(wait: .zero) }
-    turn.give()
+    expect(.locked) { try lock.lock(wait: .zero) }
+    lock.unlock()
     for _ in 0..<5 { done.wait() }
     #expect(order.withLock { $0 } == [0, 1, 2, 3, 4])
   }

@@ -47,7 +47,7 @@ extension DocumentStore {
     return counts.map { (UInt32(clamping: $0.number), $0.count) }.sorted { $0.epoch < $1.epoch }
   }
 
-  private static func countsByNumber(_ rows: [Row]) -> [(number: Int64, count: Int)] {
+  private static func countsByNumber(_ rows: [SQLiteRow]) -> [(number: Int64, count: Int)] {
     rows.compactMap { row in
       guard case .integer(let number) = row[0], case .integer(let count) = row[1] else { return nil }
       return (number, Int(count))
@@ -71,7 +71,7 @@ extension DocumentStore {
     return problems
   }
 
-  private static func isBlob(_ value: Value, _ count: Int) -> Bool {
+  private static func isBlob(_ value: SQLiteValue, _ count: Int) -> Bool {
     if case .blob(let bytes) = value { bytes.count == count } else { false }
   }
 

@@ -1,37 +1,17 @@
-public import CofferSQLite
-
 extension DocumentStore {
-  /// The documents of a collection that hold a pattern, in order, in a read transaction of its own.
+  /// The documents of a collection that hold a pattern, in order. Runs in a new read transaction.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws -> [SearchMatch] {
     try read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
   }
 
-  /// The same for async code; when its task is cancelled, it ends after a few hundred documents.
+  /// The same for async code. Cancelling the task ends the search within a few hundred documents.
   ///
   /// - Throws: `CancellationError`.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) async throws -> [SearchMatch] {
     try await read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
-  }
-}
-
-extension DocumentStore {
-  /// One SELECT over the decrypted view `documents(…)`, in a read transaction of its own; see
-  /// ``ReadScope/query(_:_:)``.
-  public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws -> QueryResult {
-    try read { try $0.query(sql, parameters: parameters) }
-  }
-
-  /// The same for async code; ends when its task is cancelled.
-  ///
-  /// - Throws: `CancellationError`.
-  public func query(
-    _ sql: String, _ parameters: (any SQLiteValueConvertible & Sendable)?...
-  ) async throws -> QueryResult {
-    let values = parameters.map { $0?.sqliteValue }
-    return try await read { try $0.query(sql, parameters: values) }
   }
 }

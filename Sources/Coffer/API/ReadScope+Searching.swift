@@ -2,7 +2,7 @@ internal import CofferRecords
 
 /// A document that a search has found, valid during the call that it is handed to.
 public struct FoundDocument {
-  /// Its header and its text; no text where only titles were searched.
+  /// Header and text; the text is empty if only titles are searched.
   public let document: OpenedDocument
   private let matcher: DocumentMatcher
 
@@ -11,20 +11,21 @@ public struct FoundDocument {
     self.matcher = matcher
   }
 
-  /// Where the pattern stands; looked up when asked for, at about the cost of finding it again.
+  /// The ranges of the matches; computed on each access, at about the cost of another search.
   public var match: SearchMatch { matcher.match(document.header, document.utf8) }
 }
 
 extension ReadScope where Self: ~Copyable {
-  /// Every document of a collection that holds a pattern, in order.
+  /// Calls a closure for every document of a collection that holds a pattern, in order.
   ///
-  /// Each is opened, proved and searched on whichever core is free; nothing of those that do not hold it is kept.
+  /// Documents are opened, verified and searched on all cores; memory holds none of those without a match.
   ///
   /// - Parameters:
-  ///   - limit: ends the search after so many.
-  ///   - progress: told now and then how many more documents were searched; what it throws ends the search.
-  /// - Throws: what `body` and `progress` throw; `noSuchCollection`; `damaged` with the id at the first document that
-  ///   is, whether it holds the pattern or not.
+  ///   - limit: the most documents to find.
+  ///   - progress: called now and then with the number of documents searched since its last call; an error that it
+  ///     throws ends the search.
+  /// - Throws: the errors of `body` and `progress`; `noSuchCollection`; `damaged` with the id at the first damaged
+  ///   document, whether it holds the pattern or not.
   public func forEachMatch(
     of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max,
     progress: ((Int) throws -> Void)? = nil, _ body: (FoundDocument) throws -> Void
@@ -43,7 +44,7 @@ extension ReadScope where Self: ~Copyable {
     } catch is EnoughFound {}
   }
 
-  /// The documents of a collection that hold a pattern, in order, with the places where it stands.
+  /// The documents of a collection that hold a pattern, in order, with the ranges of the matches.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws(StoreError) -> [SearchMatch] {

@@ -2,93 +2,99 @@ internal import CofferRecords
 internal import Dispatch
 
 extension ChangeFeed {
-  /// A commit of this process that the base does not hold yet.
-  struct Own {
-    let generation: UInt64
-    let touched: [Int64: ChangeLog.Touched]
+  /// The documents of the file as of one generation.
+  struct Baseline {
+    /// One document; 24 bytes in memory.
+    typealias Row = (id: Int64, position: DocumentPosition)
+
+    /// Sorted by id.
+    var rows: [Row]
+    var names: [CollectionID: String]
+    var generation: UInt64
   }
 
-  /// Where a document stands as it was told last.
-  struct Told {
-    /// nil: it is gone.
-    let place: ChangeLog.Place?
+  /// A commit of this process that the baseline does not include yet.
+  struct LocalCommit {
     let generation: UInt64
+    let changes: [Int64: DocumentChange]
   }
 
-  /// What was told, as a base and the own commits since.
+  /// The state that subscribers know: a baseline, and the local commits since.
   struct State {
     var subscribers: [ObjectIdentifier: ChangeSubscriber] = [:]
-    /// By rising id.
-    private(set) var base: [Entry] = []
+    /// The baseline's documents, sorted by id.
+    private(set) var rows: [Baseline.Row] = []
     private(set) var names: [CollectionID: String] = [:]
-    /// Whose names these are.
+    /// The generation that `names` are from.
     private var namesGeneration: UInt64 = 0
-    /// Everything up to here was told; own commits beyond it too, but not those of others between them.
-    private(set) var told: UInt64 = 0
-    /// By rising generation.
-    private(set) var own: [Own] = []
-    /// The documents in `own`.
-    private(set) var latest: [Int64: Told] = [:]
-    /// The generation of a commit under way: it may be in the file already, and is told by itself.
+    /// Every commit up to this generation has been reported. Of later commits, only local ones have.
+    private(set) var reportedGeneration: UInt64 = 0
+    /// Sorted by generation.
+    private(set) var localCommits: [LocalCommit] = []
+    /// The documents in `localCommits`, with their last reported position; nil for a deleted document.
+    private(set) var lastReported: [Int64: (position: DocumentPosition?, generation: UInt64)] = [:]
+    /// The generation of a local commit in progress. A poll must not report it, even if the file holds it already.
     var committing: UInt64?
     // Set and cancelled under the lock, never used otherwise.
     nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
-    var nextLook = ContinuousClock.now
+    var nextPoll = ContinuousClock.now
+
+    /// The reported state without local commits.
+    var baseline: Baseline { Baseline(rows: rows, names: names, generation: reportedGeneration) }
   }
 }
 
 extension ChangeFeed.State {
-  /// The first subscriber comes.
+  /// Starts from what the file holds when the first subscriber is added.
   mutating func begin(_ baseline: ChangeFeed.Baseline) {
     names = baseline.names
     namesGeneration = baseline.generation
-    replaceBase(with: baseline.entries, of: baseline.generation)
+    replaceRows(with: baseline.rows, of: baseline.generation)
   }
 
-  /// - Parameter generation: everything up to it is in the entries.
-  mutating func replaceBase(with entries: [ChangeFeed.Entry], of generation: UInt64) {
-    base = entries
-    told = generation
-    let rest = own.filter { $0.generation > generation }
-    own = []
-    latest = [:]
-    for own in rest { append(own.touched, of: own.generation) }
+  /// - Parameter generation: the rows include every commit up to it.
+  mutating func replaceRows(with rows: [ChangeFeed.Baseline.Row], of generation: UInt64) {
+    self.rows = rows
+    reportedGeneration = generation
+    let later = localCommits.filter { $0.generation > generation }
+    localCommits = []
+    lastReported = [:]
+    for commit in later { append(commit.changes, of: commit.generation) }
   }
 
-  mutating func append(_ touched: [Int64: ChangeLog.Touched], of generation: UInt64) {
-    own.append(ChangeFeed.Own(generation: generation, touched: touched))
-    for (id, touched) in touched { latest[id] = ChangeFeed.Told(place: touched.place, generation: generation) }
-    if generation == told + 1 { told = generation }
-    // Many of one document count too: the list is as long.
-    if max(latest.count, own.count) > max(4096, base.count / 8) { fold() }
+  mutating func append(_ changes: [Int64: DocumentChange], of generation: UInt64) {
+    localCommits.append(ChangeFeed.LocalCommit(generation: generation, changes: changes))
+    for (id, change) in changes { lastReported[id] = (change.after, generation) }
+    if generation == reportedGeneration + 1 { reportedGeneration = generation }
+    // Many commits of one document count too, because each adds to the list.
+    if max(lastReported.count, localCommits.count) > max(4096, rows.count / 8) { fold() }
   }
 
-  /// What an own commit means to those who were not told of everything before it.
-  func change(by touched: [Int64: ChangeLog.Touched], at generation: UInt64) -> StoreChange {
-    var change = StoreChange(generation: generation)
-    for (id, touched) in touched {
-      let known = knownPlace(of: id)
-      let found = touched.before
-      change.add(
-        id, from: known.place?.collection, to: touched.place?.collection,
-        isUpdated: touched.isUpdated || found.map { $0.revision > known.generation } ?? true,
-        isMoved: touched.isMoved || found?.place != known.place)
+  /// The change to report for a local commit when commits of other processes before it are not reported yet.
+  func change(by changes: [Int64: DocumentChange], at generation: UInt64) -> StoreChange {
+    var result = StoreChange(generation: generation)
+    for (id, change) in changes {
+      let last = lastReported(of: id)
+      result.add(
+        id, from: last.position?.collection, to: change.after?.collection,
+        isUpdated: change.isUpdated || change.before.map { $0.revision > last.generation } ?? true,
+        isMoved: change.isMoved || change.before?.position != last.position)
     }
-    return change
+    return result
   }
 
-  private func knownPlace(of id: Int64) -> ChangeFeed.Told {
-    if let own = latest[id] { return own }
-    var (low, high) = (0, base.count)
+  private func lastReported(of id: Int64) -> (position: DocumentPosition?, generation: UInt64) {
+    if let local = lastReported[id] { return local }
+    var (low, high) = (0, rows.count)
     while low < high {
       let middle = (low + high) / 2
-      if base[middle].id < id { low = middle + 1 } else { high = middle }
+      if rows[middle].id < id { low = middle + 1 } else { high = middle }
     }
-    let isThere = low < base.count && base[low].id == id
-    return ChangeFeed.Told(place: isThere ? ChangeLog.Place(base[low]) : nil, generation: told)
+    let exists = low < rows.count && rows[low].id == id
+    return (exists ? rows[low].position : nil, reportedGeneration)
   }
 
-  /// - Returns: the collections that differ; none where newer names were taken already.
+  /// - Returns: the collections that differ; none if the state has newer names already.
   mutating func take(_ new: [CollectionID: String], at generation: UInt64) -> Set<CollectionID> {
     guard generation > namesGeneration else { return [] }
     let changed = Set(new.keys).union(names.keys).filter { id in
@@ -105,50 +111,38 @@ extension ChangeFeed.State {
     for subscriber in subscribers.values { subscriber.deliver(change, names: names) }
   }
 
-  /// Puts own commits into the base, unless another process's stand before them.
+  /// Merges the local commits into the baseline, unless an unreported commit of another process precedes one of them.
   private mutating func fold() {
-    guard own.last?.generation ?? 0 <= told else { return }
-    var latest = latest
-    var kept: [ChangeFeed.Entry] = []
-    kept.reserveCapacity(base.count + latest.count)
-    for entry in base {
-      guard let told = latest.removeValue(forKey: entry.id) else {
-        kept.append(entry)
+    guard localCommits.last?.generation ?? 0 <= reportedGeneration else { return }
+    var lastReported = lastReported
+    var merged: [ChangeFeed.Baseline.Row] = []
+    merged.reserveCapacity(rows.count + lastReported.count)
+    for row in rows {
+      guard let last = lastReported.removeValue(forKey: row.id) else {
+        merged.append(row)
         continue
       }
-      if let place = told.place { kept.append(ChangeFeed.Entry(entry.id, place)) }
+      if let position = last.position { merged.append((row.id, position)) }
     }
-    let isSorted = latest.isEmpty
-    for (id, told) in latest {
-      if let place = told.place { kept.append(ChangeFeed.Entry(id, place)) }
+    let isSorted = lastReported.isEmpty
+    for (id, last) in lastReported {
+      if let position = last.position { merged.append((id, position)) }
     }
-    if !isSorted { kept.sort { $0.id < $1.id } }
-    base = kept
-    own = []
-    self.latest = [:]
+    if !isSorted { merged.sort { $0.id < $1.id } }
+    rows = merged
+    localCommits = []
+    self.lastReported = [:]
   }
 }
 
 extension StoreChange {
-  /// An own commit that follows what was told.
-  init(_ touched: [Int64: ChangeLog.Touched], at generation: UInt64) {
+  /// The change that a local commit made to the state right before it.
+  init(_ changes: [Int64: DocumentChange], at generation: UInt64) {
     self.init(generation: generation)
-    for (id, touched) in touched {
+    for (id, change) in changes {
       add(
-        id, from: touched.before?.place.collection, to: touched.place?.collection, isUpdated: touched.isUpdated,
-        isMoved: touched.isMoved)
+        id, from: change.before?.position.collection, to: change.after?.collection, isUpdated: change.isUpdated,
+        isMoved: change.isMoved)
     }
-  }
-}
-
-extension ChangeFeed.Entry {
-  init(_ id: Int64, _ place: ChangeLog.Place) {
-    self.init(id: id, position: place.position, collection: place.collection)
-  }
-}
-
-extension ChangeLog.Place {
-  init(_ entry: ChangeFeed.Entry) {
-    self.init(collection: entry.collection, position: entry.position)
   }
 }

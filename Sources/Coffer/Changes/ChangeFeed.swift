@@ -2,70 +2,58 @@ internal import CofferRecords
 internal import Dispatch
 internal import Synchronization
 
-/// Tells subscribers what is committed: by this process at once, by others when a look finds their commits.
+/// Reports commits to subscribers: those of this process at once, those of other processes when a poll finds them.
 ///
-/// A commit of ours comes with the list of what it did. For others' there is the base: every document's place as it
-/// was told last, 24 bytes each and only while somebody listens, which a scan of the rows is compared with.
+/// A local commit reports itself with the list of its changes. To find other processes' commits, a poll compares the
+/// rows with a baseline: the last reported position of every document, 24 bytes each, kept only while there are
+/// subscribers.
 final class ChangeFeed: Sendable {
-  /// Between two looks at the file; each costs one short read transaction while nothing was committed.
+  /// Time between two polls; each costs one short read transaction while nothing was committed.
   static let interval: DispatchTimeInterval = .milliseconds(250)
 
-  struct Entry {
-    var id: Int64
-    var position: Int64
-    var collection: UInt32
-  }
-
   private let state = Mutex(State())
-  private let heard = Atomic<Bool>(false)
+  private let subscribed = Atomic<Bool>(false)
 
-  /// Whether anybody listens.
-  var isHeard: Bool { heard.load(ordering: .acquiring) }
+  var hasSubscribers: Bool { subscribed.load(ordering: .acquiring) }
 
   // MARK: Subscribers
 
-  /// What stands in the file when the first subscriber comes.
-  struct Baseline {
-    var entries: [Entry]
-    var names: [CollectionID: String]
-    var generation: UInt64
-  }
-
   /// - Parameters:
-  ///   - baseline: what stands in the file; asked for when nobody listens yet.
-  ///   - look: called every ``interval`` while anybody listens.
+  ///   - baseline: reads the file; called if there is no subscriber yet.
+  ///   - poll: called every ``interval`` while there are subscribers.
   func subscribe(
-    to name: String?, _ baseline: () throws(StoreError) -> Baseline, look: @escaping @Sendable () -> Void
+    to name: String?, _ baseline: () throws(StoreError) -> Baseline, poll: @escaping @Sendable () -> Void
   ) -> ChangeSubscription {
     while true {
-      // From here on transactions that begin keep a list, so that the first look finds what is no commit of ours only.
-      heard.store(true, ordering: .releasing)
+      // Transactions that begin after this log their changes, so the first poll finds only commits of other processes.
+      subscribed.store(true, ordering: .releasing)
       let isFirst = state.withLock { $0.subscribers.isEmpty }
-      var found: Result<Baseline, StoreError>?
+      var initial: Result<Baseline, StoreError>?
       // Outside of the lock, which a commit takes while it keeps readers out of the file.
-      if isFirst { found = Result { () throws(StoreError) in try baseline() } }
-      if let subscriber = add(name, found, look) { return ChangeSubscription(subscriber, of: self) }
+      if isFirst { initial = Result { () throws(StoreError) in try baseline() } }
+      if let subscriber = add(name, initial, poll) { return ChangeSubscription(subscriber, of: self) }
     }
   }
 
-  /// - Returns: nil where the last subscriber has gone since, and with him what is known of the file.
+  /// - Parameter baseline: nil if the caller saw other subscribers.
+  /// - Returns: nil if the last of those subscribers has ended meanwhile, and the feed dropped the baseline with it.
   func add(
-    _ name: String?, _ found: Result<Baseline, StoreError>?, _ look: @escaping @Sendable () -> Void
+    _ name: String?, _ baseline: Result<Baseline, StoreError>?, _ poll: @escaping @Sendable () -> Void
   ) -> ChangeSubscriber? {
-    state.withLock { state in add(name, found, look, to: &state) }
+    state.withLock { state in add(name, baseline, poll, to: &state) }
   }
 
   private func add(
-    _ name: String?, _ found: Result<Baseline, StoreError>?, _ look: @escaping @Sendable () -> Void,
+    _ name: String?, _ baseline: Result<Baseline, StoreError>?, _ poll: @escaping @Sendable () -> Void,
     to state: inout State
   ) -> ChangeSubscriber? {
     if state.subscribers.isEmpty {
-      guard let found else { return nil }
-      switch found {
+      guard let baseline else { return nil }
+      switch baseline {
       case .success(let baseline):
         state.begin(baseline)
       case .failure(let error):
-        fallSilent(&state)
+        stop(&state)
         let subscriber = ChangeSubscriber(name: name, names: [:])
         subscriber.finish(error)
         return subscriber
@@ -73,16 +61,16 @@ final class ChangeFeed: Sendable {
     }
     let subscriber = ChangeSubscriber(name: name, names: state.names)
     state.subscribers[ObjectIdentifier(subscriber)] = subscriber
-    // The last one may have taken it back after it was set above.
-    heard.store(true, ordering: .releasing)
-    if state.timer == nil { state.timer = Self.timer(look) }
+    // The end of the last subscriber may have cleared the flag since `subscribe` set it.
+    subscribed.store(true, ordering: .releasing)
+    if state.timer == nil { state.timer = Self.timer(poll) }
     return subscriber
   }
 
-  private static func timer(_ look: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
+  private static func timer(_ poll: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "coffer.changes"))
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(50))
-    timer.setEventHandler(handler: look)
+    timer.setEventHandler(handler: poll)
     timer.resume()
     return timer
   }
@@ -90,7 +78,7 @@ final class ChangeFeed: Sendable {
   func remove(_ subscriber: ChangeSubscriber) {
     state.withLock { state in
       state.subscribers[ObjectIdentifier(subscriber)] = nil
-      if state.subscribers.isEmpty { fallSilent(&state) }
+      if state.subscribers.isEmpty { stop(&state) }
     }
   }
 
@@ -99,12 +87,13 @@ final class ChangeFeed: Sendable {
     state.withLock { state in
       for subscriber in state.subscribers.values { subscriber.finish(error) }
       state.subscribers = [:]
-      fallSilent(&state)
+      stop(&state)
     }
   }
 
-  private func fallSilent(_ state: inout State) {
-    heard.store(false, ordering: .releasing)
+  /// Ends polling and drops the baseline.
+  private func stop(_ state: inout State) {
+    subscribed.store(false, ordering: .releasing)
     state.timer?.cancel()
     let committing = state.committing
     state = State()
@@ -113,7 +102,7 @@ final class ChangeFeed: Sendable {
 
   // MARK: Commits of this process
 
-  /// Before a commit: until it has ended, no look takes it for another process's.
+  /// Called before a commit: until the commit ends, no poll takes it for another process's.
   func willCommit(_ generation: UInt64) {
     state.withLock { $0.committing = generation }
   }
@@ -123,60 +112,55 @@ final class ChangeFeed: Sendable {
   }
 
   /// - Parameters:
-  ///   - touched: what it did; nil where that is not known, and the next look finds it.
-  ///   - names: the collections, where they changed.
-  func didCommit(_ generation: UInt64, _ touched: [Int64: ChangeLog.Touched]?, names: [CollectionID: String]?) {
+  ///   - changes: by document id; nil if they were not logged, and the next poll must find them.
+  ///   - names: the collections, if they changed.
+  func didCommit(_ generation: UInt64, _ changes: [Int64: DocumentChange]?, names: [CollectionID: String]?) {
     state.withLock { state in
       state.committing = nil
-      guard !state.subscribers.isEmpty || isHeard, let touched else { return }
-      // Another process's commit before it was not told yet: what it did to these documents is told along with ours.
-      let isAhead = generation > state.told + 1
-      var change = isAhead ? state.change(by: touched, at: generation) : StoreChange(touched, at: generation)
+      guard !state.subscribers.isEmpty || hasSubscribers, let changes else { return }
+      // If another process's commit before this one is unreported, its changes to these documents are reported here.
+      let isAhead = generation > state.reportedGeneration + 1
+      var change = isAhead ? state.change(by: changes, at: generation) : StoreChange(changes, at: generation)
       if let names { change.changedCollections = state.take(names, at: generation) }
-      state.append(touched, of: generation)
+      state.append(changes, of: generation)
       change.bound()
       state.deliver(change)
     }
   }
 
-  // MARK: Looks at the file
+  // MARK: Polls
 
-  /// What a look compares the rows with.
-  struct Known {
-    let base: [Entry]
-    let own: [Own]
-    let told: UInt64
-    let names: [CollectionID: String]
-  }
+  /// Whether a poll may run now: scans take at most a quarter of the time.
+  var shouldPoll: Bool { state.withLock { ContinuousClock.now >= $0.nextPoll } }
 
-  /// Whether it is time for a look: scans take at most a quarter of the time.
-  var isLookDue: Bool { state.withLock { ContinuousClock.now >= $0.nextLook } }
-
-  /// - Parameter generation: of the transaction that looks.
-  /// - Returns: nil where everything up to there was told, or is about to be.
-  func known(at generation: UInt64) -> Known? {
+  /// The state that a poll compares the rows with.
+  ///
+  /// - Parameter generation: of the poll's read transaction.
+  /// - Returns: nil if every commit up to that generation has been reported, or a local commit is about to report it.
+  func reported(before generation: UInt64) -> (baseline: Baseline, localCommits: [LocalCommit])? {
     state.withLock { state in
-      guard generation > state.told, state.committing.map({ $0 > generation }) ?? true, !state.subscribers.isEmpty
+      guard generation > state.reportedGeneration, state.committing.map({ $0 > generation }) ?? true,
+        !state.subscribers.isEmpty
       else { return nil }
-      return Known(
-        base: state.base, own: state.own.filter { $0.generation <= generation }, told: state.told, names: state.names)
+      return (state.baseline, state.localCommits.filter { $0.generation <= generation })
     }
   }
 
-  /// What a look has found, told and kept.
+  /// Reports the result of a poll and makes its rows the baseline.
   ///
-  /// - Parameter told: what it was compared with.
-  func found(
-    _ change: StoreChange, since told: UInt64, _ entries: [Entry], names: [CollectionID: String], took: Duration
+  /// - Parameter reportedGeneration: of the baseline that the poll compared the rows with.
+  func didPoll(
+    _ change: StoreChange, since reportedGeneration: UInt64, _ rows: [Baseline.Row], names: [CollectionID: String],
+    took: Duration
   ) {
     state.withLock { state in
-      state.nextLook = ContinuousClock.now.advanced(by: took * 3)
-      // Another look may have come first.
-      guard !state.subscribers.isEmpty, state.told == told else { return }
+      state.nextPoll = ContinuousClock.now.advanced(by: took * 3)
+      // Another poll may have finished first.
+      guard !state.subscribers.isEmpty, state.reportedGeneration == reportedGeneration else { return }
       var change = change
-      state.replaceBase(with: entries, of: change.generation)
-      // Those were told as they are now.
-      change.remove(state.latest.keys)
+      state.replaceRows(with: rows, of: change.generation)
+      // Later local commits have reported the current state of these documents.
+      change.remove(state.lastReported.keys)
       change.changedCollections = state.take(names, at: change.generation)
       change.bound()
       state.deliver(change)

@@ -1,64 +1,69 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// Finds what other processes committed: the rows, as they stand, beside what was told of them.
+/// Finds the commits of other processes: compares the rows with the last reported positions.
 ///
-/// Looks at numbers only and opens nothing; whoever reads a document then proves it.
+/// Reads row numbers only and opens no document; a reader verifies a document when it opens it.
 struct ChangeScan {
-  let known: ChangeFeed.Known
+  let baseline: ChangeFeed.Baseline
   private(set) var change: StoreChange
-  private(set) var entries: [ChangeFeed.Entry] = []
+  /// Every document of the transaction, sorted by id.
+  private(set) var rows: [ChangeFeed.Baseline.Row] = []
+  /// The index of the next baseline row to compare.
   private var next = 0
-  private var own: [Int64: (generation: UInt64, place: ChangeLog.Place?)] = [:]
+  /// The documents of local commits that are not compared yet, with their last reported position.
+  private var local: [Int64: (position: DocumentPosition?, generation: UInt64)] = [:]
 
-  init(_ known: ChangeFeed.Known, generation: UInt64) {
-    self.known = known
+  init(_ baseline: ChangeFeed.Baseline, _ localCommits: [ChangeFeed.LocalCommit], generation: UInt64) {
+    self.baseline = baseline
     change = StoreChange(generation: generation)
-    entries.reserveCapacity(known.base.count)
-    for commit in known.own {
-      for (id, touched) in commit.touched { own[id] = (commit.generation, touched.place) }
+    rows.reserveCapacity(baseline.rows.count)
+    for commit in localCommits {
+      for (id, change) in commit.changes { local[id] = (change.after, commit.generation) }
     }
   }
 
-  /// The rows of one read transaction, by rising id.
+  /// Scans the rows of one read transaction.
   mutating func run(_ database: StoreDatabase) throws(StoreError) {
     let statement = try database.statement(SQL.placesAndRevisions)
     defer { statement.reset() }
     while try statement.step() {
       let columns = statement.columns()
-      let place = ChangeLog.Place(
+      let position = DocumentPosition(
         collection: UInt32(truncatingIfNeeded: columns[1].integer), position: columns[2].integer)
-      add(columns[0].integer, place, revision: UInt64(bitPattern: columns[3].integer))
+      add(columns[0].integer, position, revision: UInt64(bitPattern: columns[3].integer))
     }
-    while next < known.base.count { passMissing() }
-    // Ours, and deleted by others before a look.
-    for (id, mine) in own {
-      if let place = mine.place { change.delete(id, from: place.collection) }
+    while next < baseline.rows.count { passMissing() }
+    // Inserted by a local commit, then deleted by another process before this poll.
+    for (id, last) in local {
+      if let position = last.position { change.delete(id, from: position.collection) }
     }
   }
 
-  private mutating func add(_ id: Int64, _ place: ChangeLog.Place, revision: UInt64) {
-    entries.append(ChangeFeed.Entry(id, place))
-    while next < known.base.count, known.base[next].id < id { passMissing() }
-    var before: ChangeLog.Place?
-    if next < known.base.count, known.base[next].id == id {
-      before = ChangeLog.Place(known.base[next])
+  private mutating func add(_ id: Int64, _ position: DocumentPosition, revision: UInt64) {
+    rows.append((id, position))
+    while next < baseline.rows.count, baseline.rows[next].id < id { passMissing() }
+    var before: DocumentPosition?
+    if next < baseline.rows.count, baseline.rows[next].id == id {
+      before = baseline.rows[next].position
       next += 1
     }
-    if let mine = own.removeValue(forKey: id) {
-      before = mine.place
-      if mine.generation == revision, before != nil { return }
+    if let last = local.removeValue(forKey: id) {
+      before = last.position
+      if last.generation == revision, before != nil { return }
     }
-    guard revision > known.told || before != place else { return }
-    // What else changed in a row that was moved can't be seen without opening it.
-    change.add(id, from: before?.collection, to: place.collection, isUpdated: true, isMoved: before != place)
+    guard revision > baseline.generation || before != position else { return }
+    // Only opening the row would show whether a moved document was updated too.
+    change.add(id, from: before?.collection, to: position.collection, isUpdated: true, isMoved: before != position)
   }
 
-  /// A document that was told of and has no row any more.
+  /// Passes a baseline row whose document has been deleted.
   private mutating func passMissing() {
-    let entry = known.base[next]
+    let row = baseline.rows[next]
     next += 1
-    guard let mine = own.removeValue(forKey: entry.id) else { return change.delete(entry.id, from: entry.collection) }
-    if let place = mine.place { change.delete(entry.id, from: place.collection) }
+    guard let last = local.removeValue(forKey: row.id) else {
+      return change.delete(row.id, from: row.position.collection)
+    }
+    if let position = last.position { change.delete(row.id, from: position.collection) }
   }
 }

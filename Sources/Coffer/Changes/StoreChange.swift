@@ -1,34 +1,34 @@
 internal import CofferRecords
 
-/// What was committed since the last one: numbers of documents, never their text.
+/// The documents that commits changed since the last change: their ids, never their text.
 public struct StoreChange: Sendable, Hashable {
-  /// The documents of one collection. One that goes from a collection to another is deleted in the first and inserted
-  /// in the second.
+  /// The changed documents of one collection. A document that moves to another collection is deleted in the first and
+  /// inserted in the second.
   public struct Documents: Sendable, Hashable {
     public internal(set) var inserted: Set<DocumentID> = []
-    /// Text, title, key, attributes, parent or dates are others.
+    /// Text, title, key, attributes, parent or dates changed.
     public internal(set) var updated: Set<DocumentID> = []
-    /// Stand elsewhere in the order.
+    /// The place in the order changed.
     public internal(set) var moved: Set<DocumentID> = []
     public internal(set) var deleted: Set<DocumentID> = []
 
     var count: Int { inserted.count + updated.count + moved.count + deleted.count }
   }
 
-  /// The latest write transaction that is in it.
+  /// The latest write transaction included.
   public internal(set) var generation: UInt64
-  /// By collection, each with the documents that changed in it.
+  /// The changed documents by collection.
   public internal(set) var collections: [CollectionID: Documents] = [:]
-  /// Collections that were made, renamed or dropped.
+  /// Collections that were created, renamed or dropped.
   public internal(set) var changedCollections: Set<CollectionID> = []
-  /// False when there were more than 65,536 documents: they aren't told, so read anew what you show.
+  /// False if more than 65,536 documents changed: then no ids are reported, so reload what you show.
   public internal(set) var isComplete = true
 
   init(generation: UInt64) {
     self.generation = generation
   }
 
-  /// Of all collections in it.
+  /// Of all collections.
   public var inserted: Set<DocumentID> { union(\.inserted) }
   public var updated: Set<DocumentID> { union(\.updated) }
   public var moved: Set<DocumentID> { union(\.moved) }
@@ -41,7 +41,7 @@ public struct StoreChange: Sendable, Hashable {
   }
 }
 
-// MARK: - Making and merging
+// MARK: - Building and merging
 
 extension StoreChange {
   var isEmpty: Bool { isComplete && collections.isEmpty && changedCollections.isEmpty }
@@ -61,7 +61,7 @@ extension StoreChange {
     if isMoved { collections[collection, default: Documents()].moved.insert(id) }
   }
 
-  /// A document that stood in one collection, nil for none, and now stands in another or the same.
+  /// Adds a document by its collection before and after; nil for a document that did not or does not exist.
   mutating func add(_ id: Int64, from before: UInt32?, to now: UInt32?, isUpdated: Bool, isMoved: Bool) {
     if let now, before == now { return change(id, in: now, isUpdated: isUpdated, isMoved: isMoved) }
     if let before { delete(id, from: before) }
@@ -75,7 +75,7 @@ extension StoreChange {
     collections = collections.filter { $0.value.count > 0 }
   }
 
-  /// Only these collections.
+  /// The changes of these collections only.
   func filtered(_ wanted: Set<CollectionID>) -> StoreChange {
     var change = self
     change.collections = collections.filter { wanted.contains($0.key) }
@@ -83,7 +83,7 @@ extension StoreChange {
     return change
   }
 
-  /// What both say together, `later` being the later.
+  /// Combines this change with a later one.
   mutating func merge(_ later: StoreChange) {
     generation = max(generation, later.generation)
     isComplete = isComplete && later.isComplete
@@ -96,7 +96,7 @@ extension StoreChange {
     bound()
   }
 
-  /// Lets go of the numbers where there are too many of them.
+  /// Drops the ids if there are too many.
   mutating func bound() {
     let count = collections.values.reduce(0) { $0 + $1.count }
     if count > ChangeLog.limit { isComplete = false }
@@ -120,7 +120,7 @@ extension StoreChange.Documents {
     }
     for id in later.inserted {
       if deleted.remove(id) != nil {
-        // Gone and back: another document in its place.
+        // Deleted, then inserted: another document takes its place.
         updated.insert(id)
         moved.insert(id)
       } else {

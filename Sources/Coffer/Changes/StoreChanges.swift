@@ -1,10 +1,10 @@
 internal import CofferRecords
 internal import Synchronization
 
-/// What is committed from the call of ``DocumentStore/changes(in:)`` on, for one task to iterate.
+/// The commits after a call of ``DocumentStore/changes(in:)``, for one task to iterate.
 ///
-/// Whoever is slow gets what came meanwhile as one change: it holds at most 65,536 documents, whatever the load. Ends
-/// when the store is closed or gone, or the task is cancelled.
+/// A slow task gets all changes since the last one merged into one, which holds at most 65,536 documents, whatever the
+/// load. Ends when the store is closed or released, or the task is cancelled.
 public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreChange
   public typealias Failure = StoreError
@@ -28,7 +28,7 @@ public struct StoreChanges: AsyncSequence, Sendable {
   }
 }
 
-/// Ends the subscription when nobody can iterate any more.
+/// Ends the subscription when no task can iterate any more.
 final class ChangeSubscription: Sendable {
   let subscriber: ChangeSubscriber
   private let feed: ChangeFeed
@@ -43,10 +43,10 @@ final class ChangeSubscription: Sendable {
   }
 }
 
-/// One who listens: at most one change waits for him.
+/// Subscriber with at most one pending change.
 final class ChangeSubscriber: Sendable {
   private struct State {
-    /// The collection of the wanted name, as far as there is one.
+    /// The collection of the wanted name, if it exists.
     var collection: CollectionID?
     var pending: StoreChange?
     var waiting: CheckedContinuation<Result<StoreChange?, StoreError>, Never>?
@@ -62,14 +62,14 @@ final class ChangeSubscriber: Sendable {
     state = Mutex(State(collection: name.flatMap { names.collection(named: $0) }))
   }
 
-  /// - Parameter names: the collections as they are after the change.
+  /// - Parameter names: the collections after the change.
   func deliver(_ change: StoreChange, names: [CollectionID: String]) {
     state.withLock { state in
       guard state.end == nil else { return }
       var change = change
       if let name {
         let before = state.collection
-        // One that is renamed stays the one that is meant.
+        // The subscription follows its collection through a rename.
         if let held = before, names[held] != nil {} else { state.collection = names.collection(named: name) }
         change = change.filtered(Set([before, state.collection].compactMap { $0 }))
       }
@@ -104,13 +104,13 @@ final class ChangeSubscriber: Sendable {
             state.pending = nil
             continuation.resume(returning: .success(pending))
           } else if let end = state.end {
-            // An error is told once.
+            // An error is thrown once.
             state.end = .success(nil)
             continuation.resume(returning: end)
           } else if Task.isCancelled {
             continuation.resume(returning: .success(nil))
           } else {
-            // One task iterates; another that did before it gets the end.
+            // Only one task may iterate: a task that waited before this one gets the end of the sequence.
             state.waiting?.resume(returning: .success(nil))
             state.waiting = continuation
           }

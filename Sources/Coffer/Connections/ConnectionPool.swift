@@ -35,8 +35,8 @@ final class ConnectionPool: Sendable {
   let isWriteAhead: Bool
   private let idle: Mutex<Idle>
   private let writing: Mutex<Writing>
-  /// Who waits to write, in order.
-  private let turn = Turn()
+  /// Writer queue.
+  private let writers = FairLock()
   /// The thread inside `write`, 0 when none is.
   private let writer = Atomic<UInt>(0)
   /// Locks and connections are this process's alone.
@@ -111,7 +111,7 @@ final class ConnectionPool: Sendable {
   /// Runs `body` on the connection that writes, one thread at a time, in the order that they come.
   ///
   /// - Throws: `misuse` inside of another `write` of this thread, or inside of a `read` that would keep it from
-  ///   committing; `locked` when its turn does not come in time.
+  ///   committing; `locked` if other writers hold the lock for too long.
   func withWriter<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -129,8 +129,8 @@ final class ConnectionPool: Sendable {
         .misuse, "write inside of read would wait for itself in the rollback journal",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
-    try turn.take(wait: wait, cancellation)
-    defer { turn.give() }
+    try writers.lock(wait: wait, cancellation)
+    defer { writers.unlock() }
     let result: Result<Sent<R>, StoreError> = writing.withLock { writing in
       writer.store(thread, ordering: .releasing)
       defer { writer.store(0, ordering: .releasing) }

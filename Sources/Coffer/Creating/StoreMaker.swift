@@ -32,7 +32,8 @@ struct StoreMaker {
   func make(
     _ keys: [NewKey], allowsTestKeys: Bool, begin: () throws -> Void, fill: (StoreTransaction) throws -> Void
   ) throws -> SessionKeys {
-    try make(keys, options: OpenOptions(), allowsTestKeys: allowsTestKeys, begin: begin) { try $0.write(nil, fill) }.keys
+    try make(keys, options: OpenOptions(), allowsTestKeys: allowsTestKeys, begin: begin) { try $0.write(nil, fill) }
+      .keys
   }
 
   /// The same with as many transactions as `use` makes.

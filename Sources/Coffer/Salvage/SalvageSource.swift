@@ -88,7 +88,7 @@ struct SalvageSource {
   private static func slots(of database: StoreDatabase, isTest: Bool) throws(StoreError) -> (
     sound: [KeySlotRecord], damaged: Int
   ) {
-    let rows: [Row]
+    let rows: [SQLiteRow]
     do throws(StoreError) {
       rows = try database.rows(SQL.slots)
     } catch {

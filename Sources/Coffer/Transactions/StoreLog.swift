@@ -19,10 +19,10 @@ struct StoreLog: Sendable {
     logger?.info("\(message())")
   }
 
-  /// - Parameter touched: nil where that is not known document by document.
-  func committed(_ generation: UInt64, _ touched: [Int64: ChangeLog.Touched]?) {
+  /// - Parameter changes: by document id; nil if they were not logged.
+  func committed(_ generation: UInt64, _ changes: [Int64: DocumentChange]?) {
     guard tellsCommits else { return }
-    let change = touched.map { StoreChange($0, at: generation) }
+    let change = changes.map { StoreChange($0, at: generation) }
     let parts = [
       ("inserted", change?.inserted), ("updated", change?.updated), ("moved", change?.moved),
       ("deleted", change?.deleted),

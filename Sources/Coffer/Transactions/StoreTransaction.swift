@@ -26,7 +26,7 @@ public final class StoreTransaction {
     }
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
-      notesDocuments: connection.session.feed.isHeard || logger.tellsCommits)
+      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits)
     do throws(StoreError) {
       try checkHighestID()
     } catch {
@@ -123,7 +123,7 @@ public final class StoreTransaction {
     connection.session.note(generation: state.generation)
     if let announced {
       connection.session.didCommit(announced)
-      logger.committed(state.generation, announced.changes?.touched)
+      logger.committed(state.generation, announced.changes?.documents)
     }
   }
 
@@ -139,7 +139,7 @@ public final class StoreTransaction {
 
   private func announce(_ writer: RecordWriter) throws(StoreError) -> Announcement {
     let changes = writer.changes
-    let names = changes.changesCollections && connection.session.feed.isHeard ? try collectionNames() : nil
+    let names = changes.changesCollections && connection.session.feed.hasSubscribers ? try collectionNames() : nil
     connection.session.willCommit(writer.revision)
     return Announcement(
       before: TextCache.Version(start), after: TextCache.Version(writer.state),

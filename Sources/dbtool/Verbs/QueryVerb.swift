@@ -43,7 +43,7 @@ struct QueryVerb: ParsableCommand {
   }
 
   /// A number where the argument is one as JSON writes it, else the text.
-  private static func value(_ argument: String) -> Value {
+  private static func value(_ argument: String) -> SQLiteValue {
     guard let first = argument.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
       return .text(argument)
     }
@@ -67,7 +67,7 @@ struct QueryVerb: ParsableCommand {
     }
   }
 
-  private static func cell(_ value: Value) -> JSONValue? {
+  private static func cell(_ value: SQLiteValue) -> JSONValue? {
     switch value {
     case .null: .null
     case .integer(let integer): .integer(integer)

@@ -52,7 +52,8 @@ func openStore(_ input: [UInt8]) {
   var slices = Slices(input)
   let (table, column) = fields[Int(slices.byte()) % fields.count]
   let type = slices.byte() % 3
-  let value: Value = type == 0 ? .integer(slices.number()) : type == 1 ? .blob(slices.all()) : .text(slices.text())
+  let value: SQLiteValue =
+    type == 0 ? .integer(slices.number()) : type == 1 ? .blob(slices.all()) : .text(slices.text())
   write(template, to: path)
   do {
     let database = try Database(path)

@@ -1,5 +1,5 @@
 /// A value as SQLite stores it.
-public enum Value: Sendable, Hashable {
+public enum SQLiteValue: Sendable, Hashable {
   case null
   case integer(Int64)
   case real(Double)
@@ -12,7 +12,7 @@ public enum StorageClass: Sendable, Hashable {
   case null, integer, real, text, blob
 }
 
-extension Value {
+extension SQLiteValue {
   public var storageClass: StorageClass {
     switch self {
     case .null: .null
@@ -50,7 +50,7 @@ extension Value {
   }
 }
 
-extension Value: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
+extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {
   public init(integerLiteral value: Int64) { self = .integer(value) }
   public init(floatLiteral value: Double) { self = .real(value) }
   public init(stringLiteral value: String) { self = .text(value) }

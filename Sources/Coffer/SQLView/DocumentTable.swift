@@ -3,9 +3,9 @@ internal import CofferSQLite
 internal import CofferSealing
 internal import CofferText
 
-/// The decrypted view `documents`, row by row out of one transaction, as a virtual table of another connection.
+/// The decrypted view `documents` of one transaction, as a virtual table of another connection.
 ///
-/// Heads are proved when a query comes to their row; a text is opened only where a query looks at it.
+/// A query verifies a head when it reaches the row, and opens a text only when it reads the column.
 final class DocumentTable: VirtualTable {
   static let name = "documents"
 
@@ -26,17 +26,17 @@ final class DocumentTable: VirtualTable {
     }
   }
 
-  /// What a plan's number says: which value it is given, and whether texts are looked at.
-  private struct Way: OptionSet {
+  /// A plan, as the number that SQLite passes on: the kind of its argument, and whether the query reads texts.
+  private struct Plan: OptionSet {
     let rawValue: Int
 
-    static let byID = Way(rawValue: 1)
-    static let byCollection = Way(rawValue: 2)
-    static let withTexts = Way(rawValue: 4)
+    static let byID = Plan(rawValue: 1)
+    static let byCollection = Plan(rawValue: 2)
+    static let withTexts = Plan(rawValue: 4)
   }
 
   private let transaction: StoreTransaction
-  /// What ended a query from within; SQLite is told nothing of it.
+  /// The error of this table that ended a query; SQLite itself reports none.
   private(set) var failure: StoreError?
 
   init(_ transaction: StoreTransaction) {
@@ -47,9 +47,9 @@ final class DocumentTable: VirtualTable {
 
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
     let count = max(Int64(clamping: transaction.state.count), 1)
-    let looksAtTexts = request.usedColumns & 1 << UInt64(Column.text.rawValue) != 0
-    let texts: Way = looksAtTexts ? .withTexts : []
-    // SQLite asks for the row id by -1.
+    let readsTexts = request.usedColumns & 1 << UInt64(Column.text.rawValue) != 0
+    let texts: Plan = readsTexts ? .withTexts : []
+    // SQLite names the row id as column -1.
     if let id = request.equalities.first(where: { $0.column == Column.id.rawValue || $0.column < 0 }) {
       var plan = VirtualTablePlan(number: texts.union(.byID).rawValue, cost: 1, rowCount: 1)
       plan.arguments = [id.number]
@@ -57,7 +57,7 @@ final class DocumentTable: VirtualTable {
       plan.isOrdered = true
       return plan
     }
-    let cost = Double(count) * (looksAtTexts ? 4 : 2)
+    let cost = Double(count) * (readsTexts ? 4 : 2)
     guard let name = request.equalities.first(where: { $0.column == Column.collection.rawValue }) else {
       return VirtualTablePlan(number: texts.rawValue, cost: cost, rowCount: count)
     }
@@ -68,36 +68,36 @@ final class DocumentTable: VirtualTable {
     return plan
   }
 
-  /// Whether rows of one collection come as they are asked for anyway.
+  /// Whether the order asked for is the order of rows in one collection.
   private func isInOrder(_ order: [(column: Int, isDescending: Bool)]) -> Bool {
     let columns = order.map(\.column)
-    let own = [Column.position.rawValue, Column.id.rawValue]
-    return !order.contains(where: \.isDescending) && (columns == Array(own.prefix(1)) || columns == own)
+    let stored = [Column.position.rawValue, Column.id.rawValue]
+    return !order.contains(where: \.isDescending) && (columns == Array(stored.prefix(1)) || columns == stored)
   }
 
-  func open(plan: Int, values: [Value]) throws -> any VirtualRows {
+  func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows {
     try noting { () throws(StoreError) in
-      let way = Way(rawValue: plan)
+      let plan = Plan(rawValue: plan)
       var rows = try DocumentRows.Source.collections(transaction.collections())
-      if way.contains(.byID) {
+      if plan.contains(.byID) {
         switch values[0] {
         case .integer(let id): rows = .document(DocumentID(id))
         case .null: rows = .collections([])
-        // A text that is a number: SQLite compares as it knows how.
+        // Text that may hold a number: SQLite compares it with every row.
         default: break
         }
-      } else if way.contains(.byCollection) {
+      } else if plan.contains(.byCollection) {
         switch values[0] {
         case .text(let name): rows = .collections(try transaction.collection(named: name).map { [$0] } ?? [])
         case .null: rows = .collections([])
         default: break
         }
       }
-      return try DocumentRows(self, transaction, rows, withTexts: way.contains(.withTexts))
+      return try DocumentRows(self, transaction, rows, withTexts: plan.contains(.withTexts))
     }
   }
 
-  /// Keeps what went wrong before SQLite forgets it.
+  /// Keeps the error of `work`, of which SQLite would pass on only that there was one.
   func noting<R>(_ work: () throws(StoreError) -> R) throws -> R {
     do throws(StoreError) {
       return try work()
@@ -108,7 +108,7 @@ final class DocumentTable: VirtualTable {
   }
 }
 
-/// One way through the view: a document, or collections by their number, each in order.
+/// One pass over the view: one document, or collections sorted by number, each in order.
 final class DocumentRows: VirtualRows {
   enum Source {
     case document(DocumentID)
@@ -120,7 +120,7 @@ final class DocumentRows: VirtualRows {
   private let reader: RecordReader
   private let withTexts: Bool
   private let names: [UInt32: String]
-  /// Collections that are still to come, the last first.
+  /// The collections left to read, in reverse.
   private var rest: [CollectionRecord]
   private var statement: StoreStatement?
   private var order: OrderCheck?
