@@ -1,11 +1,11 @@
 // Coffer: the store, what apps import.
 //
 // Does: creates and opens store files, reads and writes documents in transactions, lists, verifies, changes keys and
-//       re-encrypts. A document's walk in: Writer → RecordSealer → SQLite; out: Reader → RecordOpener → SQLite.
+//       re-encrypts. A document's walk in: StoreWriter → RecordSealer → SQLite; out: StoreReader → RecordOpener → SQLite.
 // Knows: FORMAT.md, the only room that knows all of it (Format/); one session's keys (Session/).
 // Does not know: files of data and their formats, terminals.
 //
-// First files to read: DocumentStore.swift, then Scopes/Writer.swift; Format/RecordRow.swift for what stands on disk.
+// First files to read: DocumentStore.swift, then Scopes/StoreWriter.swift; Format/RecordRow.swift for what stands on disk.
 
 @_exported public import CofferDocuments
 

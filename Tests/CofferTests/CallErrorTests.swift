@@ -12,9 +12,9 @@ struct CallErrorTests {
   struct Call: Sendable, CustomTestStringConvertible {
     let code: StoreError.Code
     let testDescription: String
-    let run: @Sendable (borrowing Writer) throws -> Void
+    let run: @Sendable (borrowing StoreWriter) throws -> Void
 
-    init(_ code: StoreError.Code, _ description: String, _ run: @escaping @Sendable (borrowing Writer) throws -> Void) {
+    init(_ code: StoreError.Code, _ description: String, _ run: @escaping @Sendable (borrowing StoreWriter) throws -> Void) {
       self.code = code
       testDescription = description
       self.run = run

@@ -78,7 +78,7 @@ struct ChangesAmongProcessesTests {
     for _ in 0..<10 { test.store.poll() }
     let generation = try await test.store.read { $0.generation }
     // A poll checks this before it scans.
-    #expect(test.store.session.feed.reported(before: generation) == nil)
+    #expect(test.store.engine.session.feed.reported(before: generation) == nil)
     _ = changes
   }
 

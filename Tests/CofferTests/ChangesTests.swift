@@ -107,8 +107,8 @@ struct ChangesTests {
 
   /// The changes reported for one document that another process changed, then this one, before any poll.
   private func toldOfOne(
-    _ others: @escaping @Sendable (inout Writer, DocumentID) throws -> Void,
-    _ ours: @escaping @Sendable (inout Writer, DocumentID) throws -> Void
+    _ others: @escaping @Sendable (inout StoreWriter, DocumentID) throws -> Void,
+    _ ours: @escaping @Sendable (inout StoreWriter, DocumentID) throws -> Void
   ) async throws -> (first: StoreChange, all: StoreChange, id: DocumentID) {
     let test = try TestStore()
     let other = try test.reopened()
@@ -118,7 +118,7 @@ struct ChangesTests {
     }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
     // Keeps polls of the timer from reporting before the local commit has ended.
-    test.store.session.feed.willCommit(0)
+    test.store.engine.session.feed.willCommit(0)
     try await other.write { try others(&$0, ids[2]) }
     try await test.store.write { try ours(&$0, ids[2]) }
     let first = try await next(&iterator)
@@ -178,7 +178,7 @@ struct ChangesTests {
     let other = try test.reopened()
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
     var iterator = test.store.changes().makeAsyncIterator()
-    test.store.session.feed.willCommit(0)
+    test.store.engine.session.feed.willCommit(0)
     try await other.write { try $0.rename(DocumentCollection("notes"), to: "renamed") }
     try await test.store.write { try $0.update(id) { $0.text = "y" } }
     var told = StoreChange(generation: 0)
@@ -193,13 +193,13 @@ struct ChangesTests {
     let notes = test.notes
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
-    let feed = test.store.session.feed
+    let feed = test.store.engine.session.feed
     feed.willCommit(0)
     let new = try await other.write { writer in
       try writer.delete(id)
       return try writer.insert(Document(text: "y"), into: notes)
     }
-    let (change, baseline, rows, names) = try test.store.reading { transaction throws(StoreError) in
+    let (change, baseline, rows, names) = try test.store.engine.reading { transaction throws(StoreError) in
       feed.commitFailed()
       guard let (baseline, localCommits) = feed.reported(before: transaction.state.generation) else {
         throw StoreError(.misuse, "reported already")
@@ -340,7 +340,7 @@ struct ChangesTests {
         test.store.poll()
         #expect(try await next(&iterator).inserted == [id])
       }
-      #expect(test.store.session.feed.hasSubscribers)
+      #expect(test.store.engine.session.feed.hasSubscribers)
     }
   }
 
@@ -364,9 +364,9 @@ struct ChangesTests {
     let test = try TestStore()
     do {
       let changes = test.store.changes()
-      #expect(test.store.session.feed.hasSubscribers)
+      #expect(test.store.engine.session.feed.hasSubscribers)
       _ = changes
     }
-    #expect(!test.store.session.feed.hasSubscribers)
+    #expect(!test.store.engine.session.feed.hasSubscribers)
   }
 }

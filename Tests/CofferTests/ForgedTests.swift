@@ -9,7 +9,7 @@ import Testing
 /// What only a key holder can write: sealed and summed rightly, and against the format in one thing. `Tools/check-attacks`
 /// has many more.
 struct ForgedTests {
-  private func verdict(after change: (inout Writer, TestStore) throws -> Void) throws -> (TestStore, Verdict) {
+  private func verdict(after change: (inout StoreWriter, TestStore) throws -> Void) throws -> (TestStore, Verdict) {
     let test = try TestStore()
     try test.store.write { writer in
       try writer.create(DocumentCollection("other"))

@@ -14,8 +14,8 @@ struct OldKeysTests {
     let slotKeys: [Secret]
 
     init(_ store: DocumentStore, _ secrets: [SlotSecret]) throws {
-      let slots = try store.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
-      keys = try store.session.keys
+      let slots = try store.engine.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
+      keys = try store.engine.session.keys
       let storeID = keys.storeID
       slotKeys = try slots.flatMap { slot in
         let parameters = try #require(try slot.checkedParameters(isTest: true))

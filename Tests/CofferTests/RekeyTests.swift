@@ -14,7 +14,7 @@ struct RekeyTests {
     }
     try test.fillForRekey()
     let before = try test.store.everything()
-    let (old, pin) = (try test.store.session.keys, test.store.pin)
+    let (old, pin) = (try test.store.engine.session.keys, test.store.pin)
     let rows = Set(
       try test.raw().query("SELECT head, ct, body_nt FROM coffer_record JOIN coffer_body USING(id)").rows.flatMap(
         \.values))

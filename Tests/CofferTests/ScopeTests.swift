@@ -79,7 +79,7 @@ struct ScopeTests {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
       let kept = try test.store.write { $0.transaction }
-      let writer = Writer(transaction: kept)
+      let writer = StoreWriter(kept)
       expect(.misuse) { try writer.text(of: id) }
       expect(.misuse) { try writer.collections() }
       expect(.misuse) { try writer.headers(in: test.notes) }

@@ -223,7 +223,7 @@ struct StoreExportTests {
         guard bytes.count >= 16 else { return }
         for start in 0...bytes.count - 16 { windows.insert(Data(bytes[start..<start + 16])) }
       }
-      let keys = try test.store.session.keys
+      let keys = try test.store.engine.session.keys
       keys.root.secret.withUnsafeBytes { add(Array($0)) }
       for epoch in keys.keyring.epochs {
         for key in [epoch.body, epoch.head, epoch.name, epoch.lookup, epoch.set] {

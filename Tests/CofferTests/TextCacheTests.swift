@@ -8,7 +8,7 @@ import Testing
 
 /// Texts at hand: never stale, bounded, wiped.
 struct TextCacheTests {
-  private func cached(_ test: TestStore) throws -> TextCache { try #require(test.store.session.texts) }
+  private func cached(_ test: TestStore) throws -> TextCache { try #require(test.store.engine.session.texts) }
 
   private func filled(_ count: Int, _ test: TestStore) throws -> [DocumentID] {
     try test.store.write { writer in
@@ -185,7 +185,7 @@ struct TextCacheTests {
     var options = OpenOptions.testing
     options.textCacheBytes = 0
     let test = try TestStore(options: options)
-    #expect(test.store.session.texts == nil)
+    #expect(test.store.engine.session.texts == nil)
     let id = try filled(1, test)[0]
     _ = try test.store.read { try $0.text(of: id) }
     try damage(id, test)

@@ -150,7 +150,7 @@ struct ValueTests {
     try withTestStore { test in
       try test.store.write { writer in
         let id = try writer.insert(Document(text: "1"), into: test.notes)
-        let tx = Writer(transaction: writer.transaction)
+        let tx = StoreWriter(writer.transaction)
         try writer.update(id) { document in
           try? tx.update(id) { $0.text = "inner" }
           document.text = "outer"

@@ -8,13 +8,13 @@ extension DocumentStore {
   ///
   /// - Throws: what the closure throws; `locked`, `keyChanged`, `rolledBack`, `damaged`.
   @discardableResult
-  public func read<T>(_ body: (inout Reader) throws -> T) throws -> T {
+  public func read<T>(_ body: (inout StoreReader) throws -> T) throws -> T {
     try read(nil, body)
   }
 
-  private func read<T>(_ cancellation: Cancellation?, _ body: (inout Reader) throws -> T) throws -> T {
+  private func read<T>(_ cancellation: Cancellation?, _ body: (inout StoreReader) throws -> T) throws -> T {
     try engine.read(cancellation) { transaction in
-      var reader = Reader(transaction)
+      var reader = StoreReader(transaction)
       return try body(&reader)
     }
   }
@@ -25,13 +25,13 @@ extension DocumentStore {
   ///
   /// - Throws: what the closure throws; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
   @discardableResult
-  public func write<T>(_ body: (inout Writer) throws -> T) throws -> T {
+  public func write<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
     try write(nil, body)
   }
 
-  private func write<T>(_ cancellation: Cancellation?, _ body: (inout Writer) throws -> T) throws -> T {
+  private func write<T>(_ cancellation: Cancellation?, _ body: (inout StoreWriter) throws -> T) throws -> T {
     try engine.write(cancellation) { transaction in
-      var writer = Writer(transaction)
+      var writer = StoreWriter(transaction)
       return try body(&writer)
     }
   }
@@ -40,13 +40,13 @@ extension DocumentStore {
   ///
   /// A task that is cancelled throws `CancellationError` at its next call of the scope, between rows, or out of a wait.
   @discardableResult
-  public func read<T: Sendable>(_ body: @escaping @Sendable (inout Reader) throws -> T) async throws -> T {
+  public func read<T: Sendable>(_ body: @escaping @Sendable (inout StoreReader) throws -> T) async throws -> T {
     try await offCooperativePool { try self.read($0, body) }
   }
 
   /// ``write(_:)`` for async code. Cancelled before it has committed, it has written nothing.
   @discardableResult
-  public func write<T: Sendable>(_ body: @escaping @Sendable (inout Writer) throws -> T) async throws -> T {
+  public func write<T: Sendable>(_ body: @escaping @Sendable (inout StoreWriter) throws -> T) async throws -> T {
     try await offCooperativePool { try self.write($0, body) }
   }
 

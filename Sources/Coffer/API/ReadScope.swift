@@ -14,7 +14,7 @@ extension ReadScope where Self: ~Copyable {
 }
 
 /// The scope of ``DocumentStore/read(_:)``.
-public struct Reader: ReadScope, ~Copyable {
+public struct StoreReader: ReadScope, ~Copyable {
   public let _transaction: StoreTransaction
 
   init(_ transaction: StoreTransaction) {

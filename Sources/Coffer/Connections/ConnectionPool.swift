@@ -35,7 +35,7 @@ final class ConnectionPool: Sendable {
   let isWriteAhead: Bool
   private let idle: Mutex<Idle>
   private let writing: Mutex<Writing>
-  /// Writer queue.
+  /// StoreWriter queue.
   private let writers = FairLock()
   /// The thread inside `write`, 0 when none is.
   private let writer = Atomic<UInt>(0)

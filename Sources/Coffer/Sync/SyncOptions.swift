@@ -1,4 +1,4 @@
-/// One document of a source of truth, as ``Writer/synchronize(_:with:options:)`` takes it.
+/// One document of a source of truth, as ``StoreWriter/synchronize(_:with:options:)`` takes it.
 public struct SyncItem: Sendable {
   /// Which document of the collection it stands for.
   public enum Identity: Hashable, Sendable {
@@ -24,7 +24,7 @@ public struct SyncItem: Sendable {
   }
 }
 
-/// How ``Writer/synchronize(_:with:options:)`` goes about it.
+/// How ``StoreWriter/synchronize(_:with:options:)`` goes about it.
 public struct SyncOptions {
   /// What happens to documents that the source no longer has.
   public enum Stale: Hashable, Sendable {

@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// One transaction on one connection. Apps see it only through ``Reader`` and ``Writer``.
+/// One transaction on one connection. Apps see it only through ``StoreReader`` and ``StoreWriter``.
 public final class StoreTransaction {
   let connection: StoreConnection
   /// The state that the transaction began with.

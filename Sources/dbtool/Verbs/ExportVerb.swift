@@ -147,7 +147,7 @@ struct ExportVerb: ParsableCommand {
   }
 
   private func writeByID(
-    _ known: [CollectionInfo], _ reader: borrowing Reader, _ target: ExportTarget, isTable: Bool
+    _ known: [CollectionInfo], _ reader: borrowing StoreReader, _ target: ExportTarget, isTable: Bool
   ) throws {
     let names = Collections.names(known)
     let headers = try ids.map { try reader.header(of: DocumentID($0)) }

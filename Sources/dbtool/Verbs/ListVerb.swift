@@ -78,7 +78,7 @@ struct ListVerb: ParsableCommand {
   }
 
   private func listInOrder(
-    _ names: [String], _ reader: borrowing Reader, _ store: DocumentStore,
+    _ names: [String], _ reader: borrowing StoreReader, _ store: DocumentStore,
     _ body: (DocumentHeader, String) throws -> Void
   ) throws {
     var toSkip = offset
@@ -101,7 +101,7 @@ struct ListVerb: ParsableCommand {
   }
 
   private func sorted(
-    _ names: [String], _ reader: borrowing Reader, _ store: DocumentStore
+    _ names: [String], _ reader: borrowing StoreReader, _ store: DocumentStore
   ) throws -> ArraySlice<(DocumentHeader, String)> {
     var headers: [(DocumentHeader, String)] = []
     for name in names {

@@ -78,7 +78,7 @@ struct PutVerb: ParsableCommand {
   }
 
   private func put(
-    _ text: String, into collection: DocumentCollection, with writer: borrowing Writer
+    _ text: String, into collection: DocumentCollection, with writer: borrowing StoreWriter
   ) throws -> DocumentID {
     guard let existing = try existingDocument(in: collection, writer) else {
       if updateOnly {
@@ -102,7 +102,7 @@ struct PutVerb: ParsableCommand {
 
   /// The document to replace; nil where a new one is to be made.
   private func existingDocument(
-    in collection: DocumentCollection, _ writer: borrowing Writer
+    in collection: DocumentCollection, _ writer: borrowing StoreWriter
   ) throws -> DocumentHeader? {
     if let key {
       return try writer.id(forKey: ExternalKey(key), in: collection).map { try writer.header(of: $0) }

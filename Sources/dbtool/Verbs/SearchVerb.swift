@@ -59,7 +59,7 @@ struct SearchVerb: ParsableCommand {
   }
 
   /// - Returns: how many were found.
-  private func list(_ pattern: SearchPattern, _ reader: borrowing Reader, _ store: DocumentStore) throws -> Int {
+  private func list(_ pattern: SearchPattern, _ reader: borrowing StoreReader, _ store: DocumentStore) throws -> Int {
     let known = try reader.collections()
     let names = try choice.names(in: reader, of: store)
     let total = known.reduce(0) { $0 + (names.contains($1.name) ? $1.count : 0) }

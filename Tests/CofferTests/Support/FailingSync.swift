@@ -25,7 +25,7 @@ enum FailingSync {
   private static let methodCount = 19
   private static let syncIndex = 5
 
-  static func fail(_ file: File, of writer: borrowing Writer, times: Int) throws {
+  static func fail(_ file: File, of writer: borrowing StoreWriter, times: Int) throws {
     let handle = try writer.transaction.database.connection.connection.open()
     guard let function = dlsym(nil, "sqlite3_file_control") else { throw Interruption() }
     let control = unsafeBitCast(function, to: FileControl.self)

@@ -119,7 +119,7 @@ struct Reading {
     }
   }
 
-  private func list(_ reader: borrowing Reader, _ info: CollectionInfo, beside sound: Content) -> Finding.Listing {
+  private func list(_ reader: borrowing StoreReader, _ info: CollectionInfo, beside sound: Content) -> Finding.Listing {
     let collection = DocumentCollection(info.name)
     let expected = sound.listed[info.name]!
     var listing = Finding.Listing()
@@ -147,7 +147,7 @@ struct Reading {
   }
 
   private func get(
-    _ reader: borrowing Reader, _ stored: Content.Stored, in collection: String, _ finding: inout Finding
+    _ reader: borrowing StoreReader, _ stored: Content.Stored, in collection: String, _ finding: inout Finding
   ) {
     let id = stored.header.id
     do {

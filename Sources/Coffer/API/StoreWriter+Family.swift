@@ -37,7 +37,7 @@ extension ReadScope where Self: ~Copyable {
   }
 }
 
-extension Writer {
+extension StoreWriter {
   /// Deletes a document and all its descendants.
   ///
   /// - Returns: what was deleted, the document itself first.

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-extension Writer {
+extension StoreWriter {
   /// Makes an empty collection. One that documents are put into without having been made has the settings that are
   /// usual here.
   ///

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-extension Writer {
+extension StoreWriter {
   /// Puts a document elsewhere in its collection's order. Only its head is sealed anew.
   ///
   /// Rows nearby are moved apart where no position is left between two: over many moves a few rows each, whatever the

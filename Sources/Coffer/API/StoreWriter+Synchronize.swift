@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-extension Writer {
+extension StoreWriter {
   /// Makes a collection what a source of truth says: adds, updates, leaves alone what has not changed, and lists or
   /// removes what no longer comes. Makes the collection where it is missing.
   ///

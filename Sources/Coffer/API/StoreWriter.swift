@@ -3,7 +3,7 @@ internal import CofferSQLite
 internal import CofferSealing
 
 /// The scope of ``DocumentStore/write(_:)``: all of it is committed when the closure returns, none of it when it throws.
-public struct Writer: ReadScope, ~Copyable {
+public struct StoreWriter: ReadScope, ~Copyable {
   public let _transaction: StoreTransaction
 
   init(_ transaction: StoreTransaction) {
@@ -13,7 +13,7 @@ public struct Writer: ReadScope, ~Copyable {
 
 // MARK: - Documents
 
-extension Writer {
+extension StoreWriter {
   /// Adds a document; makes the collection where it is missing.
   ///
   /// - Parameter id: a number to keep, as an import does; otherwise the store gives the next.
@@ -114,9 +114,9 @@ extension Writer {
 
   /// Runs `body` so that what it did is undone when it throws, and the rest of the transaction goes on.
   @discardableResult
-  public func savepoint<T>(_ body: (inout Writer) throws -> T) throws -> T {
+  public func savepoint<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
     try transaction.savepoint {
-      var inner = Writer(transaction)
+      var inner = StoreWriter(transaction)
       return try body(&inner)
     }
   }

@@ -30,7 +30,7 @@ extension DocumentID {
   }
 }
 
-extension Writer {
+extension StoreWriter {
   /// Counts numbers up to this one as given, so that new documents get higher ones.
   ///
   /// - Throws: `invalidArgument` for a number that leaves none to give.

@@ -3,7 +3,7 @@ internal import CofferRecords
 // Values of any Codable type, each the JSON text of a document. Their title is what they say themselves: the string
 // `title`, or else `name`, of their JSON.
 
-extension Writer {
+extension StoreWriter {
   /// Adds a value as a document; makes the collection where it is missing.
   ///
   /// - Parameters:

@@ -1,4 +1,4 @@
-extension Writer {
+extension StoreWriter {
   /// Adds every document of a source, in its order, within this transaction.
   ///
   /// The source is read and sealed on another thread while this one writes; memory stays the same whatever the
