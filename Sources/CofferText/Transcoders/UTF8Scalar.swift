@@ -1,4 +1,4 @@
-/// One character in UTF-8: how long it is, how it is written, what is wrong with it.
+/// Reads and writes one character in UTF-8.
 enum UTF8Scalar {
   @inline(__always)
   static func length(_ scalar: UInt32) -> Int {
@@ -26,8 +26,8 @@ enum UTF8Scalar {
     }
   }
 
-  /// The length of the character that a word begins with, or 0 for ``read(_:available:)`` to say more: a longer one,
-  /// or none.
+  /// The length of the character that a word begins with; 0 where ``read(_:available:)`` must decide: a longer one, or
+  /// none.
   @inline(__always)
   static func lengthInBasicPlane(_ word: UInt64) -> Int {
     if word & 0x80 == 0 { return 1 }
@@ -38,7 +38,7 @@ enum UTF8Scalar {
     return word & 0xC0C0F0 == 0x8080E0 && range != 0 && range != 0x200D ? 3 : 0
   }
 
-  /// What begins at a byte.
+  /// The character, or the fault, at a byte.
   enum Reading {
     case character(scalar: UInt32, length: Int)
     /// The bytes end before the character does, and are right so far.

@@ -32,13 +32,15 @@ struct UTF16Kernel: Sendable {
 
   @inline(__always)
   func advance(
-    _ walk: inout Walk, _ source: UnsafeRawPointer, _ count: Int, _ target: UnsafeMutableRawPointer, _ capacity: Int,
+    _ progress: inout TranscodingProgress, _ source: UnsafeRawPointer, _ count: Int, _ target: UnsafeMutableRawPointer,
+    _ capacity: Int,
     swapping: Bool
   ) {
     let part = coffer_utf16_to_utf8(
-      source + walk.consumed, count - walk.consumed, target + walk.written, capacity - walk.written, swapping,
+      source + progress.consumed, count - progress.consumed, target + progress.written, capacity - progress.written,
+      swapping,
       shortShuffles, longShuffles)
-    walk.consumed += part.consumed
-    walk.written += part.written
+    progress.consumed += part.consumed
+    progress.written += part.written
   }
 }

@@ -3,124 +3,126 @@
 /// Three classes of four units each have a loop without branches per unit: ASCII; below U+0800; no surrogate among
 /// them. Surrogates, and the ends of the buffers, go one character at a time. Where there is a kernel, it takes what it
 /// can first.
-enum UTF16Walk {
+enum UTF16Decoder {
   @inline(never)
   static func littleEndian(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?
-  ) -> Walk {
-    walk(input, into: output, with: kernel, swapping: false)
+  ) -> TranscodingProgress {
+    transcode(input, into: output, with: kernel, swapping: false)
   }
 
   @inline(never)
   static func bigEndian(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?
-  ) -> Walk {
-    walk(input, into: output, with: kernel, swapping: true)
+  ) -> TranscodingProgress {
+    transcode(input, into: output, with: kernel, swapping: true)
   }
 
   @inline(__always)
-  private static func walk(
+  private static func transcode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, with kernel: UTF16Kernel?,
     swapping: Bool
-  ) -> Walk {
-    guard let source = input.baseAddress, let target = output.baseAddress else { return Walk() }
-    // How far the words go until the kernel is asked again.
+  ) -> TranscodingProgress {
+    guard let source = input.baseAddress, let target = output.baseAddress else { return TranscodingProgress() }
+    // Words are read up to here before the kernel runs again.
     var limit = kernel == nil ? input.count : 0
     // Four units become 12 bytes at most, and each store may touch 2 bytes more.
     let lastRoom = output.count - 16
-    var walk = Walk()
+    var progress = TranscodingProgress()
     while true {
-      if let kernel, walk.consumed >= limit {
-        kernel.advance(&walk, source, input.count, target, output.count, swapping: swapping)
-        limit = min(walk.consumed + UTF16Kernel.block, input.count)
+      if let kernel, progress.consumed >= limit {
+        kernel.advance(&progress, source, input.count, target, output.count, swapping: swapping)
+        limit = min(progress.consumed + UTF16Kernel.block, input.count)
       }
       let lastWord = limit - 8
       let lastPair = limit - 16
       let lastBlock = limit - 32
-      while walk.consumed <= lastWord, walk.written <= lastRoom {
-        let units = source.units(at: walk.consumed, swapping: swapping)
+      while progress.consumed <= lastWord, progress.written <= lastRoom {
+        let units = source.units(at: progress.consumed, swapping: swapping)
         if units & UInt64(lanes: 0xFF80) == 0 {
-          target.put(packASCII(units), at: walk.written)
-          walk.consumed &+= 8
-          walk.written &+= 4
-          while walk.consumed <= lastBlock, walk.written <= lastRoom {
-            let first = source.word(at: walk.consumed)
-            let second = source.word(at: walk.consumed &+ 8)
-            let third = source.word(at: walk.consumed &+ 16)
-            let fourth = source.word(at: walk.consumed &+ 24)
+          target.put(packASCII(units), at: progress.written)
+          progress.consumed &+= 8
+          progress.written &+= 4
+          while progress.consumed <= lastBlock, progress.written <= lastRoom {
+            let first = source.word(at: progress.consumed)
+            let second = source.word(at: progress.consumed &+ 8)
+            let third = source.word(at: progress.consumed &+ 16)
+            let fourth = source.word(at: progress.consumed &+ 24)
             let mask = UInt64(lanes: swapping ? 0x80FF : 0xFF80)
             guard (first | second | third | fourth) & mask == 0 else { break }
             let shift: UInt64 = swapping ? 8 : 0
             target.put(
-              UInt64(packASCII(first &>> shift)) | UInt64(packASCII(second &>> shift)) &<< 32, at: walk.written)
+              UInt64(packASCII(first &>> shift)) | UInt64(packASCII(second &>> shift)) &<< 32, at: progress.written)
             target.put(
-              UInt64(packASCII(third &>> shift)) | UInt64(packASCII(fourth &>> shift)) &<< 32, at: walk.written &+ 8)
-            walk.consumed &+= 32
-            walk.written &+= 16
+              UInt64(packASCII(third &>> shift)) | UInt64(packASCII(fourth &>> shift)) &<< 32, at: progress.written &+ 8
+            )
+            progress.consumed &+= 32
+            progress.written &+= 16
           }
         } else if units & UInt64(lanes: 0xF800) == 0 {
-          walk.written = putShort(units, at: walk.written, of: target)
-          walk.consumed &+= 8
+          progress.written = putShort(units, at: progress.written, of: target)
+          progress.consumed &+= 8
         } else if !holdsSurrogate(units) {
           // Text of this class holds others in between: it is left only where 8 units in a row need it no more.
           var some = units
           repeat {
-            walk.written = putAny(some, at: walk.written, of: target)
-            walk.consumed &+= 8
-            guard walk.consumed <= lastPair, walk.written <= lastRoom else { break }
-            some = source.units(at: walk.consumed, swapping: swapping)
-            let next = source.units(at: walk.consumed &+ 8, swapping: swapping)
+            progress.written = putAny(some, at: progress.written, of: target)
+            progress.consumed &+= 8
+            guard progress.consumed <= lastPair, progress.written <= lastRoom else { break }
+            some = source.units(at: progress.consumed, swapping: swapping)
+            let next = source.units(at: progress.consumed &+ 8, swapping: swapping)
             if (some | next) & UInt64(lanes: 0xF800) == 0 { break }
           } while !holdsSurrogate(some)
         } else {
           break
         }
       }
-      guard step(&walk, source, input.count, target, output.count, swapping: swapping) else { return walk }
+      guard step(&progress, source, input.count, target, output.count, swapping: swapping) else { return progress }
     }
   }
 
   /// Takes one character.
   ///
-  /// - Returns: false when the walk stops here.
+  /// - Returns: false when the pass stops here.
   @inline(__always)
   private static func step(
-    _ walk: inout Walk, _ source: UnsafeRawPointer, _ count: Int, _ target: UnsafeMutableRawPointer, _ capacity: Int,
+    _ progress: inout TranscodingProgress, _ source: UnsafeRawPointer, _ count: Int, _ target: UnsafeMutableRawPointer,
+    _ capacity: Int,
     swapping: Bool
   ) -> Bool {
-    let left = count &- walk.consumed
+    let left = count &- progress.consumed
     guard left >= 2 else {
-      walk.stop = left == 0 ? .inputEnd : .incompleteTail
+      progress.stop = left == 0 ? .inputEnd : .incompleteTail
       return false
     }
-    let unit = UInt32(source.unit(at: walk.consumed, swapping: swapping))
+    let unit = UInt32(source.unit(at: progress.consumed, swapping: swapping))
     var scalar = unit
     var taken = 2
     if unit & 0xF800 == 0xD800 {
       guard unit < 0xDC00 else {
-        walk.stop = .fault(.unpairedSurrogate, length: 2)
+        progress.stop = .fault(.unpairedSurrogate, length: 2)
         return false
       }
       guard left >= 4 else {
-        walk.stop = .incompleteTail
+        progress.stop = .incompleteTail
         return false
       }
-      let trail = UInt32(source.unit(at: walk.consumed &+ 2, swapping: swapping))
+      let trail = UInt32(source.unit(at: progress.consumed &+ 2, swapping: swapping))
       guard trail & 0xFC00 == 0xDC00 else {
-        walk.stop = .fault(.unpairedSurrogate, length: 2)
+        progress.stop = .fault(.unpairedSurrogate, length: 2)
         return false
       }
       scalar = 0x10000 &+ (unit & 0x3FF) &<< 10 &+ (trail & 0x3FF)
       taken = 4
     }
     let length = UTF8Scalar.length(scalar)
-    guard capacity &- walk.written >= length else {
-      walk.stop = .outputFull
+    guard capacity &- progress.written >= length else {
+      progress.stop = .outputFull
       return false
     }
-    UTF8Scalar.put(scalar, length, at: walk.written, of: target)
-    walk.consumed &+= taken
-    walk.written &+= length
+    UTF8Scalar.put(scalar, length, at: progress.written, of: target)
+    progress.consumed &+= taken
+    progress.written &+= length
     return true
   }
 

@@ -1,22 +1,29 @@
-/// How far one walk over a buffer came, and why it stopped.
+/// Bytes consumed and written by one pass of a transcoding loop over a buffer, and why it stopped.
 ///
-/// A walk takes whole characters only. It never waits for more input and never decides what a fault means: that is the
-/// business of the decoder or encoder that runs it.
-struct Walk {
+/// A loop takes whole characters only. It never waits for more input and never decides what a fault means: the decoder
+/// or encoder that runs it does.
+struct TranscodingProgress {
   enum Stop {
     /// Every byte of the input was taken.
     case inputEnd
-    /// The rest of the input is the beginning of a character.
+    /// The rest of the input begins a character.
     case incompleteTail
     /// The next character does not fit into the output.
     case outputFull
-    /// The next `length` bytes of the input are no character; with replacement they become one U+FFFD.
+    /// The next `length` bytes of the input are invalid; replacement turns them into one U+FFFD.
     case fault(Fault, length: Int)
   }
 
   var consumed = 0
   var written = 0
   var stop = Stop.inputEnd
+
+  /// Continues with the pass that began where this one stopped.
+  mutating func add(_ next: TranscodingProgress) {
+    consumed += next.consumed
+    written += next.written
+    stop = next.stop
+  }
 }
 
 extension UnsafeRawPointer {

@@ -1,13 +1,13 @@
-/// The states of a reader of UTF-8, one step per byte, without a branch (Unicode, table 3-7).
+/// A state machine for UTF-8, one step per byte, without a branch (Unicode, table 3-7).
 ///
 /// A state is the number of a bit: the word of a byte, shifted right by the state, has the next state in its lowest six
 /// bits. The bits above are left as they are, since a shift looks at no more than six.
-struct UTF8Machine: Sendable {
-  /// A word per byte.
+struct UTF8StateMachine: Sendable {
+  /// One word for each byte value.
   let transitions: [UInt64]
 
-  static let any = UTF8Machine(refusingNUL: false)
-  static let withoutNUL = UTF8Machine(refusingNUL: true)
+  static let any = UTF8StateMachine(refusingNUL: false)
+  static let withoutNUL = UTF8StateMachine(refusingNUL: true)
 
   /// Between two characters.
   static let start: UInt64 = State.start.rawValue
@@ -22,7 +22,7 @@ struct UTF8Machine: Sendable {
   private enum State: UInt64, CaseIterable {
     case refused = 0
     case start = 6
-    /// So many continuation bytes are wanted.
+    /// This number of continuation bytes must follow.
     case one = 12
     case two = 18
     case three = 24

@@ -1,35 +1,35 @@
 internal import CCofferText
 
-/// UTF-8 checked and copied: runs are checked 32 bytes at a time, by the kernel where the processor has what it needs,
-/// and copied whole.
-enum UTF8Walk {
-  /// Bytes that are checked and then copied while they are still near the processor.
+/// Checks and copies UTF-8: runs are checked 32 bytes at a time, by the kernel if the processor supports it, and copied
+/// whole.
+enum UTF8Validator {
+  /// Bytes checked and then copied at a time, few enough to stay in the processor's cache.
   private static let stretch = 16 << 10
 
   /// - Parameter refusingNUL: U+0000 is a fault.
   static func copy(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, refusingNUL: Bool
-  ) -> Walk {
-    var walk = Walk()
-    guard let source = input.baseAddress, let target = output.baseAddress else { return walk }
+  ) -> TranscodingProgress {
+    var progress = TranscodingProgress()
+    guard let source = input.baseAddress, let target = output.baseAddress else { return progress }
     while true {
-      let left = input.count &- walk.consumed
-      let room = output.count &- walk.written
+      let left = input.count &- progress.consumed
+      let room = output.count &- progress.written
       let count = min(left, room, stretch)
-      let from = source + walk.consumed
+      let from = source + progress.consumed
       let checked = refusingNUL ? checkWithoutNUL(from, count: count) : check(from, count: count)
-      (target + walk.written).copyMemory(from: from, byteCount: checked.consumed)
-      walk.consumed &+= checked.consumed
-      walk.written &+= checked.consumed
-      walk.stop = checked.stop
+      (target + progress.written).copyMemory(from: from, byteCount: checked.consumed)
+      progress.consumed &+= checked.consumed
+      progress.written &+= checked.consumed
+      progress.stop = checked.stop
       switch checked.stop {
       case .fault:
-        return walk
+        return progress
       case .inputEnd, .incompleteTail, .outputFull:
-        if count == left { return walk }
+        if count == left { return progress }
         if count == room {
-          walk.stop = .outputFull
-          return walk
+          progress.stop = .outputFull
+          return progress
         }
       }
     }
@@ -37,8 +37,8 @@ enum UTF8Walk {
 
   static func isValid(_ input: UnsafeRawBufferPointer) -> Bool {
     guard let source = input.baseAddress else { return true }
-    let walk = check(source, count: input.count)
-    if case .inputEnd = walk.stop { return walk.consumed == input.count }
+    let progress = check(source, count: input.count)
+    if case .inputEnd = progress.stop { return progress.consumed == input.count }
     return false
   }
 
@@ -46,30 +46,30 @@ enum UTF8Walk {
   /// Shorter texts aren't worth the kernel's tables.
   private static let leastForKernel = 64
 
-  /// How much is valid. Writes nothing.
+  /// Finds the length of the valid prefix. Writes nothing.
   @inline(never)
-  private static func check(_ source: UnsafeRawPointer, count: Int) -> Walk {
-    check(source, count: count, refusingNUL: false, machine: UTF8Machine.any)
+  private static func check(_ source: UnsafeRawPointer, count: Int) -> TranscodingProgress {
+    check(source, count: count, refusingNUL: false, machine: UTF8StateMachine.any)
   }
 
   @inline(never)
-  private static func checkWithoutNUL(_ source: UnsafeRawPointer, count: Int) -> Walk {
-    check(source, count: count, refusingNUL: true, machine: UTF8Machine.withoutNUL)
+  private static func checkWithoutNUL(_ source: UnsafeRawPointer, count: Int) -> TranscodingProgress {
+    check(source, count: count, refusingNUL: true, machine: UTF8StateMachine.withoutNUL)
   }
 
   @inline(__always)
   private static func check(
-    _ source: UnsafeRawPointer, count: Int, refusingNUL: Bool, machine: UTF8Machine
-  ) -> Walk {
+    _ source: UnsafeRawPointer, count: Int, refusingNUL: Bool, machine: UTF8StateMachine
+  ) -> TranscodingProgress {
     var position =
       count >= leastForKernel && hasKernel
       ? Int(coffer_utf8_prefix(source.assumingMemoryBound(to: UInt8.self), count, refusingNUL)) : 0
-    var state = UTF8Machine.start
+    var state = UTF8StateMachine.start
     machine.transitions.withUnsafeBufferPointer { transitions in
       let lastWord = count &- 8
       let lastBlock = count &- 32
       while position <= lastWord {
-        if UTF8Machine.isStart(state) {
+        if UTF8StateMachine.isStart(state) {
           while position <= lastBlock {
             let first = source.word(at: position)
             let second = source.word(at: position &+ 8)
@@ -91,13 +91,13 @@ enum UTF8Walk {
           let index = Int(truncatingIfNeeded: word &>> UInt64(truncatingIfNeeded: byte &* 8) & 0xFF)
           next = transitions[index] &>> next
         }
-        guard !UTF8Machine.isRefused(next) else { return }
+        guard !UTF8StateMachine.isRefused(next) else { return }
         state = next
         position &+= 8
       }
     }
-    // What is left, or where it went wrong, is looked at one character at a time, from the last beginning of one.
-    if !UTF8Machine.isStart(state) {
+    // The rest, or the fault, is checked one character at a time, from the beginning of the last one.
+    if !UTF8StateMachine.isStart(state) {
       repeat { position &-= 1 } while source.load(fromByteOffset: position, as: UInt8.self) & 0xC0 == 0x80
     }
     return checkSlowly(source, from: position, count: count, refusingNUL: refusingNUL)
@@ -105,25 +105,25 @@ enum UTF8Walk {
 
   private static func checkSlowly(
     _ source: UnsafeRawPointer, from position: Int, count: Int, refusingNUL: Bool
-  ) -> Walk {
-    var walk = Walk(consumed: position)
-    while walk.consumed < count {
-      switch UTF8Scalar.read(source + walk.consumed, available: count &- walk.consumed) {
+  ) -> TranscodingProgress {
+    var progress = TranscodingProgress(consumed: position)
+    while progress.consumed < count {
+      switch UTF8Scalar.read(source + progress.consumed, available: count &- progress.consumed) {
       case .character(let scalar, let length):
         if refusingNUL, scalar == 0 {
-          walk.stop = .fault(.nul, length: 1)
-          return walk
+          progress.stop = .fault(.nul, length: 1)
+          return progress
         }
-        walk.consumed &+= length
+        progress.consumed &+= length
       case .incomplete:
-        walk.stop = .incompleteTail
-        return walk
+        progress.stop = .incompleteTail
+        return progress
       case .fault(let fault, let length):
-        walk.stop = .fault(fault, length: length)
-        return walk
+        progress.stop = .fault(fault, length: length)
+        return progress
       }
     }
-    return walk
+    return progress
   }
 
   private static var tops: UInt64 { 0x8080_8080_8080_8080 }

@@ -1,10 +1,10 @@
-/// The beginning of a character (or of a byte order mark) that a chunk ended in: at most 3 bytes, kept until the next.
-struct Carry: Sendable {
+/// An incomplete character or byte order mark at the end of a chunk: at most 3 bytes, kept until the next chunk.
+struct PendingBytes: Sendable {
   private(set) var count = 0
   /// The first byte in the lowest bits.
   private var bits: UInt64 = 0
 
-  /// The bytes kept and then the first of the input, 8 at most, the first in the lowest bits.
+  /// The kept bytes followed by the first of the input, 8 at most, the first in the lowest bits.
   func joined(with input: UnsafeRawBufferPointer) -> (word: UInt64, count: Int) {
     var word = bits
     var total = count
@@ -27,59 +27,59 @@ struct Carry: Sendable {
   }
 }
 
-/// What the decoder and the encoder have in common: a walk over whole characters, and chunks that end anywhere.
+/// Turns a transcoder of whole characters into one for chunks that end anywhere.
 protocol ChunkedCoder {
-  var carry: Carry { get set }
+  var pending: PendingBytes { get set }
 
-  /// Takes whole characters, faults included as the error mode says.
+  /// Transcodes whole characters and treats faults by the error mode.
   ///
   /// - Parameters:
-  ///   - base: how many bytes of the output the call has written before this buffer.
-  ///   - offset: where in the stream the input begins.
-  ///   - isFinal: what the input ends in is all there is.
-  mutating func walk(
+  ///   - base: bytes that the call has written to the output before this buffer.
+  ///   - offset: the input's offset in the stream.
+  ///   - isFinal: the input ends the stream.
+  mutating func transcode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, base: Int, offset: Int, isFinal: Bool
-  ) throws(TextCodingError) -> Walk
+  ) throws(TextCodingError) -> TranscodingProgress
 }
 
 extension ChunkedCoder {
-  /// Walks over what was kept, then over the input, and keeps what the input ends in.
-  mutating func advance(
+  /// Transcodes the pending bytes, then the input, and keeps an incomplete character at its end.
+  mutating func transcodeChunk(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, base: Int, offset: Int, isFinal: Bool
   ) throws(TextCodingError) -> (consumed: Int, written: Int) {
     var consumed = 0
     var written = 0
-    if carry.count > 0 {
-      let kept = carry.count
-      let (word, count) = carry.joined(with: input)
+    if pending.count > 0 {
+      let kept = pending.count
+      let (word, count) = pending.joined(with: input)
       let endsHere = isFinal && count == kept + input.count
-      let joint = try withUnsafeBytes(of: word.littleEndian) { (bytes) throws(TextCodingError) -> Walk in
-        try walk(
+      let joint = try withUnsafeBytes(of: word.littleEndian) { (bytes) throws(TextCodingError) -> TranscodingProgress in
+        try transcode(
           UnsafeRawBufferPointer(rebasing: bytes[..<count]), into: output, base: base, offset: offset - kept,
           isFinal: endsHere)
       }
       written = joint.written
       if joint.consumed < kept {
         if case .outputFull = joint.stop {
-          carry.drop(joint.consumed)
+          pending.drop(joint.consumed)
           return (0, written)
         }
-        carry.keep(word, from: joint.consumed, to: count)
+        pending.keep(word, from: joint.consumed, to: count)
         return (input.count, written)
       }
-      carry = Carry()
+      pending = PendingBytes()
       consumed = joint.consumed - kept
       if case .outputFull = joint.stop { return (consumed, written) }
     }
     let rest = UnsafeRawBufferPointer(rebasing: input[consumed...])
     let room = UnsafeMutableRawBufferPointer(rebasing: output[written...])
-    let main = try walk(rest, into: room, base: base + written, offset: offset + consumed, isFinal: isFinal)
+    let main = try transcode(rest, into: room, base: base + written, offset: offset + consumed, isFinal: isFinal)
     consumed += main.consumed
     written += main.written
     if case .incompleteTail = main.stop {
       let tail = UnsafeRawBufferPointer(rebasing: input[consumed...])
-      let (word, count) = Carry().joined(with: tail)
-      carry.keep(word, from: 0, to: count)
+      let (word, count) = PendingBytes().joined(with: tail)
+      pending.keep(word, from: 0, to: count)
       consumed = input.count
     }
     return (consumed, written)
