@@ -37,7 +37,8 @@ let package = Package(
     room("CofferText", ["CCofferText"]),
     room("CofferSealing", ["CCofferOpenSSL"]),
     room("CofferSQLite", ["CCofferSQLite"]),
-    room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
+    room("CofferPropertyLists", ["CofferDocuments"]),
+    room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite", "CofferPropertyLists"]),
     room(
       "Coffer",
       [
@@ -55,7 +56,9 @@ let package = Package(
     tests(of: "CofferText", ["CofferText"]),
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
-    tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),
+    tests(
+      of: "CofferFormats",
+      ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),
     tests(
       of: "Coffer",
       ["Coffer", "CofferSealing", "CofferSQLite", "CofferDocuments", .product(name: "Logging", package: "swift-log")]),
