@@ -1,30 +1,30 @@
 internal import Glibc
 
 /// What the command says on standard error beside its errors: warnings and notes, none under `--quiet`.
-struct Talk: Sendable {
+struct Diagnostics: Sendable {
   let isQuiet: Bool
 
   func note(_ text: String) {
-    if !isQuiet { Self.say("dbtool: \(text)") }
+    if !isQuiet { Self.print("dbtool: \(text)") }
   }
 
   func warning(_ text: String) {
-    if !isQuiet { Self.say("dbtool: warning: \(text)") }
+    if !isQuiet { Self.print("dbtool: warning: \(text)") }
   }
 
   /// A finding that makes the exit code, told even when quiet.
   func finding(_ text: String) {
-    Self.say("dbtool: \(text)")
+    Self.print("dbtool: \(text)")
   }
 
   /// One line on standard error, in one write. Control characters of names and paths are escaped everywhere: a name
   /// with a line end in it could otherwise pass for a message of ours.
-  static func say(_ line: String) {
+  static func print(_ line: String) {
     write(line: escapingControls(withoutKeys(line)))
   }
 
   /// An object for other programs, on a line.
-  static func say(_ json: JSONValue) {
+  static func print(_ json: JSONValue) {
     write(line: escapingControls(withoutKeys(json.serialized), isJSON: true))
   }
 

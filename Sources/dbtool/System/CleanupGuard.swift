@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// A shell waits at the end of a pipe: a line means that all is done, its end without one that nobody is left. Not a
 /// promise: whoever kills that shell too, or the machine, leaves the folder.
-final class Ward {
+final class CleanupGuard {
   private var pipe: (reading: Int32, writing: Int32) = (-1, -1)
   private var shell: pid_t = 0
   private let outlives: Bool
@@ -28,17 +28,17 @@ final class Ward {
   /// Makes a folder by a name that nobody has, watched from before it is there.
   ///
   /// - Parameter place: what an error names.
-  static func folder(_ prefix: String, for place: String, untilChildrenEnd outlives: Bool = false) throws -> (
-    path: String, ward: Ward
+  static func makeFolder(_ prefix: String, for place: String, untilChildrenEnd outlives: Bool = false) throws -> (
+    path: String, cleanup: CleanupGuard
   ) {
     let path = prefix + String(UInt64.random(in: .min ... .max), radix: 36)
-    let ward = Ward(over: path, untilChildrenEnd: outlives)
+    let cleanup = CleanupGuard(over: path, untilChildrenEnd: outlives)
     guard mkdir(path, 0o700) == 0 else {
       let reason = errno
-      ward.release()
+      cleanup.release()
       throw Failure.system(reason, place)
     }
-    return (path, ward)
+    return (path, cleanup)
   }
 
   /// The folder is gone, or has become what was asked for.
