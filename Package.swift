@@ -38,8 +38,9 @@ let package = Package(
     room("CofferPatterns", ["CofferText"]),
     room("CofferSealing", ["CCofferOpenSSL"]),
     room("CofferSQLite", ["CCofferSQLite"]),
-    room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite"]),
     room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite"]),
+    room("CofferPropertyLists", ["CofferDocuments"]),
+    room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite", "CofferPropertyLists"]),
     room(
       "Coffer",
       [
@@ -58,7 +59,9 @@ let package = Package(
     tests(of: "CofferPatterns", ["CofferPatterns"]),
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
-    tests(of: "CofferFormats", ["CofferFormats", "CofferText", "CofferDocuments", "CofferSQLite"]),
+    tests(
+      of: "CofferFormats",
+      ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),
     tests(
       of: "Coffer",
       [

@@ -1,4 +1,4 @@
-/// One value among a document's attributes.
+/// The value of an attribute.
 public enum AttributeValue: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -22,7 +22,7 @@ extension Attributes {
     self.init(uncheckedCanonicalJSON: output)
   }
 
-  /// The value of that name, or nil; the object is read anew each time.
+  /// The value of that name, or nil; each call parses the JSON again.
   public subscript(name: String) -> AttributeValue? {
     let wanted = Array(name.utf8)
     return nodes.first { $0.name == wanted }.map { AttributeValue($0.value) }
@@ -71,7 +71,7 @@ extension AttributeValue {
     }
   }
 
-  /// Names that differ only in how accents are composed are one name to a dictionary: the first one stays.
+  /// A dictionary takes names that differ only in how accents are composed for one: the first is kept.
   fileprivate static func members(of members: [JSONNode.Member]) -> [String: AttributeValue] {
     Dictionary(members.map { (String(decoding: $0.name, as: UTF8.self), AttributeValue($0.value)) }) { first, _ in
       first

@@ -1,8 +1,8 @@
-/// What is said of a document beside its text: a JSON object, sealed with the title, shown by headers.
+/// A document's metadata: a JSON object, sealed with the title, shown by headers.
 ///
-/// Held as RFC 8785 (canonical) JSON, the bytes that the store seals; no object at all and `{}` are the same.
+/// Kept as RFC 8785 (canonical) JSON, the bytes that the store seals; no object and `{}` are the same.
 public struct Attributes: Hashable, Sendable {
-  /// The canonical object in UTF-8; no bytes where there are no attributes.
+  /// The canonical object in UTF-8; empty if there are no attributes.
   public let canonicalJSON: [UInt8]
 
   /// No attributes.
@@ -10,7 +10,7 @@ public struct Attributes: Hashable, Sendable {
     canonicalJSON = []
   }
 
-  /// Bytes that are known to be canonical: what ``canonicalJSON`` gave, or what an authenticated head held.
+  /// Takes bytes known to be canonical, from ``canonicalJSON`` or an authenticated head.
   public init(uncheckedCanonicalJSON bytes: some Sequence<UInt8>) {
     canonicalJSON = Array(bytes)
   }
@@ -21,7 +21,7 @@ public struct Attributes: Hashable, Sendable {
 // MARK: - From JSON
 
 extension Attributes {
-  /// Reads a JSON object in UTF-8 and puts it into canonical form.
+  /// Parses a JSON object in UTF-8 and converts it to canonical form.
   ///
   /// - Throws: `notAnObject`, `notUTF8` and `malformed` for anything else; `duplicateName`; `inexactNumber` for an
   ///   integer that a double would change (write it as a string); `tooDeep`.
@@ -38,7 +38,7 @@ extension Attributes {
     try self.init(validUTF8: Array(text.utf8))
   }
 
-  /// Whether valid UTF-8 is exactly what ``canonicalJSON`` gives for some object that is not empty.
+  /// True for valid UTF-8 that is the canonical form of an object that is not empty.
   package static func isCanonical(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var scanner = JSONScanner(bytes)
     return scanner.takeCanonicalObject() && scanner.next == nil

@@ -1,8 +1,9 @@
-// CofferDocuments: the values that every other room passes on.
+// CofferDocuments: the values that all other modules pass on.
 //
-// Does: names what a document is (id, title, text, key, attributes, dates), what a list shows of it, where it is
-//       placed, how a title is made when none is given, and the batch in which documents travel in bulk.
-// Knows: JSON as bytes (folder JSON), because attributes are a JSON object. Imports nothing, Foundation included.
+// Does: defines documents (id, title, text, key, attributes, dates), their headers and placement, the rule that derives
+//       titles, and the batch that carries documents in bulk.
+// Knows: JSON as bytes (folder JSON), because attributes are a JSON object, and the small tools that every module may
+//        need (folder Basics: Base64, hexadecimal, UTF-8, binary search). Imports nothing, Foundation included.
 // Does not know: files, encodings, keys, SQL.
 //
 // First file to read: Document.swift.

@@ -1,9 +1,13 @@
-/// One document as an app writes it and reads it: a text, and what is said of it.
+/// A document as an app writes and reads it: a text with its title, key, attributes and dates.
 ///
-/// Titles, keys, attributes and dates are sealed with the text; a title stands in clear only in a store that was made
-/// so (``TitleMode/clear``). Texts may be empty and may hold U+0000.
+/// All of them are sealed with the text; a store made with ``TitleMode/clear`` keeps titles in plaintext. Texts may be
+/// empty and may hold U+0000.
 public struct Document: Hashable, Sendable {
-  /// Shown in lists. Nil: the collection's ``TitleRule`` decides what the store keeps.
+  /// The longest text that a store takes, in bytes of UTF-8 (FORMAT, "SQLite level": limits).
+  @inlinable
+  package static var maximumTextByteCount: Int { 256 << 20 }
+
+  /// Shown in lists. If nil, the collection's ``TitleRule`` decides.
   public var title: String?
   /// At most 256 MiB of UTF-8.
   public var text: String
@@ -13,11 +17,11 @@ public struct Document: Hashable, Sendable {
   public var attributes: Attributes
   /// The document this one belongs to, in the same collection.
   public var parent: DocumentID?
-  /// When it was made; the store's clock decides where this is nil.
+  /// Creation date; if nil, the store's clock decides.
   public var created: Timestamp?
-  /// When it was last changed; the store's clock decides where this is nil.
+  /// Modification date; if nil, the store's clock decides.
   public var modified: Timestamp?
-  /// True where `text` is the JSON of a `Codable` value.
+  /// `text` is the JSON of a `Codable` value.
   public var isJSON: Bool
 
   public init(
@@ -33,4 +37,12 @@ public struct Document: Hashable, Sendable {
     self.modified = modified
     self.isJSON = isJSON
   }
+}
+
+/// A document's place in the order of its collection.
+public enum Placement: Hashable, Sendable {
+  case top
+  case bottom
+  case before(DocumentID)
+  case after(DocumentID)
 }

@@ -1,9 +1,9 @@
-/// What a list shows of a document. Reading it opens no text.
+/// A document without its text, as lists show it. Reading it opens no text.
 public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let id: DocumentID
   /// The number of the collection (see ``CollectionID``).
   public let collection: CollectionID
-  /// Where it stands; headers come in the order of (position, id).
+  /// Sort key within the collection; headers are sorted by (position, id).
   public let position: Int64
   public let parent: DocumentID?
   public let title: String?
@@ -13,7 +13,7 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let modified: Timestamp
   /// Length of the text in bytes of UTF-8.
   public let byteCount: Int
-  /// True where the text is the JSON of a `Codable` value.
+  /// The text is the JSON of a `Codable` value.
   public let isJSON: Bool
 
   public init(
@@ -42,7 +42,7 @@ public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, Cu
     self.rawValue = rawValue
   }
 
-  /// A number outside of 1 … 2^31 − 1 is no collection's and stays none.
+  /// Numbers outside of 1 … 2^31 − 1 are clamped to ones that no collection has.
   @inlinable
   public init(_ number: some BinaryInteger) {
     self.init(rawValue: UInt32(clamping: number))
@@ -55,10 +55,10 @@ public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, Cu
   }
 }
 
-/// A document on its way out in bulk: its header, and its text as bytes that are valid during one call only.
+/// A document in a bulk export: its header, and its text as bytes that are valid during one call only.
 public struct OpenedDocument {
   public let header: DocumentHeader
-  /// The text in UTF-8. The memory is used again for the next document: copy what must outlive the call.
+  /// The text in UTF-8. The memory is reused for the next document: copy the bytes to keep them.
   public let utf8: UnsafeRawBufferPointer
 
   public init(header: DocumentHeader, utf8: UnsafeRawBufferPointer) {

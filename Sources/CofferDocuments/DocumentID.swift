@@ -6,8 +6,7 @@ public struct DocumentID: Hashable, Comparable, Sendable, RawRepresentable {
     self.rawValue = rawValue
   }
 
-  /// A number outside of 1 … 2^63 − 2 is no document's and stays none: nothing is found under it, and `insert` refuses
-  /// it.
+  /// No document has a number outside of 1 … 2^63 − 2: nothing is found under it, and `insert` refuses it.
   @inlinable
   public init(_ number: some BinaryInteger) {
     self.init(rawValue: Int64(clamping: number))

@@ -1,9 +1,9 @@
-/// Documents on their way in, many at a time: one buffer of UTF-8, and per document the ranges that are its parts.
+/// Incoming documents in bulk: one buffer of UTF-8, and for each document the ranges of its parts.
 ///
 /// A batch is filled by a source, sealed by the store, emptied and filled again; its memory is kept. Ranges may share
 /// bytes (a title that is the text's first line costs nothing).
 public struct DraftBatch: Sendable {
-  /// What every range of ``drafts`` points into. Valid UTF-8 within each range.
+  /// The buffer behind every range of ``drafts``. Valid UTF-8 within each range.
   public var bytes: [UInt8] = []
   public var drafts: [Draft] = []
 
@@ -11,9 +11,9 @@ public struct DraftBatch: Sendable {
 
   /// One document of a batch.
   public struct Draft: Sendable {
-    /// The id that the input gives; used only when ids are to be kept.
+    /// The id in the input; used only when ids are kept.
     public var id: DocumentID?
-    /// The name of a collection that the input gives.
+    /// The name of a collection in the input.
     public var collection: Range<Int>?
     public var title: Range<Int>?
     public var text: Range<Int>
@@ -24,7 +24,7 @@ public struct DraftBatch: Sendable {
     public var created: Timestamp?
     public var modified: Timestamp?
     public var isJSON = false
-    /// True when the input is a full record of our own export, in which an absent title means none.
+    /// The input is a complete record of an export, in which an absent title means none.
     public var isComplete = false
     /// The record's number in its input, from 1, for messages.
     public var record: Int
@@ -37,17 +37,26 @@ public struct DraftBatch: Sendable {
 
   public var isEmpty: Bool { drafts.isEmpty }
 
-  /// Forgets the documents and keeps the memory.
+  /// Removes the documents and keeps the memory.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     drafts.removeAll(keepingCapacity: true)
   }
 }
 
-/// Anything that yields documents in bulk: a file being read, another store, an app's own data.
+/// A producer of documents in bulk: a file being read, another store, an app's own data.
 public protocol DraftSource {
-  /// Appends the next documents to an emptied batch; about 256 KiB of text or 512 documents make a good one.
+  /// Appends the next documents to an emptied batch; about 256 KiB of text or 512 documents is a good size.
   ///
-  /// - Returns: false when there were no more and nothing was appended.
+  /// - Returns: false, with nothing appended, when there are no more.
   mutating func read(into batch: inout DraftBatch) throws -> Bool
+}
+
+/// The treatment of a document whose text has no bytes.
+public enum EmptyTextMode: Hashable, Sendable {
+  case store
+  /// Leaves it out and reports it to the caller.
+  case skip
+  /// Fails, and nothing is stored.
+  case fail
 }

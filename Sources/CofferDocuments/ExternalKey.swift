@@ -1,6 +1,6 @@
 /// The caller's own name for a document: 1 to 1024 bytes, unique in its collection, sealed on disk.
 ///
-/// Most keys are text; a key of bytes that are not UTF-8 is kept exactly.
+/// Most keys are text; bytes that are not UTF-8 are kept exactly.
 public struct ExternalKey: Hashable, Sendable {
   /// The longest key in bytes (FORMAT, "SQLite level": limits).
   public static let maximumByteCount = 1024

@@ -1,4 +1,4 @@
-/// A moment in milliseconds since 1970-01-01T00:00:00Z, as the store keeps it: exact, without a time zone.
+/// A point in time in milliseconds since 1970-01-01T00:00:00Z, as stored: exact, without a time zone.
 public struct Timestamp: Hashable, Comparable, Sendable {
   public var millisecondsSince1970: Int64
 

@@ -1,29 +1,29 @@
-/// How a store keeps titles; chosen when it is made.
+/// The storage of titles in a store, chosen when it is created.
 public enum TitleMode: UInt32, Hashable, Sendable, CaseIterable {
-  /// Sealed like the text; a list opens one small head per document.
+  /// Sealed like the text; a list opens one small head for each document.
   case sealed = 0
-  /// In clear in the file: whoever has the file reads them.
+  /// In plaintext: anyone who has the file can read them.
   case clear = 1
-  /// Not kept at all.
+  /// Not stored.
   case none = 2
 }
 
-/// What a collection does with a document that comes without a title.
+/// A collection's rule for documents without a title.
 public enum TitleRule: Int, Hashable, Sendable {
   /// It stays without one.
   case asGiven = 0
-  /// The title is what a text that is JSON says itself, its string `title` or else `name`; of any other the beginning
-  /// (see ``TitleRule/derivedTitle(from:)``). It changes with the text until one is given.
+  /// The title is the string `title`, or else `name`, of a text that is JSON, and the beginning of any other text (see
+  /// ``TitleRule/derivedTitle(from:)``). It changes with the text until one is given.
   case derived = 1
 
   /// The longest derived title, in characters (grapheme clusters).
   public static let derivedLength = 50
-  /// The longest derived title in bytes: a character may have any number of marks.
+  /// The longest derived title in bytes, since a character may have any number of combining marks.
   private static let derivedByteLimit = 4096
 
   /// The first 50 characters of the text's first line that is not empty, or nil when there is none.
   ///
-  /// Lines end at LF, CR or CRLF. Looks at no more of a long line than it needs.
+  /// Lines end at LF, CR or CRLF. Reads no more of a long line than it needs.
   public static func derivedTitle(from text: String) -> String? {
     var text = text
     return text.withUTF8 { derivedTitle(fromUTF8: UnsafeRawBufferPointer($0)) }
@@ -32,7 +32,7 @@ public enum TitleRule: Int, Hashable, Sendable {
   /// The same from UTF-8, which must be valid.
   public static func derivedTitle(fromUTF8 text: UnsafeRawBufferPointer) -> String? {
     guard let start = text.firstIndex(where: { !isLineEnd($0) }) else { return nil }
-    // A character may be any number of bytes long: look at a window, and widen it until it surely holds enough.
+    // A character may have any number of bytes: the window widens until it surely holds enough.
     var window = 2 * derivedLength
     while true {
       let limit = min(text.count, start + window)
@@ -40,7 +40,7 @@ public enum TitleRule: Int, Hashable, Sendable {
       let end = lineEnd ?? limit
       let line = String(decoding: text[start..<end], as: UTF8.self)
       let title = line.prefix(derivedLength)
-      // A window that ends inside a character ends the title only if more of the line was seen behind it.
+      // A window that ends inside a character ends the title only if it holds more of the line behind it.
       let isSeen = lineEnd != nil || limit == text.count || line.utf8.count - title.utf8.count > 16
       if title.utf8.count > derivedByteLimit { return cut(title) }
       if isSeen { return String(title) }
@@ -48,7 +48,7 @@ public enum TitleRule: Int, Hashable, Sendable {
     }
   }
 
-  /// Characters can have any number of marks; a title with so many is cut between two of them.
+  /// Cuts a title with too many combining marks between two scalars.
   private static func cut(_ title: Substring) -> String {
     var count = 0
     let scalars = title.unicodeScalars.prefix { scalar in
@@ -90,21 +90,21 @@ extension TitleRule {
     (isJSON ? titleInJSON(text) : nil) ?? derivedTitle(fromUTF8: text)
   }
 
-  /// What an object says itself that it is called: its string `title`, or else `name`; nil for other JSON.
+  /// An object's string `title`, or else `name`; nil for other JSON.
   fileprivate static func titleInJSON(_ json: UnsafeRawBufferPointer) -> String? {
     titlePath.string(in: json) ?? namePath.string(in: json)
   }
 }
 
 extension Document {
-  /// What a text says itself that it is called; nil for what is no JSON.
+  /// The title in a text that is JSON; nil for other texts.
   package var titleInJSON: String? {
     guard isJSON else { return nil }
     var text = text
     return text.withUTF8 { TitleRule.titleInJSON(UnsafeRawBufferPointer($0)) }
   }
 
-  /// The title that ``TitleRule/derived`` gives.
+  /// The title by ``TitleRule/derived``.
   package var derivedTitle: String? {
     var text = text
     return text.withUTF8 { TitleRule.title(ofUTF8: UnsafeRawBufferPointer($0), isJSON: isJSON) }

@@ -1,10 +1,10 @@
-/// Why bytes could not be decoded, or text not encoded, and where.
+/// A decoding or encoding error, with its place in the stream.
 ///
 /// Two errors are equal when their ``code`` is. Holds no byte of the text.
 public struct TextCodingError: Error, Sendable {
-  /// What the caller can do about it.
+  /// The kind of error, by what the caller can do about it.
   public enum Code: Hashable, Sendable {
-    /// The bytes are not well formed in their encoding: replace, or mend the input.
+    /// The bytes are not well formed in their encoding: replace them, or repair the input.
     case invalidBytes
     /// UTF-16 was asked for without an order, and there is no byte order mark: choose `utf-16le` or `utf-16be`.
     case needsMark
@@ -12,17 +12,17 @@ public struct TextCodingError: Error, Sendable {
     case unsupportedEncoding
     /// No byte order mark, and not UTF-8 without U+0000: choose an encoding, see ``TextCodingError/suggestions``.
     case undecidedEncoding
-    /// A character that the code page to encode to does not have.
+    /// A character that the output's code page lacks.
     case unencodableCharacter
   }
 
   public let code: Code
-  /// Where the first bad byte is, counted from the beginning of the stream, the byte order mark included.
+  /// The offset of the first invalid byte in the stream, the byte order mark included.
   ///
   /// UTF-16: the first byte of the bad unit, or of the part of a unit at the end. UTF-8: the first byte of the bad
   /// sequence.
   public let byteOffset: Int
-  /// What is wrong there, in words: "unpaired surrogate".
+  /// The fault in words: "unpaired surrogate".
   public let reason: String
   /// Encodings worth trying, the likeliest first; `.utf8` among them means: with errors replaced, or U+0000 let in.
   public internal(set) var suggestions: [TextEncoding] = []
@@ -40,7 +40,7 @@ extension TextCodingError: CustomStringConvertible {
   }
 }
 
-/// What is wrong at one place of the input, as the walks report it.
+/// A fault at one place of the input, as the transcoders report it.
 enum Fault: Equatable, Sendable {
   case unpairedSurrogate
   case truncatedUnit

@@ -1,9 +1,9 @@
-// How a text's encoding is found: by its byte order mark, else as the choice says. An encoding is never guessed; what
-// the bytes look like only makes the suggestions of an error.
+// Finds a text's encoding: by its byte order mark, else by the caller's choice. An encoding is never guessed; the look of
+// the bytes only makes the suggestions of an error.
 extension TextDecoder {
   private struct Mark {
     let bytes: [UInt8]
-    /// Nil for what is not read here.
+    /// Nil for an encoding that is not supported.
     let encoding: TextEncoding?
     let name: String
 
@@ -28,15 +28,16 @@ extension TextDecoder {
     }
   }
 
-  /// Looks for a mark in what is kept and the input; drops it and settles the encoding.
+  /// Looks for a mark in the pending bytes and the input; drops it and sets the encoding.
   ///
-  /// - Returns: how many bytes of the input belong to the mark, or nil when more input must say: all of it is kept.
+  /// - Returns: the number of the input's bytes that belong to the mark; nil, with all of them kept, when more input must
+  ///   decide.
   mutating func findMark(_ input: UnsafeRawBufferPointer, isFinal: Bool) throws(TextCodingError) -> Int? {
-    let (word, count) = carry.joined(with: input)
+    let (word, count) = pending.joined(with: input)
     let head = (0..<min(count, 4)).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
     let marks = Mark.counting(for: choice)
     if !isFinal, marks.contains(where: { head.count < $0.bytes.count && $0.bytes.starts(with: head) }) {
-      carry.keep(word, from: 0, to: count)
+      pending.keep(word, from: 0, to: count)
       return nil
     }
     let mark = marks.first { head.starts(with: $0.bytes) }
@@ -60,12 +61,12 @@ extension TextDecoder {
     }
     markWasFound = mark != nil
     let length = mark?.bytes.count ?? 0
-    let kept = carry.count
-    carry.drop(min(kept, length))
+    let kept = pending.count
+    pending.drop(min(kept, length))
     return max(0, length - kept)
   }
 
-  /// What the bytes at hand look like, from the bad one on.
+  /// Encodings that the bytes resemble, from the invalid one on.
   ///
   /// Most text holds ASCII, at least as spaces and line ends; in UTF-16 these have a zero on one side, always the same.
   func suggestions(for error: TextCodingError, in input: UnsafeRawBufferPointer) -> [TextEncoding] {

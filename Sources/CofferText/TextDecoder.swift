@@ -1,4 +1,4 @@
-/// Decodes bytes to UTF-8, chunk by chunk; what comes out does not depend on where the chunks end.
+/// Decodes bytes to UTF-8, chunk by chunk; the output does not depend on where the chunks end.
 ///
 /// A byte order mark at the beginning is dropped, further ones are text. Allocates nothing per chunk, unless bytes are
 /// replaced.
@@ -6,13 +6,13 @@ public struct TextDecoder: Sendable {
   /// The smallest output that ``decode(_:into:isFinal:)`` takes, in bytes.
   public static let minimumOutput = 4
 
-  /// A place at which U+FFFD was written for bytes that are no text.
+  /// A place where U+FFFD replaced invalid bytes.
   public struct Replacement: Hashable, Sendable {
-    /// Where U+FFFD begins, counted from the beginning of that call's output.
+    /// The offset of U+FFFD in that call's output.
     public let outputOffset: Int
-    /// Where the bad bytes begin, counted from the beginning of the stream.
+    /// The offset of the invalid bytes in the stream.
     public let inputOffset: Int
-    /// What is wrong with them, in words.
+    /// The fault in words.
     public var reason: String { fault.words }
 
     let fault: Fault
@@ -21,20 +21,23 @@ public struct TextDecoder: Sendable {
   public let choice: EncodingChoice
   public let errorMode: CodingErrorMode
 
-  /// The encoding of the text, known after 4 bytes at most, or at the end of a shorter text; UTF-8 for an empty one.
+  /// The text's encoding, known after 4 bytes at most or at the end of a shorter text; UTF-8 for an empty one.
   public internal(set) var encoding: TextEncoding?
 
   /// The text begins with a byte order mark.
   public internal(set) var markWasFound = false
 
-  /// How many bytes all calls together have consumed.
+  /// Bytes consumed by all calls together.
   public private(set) var bytesConsumed = 0
 
-  /// What the last call replaced, in order; at most one for every 3 bytes of its output.
+  /// Replacements by the last call, in order; at most one for every 3 bytes of its output.
   public private(set) var replacements: [Replacement] = []
 
-  var carry = Carry()
-  /// UTF-8 that nothing but its own validity speaks for: any fault means that it is something else.
+  /// How many bytes of the stream have become output; the rest of ``bytesConsumed`` begins a character that is pending.
+  package var bytesDecoded: Int { bytesConsumed - pending.count }
+
+  var pending = PendingBytes()
+  /// UTF-8 assumed without a byte order mark: any fault means another encoding.
   var isUndecided = false
   private var table: [UInt32] = []
   private let kernel: UTF16Kernel?
@@ -44,7 +47,7 @@ public struct TextDecoder: Sendable {
     self.init(choice, onError: errorMode, usingKernels: true)
   }
 
-  /// - Parameter usingKernels: false decodes as on a processor for which there is no kernel.
+  /// - Parameter usingKernels: false decodes as on a processor without a kernel.
   package init(_ choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail, usingKernels: Bool) {
     kernel = usingKernels ? .shared : nil
     self.choice = choice
@@ -60,12 +63,12 @@ public struct TextDecoder: Sendable {
   /// Characters are written whole. The text has ended when a call with `isFinal` consumes all of its input.
   ///
   /// - Parameters:
-  ///   - input: what follows the bytes that were consumed so far.
+  ///   - input: the bytes that follow those consumed so far.
   ///   - output: at least ``minimumOutput`` bytes.
-  ///   - isFinal: nothing follows this input.
-  /// - Returns: how many bytes were consumed and written. A part of a character at the end counts as consumed: the
-  ///   decoder keeps it.
-  /// - Throws: under ``CodingErrorMode/replace`` only what replacement can't mend: a missing byte order mark, UTF-32's,
+  ///   - isFinal: this input ends the stream.
+  /// - Returns: the bytes consumed and written. An incomplete character at the end counts as consumed: the decoder keeps
+  ///   it.
+  /// - Throws: under ``CodingErrorMode/replace`` only what replacement can't repair: a missing byte order mark, UTF-32's,
   ///   and under ``EncodingChoice/automatic`` without a mark anything that is not UTF-8 or is U+0000. Every later call
   ///   throws the same.
   public mutating func decode(
@@ -83,7 +86,7 @@ public struct TextDecoder: Sendable {
         }
         mark = end
       }
-      var result = try advance(
+      var result = try transcodeChunk(
         UnsafeRawBufferPointer(rebasing: input[mark...]), into: output, base: 0, offset: bytesConsumed + mark,
         isFinal: isFinal)
       result.consumed += mark
@@ -101,53 +104,51 @@ public struct TextDecoder: Sendable {
 }
 
 extension TextDecoder: ChunkedCoder {
-  mutating func walk(
+  mutating func transcode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, base: Int, offset: Int, isFinal: Bool
-  ) throws(TextCodingError) -> Walk {
-    var walk = Walk()
+  ) throws(TextCodingError) -> TranscodingProgress {
+    var progress = TranscodingProgress()
     while true {
-      let rest = UnsafeRawBufferPointer(rebasing: input[walk.consumed...])
-      let room = UnsafeMutableRawBufferPointer(rebasing: output[walk.written...])
+      let rest = UnsafeRawBufferPointer(rebasing: input[progress.consumed...])
+      let room = UnsafeMutableRawBufferPointer(rebasing: output[progress.written...])
       let part =
         switch encoding {
-        case .utf8: UTF8Walk.copy(rest, into: room, refusingNUL: isUndecided)
-        case .utf16LittleEndian: UTF16Walk.littleEndian(rest, into: room, with: kernel)
-        case .utf16BigEndian: UTF16Walk.bigEndian(rest, into: room, with: kernel)
-        default: CodePageWalk.decode(rest, into: room, table: table)
+        case .utf8: UTF8Validator.copy(rest, into: room, refusingNUL: isUndecided)
+        case .utf16LittleEndian: UTF16Decoder.littleEndian(rest, into: room, with: kernel)
+        case .utf16BigEndian: UTF16Decoder.bigEndian(rest, into: room, with: kernel)
+        default: CodePageTranscoder.decode(rest, into: room, table: table)
         }
-      walk.consumed += part.consumed
-      walk.written += part.written
-      walk.stop = part.stop
+      progress.add(part)
       let fault: Fault
       let length: Int
       switch part.stop {
       case .inputEnd, .outputFull:
-        return walk
+        return progress
       case .incompleteTail:
-        guard isFinal else { return walk }
+        guard isFinal else { return progress }
         // The whole tail is one fault, also a lead surrogate with half a unit after it.
-        length = input.count - walk.consumed
+        length = input.count - progress.consumed
         fault = encoding == .utf8 ? .truncatedSequence : length == 1 ? .truncatedUnit : .unpairedSurrogate
       case .fault(let found, let size):
         (fault, length) = (found, size)
       }
       guard errorMode == .replace, !isUndecided else {
         throw TextCodingError(
-          code: isUndecided ? .undecidedEncoding : .invalidBytes, byteOffset: offset + walk.consumed,
+          code: isUndecided ? .undecidedEncoding : .invalidBytes, byteOffset: offset + progress.consumed,
           reason: fault.words)
       }
-      guard output.count - walk.written >= 3 else {
-        walk.stop = .outputFull
-        return walk
+      guard output.count - progress.written >= 3 else {
+        progress.stop = .outputFull
+        return progress
       }
       replacements.append(
         Replacement(
-          outputOffset: base + walk.written, inputOffset: offset + walk.consumed, fault: fault))
-      output[walk.written] = 0xEF
-      output[walk.written + 1] = 0xBF
-      output[walk.written + 2] = 0xBD
-      walk.consumed += length
-      walk.written += 3
+          outputOffset: base + progress.written, inputOffset: offset + progress.consumed, fault: fault))
+      output[progress.written] = 0xEF
+      output[progress.written + 1] = 0xBF
+      output[progress.written + 2] = 0xBD
+      progress.consumed += length
+      progress.written += 3
     }
   }
 }

@@ -1,6 +1,6 @@
-/// Encodes UTF-8, chunk by chunk; what comes out does not depend on where the chunks end.
+/// Encodes UTF-8, chunk by chunk; the output does not depend on where the chunks end.
 ///
-/// To UTF-8 it copies, having checked. Allocates nothing per chunk.
+/// UTF-8 output is a checked copy. Allocates nothing per chunk.
 public struct TextEncoder: Sendable {
   /// The smallest output that ``encode(_:into:isFinal:)`` takes, in bytes.
   public static let minimumOutput = 4
@@ -8,10 +8,10 @@ public struct TextEncoder: Sendable {
   public let encoding: TextEncoding
   public let errorMode: CodingErrorMode
 
-  /// How many bytes all calls together have consumed.
+  /// Bytes consumed by all calls together.
   public private(set) var bytesConsumed = 0
 
-  var carry = Carry()
+  var pending = PendingBytes()
   private var mark: [UInt8]
   private let table: [UInt8]
   private var failure: TextCodingError?
@@ -29,12 +29,12 @@ public struct TextEncoder: Sendable {
   /// Characters are written whole. The text has ended when a call with `isFinal` consumes all of its input.
   ///
   /// - Parameters:
-  ///   - input: UTF-8 that follows the bytes that were consumed so far.
+  ///   - input: UTF-8 that follows the bytes consumed so far.
   ///   - output: at least ``minimumOutput`` bytes.
-  ///   - isFinal: nothing follows this input.
-  /// - Returns: how many bytes were consumed and written. A part of a character at the end counts as consumed: the
-  ///   encoder keeps it.
-  /// - Throws: for input that is not UTF-8, and characters that the encoding does not have, with their offset. Every
+  ///   - isFinal: this input ends the stream.
+  /// - Returns: the bytes consumed and written. An incomplete character at the end counts as consumed: the encoder keeps
+  ///   it.
+  /// - Throws: for input that is not UTF-8, and characters that the encoding lacks, with their offset. Every
   ///   later call throws the same.
   public mutating func encode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isFinal: Bool
@@ -46,7 +46,7 @@ public struct TextEncoder: Sendable {
     mark = []
     do {
       let room = UnsafeMutableRawBufferPointer(rebasing: output[start...])
-      let result = try advance(input, into: room, base: start, offset: bytesConsumed, isFinal: isFinal)
+      let result = try transcodeChunk(input, into: room, base: start, offset: bytesConsumed, isFinal: isFinal)
       bytesConsumed += result.consumed
       return (result.consumed, start + result.written)
     } catch {
@@ -57,53 +57,53 @@ public struct TextEncoder: Sendable {
 }
 
 extension TextEncoder: ChunkedCoder {
-  mutating func walk(
+  mutating func transcode(
     _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, base: Int, offset: Int, isFinal: Bool
-  ) throws(TextCodingError) -> Walk {
-    var walk = Walk()
+  ) throws(TextCodingError) -> TranscodingProgress {
+    var progress = TranscodingProgress()
     while true {
-      let rest = UnsafeRawBufferPointer(rebasing: input[walk.consumed...])
-      let room = UnsafeMutableRawBufferPointer(rebasing: output[walk.written...])
+      let rest = UnsafeRawBufferPointer(rebasing: input[progress.consumed...])
+      let room = UnsafeMutableRawBufferPointer(rebasing: output[progress.written...])
       let part = encode(rest, into: room)
-      walk.consumed += part.consumed
-      walk.written += part.written
-      walk.stop = part.stop
+      progress.add(part)
       let fault: Fault
       let length: Int
       switch part.stop {
       case .inputEnd, .outputFull:
-        return walk
+        return progress
       case .incompleteTail:
-        guard isFinal else { return walk }
-        (fault, length) = (.truncatedSequence, input.count - walk.consumed)
+        guard isFinal else { return progress }
+        (fault, length) = (.truncatedSequence, input.count - progress.consumed)
       case .fault(let found, let size):
         (fault, length) = (found, size)
       }
       guard errorMode == .replace else {
         throw TextCodingError(
-          code: fault == .unencodable ? .unencodableCharacter : .invalidBytes, byteOffset: offset + walk.consumed,
+          code: fault == .unencodable ? .unencodableCharacter : .invalidBytes, byteOffset: offset + progress.consumed,
           reason: fault.words)
       }
-      guard output.count - walk.written >= replacement.count else {
-        walk.stop = .outputFull
-        return walk
+      guard output.count - progress.written >= replacement.count else {
+        progress.stop = .outputFull
+        return progress
       }
-      UnsafeMutableRawBufferPointer(rebasing: output[walk.written...]).copyBytes(from: replacement)
-      walk.consumed += length
-      walk.written += replacement.count
+      UnsafeMutableRawBufferPointer(rebasing: output[progress.written...]).copyBytes(from: replacement)
+      progress.consumed += length
+      progress.written += replacement.count
     }
   }
 
-  private func encode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Walk {
+  private func encode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer)
+    -> TranscodingProgress
+  {
     switch encoding {
-    case .utf8: UTF8Walk.copy(input, into: output, refusingNUL: false)
-    case .utf16LittleEndian: UTF16Writing.littleEndian(input, into: output)
-    case .utf16BigEndian: UTF16Writing.bigEndian(input, into: output)
-    default: CodePageWalk.encode(input, into: output, table: table)
+    case .utf8: UTF8Validator.copy(input, into: output, refusingNUL: false)
+    case .utf16LittleEndian: UTF16Encoder.littleEndian(input, into: output)
+    case .utf16BigEndian: UTF16Encoder.bigEndian(input, into: output)
+    default: CodePageTranscoder.encode(input, into: output, table: table)
     }
   }
 
-  /// U+FFFD, or a question mark where there is none.
+  /// U+FFFD, or a question mark in a code page.
   private var replacement: [UInt8] {
     switch encoding {
     case .utf8: [0xEF, 0xBF, 0xBD]

@@ -27,11 +27,11 @@ public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
   }
 }
 
-/// Which encoding a text is to be read in.
+/// The encoding to read a text in.
 public enum EncodingChoice: Hashable, Sendable {
-  /// What the byte order mark says; without one, UTF-8 that is valid and holds no U+0000, or an error: never a guess.
+  /// The encoding of the byte order mark; without one, valid UTF-8 without U+0000, or an error: never a guess.
   case automatic
-  /// UTF-16 in the order that its byte order mark says; an error without one.
+  /// UTF-16 in the byte order of its mark; an error without one.
   case utf16WithMark
   /// This encoding; its own byte order mark is dropped where there is one.
   case fixed(TextEncoding)
@@ -63,7 +63,7 @@ public enum EncodingChoice: Hashable, Sendable {
   }
 }
 
-/// What happens to bytes that are not text, or to characters that an encoding does not have.
+/// The treatment of invalid bytes, and of characters that an encoding lacks.
 public enum CodingErrorMode: Hashable, Sendable {
   /// An error, with the offset of the first bad byte.
   case fail

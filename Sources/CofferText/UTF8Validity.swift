@@ -1,11 +1,11 @@
-/// Whether bytes are strict UTF-8 (Unicode, table 3-7): the one check of every room that has text in memory.
+/// Checks text in memory for strict UTF-8 (Unicode, table 3-7), for all modules.
 package enum UTF8Validity {
   package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let end = endOfASCII(bytes)
-    return end == bytes.count || UTF8Walk.isValid(UnsafeRawBufferPointer(rebasing: bytes[end...]))
+    return end == bytes.count || UTF8Validator.isValid(UnsafeRawBufferPointer(rebasing: bytes[end...]))
   }
 
-  /// Where the first byte beyond ASCII stands, or the end: most titles need no more.
+  /// The offset of the first byte beyond ASCII, or the end: most titles need no further check.
   @inline(__always)
   private static func endOfASCII(_ bytes: UnsafeRawBufferPointer) -> Int {
     var index = 0

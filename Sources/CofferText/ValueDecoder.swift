@@ -1,4 +1,4 @@
-/// Decodes texts that are values of their own, such as those of a database, one after the other.
+/// Decodes separate short texts, such as the values of a database, one after the other.
 ///
 /// No byte order mark is looked for: U+FEFF is text like any other.
 package final class ValueDecoder {
@@ -19,12 +19,12 @@ package final class ValueDecoder {
     memory.deallocate()
   }
 
-  /// The text in UTF-8: the input itself where it is that already, else bytes that are valid until the next call.
+  /// The text in UTF-8: the input itself if it is UTF-8 already, else memory that is valid until the next call.
   ///
   /// - Throws: `invalidBytes` with the offset in this text, unless errors are replaced.
   package func utf8(from input: UnsafeRawBufferPointer) throws(TextCodingError) -> UnsafeRawBufferPointer {
     if encoding == .utf8, UTF8Validity.isValid(input) { return input }
-    // Three bytes for each that is replaced, or for each UTF-16 unit.
+    // Three bytes for each replaced byte, or for each UTF-16 unit.
     let room = encoding == .utf8 ? 3 * input.count : 3 * (input.count / 2 + 1)
     if memory.count < room + 16 {
       memory.deallocate()

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import CofferFormats
+@testable import CofferPropertyLists
 
 /// A binary property list put together object by object, right or wrong.
 struct BinaryList {

@@ -41,7 +41,7 @@ import Testing
     let result = try sandbox.run("show", "s.coffer", "1", "9")
     #expect(result.status == 14)
     #expect(result.output.isEmpty)
-    #expect(result.talk.hasPrefix("dbtool: error: there is no document 9\n"))
+    #expect(result.diagnostics.hasPrefix("dbtool: error: there is no document 9\n"))
   }
 
   @Test func showAsJSONHasAllMembersInOrder() throws {
@@ -151,6 +151,6 @@ import Testing
     try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "x")
     let result = try sandbox.run("ls", "s.coffer")
     #expect(result.status == 14)
-    #expect(result.talk == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
+    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
   }
 }

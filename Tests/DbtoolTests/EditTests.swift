@@ -48,7 +48,7 @@ import Testing
     sandbox.environment["EDITOR"] = "sed -i s/dawn/dusk/"
     let result = try sandbox.succeed("edit", "s.coffer", "1")
     #expect(result.output.isEmpty)
-    #expect(result.talk == "dbtool: document 1 stored\n")
+    #expect(result.diagnostics == "dbtool: document 1 stored\n")
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at dusk.")
     #expect(try sandbox.succeed("ls", "s.coffer").text.contains("Sail at dusk."))
     try sandbox.succeed("verify", "s.coffer")
@@ -80,7 +80,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     for editor in ["true", "touch", #"f() { cp "$1" "$1.new"; mv "$1.new" "$1"; }; f"#, #"f() { echo >> "$1"; }; f"#] {
       sandbox.environment["EDITOR"] = editor
-      #expect(try sandbox.succeed("edit", "s.coffer", "1").talk == "dbtool: document 1 is unchanged\n")
+      #expect(try sandbox.succeed("edit", "s.coffer", "1").diagnostics == "dbtool: document 1 is unchanged\n")
     }
     #expect(try sandbox.read("s.coffer") == before)
     try expectNothingLeft(sandbox)
@@ -101,7 +101,7 @@ import Testing
     sandbox.environment["EDITOR"] = #"f() { echo other > "$1"; exit 3; }; f"#
     let result = try sandbox.run("edit", "s.coffer", "1")
     #expect(result.status == 1)
-    #expect(result.talk == "dbtool: error: the editor ended with 3: nothing was changed\n")
+    #expect(result.diagnostics == "dbtool: error: the editor ended with 3: nothing was changed\n")
     #expect(try sandbox.read("s.coffer") == before)
     try expectNothingLeft(sandbox)
   }
@@ -144,7 +144,7 @@ import Testing
     for end in ["\\n", "\\r\\n"] {
       let sandbox = try sandbox("one\r\ntwo")
       sandbox.environment["EDITOR"] = "f() { printf '\(end)' >> \"$1\"; }; f"
-      #expect(try sandbox.succeed("edit", "s.coffer", "1").talk == "dbtool: document 1 is unchanged\n")
+      #expect(try sandbox.succeed("edit", "s.coffer", "1").diagnostics == "dbtool: document 1 is unchanged\n")
       try expectNothingLeft(sandbox)
     }
   }

@@ -82,7 +82,7 @@ import Testing
     try sandbox.succeed("create", "forged.coffer", "--recipient", recipient)
     try sandbox.succeed("ls", "forged.coffer", "--identity", "identity.key")
     let refused = try sandbox.run("ls", "forged.coffer", "--identity", "identity.key", "--expect", pin)
-    #expect(refused.status == 21 && refused.talk.contains("its pin is another"))
+    #expect(refused.status == 21 && refused.diagnostics.contains("its pin is another"))
     // With the pin's own bytes written into it, it no longer opens.
     let database = try Database(sandbox.path("forged.coffer"))
     try database.execute(

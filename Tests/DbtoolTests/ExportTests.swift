@@ -34,7 +34,7 @@ import Testing
     let sandbox = try filled()
     let result = try sandbox.succeed("export", "s.coffer", "-o", "out.tsv")
     #expect(result.output.isEmpty)
-    #expect(result.talk == "dbtool: 2 documents written to out.tsv\n")
+    #expect(result.diagnostics == "dbtool: 2 documents written to out.tsv\n")
     #expect(try sandbox.text(of: "out.tsv").hasPrefix("id\ttitle\ttext\tkey\n"))
     try sandbox.succeed("export", "s.coffer", "-o", "out.data")
     #expect(try sandbox.text(of: "out.data").hasPrefix("{\"collection\":\"documents\",\"id\":1,"))

@@ -12,7 +12,7 @@ import Testing
     let result = try sandbox.run("import", "s.coffer", "good.txt", "bad.txt")
     #expect(result.status == 22)
     #expect(result.output.isEmpty)
-    #expect(result.talk.contains("bad.txt: unpaired surrogate") && result.talk.contains("byte 4"))
+    #expect(result.diagnostics.contains("bad.txt: unpaired surrogate") && result.diagnostics.contains("byte 4"))
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -23,7 +23,8 @@ import Testing
     try sandbox.write("bad.csv", "text\n" + String(repeating: "row\n", count: 5000) + "row,too many\n")
     let result = try sandbox.run("import", "s.coffer", "good.csv", "bad.csv", "good.csv")
     #expect(result.status == 22)
-    #expect(result.talk.hasPrefix("dbtool: error: bad.csv: ") && result.talk.contains("record 5001, line 5002"))
+    #expect(
+      result.diagnostics.hasPrefix("dbtool: error: bad.csv: ") && result.diagnostics.contains("record 5001, line 5002"))
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -53,7 +54,7 @@ import Testing
     let result = try sandbox.run(
       "import", "s.coffer", "in.csv", "--create", "--key-file", "primary.key", "--batch", "1")
     #expect(result.status == 22)
-    #expect(!result.talk.contains("stored"))
+    #expect(!result.diagnostics.contains("stored"))
     #expect(try sandbox.names() == names)
   }
 
@@ -76,7 +77,7 @@ import Testing
     try sandbox.write("in.csv", "text\n1\n2\n3\n4\n5,bad\n")
     let result = try sandbox.run("import", "s.coffer", "in.csv", "--batch", "2")
     #expect(result.status == 22)
-    #expect(result.talk.contains("; 4 documents of earlier batches stored"))
+    #expect(result.diagnostics.contains("; 4 documents of earlier batches stored"))
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
   }
 
@@ -89,11 +90,11 @@ import Testing
       + "hint: give it a free number, or export all documents and import them into a new store, which counts from 1\n"
     let put = try sandbox.run("put", "s.coffer", "--text", "x")
     #expect(put.status == 1)
-    #expect(put.talk == "dbtool: error: " + message)
+    #expect(put.diagnostics == "dbtool: error: " + message)
     try sandbox.write("in.txt", "x\ny\n")
     let imported = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", "skip")
     #expect(imported.status == 1)
-    #expect(imported.talk == "dbtool: error: record 1: " + message)
+    #expect(imported.diagnostics == "dbtool: error: record 1: " + message)
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -103,7 +104,7 @@ import Testing
     try sandbox.write("in.csv", "id,text\n6,a\n7,b\n")
     let result = try sandbox.run("import", "s.coffer", "in.csv", "--keep-ids")
     #expect(result.status == 1)
-    #expect(result.talk.contains("document 7"))
+    #expect(result.diagnostics.contains("document 7"))
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
   }
 
@@ -138,7 +139,7 @@ import Testing
     try sandbox.write("in.txt", bytes: [0x61, 0xFF, 0x62])
     let result = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", mode)
     #expect(result.status == 22)
-    #expect(result.talk.contains("byte 1)\nhint: try --encoding windows-1252 "))
+    #expect(result.diagnostics.contains("byte 1)\nhint: try --encoding windows-1252 "))
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -148,7 +149,7 @@ import Testing
     try sandbox.write("in.csv", "A text that goes on for longer than any name of a column would,b\n")
     let result = try sandbox.run("import", "s.coffer", "in.csv", "--map", "text=Text")
     #expect(result.status == 64)
-    #expect(result.talk.hasSuffix("hint: there are: A text that goes on for longer than any…, b\n"))
+    #expect(result.diagnostics.hasSuffix("hint: there are: A text that goes on for longer than any…, b\n"))
   }
 
   /// What the store would refuse is left out before it comes there, whether the store pads or not.

@@ -32,7 +32,7 @@ import Testing
     try sandbox.write("in.tsv", bytes: Array(spreadsheet.dropFirst(2)))
     let result = try sandbox.run("import", "s.coffer", "in.tsv")
     #expect(result.status == 22)
-    #expect(result.talk.hasSuffix("hint: looks like UTF-16, little end first: --encoding utf-16le\n"))
+    #expect(result.diagnostics.hasSuffix("hint: looks like UTF-16, little end first: --encoding utf-16le\n"))
     try sandbox.succeed("import", "s.coffer", "in.tsv", "--encoding", "utf-16le")
   }
 
@@ -81,8 +81,8 @@ import Testing
     #expect(result.status == 3)
     let report = try result.json(Report.self)
     #expect((report.created, report.rejected) == (2, 1))
-    #expect(result.talk.hasPrefix("dbtool: rejected: in.csv: "))
-    #expect(result.talk.contains("record 2, line 3"))
+    #expect(result.diagnostics.hasPrefix("dbtool: rejected: in.csv: "))
+    #expect(result.diagnostics.contains("record 2, line 3"))
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "13")
   }
 
@@ -131,10 +131,10 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "Name,Body,Year\nn,b,1999\n")
     let result = try sandbox.succeed("import", "s.coffer", "in.csv", "--map", "title=Name,text=Body")
-    #expect(result.talk == "dbtool: kept as attributes: Year\n")
+    #expect(result.diagnostics == "dbtool: kept as attributes: Year\n")
     let missing = try sandbox.run("import", "s.coffer", "in.csv", "--map", "text=Nope")
     #expect(missing.status == 64)
-    #expect(missing.talk.hasSuffix("hint: there are: Name, Body, Year\n"))
+    #expect(missing.diagnostics.hasSuffix("hint: there are: Name, Body, Year\n"))
     #expect(try sandbox.run("import", "s.coffer", "in.csv", "--map", "nonsense").status == 64)
     try sandbox.write("bare.csv", "n2,b2\n")
     try sandbox.succeed("import", "s.coffer", "bare.csv", "--map", "title=1,text=2")
@@ -145,7 +145,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let unsure = try sandbox.run("import", "s.coffer", "-", input: "just words\n")
     #expect(unsure.status == 64)
-    #expect(unsure.talk.contains("--from"))
+    #expect(unsure.diagnostics.contains("--from"))
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: "one\ntwo\n")
     try sandbox.succeed("import", "s.coffer", "-", input: "{\"text\":\"three\"}\n")
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2", "3").text == "onetwothree")
@@ -184,7 +184,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.succeed(
       "import", "s.coffer", "-", "--from", "lines", "--progress", "json", input: "a\nb\n")
-    let line = try #require(result.talk.split(separator: "\n").last)
+    let line = try #require(result.diagnostics.split(separator: "\n").last)
     #expect(line.hasPrefix(#"{"progress":{"task":"import","done":2,"#))
   }
 

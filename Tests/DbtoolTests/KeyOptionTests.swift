@@ -74,7 +74,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.run("ls", "s.coffer", "--key-command", "echo s3cret >/dev/null; exit 3")
     #expect(result.status == 1)
-    #expect(result.talk.contains("--key-command ended with 3"))
+    #expect(result.diagnostics.contains("--key-command ended with 3"))
     #expect(!result.errors.contains("s3cret"))
   }
 

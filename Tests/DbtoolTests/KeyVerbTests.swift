@@ -32,7 +32,9 @@ import Testing
     let before = try sandbox.read("s.coffer")
     let result = try sandbox.run("key", "passwd", "s.coffer")
     #expect(result.status == 13)
-    #expect(result.talk.contains("hint: give one of --new-key-file, ") && !result.talk.contains("DBTOOL_KEY_FILE"))
+    #expect(
+      result.diagnostics.contains("hint: give one of --new-key-file, ")
+        && !result.diagnostics.contains("DBTOOL_KEY_FILE"))
     #expect(try sandbox.read("s.coffer") == before)
   }
 

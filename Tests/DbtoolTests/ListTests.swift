@@ -86,7 +86,7 @@ import Testing
     try sandbox.succeed("collections", "s.coffer", "create", "notes")
     let result = try sandbox.run("ls", "s.coffer")
     #expect(result.status == 14)
-    #expect(result.talk == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
+    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
   }
 
   @Test func clearTitlesAreListedWithoutAKey() throws {

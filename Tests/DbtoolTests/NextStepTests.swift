@@ -94,7 +94,7 @@ import Testing
     let result = try sandbox.run(arguments + ["--json"])
     #expect(result.status == example.status, "\(result.errors)")
     #expect(result.output.isEmpty)
-    let lines = result.talk.split(separator: "\n")
+    let lines = result.diagnostics.split(separator: "\n")
     #expect(
       lines.last?.hasPrefix(#"{"error":{"code":\#(example.status),"kind":"\#(example.kind)","#) == true, "\(lines)")
     let hint = try #require(lines.first { $0.hasPrefix("hint: ") }, "\(lines)")
@@ -108,7 +108,7 @@ import Testing
     try database.execute("BEGIN EXCLUSIVE")
     let result = try sandbox.run("ls", "s.coffer", "--wait", "0", "--json")
     #expect(result.status == 11)
-    #expect(result.talk.contains("hint: try again") && result.talk.contains(#""kind":"locked""#))
+    #expect(result.diagnostics.contains("hint: try again") && result.diagnostics.contains(#""kind":"locked""#))
     try database.execute("ROLLBACK")
   }
 }

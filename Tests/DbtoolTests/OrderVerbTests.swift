@@ -60,7 +60,7 @@ import Testing
       #expect(result.output.isEmpty)
     }
     let result = try sandbox.run("mv", "s.coffer", "1", "--to", "6")
-    #expect(result.talk == "dbtool: error: there is no place 6\nhint: the collection has 5 documents\n")
+    #expect(result.diagnostics == "dbtool: error: there is no place 6\nhint: the collection has 5 documents\n")
   }
 
   @Test func keyNameMovesTheDocumentThatHasIt() throws {

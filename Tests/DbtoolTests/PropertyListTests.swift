@@ -69,7 +69,7 @@ import Testing
     try sandbox.write("bad.plist", text)
     let result = try sandbox.run("import", "s.coffer", "bad.plist")
     #expect(result.status == 22)
-    #expect(result.talk.hasPrefix("dbtool: error: bad.plist: "))
+    #expect(result.diagnostics.hasPrefix("dbtool: error: bad.plist: "))
     #expect(try sandbox.succeed("info", "s.coffer", "--json").text.contains("\"documents\":0"))
   }
 

@@ -113,7 +113,7 @@ import Testing
     }
     let result = try sandbox.run("query", "s.coffer", "PRAGMA user_version")
     #expect(
-      result.talk
+      result.diagnostics
         == "dbtool: error: a query may only read: one SELECT over documents\nhint: no ATTACH, no PRAGMA, no change\n")
     #expect(try sandbox.read("s.coffer") == before)
     #expect(!sandbox.exists("other.db"))
@@ -124,6 +124,6 @@ import Testing
     try sandbox.succeed("put", "s.coffer", "--text", "geheim")
     let result = try sandbox.run("query", "s.coffer", "SELECT text ->> '$.a' FROM documents")
     #expect(result.status == 1)
-    #expect(result.talk == "dbtool: error: the query failed: malformed JSON\n")
+    #expect(result.diagnostics == "dbtool: error: the query failed: malformed JSON\n")
   }
 }

@@ -31,7 +31,7 @@ import Testing
     )
     let unsaid = try sandbox.run("import", "s.coffer", "in.db")
     #expect(unsaid.status == 64)
-    #expect(unsaid.talk.hasSuffix("hint: name it with --table; there are: FIELDS, contact\n"))
+    #expect(unsaid.diagnostics.hasSuffix("hint: name it with --table; there are: FIELDS, contact\n"))
     try sandbox.succeed(
       "import", "s.coffer", "in.db", "--table", "FIELDS", "--map", "id=ROW,text=FIELD_DATA", "--keep-ids")
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "onetwo")
@@ -52,7 +52,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     let failed = try sandbox.run("import", "s.coffer", "in.db")
     #expect(failed.status == 22)
-    #expect(failed.talk.contains("row 2 of the table records"))
+    #expect(failed.diagnostics.contains("row 2 of the table records"))
     #expect(try sandbox.read("s.coffer") == before)
     let skipped = try sandbox.run("import", "s.coffer", "in.db", "--rejects", "bad.ndjson")
     #expect(skipped.status == 3)
@@ -71,7 +71,7 @@ import Testing
     let bytes = try sandbox.read("in.db")
     let result = try sandbox.run(["import", "s.coffer", "-"], input: bytes)
     #expect(result.status == 0)
-    #expect(result.talk == "dbtool: -: read through a private copy, since removed, because it is no file\n")
+    #expect(result.diagnostics == "dbtool: -: read through a private copy, since removed, because it is no file\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")) == [])
   }
 
@@ -93,7 +93,7 @@ import Testing
         + "\n" + #"{"id":2,"text":"é","position":0}"# + "\n" + #"{"id":5,"title":"t","text":"","position":0}"# + "\n")
     try sandbox.succeed("import", "s.coffer", "in.ndjson", "--keep-ids", "-c", "n")
     let exported = try sandbox.succeed("export", "s.coffer", "-c", "n", "-o", "out.db")
-    #expect(exported.talk == "dbtool: 3 documents written to out.db\n")
+    #expect(exported.diagnostics == "dbtool: 3 documents written to out.db\n")
     #expect(try sandbox.mode(of: "out.db") == 0o600)
     try sandbox.succeed("create", "t.coffer", "--key-file", "primary.key")
     try sandbox.succeed("import", "t.coffer", "out.db", "--keep-ids", "-c", "n")

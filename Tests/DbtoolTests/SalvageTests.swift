@@ -73,9 +73,11 @@ import Testing
   @Test func lostWayToTheKeysIsTwentyAndWrongKeyTwelve() throws {
     let sandbox = try damaged("UPDATE coffer_header SET keyring = zeroblob(length(keyring))")
     let result = try sandbox.run(saving)
-    #expect(result.status == 20 && result.talk.contains("nothing can be salvaged") && result.talk.contains("backup"))
+    #expect(
+      result.status == 20 && result.diagnostics.contains("nothing can be salvaged")
+        && result.diagnostics.contains("backup"))
     let wrong = try sandbox.run(saving + ["--key-file", "wrong.key"])
-    #expect(wrong.status == 12 && wrong.talk.contains("no slot opens with this key"))
+    #expect(wrong.status == 12 && wrong.diagnostics.contains("no slot opens with this key"))
     #expect(!sandbox.exists("n.coffer"))
   }
 

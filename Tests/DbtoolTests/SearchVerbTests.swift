@@ -13,7 +13,7 @@ import Testing
 
   private func ids(_ sandbox: Sandbox, _ arguments: String...) throws -> String {
     let result = try sandbox.run(["search", "s.coffer"] + arguments)
-    #expect(result.talk.isEmpty)
+    #expect(result.diagnostics.isEmpty)
     #expect(result.status == (result.output.isEmpty ? 4 : 0))
     return result.lines.map { String($0.prefix { $0 != "\t" }) }.joined(separator: " ")
   }
@@ -61,7 +61,7 @@ import Testing
     let json = try sandbox.run("search", "s.coffer", "nowhere", "--json")
     #expect(json.status == 4 && json.text == "[]\n")
     let plain = try sandbox.run("search", "s.coffer", "nowhere")
-    #expect(plain.status == 4 && plain.output.isEmpty && plain.talk.isEmpty)
+    #expect(plain.status == 4 && plain.output.isEmpty && plain.diagnostics.isEmpty)
     #expect(try Sandbox.withStore().run("search", "s.coffer", "a").status == 4)
   }
 
@@ -74,7 +74,7 @@ import Testing
     let result = try sandbox.run("search", "s.coffer", "--regex", "(a")
     #expect(result.status == 64)
     #expect(
-      result.talk == "dbtool: error: the regular expression can't be read at character 2: a ( without its )\n")
+      result.diagnostics == "dbtool: error: the regular expression can't be read at character 2: a ( without its )\n")
   }
 
   @Test func textsThatBeginWithADashAreFound() throws {

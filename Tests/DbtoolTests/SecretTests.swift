@@ -93,7 +93,7 @@ import Testing
     try sandbox.setMode("broken.identity", 0o600)
     let result = try sandbox.run(arguments)
     #expect(result.status == status, "\(arguments): \(result.errors)")
-    #expect(result.talk.contains(message), "\(arguments): \(result.errors)")
+    #expect(result.diagnostics.contains(message), "\(arguments): \(result.errors)")
     #expect(result.output.isEmpty)
     #expect(try sandbox.read("s.coffer") == before)
   }
@@ -159,7 +159,7 @@ import Testing
       #expect(try sandbox.run("collections", "s.coffer", option, file, "--strict").status == 1)
     }
     try sandbox.setMode(file, 0o400)
-    #expect(try sandbox.succeed("collections", "s.coffer", option, file, "--strict").talk.isEmpty)
+    #expect(try sandbox.succeed("collections", "s.coffer", option, file, "--strict").diagnostics.isEmpty)
   }
 
   // MARK: In words
@@ -172,15 +172,17 @@ import Testing
     for arguments in [
       ["key", "list", "s.coffer"], ["info", "s.coffer"], ["key", "remove", "s.coffer", "--slot", "2"],
     ] {
-      #expect(try sandbox.run(arguments).talk.contains(words), "\(arguments)")
+      #expect(try sandbox.run(arguments).diagnostics.contains(words), "\(arguments)")
     }
     for arguments in [["key", "list", "s.coffer"], ["info", "s.coffer"]] {
-      for quiet in ["--quiet", "--json"] { #expect(try sandbox.run(arguments + [quiet]).talk.isEmpty, "\(arguments)") }
+      for quiet in ["--quiet", "--json"] {
+        #expect(try sandbox.run(arguments + [quiet]).diagnostics.isEmpty, "\(arguments)")
+      }
     }
     try sandbox.succeed("rekey", "s.coffer", "--keys-only")
     try sandbox.succeed("put", "s.coffer", "--text", "under the new key")
-    #expect(try sandbox.run("info", "s.coffer").talk.contains("rekey --resume"))
+    #expect(try sandbox.run("info", "s.coffer").diagnostics.contains("rekey --resume"))
     let status = try sandbox.run("rekey", "s.coffer", "--status")
-    #expect(status.status == 23 && status.talk.contains("rekey --resume"))
+    #expect(status.status == 23 && status.diagnostics.contains("rekey --resume"))
   }
 }

@@ -29,7 +29,7 @@ import Testing
     let (sandbox, _) = try filled()
     let result = try sandbox.run("export", "s.coffer", "-o", "c.coffer", "--no-input")
     #expect(result.status == 13)
-    #expect(result.talk.contains("a new key is needed") && !result.talk.contains("DBTOOL_KEY_FILE"))
+    #expect(result.diagnostics.contains("a new key is needed") && !result.diagnostics.contains("DBTOOL_KEY_FILE"))
     #expect(!sandbox.exists("c.coffer"))
   }
 

@@ -18,7 +18,9 @@ import Testing
   }
 
   /// Runs with standard output as given.
-  private func run(_ arguments: [String], in sandbox: Sandbox, output: Int32?) throws -> (status: Int32, talk: String) {
+  private func run(_ arguments: [String], in sandbox: Sandbox, output: Int32?) throws -> (
+    status: Int32, diagnostics: String
+  ) {
     let errors = open(sandbox.path(".err"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     defer { close(errors) }
     let child = try Child(
@@ -36,14 +38,14 @@ import Testing
     defer { close(ends[1]) }
     let result = try run(arguments, in: sandbox, output: ends[1])
     #expect(result.status == 1)
-    #expect(result.talk.isEmpty)
+    #expect(result.diagnostics.isEmpty)
   }
 
   @Test(arguments: printing)
   func closedOutputIsAnError(arguments: [String]) throws {
     let result = try run(arguments, in: filled(), output: nil)
     #expect(result.status == 1)
-    #expect(result.talk.hasPrefix("dbtool: error: standard output: bad file descriptor\n"))
+    #expect(result.diagnostics.hasPrefix("dbtool: error: standard output: bad file descriptor\n"))
   }
 
   @Test(arguments: printing)
@@ -52,7 +54,7 @@ import Testing
     defer { close(full) }
     let result = try run(arguments, in: filled(), output: full)
     #expect(result.status == 1)
-    #expect(result.talk.hasPrefix("dbtool: error: standard output: no space left on device\n"))
+    #expect(result.diagnostics.hasPrefix("dbtool: error: standard output: no space left on device\n"))
   }
 
   @Test func readerThatLeavesEarlyEndsTheWorkWithoutNoise() throws {

@@ -53,7 +53,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     let refused = try sandbox.run("import", "s.coffer", "one.csv", "-c", "books", "--sync", "--remove-stale")
     #expect(refused.status == 1)
-    #expect(refused.talk.contains("2 of 3 documents") && refused.talk.contains("--max-removed"))
+    #expect(refused.diagnostics.contains("2 of 3 documents") && refused.diagnostics.contains("--max-removed"))
     #expect(try sandbox.read("s.coffer") == before)
     let removed = try sandbox.succeed(
       "import", "s.coffer", "one.csv", "-c", "books", "--sync", "--remove-stale", "--max-removed", "70%")
@@ -87,11 +87,11 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "key,text\na,1\n,2\na,3\n")
     #expect(try sandbox.run("import", "s.coffer", "in.csv", "--sync").status == 22)
-    #expect(try sandbox.run("import", "s.coffer", "in.csv", "--sync").talk.contains("record 2: "))
+    #expect(try sandbox.run("import", "s.coffer", "in.csv", "--sync").diagnostics.contains("record 2: "))
     let result = try sandbox.run("import", "s.coffer", "in.csv", "--sync", "--on-error", "skip", "--json")
     #expect(result.status == 3)
     #expect(try result.json(Report.self).sync?.invalid.map(\.record) == [2, 3])
-    #expect(result.talk.contains("dbtool: rejected: record 3: document 1 came already\n"))
+    #expect(result.diagnostics.contains("dbtool: rejected: record 3: document 1 came already\n"))
   }
 
   @Test func dryRunTellsAndChangesNothing() throws {

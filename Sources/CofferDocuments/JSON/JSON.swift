@@ -1,33 +1,33 @@
-// JSON: reading and writing it as bytes, without a value for every part of it.
+// JSON: parsing and writing it as bytes, without a value for each part.
 //
 // Does: checks that UTF-8 is one strict RFC 8259 value and finds its parts (JSONScanner), writes strings and numbers
-//       (JSONWriter), and puts values into the one canonical form of RFC 8785 (JSONNode), which attributes are kept in.
-// Knows: bytes and offsets. Its callers see to it that the bytes are valid UTF-8.
-// Does not know: which members mean what, files, lines.
+//       (JSONWriter), and converts values to the canonical form of RFC 8785 (JSONNode), in which attributes are kept.
+// Knows: bytes and offsets. Callers guarantee valid UTF-8.
+// Does not know: the meaning of members, files, lines.
 
-/// Why bytes are not JSON, or not JSON that attributes can hold.
+/// An error in JSON, or in JSON for attributes.
 public struct JSONError: Error, Hashable, Sendable {
   public enum Code: Hashable, Sendable {
     /// Not RFC 8259.
     case malformed
-    /// Arrays and objects inside each other more than 512 deep.
+    /// More than 512 nested arrays and objects.
     case tooDeep
-    /// An escape such as `\ud800` without its other half.
+    /// An unpaired escape such as `\ud800`.
     case loneSurrogate
-    /// An object with the same name twice, where that is refused.
+    /// An object with the same name twice, if that is refused.
     case duplicateName
     /// An integer that a double cannot hold exactly, or a number beyond a double's range.
     case inexactNumber
-    /// Valid JSON, but not an object where one is needed.
+    /// Valid JSON, but not an object.
     case notAnObject
     /// Bytes that are not UTF-8.
     case notUTF8
   }
 
   public let code: Code
-  /// Where in the JSON it was noticed, in bytes from 0.
+  /// The byte offset in the JSON where the parser noticed it.
   public let byteOffset: Int
-  /// What is wrong there, in words, without any of the text.
+  /// The fault in words, without any of the text.
   public let reason: String
 
   package init(_ code: Code, at byteOffset: Int, _ reason: String) {
@@ -49,13 +49,13 @@ extension JSONError: CustomStringConvertible {
   public var description: String { "\(reason) (byte \(byteOffset) of the JSON)" }
 }
 
-/// The order of UTF-16 code units, which RFC 8785 sorts names by, told from UTF-8.
+/// The order of UTF-16 code units, by which RFC 8785 sorts names, computed from UTF-8.
 package enum JSONOrder {
   package static func precedes(_ lhs: some Sequence<UInt8>, _ rhs: some Sequence<UInt8>) -> Bool {
     lhs.lexicographicallyPrecedes(rhs) { rank($0) < rank($1) }
   }
 
-  /// It is the order of the bytes, except that what UTF-16 writes with surrogates comes before U+E000…U+FFFF.
+  /// It is the order of the bytes, except that characters with surrogates in UTF-16 precede U+E000…U+FFFF.
   private static func rank(_ byte: UInt8) -> UInt8 {
     byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte
   }
@@ -73,9 +73,9 @@ package enum JSONByte {
   package static let closeBrace: UInt8 = 0x7D
 }
 
-/// Eight bytes looked at in one go: bit 7 of each byte of a result says whether that byte is meant.
+/// Tests on eight bytes at once: bit 7 of each byte of a result marks a match.
 ///
-/// Only the lowest mark of a result is sure; a higher one may be a carry.
+/// Only the lowest mark of a result is reliable; a higher one may be a carry.
 package enum EightBytes {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let highs: UInt64 = 0x8080_8080_8080_8080
@@ -98,7 +98,7 @@ package enum EightBytes {
     (word &- 0x2020_2020_2020_2020) & ~word & highs
   }
 
-  /// Which byte the lowest mark stands for, 0 to 7.
+  /// The index of the byte with the lowest mark, 0 to 7.
   @inline(__always)
   package static func index(ofLowest marks: UInt64) -> Int {
     marks.trailingZeroBitCount >> 3

@@ -1,6 +1,6 @@
-/// A JSON value taken apart, so that it can be put into canonical form.
+/// A parsed JSON value, from which the canonical form is written.
 ///
-/// Names and strings stay bytes: `String` takes two names that differ only in how an accent is composed for one.
+/// Names and strings stay bytes: `String` equates two names that differ only in how an accent is composed.
 indirect enum JSONNode {
   case null
   case bool(Bool)
@@ -42,7 +42,7 @@ indirect enum JSONNode {
 }
 
 extension JSONScanner {
-  /// Reads the value that begins here as I-JSON (RFC 7493): no name twice, no number a double changes.
+  /// Parses the value that begins here as I-JSON (RFC 7493): no name twice, no number that a double changes.
   mutating func scanNode(depth: Int = 0) throws(JSONError) -> JSONNode {
     guard let first = next else { throw malformed("a value is missing") }
     switch first {
@@ -82,9 +82,9 @@ extension JSONScanner {
     return .object(members)
   }
 
-  /// The double that a number stands for.
+  /// A number as a double.
   ///
-  /// - Throws: `inexactNumber` for an integer literal that would be written as another one, and beyond a double's range.
+  /// - Throws: `inexactNumber` for an integer literal whose canonical form differs, and beyond a double's range.
   private func exactValue(of token: NumberToken) throws(JSONError) -> Double {
     if let integer = integer(of: token), let value = Double(exactly: integer) { return value }
     let text = String(
@@ -94,9 +94,9 @@ extension JSONScanner {
     return value
   }
 
-  /// The integer is the double, or its canonical form, from which the same double is always read again.
+  /// The integer equals the double, or its literal is the canonical form, which reads back as the same double.
   private func isExact(_ value: Double, _ literal: String) -> Bool {
-    // Beyond 64 bits: 128 bits tell as far as 38 digits, and no one writes a longer number plainly and means it.
+    // Beyond 64 bits: 128 bits suffice for 38 digits, and longer plain literals are never exact on purpose.
     if let integer = Int128(literal), Double(exactly: integer) != nil { return true }
     var canonical: [UInt8] = []
     JSONWriter.appendNumber(value, to: &canonical)

@@ -1,7 +1,7 @@
-/// Where in a JSON value another one stands: `price`, `address.city`, `$.tags[0]`, `["a.b"].c`.
+/// A path to a value inside a JSON value: `price`, `address.city`, `$.tags[0]`, `["a.b"].c`.
 ///
 /// Steps into objects by name and into arrays by index from 0; `$`, the whole value, may be left out. A name with `.`
-/// or `[` in it stands in quotes, as it does in SQLite's paths.
+/// or `[` in it is quoted, as in SQLite's paths.
 public struct JSONPath: Hashable, Sendable {
   enum Step: Hashable, Sendable {
     case member([UInt8])
@@ -10,7 +10,7 @@ public struct JSONPath: Hashable, Sendable {
 
   let steps: [Step]
 
-  /// - Returns: nil for a text that is no such path.
+  /// - Returns: nil for an invalid path.
   public init?(_ text: some StringProtocol) {
     var rest = Array(text.utf8)[...]
     var steps: [Step] = []
@@ -52,7 +52,7 @@ public struct JSONPath: Hashable, Sendable {
     return rest.popFirst() == JSONByte.closeBracket ? step : nil
   }
 
-  /// What stands between two quotes; nil, with nothing taken, where there is no pair of them.
+  /// The text between two quotes; nil, with nothing consumed, if there is no pair of them.
   private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
     guard let quote = rest.first, quote == JSONByte.quote || quote == UInt8(ascii: "'"),
       let end = rest.dropFirst().firstIndex(of: quote)
@@ -65,7 +65,7 @@ public struct JSONPath: Hashable, Sendable {
 extension JSONPath {
   /// Finds the value in UTF-8 that is one JSON value; of two members of one name, the first.
   ///
-  /// - Returns: nil where the bytes are no JSON, or have nothing there.
+  /// - Returns: nil if the bytes are not JSON or have no value there.
   func find(in json: UnsafeRawBufferPointer) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
     var whole = JSONScanner(json)
     guard var found = try? whole.scanDocument() else { return nil }
@@ -106,7 +106,7 @@ extension JSONPath {
 }
 
 extension JSONPath {
-  /// The string there; nil where there is none or another kind of value.
+  /// The string there; nil if there is none, or a value of another kind.
   package func string(in json: UnsafeRawBufferPointer) -> String? {
     guard let found = find(in: json), found.kind == .string else { return nil }
     return String(decoding: Self.bytes(ofStringAt: found.range, in: json), as: UTF8.self)

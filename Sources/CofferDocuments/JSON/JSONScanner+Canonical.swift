@@ -1,13 +1,13 @@
-// The form of RFC 8785, in which a value has one text only.
+// The canonical form of RFC 8785, in which a value has one text only.
 extension JSONScanner {
-  /// Reads the object that begins here and appends it in canonical form; appends nothing for `{}`.
+  /// Parses the object that begins here and appends it in canonical form; appends nothing for `{}`.
   ///
   /// - Throws: `notAnObject`, and what ``scanNode(depth:)`` throws.
   package mutating func appendCanonicalObject(to output: inout [UInt8]) throws(JSONError) {
     guard next == JSONByte.openBrace else {
       throw JSONError(.notAnObject, at: position, "attributes are a JSON object")
     }
-    // What was written by us is canonical already, and seeing that costs a fraction of taking it apart.
+    // Most input is canonical already, and checking that costs a fraction of parsing it into nodes.
     var look = self
     if look.skipPlainCanonical(depth: 0) {
       let source = UnsafeRawBufferPointer(start: base + position, count: look.position - position)
@@ -37,7 +37,7 @@ extension JSONScanner {
 
   /// Steps over a value that is surely canonical: no white space, no escapes, names in order, short integers.
   ///
-  /// - Returns: false, standing anywhere, where that cannot be seen at once.
+  /// - Returns: false, at an undefined position, if that cannot be decided without parsing.
   private mutating func skipPlainCanonical(depth: Int) -> Bool {
     guard depth < Self.maximumDepth else { return false }
     switch next {

@@ -61,7 +61,7 @@ extension JSONScanner {
     return NumberToken(range: start..<position, isInteger: isInteger)
   }
 
-  /// Appends what a scanned string stands for, in UTF-8.
+  /// Appends the unescaped value of a scanned string, in UTF-8.
   package func appendValue(of token: StringToken, to output: inout [UInt8]) {
     let bytes = UnsafeRawBufferPointer(start: base, count: end)
     guard token.hasEscapes else {
@@ -101,7 +101,7 @@ extension JSONScanner {
     return bytes
   }
 
-  /// True when a scanned string stands for exactly this text.
+  /// True when a scanned string has exactly this value.
   package func equals(_ token: StringToken, _ text: StaticString) -> Bool {
     guard !token.hasEscapes else {
       return value(of: token).elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -114,7 +114,7 @@ extension JSONScanner {
     return true
   }
 
-  /// The scanned number as an integer, or nil when it has a fraction or exponent or does not fit.
+  /// The scanned number as an integer; nil with a fraction or exponent, or beyond 64 bits.
   package func integer(of token: NumberToken) -> Int64? {
     guard token.isInteger else { return nil }
     let isNegative = byte(at: token.range.lowerBound) == 0x2D
@@ -165,32 +165,23 @@ extension JSONScanner {
   private mutating func scanHexUnit() throws(JSONError) -> UInt16 {
     var unit: UInt16 = 0
     for _ in 0..<4 {
-      guard let digit = next, let value = Self.hexValue(of: digit) else {
+      guard let digit = next, let value = Hexadecimal.value(of: digit) else {
         throw malformed("a hexadecimal digit is missing")
       }
-      unit = unit << 4 | value
+      unit = unit << 4 | UInt16(value)
       advance(to: position + 1)
     }
     return unit
   }
 
-  /// The unit of four digits that were scanned before.
+  /// The UTF-16 unit of four digits that are known to be valid.
   private func hexUnit(at offset: Int) -> UInt16 {
-    (0..<4).reduce(0) { $0 << 4 | (Self.hexValue(of: byte(at: offset + $1)) ?? 0) }
+    (0..<4).reduce(0) { $0 << 4 | UInt16(Hexadecimal.value(of: byte(at: offset + $1)) ?? 0) }
   }
 
-  private static func hexValue(of digit: UInt8) -> UInt16? {
-    switch digit {
-    case 0x30...0x39: UInt16(digit - 0x30)
-    case 0x41...0x46: UInt16(digit - 0x37)
-    case 0x61...0x66: UInt16(digit - 0x57)
-    default: nil
-    }
-  }
-
-  /// Appends the scalar of one escape, or of two that are a surrogate pair.
+  /// Appends the scalar of one escape, or of two that form a surrogate pair.
   ///
-  /// - Returns: how many bytes of input that was.
+  /// - Returns: the length of the escapes in the input.
   private static func appendScalar(first: UInt16, second: () -> UInt16, to output: inout [UInt8]) -> Int {
     var scalar = UInt32(first)
     var length = 6

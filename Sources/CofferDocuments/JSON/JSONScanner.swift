@@ -1,10 +1,10 @@
-/// Walks over one strict RFC 8259 value in valid UTF-8 and says where its parts are.
+/// A pull parser for one strict RFC 8259 value in valid UTF-8, which reports the ranges of its parts.
 ///
-/// Builds nothing: a string is a range, a number is a range. Refuses what RFC 8259 leaves open but no text can hold (an
-/// escape for half a surrogate pair) and more than ``maximumDepth`` levels, so that hostile input cannot exhaust the
+/// Builds nothing: a string is a range, a number is a range. Refuses the escape of an unpaired surrogate, which RFC 8259
+/// leaves open but no text can hold, and more than ``maximumDepth`` levels, so that hostile input cannot exhaust the
 /// stack.
 package struct JSONScanner {
-  /// How deep arrays and objects may stand in each other.
+  /// The deepest nesting of arrays and objects.
   package static let maximumDepth = 512
 
   package enum Kind: Hashable, Sendable {

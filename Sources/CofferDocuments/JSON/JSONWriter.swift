@@ -128,11 +128,7 @@ package enum JSONWriter {
     case 0x0C: output.append(UInt8(ascii: "f"))
     case 0x0D: output.append(UInt8(ascii: "r"))
     default:
-      output += [UInt8(ascii: "u"), 0x30, 0x30, hexDigit(byte >> 4), hexDigit(byte & 0xF)]
+      output += [UInt8(ascii: "u"), 0x30, 0x30, Hexadecimal.digit(byte >> 4), Hexadecimal.digit(byte & 0xF)]
     }
-  }
-
-  private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? 0x30 + value : 0x57 + value
   }
 }

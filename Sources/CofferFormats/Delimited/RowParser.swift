@@ -159,23 +159,3 @@ struct RowParser: RecordParser {
     output.append(contentsOf: UnsafeRawBufferPointer(rebasing: content[position...]))
   }
 }
-
-extension RecordFault {
-  static func keyTooLong(at position: Int) -> RecordFault {
-    RecordFault(position: position, reason: "a key longer than \(ExternalKey.maximumByteCount) bytes")
-  }
-}
-
-extension DocumentID {
-  /// Reads a positive decimal number; nil for anything else.
-  init?(digits: UnsafeRawBufferPointer) {
-    guard (1...19).contains(digits.count) else { return nil }
-    var value: UInt64 = 0
-    for digit in digits {
-      guard digit >= 0x30, digit <= 0x39 else { return nil }
-      value = value * 10 + UInt64(digit - 0x30)
-    }
-    guard value >= 1, let number = Int64(exactly: value) else { return nil }
-    self.init(number)
-  }
-}

@@ -1,8 +1,8 @@
 internal import CofferDocuments
 
-// JSON back to the values that it was made of.
+// From the JSON that reading a property list made, back to its values.
 extension BinaryPropertyListWriter {
-  /// Appends the JSON value that begins here as ``PropertyListJSON`` would have made it.
+  /// Appends the JSON value that begins here as the value that reads as this JSON.
   ///
   /// - Throws: `JSONError` for null, which other readers of property lists do not take, and for what is not JSON.
   mutating func append(json scanner: inout JSONScanner, depth: Int = 0) throws -> UInt32 {

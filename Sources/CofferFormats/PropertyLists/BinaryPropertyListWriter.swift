@@ -1,15 +1,16 @@
 internal import CofferDocuments
+internal import CofferPropertyLists
 
-/// Writes a binary property list front to back: objects in the order of their making, then where each one is.
+/// Writes a binary property list front to back: objects in the order they are appended, then their offset table.
 ///
-/// References are of four bytes, because how many objects there will be is not known when the first ones are written.
+/// References have four bytes, because the number of objects is unknown when the first ones are written.
 struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
   private(set) var output: EncodedOutput<Output>
-  /// Where each object begins.
+  /// The offset of each object.
   private var offsets: [UInt64] = []
-  /// Bytes that have left the buffer.
+  /// Bytes already passed to the sink.
   private var written: UInt64 = 0
-  /// Keys that were written, up to a number; most tables have few.
+  /// Cache of written keys, limited in size; most tables have few.
   private var keys: [[UInt8]: UInt32] = [:]
   private static var mostKeys: Int { 256 }
 
@@ -33,7 +34,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     return try result.get()
   }
 
-  /// Appends a string: ASCII where it is, UTF-16 with the high byte first otherwise.
+  /// Appends a string, in ASCII if it can be, else in big-endian UTF-16.
   mutating func append(utf8 text: UnsafeRawBufferPointer) throws(FormatError) -> UInt32 {
     let object = try beginObject()
     let (scalars, astral) = text.scalarCounts()
@@ -47,7 +48,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     return object
   }
 
-  /// Appends a string that is likely to be wanted again.
+  /// Appends a string that is likely to recur.
   mutating func append(key: [UInt8]) throws(FormatError) -> UInt32 {
     if let object = keys[key] { return object }
     let object = try append(String(decoding: key, as: UTF8.self))
@@ -163,7 +164,7 @@ struct BinaryPropertyListWriter<Output: ByteSink>: Sendable {
     }
   }
 
-  /// Passes a long text on in pieces that end between characters.
+  /// Writes a long text in pieces that end between characters.
   private mutating func appendPieces(
     of text: UnsafeRawBufferPointer, with transform: (UnsafeRawBufferPointer, inout [UInt8]) -> Void
   ) throws(FormatError) {

@@ -1,8 +1,9 @@
+internal import CofferPropertyLists
 internal import CofferText
 
-/// What the first bytes of a property list say: its form, and its encoding.
+/// The first bytes of a property list, which tell its form and its encoding.
 struct PropertyListHead {
-  /// How many of them are worth looking at.
+  /// Enough for any XML declaration.
   static let byteCount = 1024
 
   private let bytes: [UInt8]
@@ -11,14 +12,14 @@ struct PropertyListHead {
     self.bytes = bytes
   }
 
-  var isBinary: Bool { BinaryPropertyListReader.magic.withUTF8Buffer { bytes.starts(with: $0) } }
+  var isBinary: Bool { PropertyList.isBinary(bytes) }
 
-  /// An archive of the older kind, which is no property list.
+  /// An archive of NSArchiver, which is no property list.
   var isTypedStream: Bool {
     bytes.starts(with: [0x04, 0x0B]) && ["streamtyped", "typedstream"].contains { bytes[2...].starts(with: $0.utf8) }
   }
 
-  /// How XML is to be decoded: as given, or by its mark, or by its declaration.
+  /// The encoding of XML: the given one, else that of its byte order mark, else that of its declaration.
   ///
   /// - Throws: `undecodable` for a declaration of an encoding that is not read, or that the bytes contradict.
   func encoding(given: EncodingChoice) throws(FormatError) -> EncodingChoice {
@@ -42,11 +43,11 @@ struct PropertyListHead {
     return .fixed(encoding)
   }
 
-  /// What is quoted behind the word, in lower case.
+  /// The declaration's value of `encoding`, in lower case.
   private var declaredEncoding: String? {
     let word = Array("encoding".utf8)
     let declaration = bytes.prefix { $0 != UInt8(ascii: ">") }
-    // One that is cut off says nothing yet, and is an error of its own.
+    // A declaration that is cut off is a different error, reported by the XML reader.
     guard declaration.count < bytes.count,
       let place = declaration.indices.first(where: { declaration[$0...].starts(with: word) })
     else { return nil }

@@ -1,22 +1,23 @@
 internal import CofferDocuments
+internal import CofferPropertyLists
 
-/// A document that was made of a row of an ordered table, and can be written as that row again.
-struct PropertyListRow {
-  /// Whether reading the text as a row gives the document back as it is: its id, text and title.
-  static func stands(for document: OpenedDocument) -> Bool {
+/// Recognises documents that were rows of an ordered table and can be written as those rows again.
+enum PropertyListRow {
+  /// True when reading the text as a row gives back the same document: id, text and title.
+  static func restores(_ document: OpenedDocument) -> Bool {
     let text = document.utf8
     guard text.first == JSONByte.openBrace, let id = id(in: text), id.elementsEqual(document.header.id.description.utf8)
     else { return false }
     var scanner = JSONScanner(text)
     var writer = BinaryPropertyListWriter(MemoryByteSink())
     guard (try? writer.begin()) != nil, let top = try? writer.append(json: &scanner), scanner.next == nil,
-      (try? writer.finish(top: top)) != nil, let made = json(of: writer.output.sink.bytes),
+      (try? writer.finish(top: top)) != nil, let made = PropertyList.json(ofBinary: writer.output.sink.bytes),
       made.elementsEqual(text)
     else { return false }
     return isTitled(document)
   }
 
-  /// The row's own id, when it has one that is a string.
+  /// The row's id, if it is a string.
   private static func id(in text: UnsafeRawBufferPointer) -> [UInt8]? {
     var scanner = JSONScanner(text)
     do throws(JSONError) {
@@ -25,7 +26,7 @@ struct PropertyListRow {
       while let name = try scanner.nextName(isFirst: isFirst) {
         isFirst = false
         let value = try scanner.scanMemberValue()
-        if scanner.equals(name, PropertyListLayout.rowID), case .string(let token) = value.content {
+        if scanner.equals(name, PropertyList.rowIDName), case .string(let token) = value.content {
           return scanner.value(of: token)
         }
       }
@@ -35,26 +36,10 @@ struct PropertyListRow {
     return nil
   }
 
-  private static func json(of list: [UInt8]) -> [UInt8]? {
-    list.withUnsafeBytes { file in
-      var json: [UInt8] = []
-      do throws(PropertyListFault) {
-        let trailer = try BinaryPropertyListTrailer(file, base: 0)
-        var reader = BinaryPropertyListReader(
-          file, base: 0, trailer: trailer, budget: PropertyListBudget(inputByteCount: file.count))
-        var writer = PropertyListJSON()
-        try writer.append(&reader, to: &json)
-        return json
-      } catch {
-        return nil
-      }
-    }
-  }
-
-  /// The title is the one that reading the row gives.
+  /// Reading the row gives the document's title.
   private static func isTitled(_ document: OpenedDocument) -> Bool {
     var parser = JSONDocumentParser(
-      mapping: ColumnMapping(), keepsIDs: true, passingOver: PropertyListLayout.rowID)
+      mapping: ColumnMapping(), keepsIDs: true, passingOver: PropertyList.rowIDName)
     var output = RecordOutput()
     output.madeBase = document.utf8.count
     var scanner = JSONScanner(document.utf8)
@@ -63,7 +48,7 @@ struct PropertyListRow {
     } catch {
       return false
     }
-    // A row that is one of our own documents is told apart by its text.
+    // The text differs where the row is itself one of our own JSON records.
     guard output.draft.text == 0..<document.utf8.count else { return false }
     guard let title = output.draft.title else {
       return document.header.title == TitleRule.derivedTitle(fromUTF8: document.utf8)

@@ -1,4 +1,5 @@
 public import CofferDocuments
+internal import CofferPropertyLists
 
 /// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
 ///
@@ -26,7 +27,7 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   public mutating func begin() throws(FormatError) {
     try writer.begin()
     names = (
-      try writer.append(PropertyListLayout.rowID.description), try writer.append("title"), try writer.append("text")
+      try writer.append(PropertyList.rowIDName.description), try writer.append("title"), try writer.append("text")
     )
   }
 
@@ -35,7 +36,7 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     highestID = max(highestID, header.id.rawValue)
     let id = try writer.append(header.id.description)
     ids.append(id)
-    if PropertyListRow.stands(for: document) {
+    if PropertyListRow.restores(document) {
       var scanner = JSONScanner(document.utf8)
       do {
         rows.append(try writer.append(json: &scanner))

@@ -137,8 +137,8 @@ final class SQLiteRows {
     case .null: return nil
     case .text: bytes.append(contentsOf: try text(column))
     case .integer: JSONWriter.appendInteger(statement.int64(at: column), to: &bytes)
-    case .real: MadeJSON.append(real: statement.double(at: column), to: &bytes)
-    case .blob: MadeJSON.append(bytes: statement.blobPointer(at: column), to: &bytes)
+    case .real: JSONWriter.append(real: statement.double(at: column), to: &bytes)
+    case .blob: JSONWriter.append(base64: statement.blobPointer(at: column), to: &bytes)
     }
     return start..<bytes.count
   }
@@ -167,9 +167,9 @@ final class SQLiteRows {
       switch statement.storageClass(at: column) {
       case .null: bytes += "null".utf8
       case .text: JSONWriter.appendString(try text(column), to: &bytes)
-      case .integer: MadeJSON.append(integer: statement.int64(at: column), isCanonical: isCanonical, to: &bytes)
-      case .real: MadeJSON.append(real: statement.double(at: column), isCanonical: isCanonical, to: &bytes)
-      case .blob: MadeJSON.append(bytes: statement.blobPointer(at: column), to: &bytes)
+      case .integer: JSONWriter.append(exact: statement.int64(at: column), isCanonical: isCanonical, to: &bytes)
+      case .real: JSONWriter.append(real: statement.double(at: column), isCanonical: isCanonical, to: &bytes)
+      case .blob: JSONWriter.append(base64: statement.blobPointer(at: column), to: &bytes)
       }
     }
     bytes.append(JSONByte.closeBrace)

@@ -22,8 +22,8 @@ struct CodePage: Sendable {
     }
   }
 
-  /// Per byte its UTF-8 in the lower three bytes, the first lowest, and the number of these bytes in the highest; 0 for
-  /// an undefined byte.
+  /// For each byte its UTF-8 in the lower three bytes, the first lowest, and their number in the highest; 0 for an
+  /// undefined byte.
   var decodingTable: [UInt32] {
     var table = (0..<128).map { UInt32($0) | 1 << 24 }
     for codePoint in upperHalf {
@@ -35,7 +35,7 @@ struct CodePage: Sendable {
     return table
   }
 
-  /// The byte of each code point of the basic plane, or 0 where there is none (U+0000 apart).
+  /// The byte of each code point of the basic plane, or 0 for none (U+0000 apart).
   var encodingTable: [UInt8] {
     var table = [UInt8](repeating: 0, count: 0x10000)
     for byte in 0..<128 {

@@ -13,13 +13,13 @@ struct ImportWork {
   }
 
   private func makeQueue(_ count: CountingSource.Count) -> ImportQueue {
-    let talk = verb.options.common.talk
+    let diagnostics = verb.options.common.diagnostics
     let rejects = rejects
     return ImportQueue(paths: verb.inputs) { path in
       let source = try verb.reading.open(
         path, count: count, isRejecting: rejects != nil, namesCollections: verb.collection == nil
       ) { rejection in
-        talk.finding("rejected: \(rejection.error)")
+        diagnostics.finding("rejected: \(rejection.error)")
         rejects?.add(rejection)
       }
       rejects?.format = source.format
@@ -125,7 +125,7 @@ struct ImportWork {
       throw Failure(.undecodable, kind: "invalid-record", error.message)
     }
     for invalid in report.invalid {
-      verb.options.common.talk.finding("rejected: record \(invalid.record): \(invalid.reason)")
+      verb.options.common.diagnostics.finding("rejected: record \(invalid.record): \(invalid.reason)")
     }
     return report
   }

@@ -13,7 +13,7 @@ struct CommonOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How lists and reports are printed.", valueName: "format"))
   var format: ListFormat?
 
-  var talk: Talk { Talk(isQuiet: quiet) }
+  var diagnostics: Diagnostics { Diagnostics(isQuiet: quiet) }
 
   /// Nil where the place decides: a table on a terminal, plain lines elsewhere.
   var listFormat: ListFormat? { format ?? (json ? .json : nil) }
@@ -25,7 +25,7 @@ struct CommonOptions: ParsableArguments {
   /// - Parameter epochs: how many the store has; more than one while a rekey is unfinished.
   func tellWhatRemovingMeans(epochs: Int = 1) {
     guard !isMachineReadable else { return }
-    talk.note(
+    diagnostics.note(
       epochs > 1
         ? "documents remain under old keys, which their holders may still know, until 'rekey --resume' is done"
         : "removing a slot is not revocation: who had its secret may hold an older copy, or the root key, until 'rekey'"

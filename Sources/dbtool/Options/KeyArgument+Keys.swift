@@ -3,8 +3,8 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// What opens a store and what becomes a slot of it are made in the same ways, a provider aside.
-private protocol HeldKey {
+/// The constructors that keys for opening and keys for new slots have in common.
+private protocol KeySource {
   static func keyFile(_ url: URL) -> Self
   static func identity(_ url: URL) -> Self
   static func passphraseFile(_ url: URL) -> Self
@@ -12,8 +12,8 @@ private protocol HeldKey {
   static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> Self
 }
 
-extension StoreKey: HeldKey {}
-extension NewKey: HeldKey {}
+extension StoreKey: KeySource {}
+extension NewKey: KeySource {}
 
 extension KeyArgument {
   /// The key as something that opens a store.
@@ -45,9 +45,9 @@ extension KeyArgument {
       })
   }
 
-  /// What is read once (a descriptor, an answer) is kept in locked memory while the command runs, because opening and
-  /// rekeying may each ask.
-  private func key<Key: HeldKey>(
+  /// A descriptor or an answer can be read once only. It is cached in locked memory while the command runs, because
+  /// opening and rekeying may each need it.
+  private func key<Key: KeySource>(
     _ policy: KeyPolicy, asking ask: @escaping @Sendable () throws -> Secret,
     fromProvider provide: (_ name: String, _ answer: @escaping @Sendable ([UInt8]) throws -> Secret) -> Key
   ) throws -> Key {
@@ -62,17 +62,17 @@ extension KeyArgument {
       try policy.checkPrivacy(of: path)
       return .passphraseFile(URL(filePath: path))
     case .passphrase:
-      let answer = KeptSecret(ask)
+      let answer = CachedSecret(ask)
       return .passphrase { try answer.value() }
     case .descriptor(let number):
-      let secret = KeptSecret { try Self.read(descriptor: number) }
+      let secret = CachedSecret { try Self.read(descriptor: number) }
       return .keyMaterial { try secret.value() }
     case .command(let command, let option):
-      let secret = KeptSecret { try ShellCommand(command: command, option: option).run() }
+      let secret = CachedSecret { try ShellCommand(command: command, option: option).run() }
       return .keyMaterial { try secret.value() }
     case .provider(let name, let command):
       return provide(name) { blob in
-        try KeptSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
+        try CachedSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
       }
     }
   }
@@ -84,7 +84,7 @@ extension KeyArgument {
     return try Secret.readAll(descriptor: descriptor, limit: ShellCommand.outputLimit)
   }
 
-  /// A provider's 64 hex digits as the 32 bytes they stand for, from one locked memory to another.
+  /// Decodes a provider's 64 hex digits to 32 bytes, from locked memory to locked memory.
   private static func answer(of command: String, provider: String, to blob: [UInt8]) throws -> Secret {
     let digits = try ShellCommand(command: command, option: "--provider \(provider)").run(input: blob)
     return try digits.withUnsafeBytes { text in
@@ -95,7 +95,9 @@ extension KeyArgument {
       guard end == 64 else { throw malformedAnswer(of: provider) }
       return try Secret(byteCount: 32) { bytes in
         for index in 0..<32 {
-          guard let high = hexValue(text[2 * index]), let low = hexValue(text[2 * index + 1]) else {
+          guard let high = Hexadecimal.value(of: text[2 * index]),
+            let low = Hexadecimal.value(of: text[2 * index + 1])
+          else {
             throw malformedAnswer(of: provider)
           }
           bytes[index] = high << 4 | low
@@ -108,19 +110,10 @@ extension KeyArgument {
   private static func malformedAnswer(of provider: String) -> Failure {
     Failure(.failed, kind: "key-command-failed", "the command of --provider \(provider) did not print 64 hex digits")
   }
-
-  private static func hexValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): return digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): return digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): return digit - UInt8(ascii: "A") + 10
-    default: return nil
-    }
-  }
 }
 
-/// A secret that is asked for at most once; what goes wrong is told as the store tells its own errors.
-private final class KeptSecret: Sendable {
+/// A secret that is asked for at most once; failures become errors of the store.
+private final class CachedSecret: Sendable {
   private let ask: @Sendable () throws -> Secret
   private let kept = Mutex<Secret?>(nil)
 
@@ -156,9 +149,9 @@ extension Failure {
   }
 }
 
-/// What keys must satisfy before they are used.
+/// Checks on keys before they are used.
 struct KeyPolicy: Sendable {
-  let talk: Talk
+  let diagnostics: Diagnostics
   let isStrict: Bool
   let forbidsInput: Bool
 
@@ -172,7 +165,7 @@ struct KeyPolicy: Sendable {
     if isStrict {
       throw Failure(.failed, kind: "key-file-not-private", message, hint: "chmod 600 \(path)")
     }
-    talk.warning("\(message) (chmod 600 makes it yours alone)")
+    diagnostics.warning("\(message) (chmod 600 makes it yours alone)")
   }
 
   func requireQuestions(optionPrefix: String = "") throws {

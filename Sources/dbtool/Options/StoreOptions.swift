@@ -85,7 +85,7 @@ struct KeyPermissions: ParsableArguments {
   var allowsTestKeys: Bool { allowTestKeys || Environment.allowsTestKeys }
 
   func policy(_ common: CommonOptions) -> KeyPolicy {
-    KeyPolicy(talk: common.talk, isStrict: strict, forbidsInput: noInput)
+    KeyPolicy(diagnostics: common.diagnostics, isStrict: strict, forbidsInput: noInput)
   }
 }
 
@@ -130,7 +130,7 @@ extension StoreOptions {
 
   func tellIfTest(_ opened: DocumentStore) {
     if opened.isTest {
-      common.talk.warning("\(store.path) is a TEST store: its keys may be published")
+      common.diagnostics.warning("\(store.path) is a TEST store: its keys may be published")
     }
   }
 }

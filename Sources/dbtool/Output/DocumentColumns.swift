@@ -44,26 +44,8 @@ enum HeaderField: String, CaseIterable {
     try table.finish()
   }
 
-  /// A key that is no text is shown as its bytes.
+  /// A key that is not text is shown as its bytes.
   private static func json(of key: ExternalKey) -> JSONValue {
     key.text.map { .string($0) } ?? .object([("$base64", .string(Base64.text(key.bytes)))])
-  }
-}
-
-/// Bytes in letters (RFC 4648, section 4).
-enum Base64 {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".unicodeScalars)
-
-  static func text(_ bytes: [UInt8]) -> String {
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-      for digit in 0..<4 {
-        let isPadding = digit > group.count
-        text.unicodeScalars.append(isPadding ? "=" : alphabet[Int(bits >> (18 - 6 * UInt32(digit)) & 63)])
-      }
-    }
-    return text
   }
 }

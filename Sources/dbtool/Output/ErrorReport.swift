@@ -15,16 +15,16 @@ struct ErrorReport {
   }
 
   func tell(_ failure: Failure) -> ExitStatus {
-    Talk.say("dbtool: error: \(failure.message)")
+    Diagnostics.print("dbtool: error: \(failure.message)")
     if let hint = failure.hint {
-      Talk.say("hint: \(hint)")
+      Diagnostics.print("hint: \(hint)")
     }
     if isJSON {
       let details = JSONValue.object(present: [
         ("code", .integer(Int64(failure.status.rawValue))), ("kind", .string(failure.kind)),
         ("message", .string(failure.message)),
       ])
-      Talk.say(.object([("error", details)]))
+      Diagnostics.print(.object([("error", details)]))
     }
     return failure.status
   }

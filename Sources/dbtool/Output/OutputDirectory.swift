@@ -9,7 +9,7 @@ final class OutputDirectory {
   let temporaryPath: String
   private let path: String
   private let replacesExisting: Bool
-  private let ward: Ward
+  private let cleanup: CleanupGuard
   private var isDone = false
 
   /// - Parameter isForced: an earlier export may be replaced; nothing else ever is.
@@ -18,7 +18,7 @@ final class OutputDirectory {
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
     replacesExisting = try Self.isReplaceable(path, isForced: isForced)
-    (temporaryPath, ward) = try Ward.folder(OutputFile.folder(of: path) + ".dbtool-", for: path)
+    (temporaryPath, cleanup) = try CleanupGuard.makeFolder(OutputFile.folder(of: path) + ".dbtool-", for: path)
   }
 
   deinit {
@@ -34,7 +34,7 @@ final class OutputDirectory {
     isDone = true
     let confirmation = Result { try Durability.confirmName(of: path) }
     if let earlier { try? FileManager.default.removeItem(atPath: earlier) }
-    ward.release()
+    cleanup.release()
     try confirmation.get()
   }
 
@@ -62,7 +62,7 @@ final class OutputDirectory {
     isDone = true
     try? FileManager.default.removeItem(atPath: temporaryPath)
     // What this process can't remove, for want of descriptors perhaps, another one can.
-    if access(temporaryPath, F_OK) == 0 { ward.removeFolder() } else { ward.release() }
+    if access(temporaryPath, F_OK) == 0 { cleanup.removeFolder() } else { cleanup.release() }
   }
 
   /// Whether there is something to replace: with `--force`, a directory of an earlier export, which its index tells.

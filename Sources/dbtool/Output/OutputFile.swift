@@ -183,8 +183,8 @@ extension OutputFile {
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
     // A link does not replace: the whole file gets a name for the moment of a rename.
     let name = "\(Self.folder(of: path)).dbtool-\(UInt64.random(in: .min ... .max))"
-    let ward = Ward(over: name)
-    defer { ward.release() }
+    let cleanup = CleanupGuard(over: name)
+    defer { cleanup.release() }
     guard linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else { throw Failure.system(errno, path) }
     guard rename(name, path) == 0 else {
       let reason = errno

@@ -71,7 +71,7 @@ final class Progress {
         ("fraction", fraction.map { .number($0) }), ("rate", .number(rate.rounded())),
         ("seconds", .number(Self.tenths(seconds))), ("seconds_left", left.map { .number(Self.tenths($0)) }),
       ]
-      return Talk.say(.object([("progress", .object(present: facts))]))
+      return Diagnostics.print(.object([("progress", .object(present: facts))]))
     }
     var line = "\(task) "
     if let fraction {

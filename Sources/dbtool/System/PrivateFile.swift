@@ -11,12 +11,12 @@ final class PrivateFile {
 
   let path: String
   private let folder: String
-  private let ward: Ward
+  private let cleanup: CleanupGuard
 
   /// - Parameter allowsDisk: takes `$TMPDIR` or `/tmp` where there is no file system in memory.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
     let place = try Self.place(allowsDisk: allowsDisk)
-    (folder, ward) = try Ward.folder("\(place)/dbtool-", for: place, untilChildrenEnd: true)
+    (folder, cleanup) = try CleanupGuard.makeFolder("\(place)/dbtool-", for: place, untilChildrenEnd: true)
     path = "\(folder)/\(name)"
     do {
       try Self.write(text, to: path)
@@ -80,10 +80,10 @@ final class PrivateFile {
     Self.wipe(path)
     Self.wipe(folder: folder)
     guard access(folder, F_OK) == 0 else {
-      ward.release()
+      cleanup.release()
       return nil
     }
-    ward.removeFolder()
+    cleanup.removeFolder()
     return folder
   }
 

@@ -52,7 +52,7 @@ struct BackupVerb: ParsableCommand {
     if common.isMachineReadable {
       try Report([("path", .string(output)), ("size", size.map { .integer($0) })]).print(as: common.listFormat)
     } else {
-      common.talk.note("\(store.path) copied to \(output)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
+      common.diagnostics.note("\(store.path) copied to \(output)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
     }
   }
 }

@@ -25,7 +25,8 @@ struct CompactVerb: ParsableCommand {
       try Report([("size_before", .integer(report.bytesBefore)), ("size", .integer(report.bytesAfter))])
         .print(as: common.listFormat)
     } else {
-      common.talk.note("\(store.path): \(ByteCount(report.bytesBefore)) before, \(ByteCount(report.bytesAfter)) now")
+      common.diagnostics.note(
+        "\(store.path): \(ByteCount(report.bytesBefore)) before, \(ByteCount(report.bytesAfter)) now")
     }
   }
 }

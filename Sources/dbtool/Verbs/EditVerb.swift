@@ -41,7 +41,7 @@ struct EditVerb: ParsableCommand {
       }
       defer {
         if let left = file.wipe() {
-          options.common.talk.warning("\(left) could not be wiped and may still hold text: see that it is gone")
+          options.common.diagnostics.warning("\(left) could not be wiped and may still hold text: see that it is gone")
         }
       }
       return try edit(id, text, in: file, with: editor, store)
@@ -50,7 +50,7 @@ struct EditVerb: ParsableCommand {
     if options.common.isMachineReadable {
       try Report([("id", .integer(id.rawValue)), ("changed", .bool(isChanged))]).print(as: options.common.listFormat)
     } else {
-      options.common.talk.note("document \(id) \(isChanged ? "stored" : "is unchanged")")
+      options.common.diagnostics.note("document \(id) \(isChanged ? "stored" : "is unchanged")")
     }
   }
 
@@ -115,7 +115,7 @@ struct EditVerb: ParsableCommand {
     guard Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal, failure.status != .interrupted else {
       return false
     }
-    Talk.say("dbtool: " + failure.message + "; Return edits again, Ctrl-D gives it up")
+    Diagnostics.print("dbtool: " + failure.message + "; Return edits again, Ctrl-D gives it up")
     Interrupt.waitForInput(Glibc.STDIN_FILENO)
     return !Interrupt.isRequested && readLine() != nil
   }

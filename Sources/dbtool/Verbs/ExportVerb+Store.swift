@@ -21,10 +21,10 @@ extension ExportVerb {
     }
     bar.finish()
     try store.close()
-    if report.isTest { options.common.talk.warning("\(path) is a TEST store: its keys may be published") }
+    if report.isTest { options.common.diagnostics.warning("\(path) is a TEST store: its keys may be published") }
     if report.parentsDropped > 0 {
       let documents = counted(report.parentsDropped, "document")
-      options.common.talk.note("\(documents) without a parent in \(path): the parent was not exported")
+      options.common.diagnostics.note("\(documents) without a parent in \(path): the parent was not exported")
     }
     try Report([
       ("path", .string(path)), ("format", .string(ExportFormat.store.rawValue)),

@@ -98,7 +98,7 @@ struct ExportVerb: ParsableCommand {
         try Report([("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(count))])
           .print(as: options.common.listFormat)
       } else {
-        options.common.talk.note("\(counted(count, "document")) written to \(path)")
+        options.common.diagnostics.note("\(counted(count, "document")) written to \(path)")
       }
     }
   }

@@ -108,7 +108,8 @@ struct ImportVerb: ParsableCommand {
       return try work.readOnly()
     }
     if creation.isUsed {
-      options.common.talk.warning("\(options.store.path) is there already: options for a new store change nothing")
+      options.common.diagnostics.warning(
+        "\(options.store.path) is there already: options for a new store change nothing")
     }
     let store = try options.open(readOnly: false)
     let outcome = try work.store(in: store, isKeptOnFailure: true)
@@ -127,10 +128,10 @@ struct ImportVerb: ParsableCommand {
     let attributes = outcome.inputs.flatMap(\.reading.attributeColumns)
     for input in outcome.inputs {
       guard let reason = input.reading.privateCopy else { continue }
-      options.common.talk.note("\(input.path): read through a private copy, since removed, because \(reason)")
+      options.common.diagnostics.note("\(input.path): read through a private copy, since removed, because \(reason)")
     }
     if !attributes.isEmpty {
-      options.common.talk.note("kept as attributes: \(listed(Set(attributes).sorted()))")
+      options.common.diagnostics.note("kept as attributes: \(listed(Set(attributes).sorted()))")
     }
     let output = StandardOutput()
     if printIds {
@@ -143,7 +144,7 @@ struct ImportVerb: ParsableCommand {
     } else {
       let lines = outcome.lines(isDryRun: dryRun, isSync: conflicts.sync)
       if printIds {
-        lines.forEach(options.common.talk.note)
+        lines.forEach(options.common.diagnostics.note)
       } else if !options.common.quiet {
         for line in lines { try output.write(line: escapingControls(line)) }
       }

@@ -21,7 +21,7 @@ struct InfoVerb: ParsableCommand {
     let info = try DocumentStore.info(at: store.url, wait: store.access.waitingTime())
     try store.requireExpected(info.pin)
     if info.hasWALResetBug, info.journal == "wal" {
-      common.talk.warning(
+      common.diagnostics.warning(
         "SQLite \(info.sqliteVersion) can lose commits of a WAL store when another program checkpoints it; "
           + "dbtool guards its own checkpoints, so let no other tool write or checkpoint this file")
     }

@@ -36,7 +36,7 @@ struct KeygenVerb: ParsableCommand {
       }
       try line.write(descriptor: STDOUT_FILENO)
       if let recipient {
-        common.talk.note("recipient: \(recipient)")
+        common.diagnostics.note("recipient: \(recipient)")
       }
       return
     }

@@ -78,7 +78,7 @@ struct RekeyVerb: ParsableCommand {
           bar.update(step.done, of: step.total)
           if step.phase == .waiting, !isWaiting {
             isWaiting = true
-            options.common.talk.note("waiting for a reader that keeps old pages in the write-ahead log")
+            options.common.diagnostics.note("waiting for a reader that keeps old pages in the write-ahead log")
           }
           try Interrupt.check()
         }
@@ -94,7 +94,7 @@ struct RekeyVerb: ParsableCommand {
 
   private func tell(_ report: RekeyReport) throws {
     for skipped in report.skipped {
-      options.common.talk.finding("document \(skipped.id) stays under its old key: \(skipped.reason)")
+      options.common.diagnostics.finding("document \(skipped.id) stays under its old key: \(skipped.reason)")
     }
     try Report([
       ("documents", .integer(report.documents)),
@@ -126,7 +126,7 @@ struct RekeyVerb: ParsableCommand {
       ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
     ]).print(as: options.common.listFormat)
     if status.isUnfinished {
-      options.common.talk.note("documents remain under old keys: go on with rekey --resume")
+      options.common.diagnostics.note("documents remain under old keys: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }
   }

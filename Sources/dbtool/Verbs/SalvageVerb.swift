@@ -44,13 +44,14 @@ struct SalvageVerb: ParsableCommand {
   }
 
   private func tell(_ report: SalvageReport) throws {
-    let talk = options.common.talk
-    if report.isTest { talk.warning("\(output) is a TEST store: its keys may be published") }
-    for left in report.left { talk.finding("left behind: \(left.reason)") }
+    let diagnostics = options.common.diagnostics
+    if report.isTest { diagnostics.warning("\(output) is a TEST store: its keys may be published") }
+    for left in report.left { diagnostics.finding("left behind: \(left.reason)") }
     for number in report.namedByNumber {
-      talk.finding("the name of collection \(number) is lost: its documents are in 'collection \(number.rawValue)'")
+      diagnostics.finding(
+        "the name of collection \(number) is lost: its documents are in 'collection \(number.rawValue)'")
     }
-    for problem in report.problems { talk.finding(problem) }
+    for problem in report.problems { diagnostics.finding(problem) }
     try Report([
       ("path", .string(output)),
       ("documents", .integer(report.documents)),

@@ -94,7 +94,7 @@ extension Sandbox {
     var lines: [String] { text.split(separator: "\n").map(String.init) }
 
     /// Standard error without the reminder that a store is a TEST store.
-    var talk: String {
+    var diagnostics: String {
       errors.split(separator: "\n", omittingEmptySubsequences: false)
         .filter { !$0.hasSuffix("is a TEST store: its keys may be published") }
         .joined(separator: "\n")

@@ -1,0 +1,33 @@
+// Values of other formats for which JSON has no type (see the command's page, "What becomes a document").
+extension JSONWriter {
+  /// Appends `{"$base64":"…"}`.
+  package static func append(base64 bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    output += #"{"$base64":""#.utf8
+    Base64.append(encoding: bytes, to: &output)
+    output += #""}"#.utf8
+  }
+
+  /// Appends an exact integer; in canonical JSON, where numbers are doubles (RFC 8785), one that no double equals
+  /// becomes a string.
+  package static func append(exact integer: Int64, isCanonical: Bool = false, to output: inout [UInt8]) {
+    let isString = isCanonical && integer.magnitude > 1 << 53
+    if isString { output.append(JSONByte.quote) }
+    appendInteger(integer, to: &output)
+    if isString { output.append(JSONByte.quote) }
+  }
+
+  /// Appends the shortest digits that read back as the same number, with a point or an exponent so that it stays a
+  /// real; canonical JSON has neither where it can. `{"$real":"inf"}`, `-inf` or `nan` where it is not finite.
+  package static func append(real: Double, isCanonical: Bool = false, to output: inout [UInt8]) {
+    guard real.isFinite else {
+      let name = real.isNaN ? "nan" : real < 0 ? "-inf" : "inf"
+      output += #"{"$real":"\#(name)"}"#.utf8
+      return
+    }
+    if isCanonical {
+      appendNumber(real, to: &output)
+    } else {
+      output += real.description.utf8
+    }
+  }
+}

@@ -1,0 +1,83 @@
+internal import CofferDocuments
+internal import Glibc
+
+/// The bytes that the grammars here are made of.
+enum Byte {
+  static let tab: UInt8 = 0x09
+  static let lineFeed: UInt8 = 0x0A
+  static let carriageReturn: UInt8 = 0x0D
+  static let quote: UInt8 = 0x22
+  static let comma: UInt8 = 0x2C
+}
+
+extension UnsafeRawBufferPointer {
+  /// Where `byte` next is, from `start` on.
+  @inline(__always)
+  func firstOffset(of byte: UInt8, from start: Int) -> Int? {
+    guard start < count, let base = baseAddress,
+      let found = memchr(base + start, Int32(byte), count - start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// Where one of two bytes next is, from `start` on; ``count`` when nowhere.
+  @inline(__always)
+  func firstOffset(of first: UInt8, or second: UInt8, from start: Int) -> Int {
+    guard let base = baseAddress else { return count }
+    let firsts = EightBytes.repeating(first)
+    let seconds = EightBytes.repeating(second)
+    var offset = start
+    while offset + 8 <= count {
+      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let marks = EightBytes.marks(in: word, equalTo: firsts) | EightBytes.marks(in: word, equalTo: seconds)
+      if marks != 0 { return offset + EightBytes.index(ofLowest: marks) }
+      offset += 8
+    }
+    while offset < count {
+      let byte = base.load(fromByteOffset: offset, as: UInt8.self)
+      if byte == first || byte == second { return offset }
+      offset += 1
+    }
+    return count
+  }
+
+  func count(of byte: UInt8) -> Int {
+    count { $0 == byte }
+  }
+
+  /// How many Unicode scalars valid UTF-8 holds, and how many of them lie beyond U+FFFF.
+  func scalarCounts() -> (all: Int, astral: Int) {
+    (count { $0 & 0xC0 != 0x80 }, count { $0 >= 0xF0 })
+  }
+
+  /// Counts bytes in blocks, whose counts fit into bytes themselves: that is a form that compilers make vectors of.
+  @inline(__always)
+  private func count(where matches: (UInt8) -> Bool) -> Int {
+    guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    var total = 0
+    var offset = 0
+    while offset < count {
+      let blockEnd = Swift.min(offset + 128, count)
+      var inBlock: UInt8 = 0
+      while offset < blockEnd {
+        inBlock &+= matches(base[offset]) ? 1 : 0
+        offset &+= 1
+      }
+      total &+= Int(inBlock)
+    }
+    return total
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The line that begins at `start`, without its LF or CRLF, and where the next one begins; nil when its end has not
+  /// come yet.
+  @inline(__always)
+  func line(from start: Int, isFinal: Bool) -> (content: Range<Int>, end: Int)? {
+    guard let lineFeed = firstOffset(of: Byte.lineFeed, from: start) else {
+      return isFinal ? (start..<count, count) : nil
+    }
+    let hasReturn = lineFeed > start && self[lineFeed - 1] == Byte.carriageReturn
+    return (start..<(hasReturn ? lineFeed - 1 : lineFeed), lineFeed + 1)
+  }
+}

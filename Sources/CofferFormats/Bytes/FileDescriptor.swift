@@ -1,0 +1,67 @@
+internal import Glibc
+
+/// A file descriptor of the system, closed with its last owner.
+final class FileDescriptor: Sendable {
+  let number: Int32
+  private let isOwned: Bool
+
+  init(owning number: Int32) {
+    self.number = number
+    isOwned = true
+  }
+
+  init(borrowing number: Int32) {
+    self.number = number
+    isOwned = false
+  }
+
+  deinit {
+    if isOwned { close(number) }
+  }
+
+  /// Opens an existing file for reading.
+  convenience init(opening path: String) throws(FormatError) {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw .system(.unreadable, "cannot open the file", path: path) }
+    self.init(owning: number)
+  }
+
+  /// Some bytes of the file, 0 at its end; read(2), again when a signal came between.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
+    while true {
+      let count = Glibc.read(number, buffer.baseAddress, buffer.count)
+      if count >= 0 { return count }
+      guard errno == EINTR else { throw .system(.unreadable, "cannot read the file") }
+    }
+  }
+
+  /// Metadata; fstat(2).
+  func status() throws(FormatError) -> stat {
+    var status = stat()
+    guard fstat(number, &status) == 0 else { throw .system(.unreadable, "cannot look at the file") }
+    return status
+  }
+
+  /// All the bytes; write(2), as often as it takes.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(number, rest.baseAddress, rest.count)
+      if count >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      } else if errno != EINTR {
+        throw .system(.unwritable, "cannot write the file")
+      }
+    }
+  }
+}
+
+extension FormatError {
+  /// The error that errno tells of right now.
+  static func system(_ code: Code, _ reason: String, path: String? = nil) -> FormatError {
+    let number = errno
+    var error = FormatError(code, "\(reason): \(String(cString: strerror(number)))", path: path)
+    error.systemError = number
+    return error
+  }
+}

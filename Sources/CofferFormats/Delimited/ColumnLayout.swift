@@ -1,0 +1,71 @@
+internal import CofferDocuments
+
+/// Where in a row the parts of a document are.
+struct ColumnLayout: Sendable {
+  var id: Int?
+  var title: Int?
+  var text: Int?
+  var key: Int?
+  /// What stands in JSON before the value of each column: `"name":"`.
+  let prefixes: [[UInt8]]
+  /// Columns that become attributes, in canonical order.
+  let attributes: [Int]
+  /// Their names in the order of the columns.
+  let attributeNames: [String]
+
+  /// - Parameters:
+  ///   - names: the header row, or numbers in place of names.
+  init(names given: [String], mapping: ColumnMapping) throws(FormatError) {
+    let names = Self.unique(given)
+    var places: [ColumnMapping.Part: Int] = [:]
+    for (part, column) in mapping.columns {
+      let place = column.number.map { $0 - 1 } ?? given.firstIndex { $0.utf8.elementsEqual(column.name.utf8) }
+      guard let place, names.indices.contains(place) else {
+        var error = FormatError(.missingColumn, "there is no column \(column.name); there are \(names.count)")
+        error.names = names
+        throw error
+      }
+      places[part] = place
+    }
+    let mapped = Set(places.values)
+    func usual(_ part: ColumnMapping.Part, _ candidates: String...) -> Int? {
+      if let place = places[part] { return place }
+      for candidate in candidates {
+        if let place = given.firstIndex(of: candidate), !mapped.contains(place) { return place }
+      }
+      return nil
+    }
+    id = usual(.id, "id")
+    text = usual(.text, "text", "txt", "body")
+    title = text == nil ? usual(.title, "title", "name") : usual(.title, "title")
+    key = usual(.key, "key")
+    prefixes = names.map(Self.prefix(for:))
+    let parts = Set([id, text, title, key].compactMap { $0 })
+    let others = text == nil ? [] : names.indices.filter { !parts.contains($0) }
+    attributeNames = others.map { names[$0] }
+    attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
+  }
+
+  /// The names with a number behind those that were there before.
+  private static func unique(_ names: [String]) -> [String] {
+    var taken: Set<[UInt8]> = []
+    // The number to try next: a row may hold one name a hundred thousand times.
+    var numbers: [[UInt8]: Int] = [:]
+    return names.map { name in
+      let bytes = Array(name.utf8)
+      var candidate = name
+      while !taken.insert(Array(candidate.utf8)).inserted {
+        let number = numbers[bytes, default: 2]
+        numbers[bytes] = number + 1
+        candidate = "\(name)_\(number)"
+      }
+      return candidate
+    }
+  }
+
+  private static func prefix(for name: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    JSONWriter.appendString(name, to: &bytes)
+    return bytes + [JSONByte.colon, JSONByte.quote]
+  }
+}

@@ -1,0 +1,63 @@
+internal import CofferDocuments
+
+/// Documents as JSON objects, with everything that is known of them.
+struct DocumentObjects<Output: ByteSink>: Sendable {
+  var output: EncodedOutput<Output>
+  private var dates = DateWriter()
+  /// The collection of the last document, and how its documents begin.
+  private var collection: String?
+  private var opening: [UInt8] = []
+
+  init(_ sink: Output) {
+    output = EncodedOutput(sink)
+  }
+
+  /// Appends the object of a document, without anything before or behind it.
+  mutating func append(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+    if collection != name { setCollection(name) }
+    let header = document.header
+    output.buffer += opening
+    JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
+    append(",\"position\":")
+    JSONWriter.appendInteger(header.position, to: &output.buffer)
+    if let title = header.title {
+      append(",\"title\":")
+      JSONWriter.appendString(title, to: &output.buffer)
+    }
+    append(",\"text\":\"")
+    try output.append(document.utf8) { JSONWriter.appendEscaped($0, to: &$1) }
+    append("\"")
+    if let key = header.key {
+      append(",\"key\":")
+      JSONWriter.append(key, to: &output.buffer)
+    }
+    append(",\"created\":\"")
+    dates.append(header.created, to: &output.buffer)
+    append("\",\"modified\":\"")
+    dates.append(header.modified, to: &output.buffer)
+    append("\"")
+    if !header.attributes.isEmpty {
+      append(",\"attributes\":")
+      output.buffer += header.attributes.canonicalJSON
+    }
+    if let parent = header.parent {
+      append(",\"parent\":")
+      JSONWriter.appendInteger(parent.rawValue, to: &output.buffer)
+    }
+    if header.isJSON { append(",\"json\":true") }
+    append("}")
+    try output.writeIfFull()
+  }
+
+  private mutating func setCollection(_ name: String) {
+    collection = name
+    opening = Array("{\"collection\":".utf8)
+    JSONWriter.appendString(name, to: &opening)
+    opening += ",\"id\":".utf8
+  }
+
+  @inline(__always)
+  mutating func append(_ text: StaticString) {
+    output.buffer.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+}

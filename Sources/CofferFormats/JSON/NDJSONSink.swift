@@ -1,0 +1,40 @@
+public import CofferDocuments
+
+/// A line of JSON for each document, with everything that is known of it.
+///
+/// Members: `collection`, `id`, `position`, `title`, `text`, `key` (`{"$base64":…}` where it is not text), `created`,
+/// `modified`, `attributes`, `parent`, `json`; absent ones are left out. ``NDJSONSource`` reads equal documents back.
+public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
+  private var objects: DocumentObjects<Output>
+
+  public init(_ sink: Output) {
+    objects = DocumentObjects(sink)
+  }
+
+  /// Where it writes to; complete after ``finish()``.
+  public var sink: Output { objects.output.sink }
+
+  public mutating func begin() throws(FormatError) {}
+
+  public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+    try objects.append(document, inCollection: name)
+    objects.append("\n")
+  }
+
+  public mutating func finish() throws(FormatError) {
+    try objects.output.finish()
+  }
+}
+
+extension JSONWriter {
+  /// Appends a key as a string, or as `{"$base64":"…"}` where its bytes are not text.
+  static func append(_ key: ExternalKey, to output: inout [UInt8]) {
+    key.bytes.withUnsafeBytes { bytes in
+      if key.text != nil {
+        appendString(bytes, to: &output)
+      } else {
+        append(base64: bytes, to: &output)
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+internal import CofferDocuments
+public import CofferText
+
+/// What an input may be; the raw value is the name that people give it.
+public enum InputFormat: String, CaseIterable, Hashable, Sendable {
+  case text
+  case lines
+  case csv
+  case tsv
+  case json
+  case ndjson
+  case plist
+  case keyedArchive = "keyed-archive"
+  case sqlite
+
+  /// What a file of that extension usually is: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
+  public init?(pathExtension: some StringProtocol) {
+    switch pathExtension.lowercased() {
+    case "csv": self = .csv
+    case "tsv", "tab": self = .tsv
+    case "json": self = .json
+    case "ndjson", "jsonl": self = .ndjson
+    default: return nil
+    }
+  }
+}
+
+extension InputFormat {
+  /// How many bytes of an input are worth looking at.
+  public static let detectionByteCount = 64 << 10
+
+  /// Tells a format by what the input begins with, then by its extension.
+  ///
+  /// - Parameters:
+  ///   - head: the first bytes, ``detectionByteCount`` of them or all there are.
+  ///   - headIsWhole: nothing follows them.
+  ///   - pathExtension: without its dot; nil for an input without a name, such as standard input.
+  /// - Returns: nil when the content does not say and there is no name: someone must.
+  public static func detect(
+    head: [UInt8], headIsWhole: Bool, pathExtension: String?, encoding: EncodingChoice = .automatic
+  ) -> InputFormat? {
+    if head.starts(with: "SQLite format 3\0".utf8) { return .sqlite }
+    let list = PropertyListHead(head)
+    if list.isTypedStream { return .keyedArchive }
+    if list.isBinary { return head.holds("NSKeyedArchiver") ? .keyedArchive : .plist }
+    let text = decoded(head, isWhole: headIsWhole, (try? list.encoding(given: encoding)) ?? encoding)
+    if ["<?xml", "<!DOCTYPE plist", "<plist"].contains(where: { text.starts(with: $0.utf8) }), text.holds("<plist") {
+      return text.holds("NSKeyedArchiver") ? .keyedArchive : .plist
+    }
+    if let json = detectJSON(text, isWhole: headIsWhole) {
+      // One object in one line is both; its name says which.
+      return pathExtension?.lowercased() == "json" && text.isOneLine && headIsWhole ? .json : json
+    }
+    guard let pathExtension else { return nil }
+    if let usual = InputFormat(pathExtension: pathExtension) { return usual }
+    if pathExtension.lowercased() == "txt", isTable(text, isWhole: headIsWhole) { return .tsv }
+    return .text
+  }
+
+  /// The head in UTF-8 as far as it can be decoded.
+  private static func decoded(_ head: [UInt8], isWhole: Bool, _ encoding: EncodingChoice) -> [UInt8] {
+    var reader = DecodedReader(
+      MemoryByteSource(head), encoding: encoding, onError: .replace, maximum: 4 * head.count + 64,
+      capacity: 3 * head.count + 128)
+    _ = reader.fill()
+    var text = Array(reader.bytes[reader.start..<reader.end])
+    // The last character of a head that is cut off counts as replaced; what is asked here can do without it.
+    if !isWhole, let last = reader.replacements.last, last.position == text.count - 3 { text.removeLast(3) }
+    return text
+  }
+
+  /// NDJSON where each line is a value of its own, JSON where one value goes over several; nil for anything else.
+  private static func detectJSON(_ text: [UInt8], isWhole: Bool) -> InputFormat? {
+    text.withUnsafeBytes { bytes in
+      var scanner = JSONScanner(bytes)
+      scanner.skipWhitespace()
+      guard let first = scanner.next, first == JSONByte.openBrace || first == JSONByte.openBracket else { return nil }
+      let start = scanner.position
+      do throws(JSONError) {
+        try scanner.skipValue()
+      } catch {
+        // What is cut off is seen at the very end, an escape at most 12 bytes before.
+        guard !isWhole, error.code == .malformed || error.code == .loneSurrogate,
+          error.byteOffset + 12 >= bytes.count
+        else { return nil }
+        let isOneLine = bytes.firstOffset(of: Byte.lineFeed, from: start) == nil
+        return first == JSONByte.openBrace && isOneLine ? .ndjson : .json
+      }
+      let value = UnsafeRawBufferPointer(rebasing: bytes[start..<scanner.position])
+      let isOneLine = value.firstOffset(of: Byte.lineFeed, from: 0) == nil
+      scanner.skipWhitespace()
+      if scanner.next == nil, isWhole || scanner.position == start + value.count {
+        return first == JSONByte.openBrace && isOneLine ? .ndjson : .json
+      }
+      return isOneLine && everyLineIsJSON(bytes, isWhole: isWhole) ? .ndjson : nil
+    }
+  }
+
+  private static func everyLineIsJSON(_ bytes: UnsafeRawBufferPointer, isWhole: Bool) -> Bool {
+    var position = 0
+    while position < bytes.count, let line = bytes.line(from: position, isFinal: isWhole) {
+      var scanner = JSONScanner(bytes, in: line.content)
+      scanner.skipWhitespace()
+      if scanner.next != nil, (try? scanner.scanDocument()) == nil { return false }
+      position = line.end
+    }
+    return true
+  }
+
+  /// The first 100 lines all hold the same number of tabs, and not none.
+  private static func isTable(_ text: [UInt8], isWhole: Bool) -> Bool {
+    text.withUnsafeBytes { bytes in
+      var tabs = 0
+      var position = 0
+      for number in 0..<100 {
+        guard position < bytes.count, let line = bytes.line(from: position, isFinal: isWhole) else { break }
+        let count = UnsafeRawBufferPointer(rebasing: bytes[line.content]).count(of: Byte.tab)
+        if number > 0, count != tabs { return false }
+        tabs = count
+        position = line.end
+      }
+      return tabs > 0
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate var isOneLine: Bool {
+    drop { $0 == Byte.lineFeed }.firstIndex(of: Byte.lineFeed).map { $0 == count - 1 } ?? true
+  }
+
+  fileprivate func holds(_ text: StaticString) -> Bool {
+    let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    return indices.contains { self[$0] == wanted[0] && self[$0...].starts(with: wanted) }
+  }
+}

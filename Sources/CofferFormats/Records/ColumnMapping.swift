@@ -1,0 +1,41 @@
+/// Which columns of a table, or members of JSON objects, become which part of a document.
+///
+/// A part that is not mapped is found by its usual names.
+public struct ColumnMapping: Hashable, Sendable {
+  public enum Part: String, CaseIterable, Hashable, Sendable {
+    case id, title, text, key
+  }
+
+  /// A column by name, or by number from 1.
+  public struct Column: Hashable, Sendable {
+    public let name: String
+    /// Set when the name is a decimal number; members of JSON objects have names only.
+    public let number: Int?
+
+    public init(_ name: some StringProtocol) {
+      self.name = String(name)
+      let isNumber = !name.isEmpty && name.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      number = isNumber ? Int(name) : nil
+    }
+  }
+
+  public var columns: [Part: Column]
+
+  public init(_ columns: [Part: Column] = [:]) {
+    self.columns = columns
+  }
+
+  /// Reads `id=COL,title=COL,text=COL,key=COL`, any of them, each at most once; nil for anything else.
+  public init?(parsing text: some StringProtocol) {
+    columns = [:]
+    for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let mark = item.firstIndex(of: "="), let part = Part(rawValue: String(item[..<mark])),
+        columns[part] == nil, item.index(after: mark) < item.endIndex
+      else { return nil }
+      columns[part] = Column(item[item.index(after: mark)...])
+    }
+  }
+
+  public var isEmpty: Bool { columns.isEmpty }
+  public var usesNumbers: Bool { columns.values.contains { $0.number != nil } }
+}

@@ -1,0 +1,219 @@
+internal import CofferDocuments
+
+/// The object graph that NSKeyedArchiver writes into a property list: a table of objects that refer to each other by
+/// number.
+///
+/// No class is instantiated: an object is its fields, by name.
+struct KeyedArchive: Sendable {
+  /// A root of the graph, under its name.
+  struct Top: Sendable {
+    let name: [UInt8]
+    let place: Int
+  }
+
+  let tops: [Top]
+  /// The places of all objects, by number.
+  let objects: [Int]
+
+  /// Nil when the outermost dictionary is something else.
+  init?(_ root: PropertyListMembers, _ reader: inout some PropertyListReader) throws(PropertyListFault) {
+    guard let archiver = root["$archiver"], let table = root["$objects"], let top = root["$top"] else { return nil }
+    reader.readsReferences = true
+    reader.move(to: archiver)
+    guard case .string = try reader.next() else {
+      throw reader.fault("a keyed archive that does not name its archiver")
+    }
+    reader.move(to: table)
+    guard case .beginArray = try reader.next() else { throw reader.fault("a keyed archive without objects") }
+    var objects: [Int] = []
+    loop: while true {
+      let event = try reader.next()
+      if case .endArray = event { break loop }
+      objects.append(reader.place)
+      try reader.skip(event)
+    }
+    self.objects = objects
+    reader.move(to: top)
+    guard case .beginDictionary = try reader.next() else { throw reader.fault("a keyed archive without a top object") }
+    let members = try PropertyListMembers(&reader)
+    tops = zip(members.keys, members.places).map { Top(name: $0, place: $1) }
+  }
+
+  /// Appends a top object as JSON.
+  func append(
+    _ top: Top, _ reader: inout some PropertyListReader, to output: inout [UInt8]
+  ) throws(PropertyListFault) {
+    let start = output.count
+    reader.readsReferences = true
+    // Shared objects are known only when all have been read; the second pass gives each of them its `$id`.
+    var writer = KeyedArchiveJSON(self, reader, output: output)
+    try writer.appendValue(at: top.place)
+    if !writer.shared.isEmpty {
+      writer.restart(keeping: start)
+      try writer.appendValue(at: top.place)
+    }
+    output = writer.output
+    reader = writer.reader
+  }
+}
+
+/// Writes one top object and everything it refers to as JSON.
+struct KeyedArchiveJSON<Reader: PropertyListReader> {
+  private let archive: KeyedArchive
+  var reader: Reader
+  var output: [UInt8]
+  private let start: Int
+  /// Objects that more than one reference names; they get an `$id`.
+  private(set) var shared: Set<Int> = []
+  /// Objects already written with their fields.
+  private var written: Set<Int> = []
+  /// Arrays, sets and dictionaries being written now, the innermost included.
+  private var path: Set<Int> = []
+  private var depth = 0
+  private var classes: [Int: [UInt8]] = [:]
+
+  init(_ archive: KeyedArchive, _ reader: Reader, output: [UInt8]) {
+    self.archive = archive
+    self.reader = reader
+    self.output = output
+    start = output.count
+  }
+
+  mutating func restart(keeping count: Int) {
+    output.removeLast(output.count - count)
+    written = []
+    path = []
+  }
+
+  /// Appends the value at a place, or the object that a reference there names.
+  mutating func appendValue(at place: Int) throws(PropertyListFault) {
+    guard output.count - start <= Document.maximumTextByteCount else { throw reader.tooLong() }
+    guard depth < PropertyListLimits.depth else { throw reader.fault(PropertyListLimits.tooDeep) }
+    depth += 1
+    reader.move(to: place)
+    switch try reader.next() {
+    case .uid(let number): try appendObject(try index(of: number))
+    case .beginArray: try appendArray(try elements())
+    case .beginDictionary: try appendFields(try PropertyListMembers(&reader), of: nil, number: nil)
+    case let event: PropertyListJSON.append(event, reader.bytes, to: &output)
+    }
+    depth -= 1
+  }
+
+  func object(_ number: Int) -> Int { archive.objects[number] }
+
+  func index(of number: UInt64) throws(PropertyListFault) -> Int {
+    guard number < UInt64(archive.objects.count) else {
+      throw reader.fault("a reference to an object that is not there")
+    }
+    return Int(number)
+  }
+
+  private mutating func appendObject(_ number: Int) throws(PropertyListFault) {
+    if written.contains(number) || path.contains(number) {
+      shared.insert(number)
+      output += "{\"$ref\":\(number)}".utf8
+      return
+    }
+    reader.move(to: archive.objects[number])
+    switch try reader.next() {
+    case .beginDictionary:
+      let members = try PropertyListMembers(&reader)
+      guard let place = members["$class"] else { return try appendFields(members, of: nil, number: nil) }
+      let name = try className(at: place)
+      if !shared.contains(number), try appendFoundationObject(members, name, number) { return }
+      written.insert(number)
+      try appendFields(members, of: name, number: shared.contains(number) ? number : nil)
+    case .beginArray:
+      try appendArray(try elements(), of: number)
+    case .string where number == 0 && reader.bytes.elementsEqual("$null".utf8):
+      output += "null".utf8
+    case .uid:
+      throw reader.fault("an object that is a reference")
+    case let event:
+      PropertyListJSON.append(event, reader.bytes, to: &output)
+    }
+  }
+
+  private mutating func className(at place: Int) throws(PropertyListFault) -> [UInt8] {
+    reader.move(to: place)
+    guard case .uid(let reference) = try reader.next() else { throw reader.fault("an object without a class") }
+    let number = try index(of: reference)
+    if let name = classes[number] { return name }
+    reader.move(to: archive.objects[number])
+    guard case .beginDictionary = try reader.next(), let place = try PropertyListMembers(&reader)["$classname"] else {
+      throw reader.fault("a class without a name")
+    }
+    reader.move(to: place)
+    guard case .string = try reader.next() else { throw reader.fault("a class without a name") }
+    classes[number] = reader.bytes
+    return reader.bytes
+  }
+
+  /// The places of the elements of an array that has just begun.
+  mutating func elements() throws(PropertyListFault) -> [Int] {
+    var places: [Int] = []
+    while true {
+      let event = try reader.next()
+      if case .endArray = event { return places }
+      places.append(reader.place)
+      try reader.skip(event)
+    }
+  }
+
+  /// - Parameter number: the array's object number, so that a cycle through it is found.
+  mutating func appendArray(_ places: [Int], of number: Int? = nil) throws(PropertyListFault) {
+    if let number { path.insert(number) }
+    output.append(JSONByte.openBracket)
+    for (index, place) in places.enumerated() {
+      if index > 0 { output.append(JSONByte.comma) }
+      try appendValue(at: place)
+    }
+    output.append(JSONByte.closeBracket)
+    if let number { path.remove(number) }
+  }
+
+  /// - Parameter names: as JSON, with their quotes.
+  mutating func appendDictionary(
+    _ names: [[UInt8]], _ places: [Int], of number: Int
+  ) throws(PropertyListFault) {
+    path.insert(number)
+    output.append(JSONByte.openBrace)
+    for (index, place) in places.enumerated() {
+      if index > 0 { output.append(JSONByte.comma) }
+      output += names[index]
+      output.append(JSONByte.colon)
+      try appendValue(at: place)
+    }
+    output.append(JSONByte.closeBrace)
+    path.remove(number)
+  }
+
+  /// Appends an object's fields behind its class and number.
+  private mutating func appendFields(
+    _ members: PropertyListMembers, of className: [UInt8]?, number: Int?
+  ) throws(PropertyListFault) {
+    output.append(JSONByte.openBrace)
+    var isFirst = true
+    if let className {
+      output += "\"$class\":".utf8
+      PropertyListJSON.appendString(className, to: &output)
+      isFirst = false
+    }
+    if let number { output += ",\"$id\":\(number)".utf8 }
+    var names: [Range<Int>] = []
+    var keys: [UInt8] = []
+    for (key, place) in zip(members.keys, members.places) {
+      names.append(keys.count..<keys.count + key.count)
+      keys += key
+      if className != nil, key.elementsEqual("$class".utf8) { continue }
+      if !isFirst { output.append(JSONByte.comma) }
+      isFirst = false
+      PropertyListJSON.appendString(key, to: &output)
+      output.append(JSONByte.colon)
+      try appendValue(at: place)
+    }
+    output.append(JSONByte.closeBrace)
+    if keys.repeatsAny(of: names[...]) { throw reader.fault(PropertyListLimits.repeatedKey) }
+  }
+}

@@ -1,0 +1,197 @@
+internal import CofferDocuments
+
+/// The records of a property list: the places of their values, in order.
+struct PropertyListLayout: Sendable {
+  struct Record: Sendable {
+    let place: Int
+    /// The id of a row.
+    var id: [UInt8]?
+  }
+
+  var records: [Record] = []
+  /// The records are rows of an ordered table.
+  private(set) var isTable = false
+  /// The table's `autoincrement`: the highest id it has ever given.
+  private(set) var highestID: Int64?
+  /// Set for a keyed archive, whose records are its top objects.
+  private(set) var archive: KeyedArchive?
+  /// A fault behind the records.
+  private(set) var fault: PropertyListFault?
+
+  /// Reads through the whole property list once, from its beginning.
+  init<Reader: PropertyListReader>(
+    _ reader: inout Reader, content: PropertyList.Content,
+    finish: (inout Reader) throws(PropertyListFault) -> Void
+  ) throws(PropertyListFault) {
+    switch try reader.next() {
+    case .beginArray where content != .keyedArchive:
+      if try readArray(&reader, finish) { return }
+    case .beginDictionary:
+      if try readDictionary(&reader, content, finish) { return }
+    case let event:
+      try reader.skip(event)
+      try finish(&reader)
+    }
+    guard content != .keyedArchive else {
+      throw PropertyListFault(position: reader.range(of: reader.root).lowerBound, reason: "not a keyed archive")
+    }
+    records = [Record(place: reader.root)]
+  }
+
+  /// - Returns: false for an array that holds anything but dictionaries.
+  private mutating func readArray<Reader: PropertyListReader>(
+    _ reader: inout Reader, _ finish: (inout Reader) throws(PropertyListFault) -> Void
+  ) throws(PropertyListFault) -> Bool {
+    var isOfDictionaries = true
+    do throws(PropertyListFault) {
+      loop: while true {
+        switch try element(&reader) {
+        case .endArray: break loop
+        case .beginDictionary:
+          let place = reader.place
+          try reader.skipContainer()
+          records.append(Record(place: place))
+        case nil:
+          records.append(Record(place: reader.place))
+        case let event?:
+          isOfDictionaries = false
+          try reader.skip(event)
+        }
+      }
+      try finish(&reader)
+    } catch {
+      // Records before the fault are sound.
+      guard isOfDictionaries, !records.isEmpty else { throw error }
+      fault = error
+    }
+    if !isOfDictionaries { records = [] }
+    return isOfDictionaries
+  }
+
+  /// The first event of an array's next element; nil for a faulty one, which may have been a record.
+  private func element<Reader: PropertyListReader>(
+    _ reader: inout Reader
+  ) throws(PropertyListFault) -> PropertyListEvent? {
+    do throws(PropertyListFault) {
+      return try reader.next()
+    } catch {
+      guard error.code != .tooLarge, reader.stepBehindFault() else { throw error }
+      return nil
+    }
+  }
+
+  /// - Returns: false for anything but an ordered table or a keyed archive.
+  private mutating func readDictionary<Reader: PropertyListReader>(
+    _ reader: inout Reader, _ content: PropertyList.Content,
+    _ finish: (inout Reader) throws(PropertyListFault) -> Void
+  ) throws(PropertyListFault) -> Bool {
+    let members = try PropertyListMembers(&reader)
+    try finish(&reader)
+    if content != .values, let archive = try KeyedArchive(members, &reader) {
+      self.archive = archive
+      records = archive.tops.map { Record(place: $0.place) }
+      return true
+    }
+    guard content != .keyedArchive, members.count == 3, let counter = members["autoincrement"],
+      let data = members["data"], let index = members["index"], try readTable(&reader, data: data, index: index)
+    else { return false }
+    reader.move(to: counter)
+    let event = try reader.next()
+    highestID = Int(decimal: event, reader.bytes).map(Int64.init)
+    return true
+  }
+
+  private mutating func readTable(
+    _ reader: inout some PropertyListReader, data: Int, index: Int
+  ) throws(PropertyListFault) -> Bool {
+    reader.move(to: data)
+    guard case .beginArray = try reader.next() else { return false }
+    var rows: [Record] = []
+    loop: while true {
+      switch try element(&reader) {
+      case .endArray: break loop
+      case .beginDictionary:
+        rows.append(Record(place: reader.place))
+        try reader.skipContainer()
+      case nil:
+        rows.append(Record(place: reader.place))
+      default: return false
+      }
+    }
+    reader.move(to: index)
+    guard case .beginDictionary = try reader.next() else { return false }
+    var numbers: [[UInt8]: Int] = [:]
+    var ids: [Int: [UInt8]] = [:]
+    while case .key = try reader.next() {
+      let id = reader.bytes
+      guard let event = try element(&reader) else { continue }
+      try reader.skip(event)
+      guard let number = Int(decimal: event, reader.bytes) else { continue }
+      numbers[id] = number
+      ids[number] = id
+    }
+    for row in rows.indices {
+      rows[row].id = Self.id(of: rows[row].place, &reader) ?? ids[row]
+    }
+    let order = rows.indices.map { row in (rows[row].id.flatMap { numbers[$0] } ?? .max, row) }
+    records = order.sorted { $0 < $1 }.map { rows[$0.1] }
+    isTable = true
+    return true
+  }
+
+  /// The id of a row; nil also behind a fault, which reading the row itself reports.
+  private static func id(of row: Int, _ reader: inout some PropertyListReader) -> [UInt8]? {
+    do throws(PropertyListFault) {
+      reader.move(to: row)
+      _ = try reader.next()
+      while case .key = try reader.next() {
+        let isID = PropertyList.rowIDName.withUTF8Buffer(reader.bytes.elementsEqual)
+        let event = try reader.next()
+        if isID {
+          switch event {
+          case .string: return reader.bytes
+          case .integer(let number): return Array(String(number).utf8)
+          default: break
+          }
+        }
+        try reader.skip(event)
+      }
+    } catch {
+      return nil
+    }
+    return nil
+  }
+}
+
+/// The members of one dictionary, by the places of their values.
+struct PropertyListMembers {
+  private(set) var keys: [[UInt8]] = []
+  private(set) var places: [Int] = []
+
+  /// Reads the rest of the dictionary that began last.
+  init(_ reader: inout some PropertyListReader) throws(PropertyListFault) {
+    while case .key = try reader.next() {
+      keys.append(reader.bytes)
+      let event = try reader.next()
+      places.append(reader.place)
+      try reader.skip(event)
+    }
+  }
+
+  var count: Int { keys.count }
+
+  subscript(name: StaticString) -> Int? {
+    keys.firstIndex { key in name.withUTF8Buffer(key.elementsEqual) }.map { places[$0] }
+  }
+}
+
+extension Int {
+  /// The number of a row, as a string or an integer.
+  fileprivate init?(decimal event: PropertyListEvent, _ bytes: [UInt8]) {
+    switch event {
+    case .integer(let number): self.init(exactly: number)
+    case .string: self.init(String(decoding: bytes, as: UTF8.self))
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/// Reads and writes one character in UTF-8.
+enum UTF8Scalar {
+  @inline(__always)
+  static func length(_ scalar: UInt32) -> Int {
+    scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4
+  }
+
+  @inline(__always)
+  static func put(_ scalar: UInt32, _ length: Int, at offset: Int, of target: UnsafeMutableRawPointer) {
+    func continuation(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: scalar &>> shift & 0x3F | 0x80) }
+    switch length {
+    case 1:
+      target.put(UInt8(truncatingIfNeeded: scalar), at: offset)
+    case 2:
+      target.put(UInt8(truncatingIfNeeded: scalar &>> 6 | 0xC0), at: offset)
+      target.put(continuation(0), at: offset &+ 1)
+    case 3:
+      target.put(UInt8(truncatingIfNeeded: scalar &>> 12 | 0xE0), at: offset)
+      target.put(continuation(6), at: offset &+ 1)
+      target.put(continuation(0), at: offset &+ 2)
+    default:
+      target.put(UInt8(truncatingIfNeeded: scalar &>> 18 | 0xF0), at: offset)
+      target.put(continuation(12), at: offset &+ 1)
+      target.put(continuation(6), at: offset &+ 2)
+      target.put(continuation(0), at: offset &+ 3)
+    }
+  }
+
+  /// The length of the character that a word begins with; 0 where ``read(_:available:)`` must decide: a longer one, or
+  /// none.
+  @inline(__always)
+  static func lengthInBasicPlane(_ word: UInt64) -> Int {
+    if word & 0x80 == 0 { return 1 }
+    // A lead of C0 or C1 would be overlong.
+    if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 { return 2 }
+    // 0000 in these bits would be overlong, 200D a surrogate.
+    let range = word & 0x200F
+    return word & 0xC0C0F0 == 0x8080E0 && range != 0 && range != 0x200D ? 3 : 0
+  }
+
+  /// The character, or the fault, at a byte.
+  enum Reading {
+    case character(scalar: UInt32, length: Int)
+    /// The bytes end before the character does, and are right so far.
+    case incomplete
+    /// The longest beginning of a character that is right so far, or one byte (Unicode's "maximal subpart").
+    case fault(Fault, length: Int)
+  }
+
+  /// Reads the character that begins at `source`; `available` is at least 1.
+  static func read(_ source: UnsafeRawPointer, available: Int) -> Reading {
+    func byte(_ offset: Int) -> UInt32 { UInt32(source.load(fromByteOffset: offset, as: UInt8.self)) }
+    let lead = byte(0)
+    if lead < 0x80 { return .character(scalar: lead, length: 1) }
+    let length: Int
+    // The second byte has a narrower range after E0, ED, F0 and F4 (Unicode, table 3-7).
+    var second: ClosedRange<UInt32> = 0x80...0xBF
+    switch lead {
+    case 0x80..<0xC0: return .fault(.strayContinuation, length: 1)
+    case 0xC0..<0xC2: return .fault(.overlong, length: 1)
+    case 0xC2..<0xE0: length = 2
+    case 0xE0..<0xF0:
+      length = 3
+      if lead == 0xE0 { second = 0xA0...0xBF }
+      if lead == 0xED { second = 0x80...0x9F }
+    case 0xF0..<0xF5:
+      length = 4
+      if lead == 0xF0 { second = 0x90...0xBF }
+      if lead == 0xF4 { second = 0x80...0x8F }
+    case 0xF5..<0xF8: return .fault(.beyondUnicode, length: 1)
+    default: return .fault(.neverInUTF8, length: 1)
+    }
+    guard available > 1 else { return .incomplete }
+    guard second.contains(byte(1)) else {
+      let isContinuation = byte(1) & 0xC0 == 0x80
+      let special: Fault = lead == 0xED ? .surrogateInUTF8 : lead == 0xF4 ? .beyondUnicode : .overlong
+      return .fault(isContinuation ? special : .incompleteSequence, length: 1)
+    }
+    var scalar = (lead & (0x7F &>> UInt32(length))) &<< 6 | byte(1) & 0x3F
+    for offset in 2..<max(length, 2) {
+      guard available > offset else { return .incomplete }
+      guard byte(offset) & 0xC0 == 0x80 else { return .fault(.incompleteSequence, length: offset) }
+      scalar = scalar &<< 6 | byte(offset) & 0x3F
+    }
+    return .character(scalar: scalar, length: length)
+  }
+}
