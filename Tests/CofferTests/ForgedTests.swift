@@ -5,8 +5,8 @@ import Testing
 
 @testable import Coffer
 
-/// What only a key holder can write: sealed and summed rightly, and against the format in one thing. `Tools/check-attacks`
-/// has many more.
+/// What only a key holder can write: sealed and summed rightly, and against the format in one thing.
+/// `Tools/checks/check-attacks` has many more.
 struct ForgedTests {
   private func verdict(after change: (inout Writer, TestStore) throws -> Void) throws -> (TestStore, Verdict) {
     let test = try TestStore()
