@@ -1,6 +1,6 @@
 internal import CofferSealing
 
-/// A collection as its row says once it is open (FORMAT, "Collection").
+/// A collection as its row says once it is open (FORMAT, "Collections").
 struct CollectionRecord: Sendable, Hashable {
   var id: UInt32
   var epoch: UInt32

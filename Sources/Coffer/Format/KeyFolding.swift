@@ -1,6 +1,6 @@
 @_spi(_Unicode) internal import Swift
 
-/// Keys that differ in case or composition only are one: NFC(full case folding(NFC(key))) (FORMAT, "Collection").
+/// Keys that differ in case or composition only are one: NFC(full case folding(NFC(key))) (FORMAT, "Collections").
 enum KeyFolding {
   static func fold(_ key: String) -> [UInt8] {
     var folded = ""

@@ -1,6 +1,6 @@
 internal import CofferSealing
 
-/// The header row as it stands in the file (FORMAT, "Keys": header MAC).
+/// The header row as it stands in the file (FORMAT, "Header" and "Header MAC").
 struct StoreHeader: Sendable, Equatable {
   var format: UInt32
   var storeID: [UInt8]

@@ -139,7 +139,7 @@ extension DocumentStore {
   /// One transaction that changes the slots and nothing else.
   ///
   /// It builds only on header and slot rows that it reads and proves itself: a slot put back, or a recipient swapped,
-  /// in an open session must not be sealed into the new header (FORMAT, "each transaction").
+  /// in an open session must not be sealed into the new header (FORMAT, "Each transaction").
   func changingSlots<R>(_ change: (inout [KeySlotRecord], RootKey) throws(StoreError) -> R) throws(StoreError) -> R {
     try writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()

@@ -11,7 +11,7 @@ public enum AnchorCheck: Sendable, Hashable {
 extension DocumentStore {
   /// The line to keep outside: against it, a whole older file put in this one's place is seen.
   ///
-  /// Keep the latest, at each close. FORMAT, "Anchor".
+  /// Keep the latest, at each close. FORMAT, "Key files, pin, anchor".
   public func anchor() throws(StoreError) -> String {
     try reading { transaction throws(StoreError) in
       try transaction.keys.session.anchor(of: transaction.state)

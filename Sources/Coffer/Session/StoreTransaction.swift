@@ -25,7 +25,7 @@ public final class StoreTransaction {
   /// What lets a reading transaction use the cache of texts.
   private let pass: TextCache.Pass
 
-  /// Begins and proves the state (FORMAT, "each transaction").
+  /// Begins and proves the state (FORMAT, "Each transaction").
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger

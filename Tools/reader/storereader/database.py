@@ -1,4 +1,4 @@
-"""FORMAT.md, "The SQLite file": opening the file, hardening, the schema, storage classes of columns."""
+"""FORMAT, "The SQLite file": opening the file, hardening, the schema, storage classes of columns."""
 
 import os
 import sqlite3

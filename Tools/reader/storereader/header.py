@@ -1,4 +1,4 @@
-"""FORMAT.md, "Header" and "Slots": reading them, their bounds, unlocking the root key, keyring and MAC."""
+"""FORMAT, "Header" and "Slots": reading them, their bounds, unlocking the root key, keyring and MAC."""
 
 import hmac as hmac_module
 import re

@@ -1,4 +1,4 @@
-"""FORMAT.md, "Conventions" and "Primitives": encodings, key derivation, sealing, frames."""
+"""FORMAT, "Conventions" and "Primitives": encodings, key derivation, sealing, frames."""
 
 import hashlib
 import hmac as hmac_module

@@ -1,4 +1,4 @@
-"""FORMAT.md, "Collections", "Records" and "Set hash": one row at a time, opened and checked."""
+"""FORMAT, "Collections", "Records" and "Set hash": one row at a time, opened and checked."""
 
 import unicodedata
 from dataclasses import dataclass

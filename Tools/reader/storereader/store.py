@@ -1,4 +1,4 @@
-"""An open store: FORMAT.md, "State", "Reading" and the anchor. Start here."""
+"""An open store: FORMAT, "State", "Reading" and "Key files, pin, anchor". Start here."""
 
 import re
 import sqlite3
