@@ -8,7 +8,7 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// A room of DESIGN: a target under Sources with the folder of its own name.
+/// A room: a target under Sources with the folder of its own name.
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }

@@ -13,8 +13,10 @@ Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, 16 TEST not all
 import argparse
 import json
 import sys
+from pathlib import Path
 
 sys.dont_write_bytecode = True
+sys.path.append(str(Path(__file__).resolve().parent / "reader"))
 
 try:
     from storereader import keyfiles

@@ -2,7 +2,7 @@
 ///
 /// Most keys are text; bytes that are not UTF-8 are kept exactly.
 public struct ExternalKey: Hashable, Sendable {
-  /// The longest key in bytes (FORMAT, "SQLite level": limits).
+  /// The longest key in bytes (FORMAT, "Column classes and sizes").
   public static let maximumByteCount = 1024
 
   public let bytes: [UInt8]

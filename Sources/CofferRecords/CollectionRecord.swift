@@ -2,7 +2,7 @@ package import CofferDocuments
 package import CofferSQLite
 package import CofferSealing
 
-/// A collection as its row says once it is open (FORMAT, "Collection").
+/// A collection as its row says once it is open (FORMAT, "Collections").
 package struct CollectionRecord: Sendable, Hashable {
   package var id: UInt32
   package var epoch: UInt32

@@ -2,7 +2,7 @@ internal import CofferSealing
 internal import CofferText
 
 /// Folds keys that differ only in case or composition to the same bytes: NFC(full case folding(NFC(key)))
-/// (FORMAT, "Collection").
+/// (FORMAT, "Collections").
 package enum KeyFolding {
   package static func fold(_ key: String) -> [UInt8] {
     if let folded = foldedASCII(key) { return folded }

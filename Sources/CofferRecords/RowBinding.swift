@@ -1,6 +1,6 @@
 internal import CofferSealing
 
-/// What a row says of itself outside its seals; the head is bound to all of it (FORMAT, "Rows").
+/// What a row says of itself outside its seals; the head is bound to all of it (FORMAT, "The row as bytes").
 package struct RowFields {
   package var id: Int64
   package var collection: UInt32

@@ -15,7 +15,7 @@ package final class SessionKeys: Sendable {
   /// False only while a store is salvaged whose header or slots are not what was written.
   package let isHeaderProved: Bool
 
-  /// Proves the header with the root key, then opens the keyring (FORMAT, "open").
+  /// Proves the header with the root key, then opens the keyring (FORMAT, "Opening").
   ///
   /// - Parameter isSalvaging: goes on where the header's code does not fit; the keyring proves itself, and each
   ///   document is proved by its own keys.
@@ -51,7 +51,7 @@ package final class SessionKeys: Sendable {
     PreAuthenticationEncoding("coffer1/state").adding(storeID).bytes
   }
 
-  /// The line to keep outside (FORMAT, "Anchor").
+  /// The line to keep outside (FORMAT, "Key files, pin, anchor").
   package func anchor(of state: StoreState) throws(StoreError) -> String {
     do throws(SealingError) {
       let code = try HMACKey(anchorKey).authenticate(state.bytes)

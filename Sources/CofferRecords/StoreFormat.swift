@@ -1,4 +1,4 @@
-/// Numbers of FORMAT.md, "SQLite level": names here, reasons there.
+/// Numbers of FORMAT, "The SQLite file" and "Column classes and sizes": names here, reasons there.
 package enum StoreFormat {
   /// "COFR"
   package static let applicationID: UInt32 = 0x434F_4652

@@ -1,6 +1,6 @@
 package import CofferSealing
 
-/// The header row as it stands in the file (FORMAT, "Keys": header MAC).
+/// The header row as it stands in the file (FORMAT, "Header" and "Header MAC").
 package struct StoreHeader: Sendable, Equatable {
   package var format: UInt32
   package var storeID: [UInt8]

@@ -1,4 +1,4 @@
-/// Bytes put together in the conventions of FORMAT: unsigned big-endian, i64 in two's complement.
+/// Builds the bytes of integers and text (FORMAT, "Conventions"): unsigned big-endian, i64 in two's complement.
 ///
 /// No generic parameters, here and in ``ByteReader``, though one would do: every row passes through, and other modules
 /// call the unspecialised form of a generic `package` function, which takes 50 ns an integer.

@@ -1,4 +1,4 @@
-// Made by Tools/make-composition-table.
+// Made by Tools/generators/make-composition-table.
 
 extension CanonicalForms {
   /// Every scalar that decomposes, Hangul syllables aside, rising: the scalar and what it is made of, in hex digits.

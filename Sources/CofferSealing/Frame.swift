@@ -1,4 +1,4 @@
-/// The frame around every sealed text, name and head (FORMAT, "Frame"): codec, length, data, zeros.
+/// The frame around every sealed text, name and head (FORMAT, "Frames"): codec, length, data, zeros.
 ///
 /// Padding hides the exact length: 12 % at most, by the PADMÉ rule.
 package enum Frame {

@@ -58,7 +58,7 @@ private func derive(_ context: OpaquePointer, _ parameters: borrowing Parameters
   }
 }
 
-/// How much work a passphrase slot asks for (FORMAT, "Slots": scrypt).
+/// How much work a passphrase slot asks for (FORMAT, "Slots").
 package struct ScryptCost: Hashable, Sendable {
   package var logN: UInt8
   package var r: UInt8

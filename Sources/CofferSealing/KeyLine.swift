@@ -3,7 +3,8 @@ internal import CCofferOpenSSL
 /// A key, identity or recipient as it stands in a file: `coffer-key-1-`, then 72 lower-case hex digits.
 ///
 /// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
-/// mistyped line is seen (FORMAT, "Key files"). A test key says so in its prefix and opens TEST stores only.
+/// mistyped line is seen (FORMAT, "Key files, pin, anchor"). A test key says so in its prefix and opens TEST stores
+/// only.
 public struct KeyLine: Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// 32 random bytes that open a slot.

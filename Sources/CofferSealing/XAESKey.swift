@@ -3,7 +3,8 @@ internal import CCofferOpenSSL
 /// A key of XAES-256-GCM (C2SP) with its contexts: AES-256-GCM under a key derived from the nonce's first half.
 ///
 /// Belongs to one thread at a time. Sealing 1 KiB takes about 0.6 µs, where the first half of the nonce is one of those
-/// seen lately a third less, and allocates nothing. FORMAT, "XAES" and "Conventions": `XSeal(K, A, P)` is nonce (24), ciphertext (as long as the text), tag (16).
+/// seen lately a third less, and allocates nothing. FORMAT, "XAES-256-GCM" and
+/// "Sealing": `XSeal(K, A, P)` is nonce (24), ciphertext (as long as the text), tag (16).
 package final class XAESKey {
   package static let byteCount = 32
   package static let nonceCount = 24

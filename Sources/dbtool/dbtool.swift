@@ -4,7 +4,7 @@
 // Knows: options and environment (Options), streams and tables (Output), terminals, signals, processes (System), and
 //        which file format meets which option (Documents).
 // Does not know: how anything is sealed, stored, decoded or cut into documents; that is Coffer, CofferFormats and
-//        CofferText. The contract it keeps is CLI: names, streams and exit codes.
+//        CofferText. The contract it keeps is Commands.md: names, streams and exit codes.
 
 internal import ArgumentParser
 

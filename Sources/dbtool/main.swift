@@ -1,4 +1,4 @@
-// The entry: process hardening first, then the verb, then one exit code (CLI, "Exit codes").
+// The entry: process hardening first, then the verb, then one exit code (Commands, "Exit codes").
 
 internal import Coffer
 

@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  /// The rule as FORMAT states it, step by step.
+  /// The rule of FORMAT, "Frames", step by step.
   @Test func padmeFollowsTheRuleOfTheFormatPage() {
     func floorLog2(_ value: Int) -> Int {
       var result = 0

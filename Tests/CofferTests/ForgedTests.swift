@@ -6,8 +6,8 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What only a key holder can write: sealed and summed rightly, and against the format in one thing. `Tools/check-attacks`
-/// has many more.
+/// What only a key holder can write: sealed and summed rightly, and against the format in one thing.
+/// `Tools/checks/check-attacks` has many more.
 struct ForgedTests {
   private func verdict(after change: (inout StoreWriter, TestStore) throws -> Void) throws -> (TestStore, Verdict) {
     let test = try TestStore()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The systems whose files are property lists (FEATURES, wgFileDb and FourLines).
+/// The systems whose files are property lists: wgFileDb and FourLines.
 @Suite struct PropertyListTests {
   private let table: [String: Any] = [
     "autoincrement": "12",

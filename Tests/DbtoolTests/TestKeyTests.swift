@@ -1,7 +1,7 @@
 import CofferSQLite
 import Testing
 
-/// The law of TEST stores and test keys (CLI, "Test keys"; FORMAT, "TEST").
+/// The law of TEST stores and test keys (Commands, "Test keys"; FORMAT, "The TEST bit").
 @Suite struct TestKeyTests {
   private func isTest(_ sandbox: Sandbox) throws -> Bool {
     try sandbox.succeed("info", "s.coffer", "--json").text.contains(#""test":true"#)

@@ -6,7 +6,7 @@ extension DocumentStore {
   ///
   /// Others read and write meanwhile; what they write is under the new keys already. A kill at any point loses at most
   /// one batch of work: the store opens with the new key from the first commit on, and `isResuming` goes on.
-  /// FORMAT, "rekey".
+  /// FORMAT, "Changing keys".
   ///
   /// - Parameters:
   ///   - replacements: new keys in the place of the slot that opened; none keeps the same secrets, which are asked for

@@ -16,7 +16,7 @@ extension DocumentStore {
 
   /// The line to keep outside: against it, a whole older file put in this one's place is seen.
   ///
-  /// Keep the latest, at each close. FORMAT, "Anchor".
+  /// Keep the latest, at each close. FORMAT, "Key files, pin, anchor".
   public func anchor() throws(StoreError) -> String {
     try engine.reading { transaction throws(StoreError) in
       try transaction.keys.session.anchor(of: transaction.state)

@@ -64,7 +64,7 @@ public final class DocumentStore: Sendable {
 extension DocumentStore {
   /// Opens the store at `url`.
   ///
-  /// Checks come in the order of FORMAT, "open": nothing in the file is believed before the key has proved it, and no
+  /// Checks come in the order of FORMAT, "Opening": nothing in the file is believed before the key has proved it, and no
   /// key is derived before the bounds of every slot are checked. With a key file no scrypt runs.
   ///
   /// - Parameters:

@@ -32,7 +32,7 @@ final class StoreEngine: Sendable {
     log.info("\(verb) store \(hex(session.header.storeID)) at generation \(generation)")
   }
 
-  /// Opens the store at `path`, with the checks in the order of FORMAT, "open".
+  /// Opens the store at `path`, with the checks in the order of FORMAT, "Opening".
   convenience init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let file = try StoreFile(at: path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
     let (header, slots) = try file.readConsistently()
@@ -101,7 +101,7 @@ final class StoreEngine: Sendable {
   /// One transaction that changes the slots and nothing else.
   ///
   /// It builds only on header and slot rows that it reads and proves itself: a slot put back, or a recipient swapped,
-  /// in an open session must not be sealed into the new header (FORMAT, "each transaction").
+  /// in an open session must not be sealed into the new header (FORMAT, "Each transaction").
   func changingSlots<R>(_ change: (inout [KeySlotRecord], RootKey) throws(StoreError) -> R) throws(StoreError) -> R {
     try writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()

@@ -8,7 +8,7 @@ internal import CofferSealing
 
 /// An open file that is known to be a store of our format; nothing in it is believed yet.
 ///
-/// Every check here comes before any key is touched (FORMAT, "open"), and the verbs without a key stop here.
+/// Every check here comes before any key is touched (FORMAT, "Opening"), and the verbs without a key stop here.
 struct StoreFile {
   let path: String
   let database: StoreDatabase

@@ -194,7 +194,7 @@ extension NewKey.Given {
 }
 
 extension Secret {
-  /// Whether these bytes are a key file rather than a passphrase (CLI, "Keys").
+  /// Whether these bytes are a key file rather than a passphrase (Commands, "Key options").
   var looksLikeKeyFile: Bool {
     withUnsafeBytes { $0.starts(with: Array("coffer-".utf8)) || $0.first == UInt8(ascii: "#") }
   }

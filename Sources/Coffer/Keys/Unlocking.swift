@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// The search for a slot that opens (FORMAT, "open" and "Slots").
+/// The search for a slot that opens (FORMAT, "Opening" and "Slots").
 struct Unlocking {
   let header: StoreHeader
   let slots: [KeySlotRecord]

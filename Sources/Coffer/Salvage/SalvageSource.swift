@@ -15,7 +15,7 @@ struct SalvageSource {
   /// What was found wrong on the way here.
   private(set) var problems: [String] = []
 
-  /// Takes the steps of FORMAT, "open", and goes on where they can be spared.
+  /// Takes the steps of FORMAT, "Opening", and goes on where they can be spared (FORMAT, "Salvage").
   init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let file = try StoreFile(salvaging: path, wait: options.wait)
     database = file.database

@@ -15,7 +15,7 @@ public final class StoreTransaction {
   /// Lets a reading transaction use the cache of texts; asked for at its first text.
   private var pass: TextCache.Pass?
 
-  /// Begins, and proves the state (FORMAT, "each transaction").
+  /// Begins, and proves the state (FORMAT, "Each transaction").
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger

@@ -3,7 +3,7 @@ internal import CofferDocuments
 /// What a store would refuse of a document, found where the document's place in the input is still known.
 enum DraftLimits {
   /// The longest that a store takes of title, key and attributes together, and what every store takes, also one that
-  /// pads: in steps of 16 KiB at this length, with 46 bytes of its own (FORMAT, "Frame" and "Head").
+  /// pads: in steps of 16 KiB at this length, with 46 bytes of its own (FORMAT, "Frames" and "Head").
   private static let headByteCount = 1 << 20
   private static let surelyTakenHeadByteCount = headByteCount - (16 << 10) - 46
   private static let collectionByteCounts = 1...1024

@@ -72,7 +72,7 @@ extension Failure {
 }
 
 extension StoreError.Code {
-  /// The exit code (CLI, "Exit codes").
+  /// The exit code (Commands, "Exit codes").
   var status: ExitStatus {
     switch self {
     case .noSuchFile, .notAStore: .noStore

@@ -3,7 +3,7 @@ import CofferSQLite
 import Foundation
 import Testing
 
-/// The archiving and SQLite tutorial (FourLines), row by row of FEATURES.
+/// The archiving and SQLite tutorial (FourLines), feature by feature.
 struct ArchivedValueTests {
   struct FourLines: Codable, Sendable, Equatable {
     var field1: String?

@@ -2,7 +2,7 @@ import Coffer
 import Foundation
 import Testing
 
-/// txtEdit, a note editor over `records(id, title, txt)`, row by row of FEATURES.
+/// txtEdit, a note editor over `records(id, title, txt)`, feature by feature.
 struct NoteEditorTests {
   /// A list of titles first, each by a query of its own; the text when a note is opened.
   @Test func txtEditListsAPageOfTitlesAndReadsATextOnDemand() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// wgFileDb, an ordered table of dictionaries in a property list, row by row of FEATURES: what it did works here, and its
+/// wgFileDb, an ordered table of dictionaries in a property list, feature by feature: what it did works here, and its
 /// slips are right.
 struct OrderedTableTests {
   struct Row: Codable, Sendable, Equatable {

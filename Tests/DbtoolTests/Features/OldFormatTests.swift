@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files of the five old systems, made and looked at by a program that was not written here, row by row of FEATURES.
+/// The files of the five old systems, made and looked at by a program that was not written here, feature by feature.
 @Suite(.enabled(if: Python.isPresent, "python3 with sqlite3 and plistlib is absent"))
 struct OldFormatTests {
   private static let table = """

@@ -1,0 +1,37 @@
+"""Where the programs are that the harnesses start; built first where that is asked for.
+
+Does: asks the package manager. Knows: the packages of Tools. Does not know: what the programs do.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[1]
+
+
+def dbtool():
+    """The one that was last built for debugging; not built here."""
+    return _folder(["swift", "build", "--package-path", TOOLS.parent]) / "dbtool"
+
+
+def released_dbtool():
+    return _built(["swift", "build", "-c", "release", "--product", "dbtool", "--package-path", TOOLS.parent]) / "dbtool"
+
+
+def trial(name):
+    """A program of Tools/packages/Trials, in release."""
+    package = TOOLS / "packages" / "Trials"
+    return _built(["swift", "build", "-c", "release", "--product", name, "--package-path", package]) / name
+
+
+def _built(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: failed\n{done.stdout}")
+    return _folder(command)
+
+
+def _folder(command):
+    shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
+    return Path(shown.stdout.strip())

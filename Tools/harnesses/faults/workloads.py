@@ -1,0 +1,153 @@
+"""The table of what is broken on purpose: a store to begin with, a command, and what may be found after it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KEYS = Path(__file__).resolve().parents[3] / "Keys"
+STORE, INPUT = "s.coffer", "../in.ndjson"
+PRIMARY, NEXT = ["--key-file", KEYS / "primary.key"], ["--key-file", KEYS / "next.key"]
+NEW = ["--new-key-file", KEYS / "next.key"]
+# A TEST store's slots take scrypt with logN 10.
+PHRASE, NEW_PHRASE = (["--" + kind, KEYS / "passphrase.txt"] for kind in ("passphrase-file", "new-passphrase-file"))
+BY_PHRASE, OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["phrase"], ["primary"], ["next"], ["primary", "next"]))
+# Each text and each title holds one of these, so that a file which shows them can be found.
+IN_TEXTS, IN_TITLES = "plainly written", "openly titled"
+
+
+def _document(number, collection):
+    return {
+        "id": number, "title": f"{IN_TITLES} {number * 5 % 16} " + "t" * (number * 37 % 200),
+        "text": f"{IN_TEXTS} {number} " * (1500 if number == 5 else number * 11), "collection": collection,
+        "attributes": {"n": number}, **({"key": f"key {number}"} if number % 2 else {}),
+    }
+
+
+DOCUMENTS = [_document(number, "one" if number % 3 else "two") for number in range(1, 15)]
+# The first two are there already.
+MORE = [_document(number, "one") | {"title": f"{IN_TITLES}, once more"} for number in (1, 2, *range(15, 27))]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A command that changes a store, or only reads it."""
+
+    name: str
+    command: list
+    # The sets of keys that may open the store afterwards: as before, then as the command leaves it.
+    keys: tuple = (OLD_KEY,)
+    # What brings an interrupted run to its end where the last set of keys opens already; nil runs the command again.
+    resume: list = None
+    # Commands that prepare the store behind the documents.
+    before: tuple = ()
+    creation: tuple = ()
+    # Files, stores (*.coffer) and directories beside the store that a whole run makes; a broken one makes each whole or
+    # not at all: what was there before is as it was.
+    outputs: tuple = ()
+    titles: tuple = ("sealed", "sealed")
+    # Whether it commits more than once on its way.
+    is_in_batches: bool = False
+    # Whether there is a store to begin with.
+    is_made: bool = True
+    variables: dict = field(default_factory=dict)
+    # Whether the file system has no files without a name: a kill may leave one of a name that nobody asked for.
+    is_named: bool = False
+    # Exit codes that a kill may end in: it may have met a child.
+    killed: tuple = ()
+
+
+def _rekey(*options, key=PRIMARY, new=NEW, last=NEXT, keys=(OLD_KEY, NEW_KEY), **fields):
+    return dict(
+        command=["rekey", STORE, *key, *new, "--batch", "4", *options], keys=keys,
+        resume=["rekey", STORE, *last, "--resume", "--batch", "4"], **fields)
+
+
+def _verb(verb, *arguments, **fields):
+    return dict(command=[verb, STORE, *PRIMARY, *arguments], **fields)
+
+
+def _export(name, *options):
+    return _verb("export", "--all", "-o", name, *options, outputs=(name,))
+
+
+def _forced(name, *options):
+    """Over an earlier export of less."""
+    earlier = ["export", STORE, *PRIMARY, "--id", "1", "--id", "2", "-o", name, *options]
+    return _export(name, "--force", *options) | dict(before=(earlier,))
+
+
+def _import(*options, **fields):
+    return _verb("import", INPUT, "--keep-ids", *options, **fields)
+
+
+_EACH = {
+    "put": _verb("put", "--text", IN_TEXTS * 9, "--title", IN_TITLES),
+    "put-over": _verb("put", "--id", "5", "-c", "one", "--text", IN_TEXTS),
+    "edit": _verb(
+        "edit", "4", variables={"EDITOR": f"sed -i 's/{IN_TEXTS}/{IN_TEXTS} anew/g'", "VISUAL": ""}, killed=(1,)),
+    "import": _import("--on-conflict", "update"),
+    "import-batch": _import("--on-conflict", "skip", "--batch", "3", is_in_batches=True),
+    "import-create": _import("--create", "--test", is_made=False),
+    "rm": _verb("rm", "1", "5", "6"),
+    "truncate": _verb("truncate", "-c", "one", "--restart-ids"),
+    "drop": _verb("collections", "drop", "two"),
+    "mv": _verb("mv", "14", "--to", "top"),
+    "cp": _verb("cp", "5"),
+    "sort": _verb("sort", "-c", "one", "--by", "title", "--descending"),
+    "compact": dict(command=["compact", STORE], before=(["rm", STORE, *PRIMARY, "5"],)),
+    "backup": dict(command=["backup", STORE, "-o", "out.coffer"], outputs=("out.coffer",)),
+    "salvage": _verb("salvage", "-o", "out.coffer", *NEW, outputs=("out.coffer",)),
+    "export-store": _export("out.coffer", "--to", "store", *NEW),
+    **{f"export-{kind}": _export(f"out.{kind}", "--to", kind) for kind in ("ndjson", "json", "sqlite", "text")},
+    **{f"export-{kind}-force": _forced(f"out.{kind}", "--to", kind) for kind in ("ndjson", "sqlite", "text")},
+    "export-store-force": _forced("out.coffer", "--to", "store", *NEW),
+    "backup-force": dict(
+        command=["backup", STORE, "-o", "out.coffer", "--force"], outputs=("out.coffer",),
+        before=(["backup", STORE, "-o", "out.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+    **{f"export-{kind}-named": _export(f"out.{kind}", "--to", kind) | dict(is_named=True) for kind in ("ndjson", "sqlite")},
+    **{
+        f"export-{kind}-force-named": _forced(f"out.{kind}", "--to", kind) | dict(is_named=True)
+        for kind in ("ndjson", "sqlite")
+    },
+    **{
+        f"export-{kind}": _verb("export", "-c", "one", "-o", f"out.{kind}", outputs=(f"out.{kind}",))
+        for kind in ("csv", "tsv", "plist")
+    },
+    "rekey": _rekey(),
+    "rekey-titles": _rekey("--titles", "clear", titles=("sealed", "clear")),
+    "rekey-phrase": _rekey(new=NEW_PHRASE, last=PHRASE, keys=(OLD_KEY, BY_PHRASE)),
+    "key-add": dict(command=["key", "add", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, BOTH)),
+    "key-add-phrase": dict(command=["key", "add", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, OLD_KEY | BY_PHRASE)),
+    "key-passwd": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, NEW_KEY)),
+    "key-passwd-phrase": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, BY_PHRASE)),
+    "key-remove": dict(
+        command=["key", "remove", STORE, *PRIMARY, "--slot", "2"], keys=(BOTH, OLD_KEY),
+        before=(["key", "add", STORE, *PRIMARY, *NEW],)),
+}
+
+
+def _in(journal, name, fields):
+    option = ("--journal", journal)
+    if not fields.get("is_made", True):
+        fields = fields | dict(command=[*fields["command"], *option])
+    return Workload(name if journal == "rollback" else f"{name}-wal", creation=option, **fields)
+
+
+WORKLOADS = [_in(journal, name, fields) for name, fields in _EACH.items() for journal in ("rollback", "wal")]
+
+
+def lines(documents):
+    return "".join(json.dumps(document) + "\n" for document in documents).encode()
+
+
+def prepare(workload, dbtool, runner):
+    """Makes the store of a workload in the runner's folder."""
+    steps = [
+        (["create", STORE, "--test", *workload.creation, *PRIMARY], None),
+        (["import", STORE, "-", "--from", "ndjson", "--keep-ids", *PRIMARY], lines(DOCUMENTS)),
+        *((command, None) for command in workload.before),
+    ]
+    for command, given in steps if workload.is_made else ():
+        done = runner.plain([dbtool, *command, "--no-input"], input=given)
+        if done.returncode:
+            raise RuntimeError(f"{workload.name}: {command[0]}: {done.stderr.decode().strip()}")

@@ -1,0 +1,21 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// A package of its own, so that apps which use the library never resolve what only measuring needs.
+let package = Package(
+  name: "coffer-benchmarks",
+  dependencies: [.package(name: "coffer", path: "../../..")],
+  targets: [
+    .executableTarget(
+      name: "coffer-bench",
+      dependencies: [
+        .product(name: "Coffer", package: "coffer"), .product(name: "CofferFormats", package: "coffer"),
+      ],
+      swiftSettings: [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,138 @@
+"""FORMAT, "The SQLite file": opening the file, hardening, the schema, storage classes of columns."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from .errors import Damaged, Newer, NotAStore, Refused
+
+APPLICATION_ID = 0x434F4652
+FORMAT_VERSION = 1
+LENGTH_LIMIT = 320 << 20
+ENTRY_LIMIT = 1000
+
+# The nine objects and their exact text, as they stand in the page.
+SCHEMA = {
+    b"coffer_header": b"CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,"
+    b"store_id BLOB NOT NULL,incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,"
+    b"titles INTEGER NOT NULL,rk_generation INTEGER NOT NULL,rk_commit BLOB NOT NULL,keyring BLOB NOT NULL,"
+    b"mac BLOB NOT NULL) STRICT",
+    b"coffer_slot": b"CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,"
+    b"params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT",
+    b"coffer_state": b"CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT",
+    b"coffer_collection": b"CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,"
+    b"rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
+    b"coffer_record": b"CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,"
+    b"epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,"
+    b"lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL) STRICT",
+    b"coffer_body": b"CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
+    b"coffer_record_lookup": b"CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) "
+    b"WHERE lookup IS NOT NULL",
+    b"coffer_record_pos": b"CREATE INDEX coffer_record_pos ON coffer_record(coll,pos)",
+    b"coffer_record_parent": b"CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
+}
+TOLERATED_TABLES = (b"_litestream_", b"sqlite_stat")
+EXTENSION_PREFIX = b"coffer_x_"
+
+
+class Text(bytes):
+    """A column stored as TEXT, so that it is told from a BLOB; its bytes may be any."""
+
+
+def connect(path):
+    """A hardened connection that changes nothing but a killed writer's journal."""
+    if not os.path.isfile(path):
+        raise NotAStore("no such file")
+    with open(path, "rb") as file:
+        first = file.read(100)
+    if not first.startswith(b"SQLite format 3\0") or len(first) < 100:
+        raise NotAStore("not a store")
+    page_size = int.from_bytes(first[16:18], "big")
+    if os.path.getsize(path) < (65536 if page_size == 1 else page_size):
+        raise NotAStore("not a store: its first page is cut short")
+    mode = "rw" if os.access(path, os.W_OK) else "ro"
+    connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+    connection.text_factory = Text
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH_LIMIT)
+    for name in ("SQLITE_DBCONFIG_DEFENSIVE", "SQLITE_DBCONFIG_ENABLE_TRIGGER", "SQLITE_DBCONFIG_ENABLE_VIEW"):
+        if hasattr(sqlite3, name):
+            connection.setconfig(getattr(sqlite3, name), name.endswith("DEFENSIVE"))
+    for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY", "query_only=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def check_kind(connection):
+    """application_id, user_version, encoding: is it a store, and one for us?"""
+    if pragma(connection, "application_id") != APPLICATION_ID:
+        raise NotAStore("not a store")
+    if pragma(connection, "user_version") > FORMAT_VERSION:
+        raise Newer("the format is newer than this reader")
+    if pragma(connection, "encoding") != b"UTF-8":
+        raise Damaged("the encoding is not UTF-8")
+
+
+def check_schema(connection):
+    entries = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?", (ENTRY_LIMIT + 1,))
+    missing = set(SCHEMA)
+    for number, (kind, name, table, sql) in enumerate(entries):
+        if number == ENTRY_LIMIT:
+            raise Refused("the schema has too many entries")
+        if name in SCHEMA:
+            if sql != SCHEMA[name]:
+                raise Refused("the schema is not a store's")
+            missing.discard(name)
+        elif not _is_tolerated(kind, name, table, sql):
+            raise Refused("the schema holds something foreign")
+    if missing:
+        raise Refused("the schema lacks a table or index")
+
+
+def _is_tolerated(kind, name, table, sql):
+    if kind == b"table":
+        # A virtual table's text begins otherwise.
+        return sql.startswith(b"CREATE TABLE ") and name.startswith(TOLERATED_TABLES + (EXTENSION_PREFIX,))
+    if kind != b"index":
+        return False
+    if sql is None:
+        return name.startswith(b"sqlite_autoindex_")
+    return name.startswith(EXTENSION_PREFIX) and table.startswith(EXTENSION_PREFIX)
+
+
+def pragma(connection, name):
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+# Storage classes, signs and sizes. STRICT tables guard writes only.
+
+
+def integer(value, what, least=0, most=2**63 - 1):
+    if type(value) is not int or not least <= value <= most:
+        raise Damaged(f"{what}: not an integer in its range")
+    return value
+
+
+def short(value, what, least=1):
+    """What the page writes as u32."""
+    return integer(value, what, least, 2**31 - 1)
+
+
+def blob(value, what, size=None, most=LENGTH_LIMIT):
+    if type(value) is not bytes or len(value) > most or (size is not None and len(value) != size):
+        raise Damaged(f"{what}: not a blob of its size")
+    return value
+
+
+def text(value, what, most=LENGTH_LIMIT):
+    """The bytes of a TEXT column, which must be UTF-8."""
+    if type(value) is not Text or len(value) > most:
+        raise Damaged(f"{what}: not a text of its size")
+    return utf8(bytes(value), what)
+
+
+def utf8(data, what):
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Damaged(f"{what}: not UTF-8") from None
+    return data

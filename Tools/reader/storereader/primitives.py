@@ -1,0 +1,141 @@
+"""FORMAT, "Conventions" and "Primitives": encodings, key derivation, sealing, frames."""
+
+import hashlib
+import hmac as hmac_module
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from .errors import Damaged
+
+SEAL_OVERHEAD = 40
+NONCE_SIZE = 24
+TAG_SIZE = 16
+
+
+def u8(value):
+    return value.to_bytes(1, "big")
+
+
+def u32(value):
+    return value.to_bytes(4, "big")
+
+
+def u64(value):
+    return value.to_bytes(8, "big")
+
+
+def i64(value):
+    return value.to_bytes(8, "big", signed=True)
+
+
+def label16(label):
+    return label.ljust(16, b"\0")
+
+
+def pae(*parts):
+    """Several byte strings as one that no other list of byte strings gives."""
+    return u32(len(parts)) + b"".join(u32(len(part)) + part for part in parts)
+
+
+def hmac(key, message):
+    return hmac_module.new(key, message, hashlib.sha256).digest()
+
+
+def hkdf(key, salt, info):
+    """RFC 5869 with SHA-256; 32 bytes are one round of the expansion."""
+    return hmac(hmac(salt, key), info + b"\x01")
+
+
+class XAES:
+    """XAES-256-GCM (C2SP) under one key; the part that depends on the key alone is computed once."""
+
+    def __init__(self, key):
+        self._ecb = Cipher(algorithms.AES(key), modes.ECB())
+        block = int.from_bytes(self._encrypt(bytes(16)), "big")
+        shifted = (block << 1) & ((1 << 128) - 1)
+        self._k1 = shifted ^ 0x87 if block >> 127 else shifted
+
+    def _encrypt(self, blocks):
+        encryptor = self._ecb.encryptor()
+        return encryptor.update(blocks) + encryptor.finalize()
+
+    def derived_key(self, nonce):
+        k1 = self._k1.to_bytes(16, "big")
+        blocks = b""
+        for counter in (1, 2):
+            message = bytes([0, counter, 0x58, 0]) + nonce[:12]
+            blocks += bytes(a ^ b for a, b in zip(message, k1))
+        return self._encrypt(blocks)
+
+    def seal(self, nonce, data, plaintext):
+        """Ciphertext and tag. The reader never needs it; the published vectors do."""
+        return AESGCM(self.derived_key(nonce)).encrypt(nonce[12:], plaintext, data)
+
+    def open(self, nonce, ciphertext, tag, data, what):
+        try:
+            return AESGCM(self.derived_key(nonce)).decrypt(nonce[12:], ciphertext + tag, data)
+        except InvalidTag:
+            raise Damaged(f"{what} does not open") from None
+
+    def open_blob(self, blob, data, what):
+        """Opens N || C || T."""
+        if len(blob) < SEAL_OVERHEAD:
+            raise Damaged(f"{what} is too short")
+        return self.open(blob[:NONCE_SIZE], blob[NONCE_SIZE:-TAG_SIZE], blob[-TAG_SIZE:], data, what)
+
+
+def padme(size):
+    exponent = size.bit_length() - 1
+    low_bits = exponent - exponent.bit_length()
+    mask = (1 << low_bits) - 1
+    return (size + mask) & ~mask
+
+
+def frame_data(frame, padded, minimums, what):
+    """The data in a frame of one of the sizes that a writer gives it; any other frame is damage."""
+    if len(frame) < 8:
+        raise Damaged(f"{what}: frame too short")
+    if frame[0] != 0:
+        raise Damaged(f"{what}: unknown codec")
+    end = 8 + int.from_bytes(frame[1:8], "big")
+    sizes = {max(padme(end), minimum) for minimum in minimums} if padded else {end}
+    if len(frame) not in sizes:
+        raise Damaged(f"{what}: frame of a wrong length")
+    if any(frame[end:]):
+        raise Damaged(f"{what}: padding is not zero")
+    return frame[8:end]
+
+
+class Cursor:
+    """Takes fields from the front of a plaintext; what a field asks for and is not there is damage."""
+
+    def __init__(self, data, what):
+        self._data, self._offset, self._what = data, 0, what
+
+    def take(self, count):
+        if count > len(self._data) - self._offset:
+            raise Damaged(f"{self._what}: too short")
+        self._offset += count
+        return self._data[self._offset - count : self._offset]
+
+    def unsigned(self, size):
+        return int.from_bytes(self.take(size), "big")
+
+    def signed(self):
+        return int.from_bytes(self.take(8), "big", signed=True)
+
+    def optional(self):
+        """u8 0, or u8 1 || u32 length || bytes."""
+        marker = self.unsigned(1)
+        if marker > 1:
+            raise Damaged(f"{self._what}: unknown marker")
+        return self.take(self.unsigned(4)) if marker else None
+
+    def rest(self):
+        return self.take(len(self._data) - self._offset)
+
+    def end(self):
+        if self._offset != len(self._data):
+            raise Damaged(f"{self._what}: too long")

@@ -1,0 +1,178 @@
+"""FORMAT, "Collections", "Records" and "Set hash": one row at a time, opened and checked."""
+
+import unicodedata
+from dataclasses import dataclass
+
+from .database import blob, integer, short, text, utf8
+from .errors import Damaged
+from .jcs import canonical_object
+from .primitives import NONCE_SIZE, TAG_SIZE, XAES, Cursor, frame_data, hkdf, hmac, i64, label16, pae, u8, u32, u64
+
+HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
+SEALED, CLEAR = 0, 1
+RECORD_COLUMNS = "id, coll, epoch, rev, pos, parent, flags, lookup, title, head, body_nt"
+SETTINGS = {
+    b'{"folding":%d,"title":%d}' % (folding, title): (folding, title) for folding in (0, 1) for title in (0, 1)
+}
+
+
+class EpochKeys:
+    """The working keys of one epoch."""
+
+    def __init__(self, store_id, epoch, key):
+        def derived(label):
+            return hkdf(key, store_id, b"coffer1/" + label + u32(epoch))
+
+        self.body, self.head, self.name = XAES(derived(b"body")), XAES(derived(b"head")), XAES(derived(b"name"))
+        self._lookup, self._set = derived(b"lookup"), derived(b"set")
+
+    def lookup(self, coll, key):
+        return hmac(self._lookup, pae(b"coffer1/lookup", u32(coll), key))[:16]
+
+    def element_hash(self, element):
+        return int.from_bytes(hmac(self._set, element), "big")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an opened store knows, and every row is checked against."""
+
+    store_id: bytes
+    is_padded: bool
+    titles: int
+    epochs: dict
+    generation: int
+    next_id: int
+    target: int
+
+    def keys(self, epoch, what):
+        if epoch not in self.epochs:
+            raise Damaged(f"{what}: unknown epoch")
+        return self.epochs[epoch]
+
+
+@dataclass(frozen=True)
+class Collection:
+    coll: int
+    name: str
+    folding: int
+    title_rule: int
+
+
+def fold(key):
+    """Unicode's full case folding between two normalizations to form C."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", key.decode("utf-8")).casefold()).encode("utf-8")
+
+
+class CollectionRow:
+    def __init__(self, row, context):
+        what = f"collection {row[0]}"
+        self.coll, self.epoch = short(row[0], what), short(row[1], what + ": epoch")
+        self.rev = integer(row[2], what + ": rev", 1, context.generation)
+        self.sealed = blob(row[3], what + ": name")
+        if len(self.sealed) < NONCE_SIZE + TAG_SIZE:
+            raise Damaged(f"{what}: name too short")
+        self._what, self._context = what, context
+        self._keys = context.keys(self.epoch, what)
+
+    def element_hash(self):
+        element = (
+            b"coffer1/collection".ljust(20, b"\0") + self._context.store_id + u32(self.coll) + u32(self.epoch)
+            + u64(self.rev) + self.sealed[:NONCE_SIZE] + self.sealed[-TAG_SIZE:]
+        )
+        return self._keys.element_hash(element)
+
+    def open(self):
+        data = label16(b"coffer1/name") + self._context.store_id + u32(self.coll) + u64(self.rev) + u32(self.epoch)
+        frame = self._keys.name.open_blob(self.sealed, data, self._what)
+        fields = Cursor(frame_data(frame, self._context.is_padded, [64], self._what), self._what)
+        name, settings = fields.take(fields.unsigned(4)), fields.rest()
+        if len(name) > NAME_LIMIT or settings not in SETTINGS:
+            raise Damaged(f"{self._what}: name or settings out of bounds")
+        return Collection(self.coll, utf8(name, self._what).decode(), *SETTINGS[settings])
+
+
+@dataclass(frozen=True)
+class Head:
+    created: int
+    modified: int
+    length: int
+    key: bytes
+    title: str
+    attributes: str
+
+
+class RecordRow:
+    """A row of coffer_record, sound in form; `open_head` says whether it is true."""
+
+    def __init__(self, row, context):
+        what = f"document {row[0]}"
+        self.id = integer(row[0], what + ": id", 1, context.next_id - 1)
+        self.coll, self.epoch = short(row[1], what + ": coll"), short(row[2], what + ": epoch")
+        self.rev = integer(row[3], what + ": rev", 1, context.generation)
+        self.pos = integer(row[4], what + ": pos", -(2**63))
+        self.parent = None if row[5] is None else integer(row[5], what + ": parent", 1)
+        self.flags = integer(row[6], what + ": flags", 0, 1)
+        self.lookup = None if row[7] is None else blob(row[7], what + ": lookup", 16)
+        self.title = None if row[8] is None else text(row[8], what + ": title")
+        self.head = blob(row[9], what + ": head", most=HEAD_LIMIT)
+        self.body_nt = blob(row[10], what + ": body_nt", 40)
+        if len(self.head) < NONCE_SIZE + TAG_SIZE:
+            raise Damaged(f"{what}: head too short")
+        self._what, self._context = what, context
+        self.keys = context.keys(self.epoch, what)
+        self.row = (
+            context.store_id + u64(self.id) + u32(self.coll) + u32(self.epoch) + u64(self.rev) + i64(self.pos)
+            + u64(self.parent or 0) + u32(self.flags)
+            + (bytes(17) if self.lookup is None else u8(1) + self.lookup) + self.body_nt
+        )
+        self.t = u8(0) if self.title is None else u8(1) + self.title
+
+    def element_hash(self):
+        head_n, head_t = self.head[:NONCE_SIZE], self.head[-TAG_SIZE:]
+        return self.keys.element_hash(label16(b"coffer1/row") + self.row + head_n + head_t + self.t)
+
+    def open_head(self):
+        what = self._what
+        frame = self.keys.head.open_blob(self.head, label16(b"coffer1/head") + self.row + self.t, what + ": head")
+        fields = Cursor(frame_data(frame, self._context.is_padded, [64, 128], what + ": head"), what + ": head")
+        created, modified, length = fields.signed(), fields.signed(), fields.unsigned(8)
+        key, title = fields.optional(), fields.optional()
+        attributes = fields.take(fields.unsigned(4))
+        fields.end()
+        if length > TEXT_LIMIT:
+            raise Damaged(f"{what}: text length out of bounds")
+        if (key is None) != (self.lookup is None) or (key is not None and not 1 <= len(key) <= KEY_LIMIT):
+            raise Damaged(f"{what}: key and lookup do not agree")
+        self._check_attributes(attributes)
+        return Head(created, modified, length, key, self._title(title), attributes.decode("utf-8"))
+
+    def _check_attributes(self, attributes):
+        if not attributes:
+            return
+        try:
+            if not canonical_object(attributes):
+                raise ValueError("empty")
+        except (ValueError, RecursionError):
+            raise Damaged(f"{self._what}: attributes are not an RFC 8785 object") from None
+
+    def _title(self, in_head):
+        mode, in_column = self._context.titles, self.title
+        if in_head is not None and in_column is not None:
+            raise Damaged(f"{self._what}: two titles")
+        follows_any_mode = self.epoch < self._context.target
+        if not follows_any_mode and (in_head is not None and mode != SEALED or in_column is not None and mode != CLEAR):
+            raise Damaged(f"{self._what}: a title where the mode allows none")
+        title = in_column if in_head is None else utf8(in_head, self._what + ": title")
+        return None if title is None else title.decode("utf-8")
+
+    def open_text(self, ct, length):
+        """The text; `length` is the head's word, which the body's frame must confirm."""
+        what = self._what + ": body"
+        data = label16(b"coffer1/body") + self._context.store_id + u32(self.coll) + u64(self.id) + u32(self.epoch)
+        frame = self.keys.body.open(
+            self.body_nt[:NONCE_SIZE], blob(ct, what), self.body_nt[NONCE_SIZE:], data, what)
+        content = frame_data(frame, self._context.is_padded, [64], what)
+        if len(content) != length:
+            raise Damaged(f"{what}: not as long as the head says")
+        return utf8(content, what).decode("utf-8")
