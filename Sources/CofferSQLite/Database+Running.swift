@@ -1,9 +1,9 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// Runs a statement to its end; without parameters, all statements of the text, one after the other.
+  /// Runs a statement to its end; without parameters, all statements of the text in order.
   ///
-  /// Of several, those before a failed one stay done unless a transaction is open.
+  /// Outside of a transaction, the statements before a failed one stay committed.
   @discardableResult
   public func execute(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
@@ -46,9 +46,9 @@ extension Database {
     return Execution(rowsAffected: rowsAffected, insertedID: insertedID)
   }
 
-  /// Runs one statement and gives all its rows. For more rows than memory should hold, step through a ``Statement``.
+  /// Runs one statement and returns all its rows. For more rows than memory should hold, step through a ``Statement``.
   ///
-  /// Throws `invalidText` where a text is not valid Unicode.
+  /// Throws `invalidText` for text that is not valid Unicode.
   public func query(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
   ) throws(SQLiteError) -> QueryResult {
@@ -78,7 +78,7 @@ extension Database {
     let (rows, execution) = try connection.observingChanges { () throws(SQLiteError) -> [SQLiteRow] in
       var rows: [SQLiteRow] = []
       while try statement.step() {
-        // Asked after the first step, which compiles anew if the schema has changed.
+        // Read after the first step, which recompiles the statement if the schema has changed.
         let shared = columns ?? Columns(statement.columnNames)
         columns = shared
         rows.append(SQLiteRow(values: try statement.values(), columns: shared))
@@ -93,10 +93,10 @@ extension Database {
 }
 
 extension Connection {
-  /// Runs statements and tells what they have changed.
+  /// Runs statements and returns their changes.
   ///
-  /// SQLite's own counts still tell of the last change after a statement that changes nothing. So the rows count only
-  /// if the total has moved, and the inserted id only if `Insertions` has seen one.
+  /// After a statement that changes nothing, SQLite's own counts are still those of the last change. So rows count only
+  /// if the total has changed, and the inserted id only if `Insertions` has seen one.
   func observingChanges<R>(
     _ run: () throws(SQLiteError) -> R
   ) throws(SQLiteError) -> (result: R, execution: Execution) {

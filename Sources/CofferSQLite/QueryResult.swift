@@ -1,15 +1,15 @@
-/// What a statement without rows has done.
+/// The effect of a statement without rows.
 public struct Execution: Sendable, Hashable {
   /// Rows inserted, updated and deleted by the statements themselves, not by triggers or foreign keys.
   public let rowsAffected: Int
-  /// The rowid of the last row inserted, nil if none was.
+  /// The rowid of the last row inserted; nil if no row was.
   public let insertedID: Int64?
 }
 
-/// All that a query gave, in memory.
+/// The complete result of a query, in memory.
 public struct QueryResult: Sendable {
   public let columnNames: [String]
-  /// The type each column was declared with; nil for an expression.
+  /// The declared type of each column; nil for an expression.
   public let declaredTypes: [String?]
   public let rows: [SQLiteRow]
   /// As in ``Execution``; not 0 for a statement with RETURNING.
@@ -34,7 +34,7 @@ public struct SQLiteRow: Sendable {
   /// The value in a column, counted from 0.
   public subscript(column: Int) -> SQLiteValue { values[column] }
 
-  /// The value in the first column of that name, capitals as in the statement; nil if there is no such column.
+  /// The value in the first column of that name, case as in the statement; nil if there is no such column.
   public subscript(name: String) -> SQLiteValue? {
     columns.indexes[name].map { values[$0] }
   }
@@ -48,7 +48,7 @@ extension SQLiteRow: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }
 
-/// The names that all rows of a result share.
+/// The column names, shared by all rows of a result.
 final class Columns: Sendable {
   let names: [String]
   let indexes: [String: Int]

@@ -7,7 +7,7 @@ public enum SQLiteValue: Sendable, Hashable {
   case blob([UInt8])
 }
 
-/// How SQLite stores a value.
+/// The type that SQLite stores a value with.
 public enum StorageClass: Sendable, Hashable {
   case null, integer, real, text, blob
 }

@@ -1,4 +1,4 @@
-/// What can stand for a parameter of a statement. nil stands for NULL.
+/// A type whose values can be bound to a parameter of a statement. nil is bound as NULL.
 public protocol SQLiteValueConvertible {
   var sqliteValue: SQLiteValue { get }
 }
@@ -12,7 +12,7 @@ extension Bool: SQLiteValueConvertible {
   public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 }
 
-// Unsigned 64-bit integers are left out: SQLite has no room for their upper half.
+// Unsigned 64-bit integers don't conform: SQLite can't store their upper half.
 
 extension Int: SQLiteValueConvertible {
   public var sqliteValue: SQLiteValue { .integer(Int64(self)) }

@@ -2,9 +2,9 @@ internal import CCofferSQLite
 
 // Columns count from 0. Outside of a row, and outside of its columns, everything is NULL.
 //
-// What is lent belongs to the statement, which must not be released while it is used: hence the extended lifetimes.
+// Lent bytes belong to the statement, which must not be released while they are used: hence the extended lifetimes.
 extension Statement {
-  /// How the value is stored. Ask before reading it: a read that converts may change the answer.
+  /// The storage class of the value. Read it before the value: a read that converts may change it.
   public func storageClass(at column: Int) -> StorageClass {
     switch sqlite3_column_type(pointer, Int32(truncatingIfNeeded: column)) {
     case SQLITE_INTEGER: .integer
@@ -15,12 +15,12 @@ extension Statement {
     }
   }
 
-  /// The integer, or what SQLite's CAST makes of another value; 0 for NULL.
+  /// The integer, or another value converted as by SQLite's CAST; 0 for NULL.
   public func int64(at column: Int) -> Int64 {
     sqlite3_column_int64(pointer, Int32(truncatingIfNeeded: column))
   }
 
-  /// The real number, or what SQLite's CAST makes of another value; 0 for NULL.
+  /// The real number, or another value converted as by SQLite's CAST; 0 for NULL.
   public func double(at column: Int) -> Double {
     sqlite3_column_double(pointer, Int32(truncatingIfNeeded: column))
   }
@@ -34,7 +34,7 @@ extension Statement {
     Int(sqlite3_column_bytes(pointer, Int32(truncatingIfNeeded: column)))
   }
 
-  /// Lends a blob's bytes, or those of anything else as UTF-8 text, not validated; they go with the next step.
+  /// Lends a blob's bytes, or any other value as UTF-8 text, not validated; valid until the next step.
   public func withBytes<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -55,20 +55,20 @@ extension Statement {
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Lends a column as UTF-8, converted by SQLite if need be; not validated. Where the database keeps UTF-16, ask
-  /// `isWellFormed(at:)` first: SQLite joins an unpaired surrogate with what follows it, in silence.
+  /// Lends a column as UTF-8, converted by SQLite if necessary; not validated. In a database that stores UTF-16, check
+  /// `isWellFormed(at:)` first: SQLite silently joins an unpaired surrogate with the unit after it.
   package func withText<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     let column = Int32(truncatingIfNeeded: column)
-    // This before the count: it converts, and the count is then that of the converted.
+    // Before the count: this call converts the value, and the count is that of the converted bytes.
     let bytes = UnsafeRawPointer(sqlite3_column_text(pointer, column))
     defer { withExtendedLifetime(self) {} }
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Whether the column, in a database that keeps its texts in UTF-16, is a text without unpaired surrogates, or no
-  /// text. True where the database keeps UTF-8, whatever the column holds.
+  /// Whether the column is a text without unpaired surrogates, or not a text. Always true in a database that stores
+  /// UTF-8.
   package func isWellFormed(at column: Int) -> Bool {
     guard connection.isUTF16, storageClass(at: column) == .text else { return true }
     let column = Int32(truncatingIfNeeded: column)
@@ -88,7 +88,7 @@ extension Statement {
     return !isHalf
   }
 
-  /// The value as text; nil for NULL. Throws `invalidText` rather than repair what is not valid Unicode.
+  /// The value as text; nil for NULL. Throws `invalidText` for text that is not valid Unicode.
   public func text(at column: Int) throws(SQLiteError) -> String? {
     let index = Int32(truncatingIfNeeded: column)
     guard !isNull(at: column) else { return nil }
@@ -111,7 +111,7 @@ extension Statement {
     isNull(at: column) ? nil : withBytes(at: column) { Array($0) }
   }
 
-  /// The value as it is stored. Throws `invalidText` for a text that is not valid Unicode.
+  /// The stored value. Throws `invalidText` for a text that is not valid Unicode.
   public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     switch storageClass(at: column) {
     case .null: .null

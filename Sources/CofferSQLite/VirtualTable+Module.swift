@@ -1,6 +1,6 @@
 internal import CCofferSQLite
 
-/// Where a virtual table puts a value; what is not given is NULL. Valid during the call it is passed to.
+/// Receives a value from a virtual table; NULL if none is given. Valid only during the call that it is passed to.
 package struct VirtualResult {
   fileprivate let context: OpaquePointer
 
@@ -25,13 +25,13 @@ package struct VirtualResult {
 }
 
 extension Database {
-  /// Makes a virtual table known to this connection by a name, in which no statement can change anything.
+  /// Adds a read-only virtual table to this connection.
   ///
-  /// What the table throws ends the statement with an error that tells nothing of it: the table must keep it for
-  /// whoever asks.
+  /// An error that the table throws ends the statement, but SQLite's own error does not include it: the table must keep
+  /// it for the caller.
   package func add(_ table: some VirtualTable, named name: String) throws(SQLiteError) {
     let owner = VirtualTableModule.Owner(table)
-    // Owned by SQLite from here on, even where this fails.
+    // SQLite owns the reference from here on, even if this call fails.
     try connection.check(
       sqlite3_create_module_v2(
         try connection.open(), name, VirtualTableModule.shared, Unmanaged.passRetained(owner).toOpaque(),
@@ -39,9 +39,9 @@ extension Database {
   }
 }
 
-/// What SQLite calls to read a virtual table.
+/// The callbacks by which SQLite reads a virtual table.
 private enum VirtualTableModule {
-  /// A class for what SQLite holds a pointer to.
+  /// A reference for the pointer that SQLite holds.
   final class Owner {
     let table: any VirtualTable
 
@@ -60,11 +60,11 @@ private enum VirtualTableModule {
     }
   }
 
-  // Never changed once made, and never freed: connections refer to it.
+  // Never changed after initialization and never freed, because connections refer to it.
   nonisolated(unsafe) static let shared: UnsafeMutablePointer<sqlite3_module> = {
     let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
     module.initialize(to: sqlite3_module())
-    // Without xCreate the table is there by its module's name, and no statement can make another.
+    // Without xCreate the table exists under its module's name, and no statement can create another.
     module.pointee.xConnect = { handle, owner, _, _, table, _ in connect(handle, owner, table) }
     module.pointee.xDisconnect = { table in
       let table = UnsafeMutableRawPointer(table!).assumingMemoryBound(to: coffer_sqlite_table.self)

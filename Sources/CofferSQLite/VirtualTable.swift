@@ -1,27 +1,27 @@
-/// A table whose rows the program makes when a query asks for them: read-only, without a schema that is stored.
+/// A read-only table whose rows the program computes when a query reads them. Its schema is not stored.
 package protocol VirtualTable: AnyObject {
-  /// In order; a column's number is its place here.
+  /// A column's number is its index here.
   var columns: [VirtualColumn] { get }
 
-  /// How the rows would be read under these conditions.
+  /// The best way to read the rows under these conditions.
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan
 
-  /// Begins to read as a plan said.
+  /// Begins to read by a plan.
   ///
   /// - Parameters:
   ///   - plan: the plan's number.
-  ///   - values: of the plan's arguments, in their order; texts that are not valid Unicode are NULL.
+  ///   - values: the values of the plan's arguments, in order; text that is not valid Unicode is NULL.
   func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows
 }
 
-/// A cursor on a virtual table, which stands before its first row.
+/// A cursor on a virtual table, initially before the first row.
 package protocol VirtualRows: AnyObject {
-  /// Goes to the next row; false when there is none.
+  /// Advances to the next row; false if there is none.
   func next() throws -> Bool
 
   var rowID: Int64 { get }
 
-  /// Gives the value of a column in the row at hand.
+  /// Writes the value of a column of the current row to `result`.
   func give(_ column: Int, to result: VirtualResult) throws
 }
 
@@ -36,9 +36,9 @@ package struct VirtualColumn: Sendable {
   }
 }
 
-/// What a query asks of a virtual table.
+/// The conditions, order and columns that a query asks a virtual table for.
 package struct VirtualTableRequest: Sendable {
-  /// A condition on a column that the rows may be chosen by; SQLite checks it again in any case.
+  /// A condition on a column that the table may use to select rows; SQLite checks it again in any case.
   package struct Equality: Sendable {
     /// The condition's number, for the plan's arguments.
     package let number: Int
@@ -48,18 +48,18 @@ package struct VirtualTableRequest: Sendable {
   /// Equalities whose other side is known, compared byte by byte.
   package let equalities: [Equality]
   package let order: [(column: Int, isDescending: Bool)]
-  /// A bit for each column that is looked at; the last bit stands for all from there on.
+  /// One bit for each column that the query reads; the last bit is for all columns from there on.
   package let usedColumns: UInt64
 }
 
 package struct VirtualTablePlan: Sendable {
-  /// What `open(plan:values:)` is given; at least 0.
+  /// Passed to `open(plan:values:)`; at least 0.
   package var number: Int
-  /// Numbers of the equalities whose values it is given.
+  /// The numbers of the equalities whose values `open(plan:values:)` receives.
   package var arguments: [Int] = []
-  /// The rows come in the order asked for.
+  /// Whether the rows have the order asked for.
   package var isOrdered = false
-  /// At most one row.
+  /// Whether there is at most one row.
   package var isUnique = false
   package var cost: Double
   package var rowCount: Int64

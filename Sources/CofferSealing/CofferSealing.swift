@@ -1,7 +1,8 @@
 // CofferSealing: keys, and what is done with them.
 //
 // Does: holds secret bytes in locked memory, derives keys, seals and opens with XAES-256-GCM, wraps the root key in
-//       slots, keeps the keyring of epochs, sums the set hash, reads key files. The only room with OpenSSL.
+//       slots, keeps the keyring of epochs, sums the set hash, reads key files, normalizes passphrases (NFC). The only
+//       room with OpenSSL.
 // Knows: FORMAT, "Conventions", "Primitives", "Keys", "Keyring", "Slots", "Key files, pin, anchor" and "Set hash".
 // Does not know: rows, SQL, documents, files of data.
 //

@@ -14,7 +14,9 @@ struct CallErrorTests {
     let testDescription: String
     let run: @Sendable (borrowing StoreWriter) throws -> Void
 
-    init(_ code: StoreError.Code, _ description: String, _ run: @escaping @Sendable (borrowing StoreWriter) throws -> Void) {
+    init(
+      _ code: StoreError.Code, _ description: String, _ run: @escaping @Sendable (borrowing StoreWriter) throws -> Void
+    ) {
       self.code = code
       testDescription = description
       self.run = run

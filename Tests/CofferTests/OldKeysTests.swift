@@ -14,7 +14,9 @@ struct OldKeysTests {
     let slotKeys: [Secret]
 
     init(_ store: DocumentStore, _ secrets: [SlotSecret]) throws {
-      let slots = try store.engine.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
+      let slots = try store.engine.reading { transaction throws(StoreError) in
+        try transaction.connection.file.readHeader().1
+      }
       keys = try store.engine.session.keys
       let storeID = keys.storeID
       slotKeys = try slots.flatMap { slot in

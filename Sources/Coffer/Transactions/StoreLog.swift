@@ -1,14 +1,14 @@
 internal import CofferRecords
 internal import Logging
 
-/// Where a store tells what it does: counts, ids and numbers of slots, never text, titles or keys.
+/// The store's logger: counts, ids and numbers of slots, never text, titles or keys.
 struct StoreLog: Sendable {
-  /// Documents named by their number for each thing that a commit did.
+  /// The most ids listed for each kind of change of a commit.
   private static let namedCount = 16
 
   let logger: Logger?
 
-  /// Whether each commit is told, so that it must be noted what it does.
+  /// Whether each commit is logged, so that transactions must log their changes.
   var tellsCommits: Bool { logger.map { $0.logLevel <= .debug } ?? false }
 
   func debug(_ message: @autoclosure () -> String) {

@@ -1,9 +1,9 @@
-@testable import CofferRecords
 import CofferSQLite
 import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferRecords
 
 /// Tests of one file, which must be as it was when it was refused.
 protocol OpeningSuite {

@@ -1,8 +1,9 @@
-@testable import CofferRecords
 import Coffer
 import CofferSQLite
 import Foundation
 import Testing
+
+@testable import CofferRecords
 
 /// A TEST store in a directory of its own, under the published keys.
 ///
