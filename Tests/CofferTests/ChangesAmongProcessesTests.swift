@@ -75,7 +75,7 @@ struct ChangesAmongProcessesTests {
     let test = try TestStore()
     try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
     let changes = test.store.changes()
-    for _ in 0..<10 { test.store.poll() }
+    for _ in 0..<10 { test.store.engine.poll() }
     let generation = try await test.store.read { $0.generation }
     // A poll checks this before it scans.
     #expect(test.store.engine.session.feed.reported(before: generation) == nil)

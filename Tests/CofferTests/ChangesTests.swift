@@ -94,7 +94,7 @@ struct ChangesTests {
     for round in 0..<60 {
       let store = round % 3 == 0 ? other : test.store
       inserted.append(try await store.write { try $0.insert(Document(text: "\(round)"), into: notes) })
-      if round % 7 == 0 { test.store.poll() }
+      if round % 7 == 0 { test.store.engine.poll() }
     }
     while told.count < inserted.count {
       for id in try await next(&iterator).inserted { told[id, default: 0] += 1 }
@@ -278,7 +278,7 @@ struct ChangesTests {
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
     _ = try test.store.rekey { _ in }
-    test.store.poll()
+    test.store.engine.poll()
     try await test.store.write { try $0.update(id) { $0.text = "y" } }
     let change = try await next(&iterator)
     #expect(change.updated == [id] && change.inserted.isEmpty && change.deleted.isEmpty && change.moved.isEmpty)
@@ -337,7 +337,7 @@ struct ChangesTests {
       if round.isMultiple(of: 20) {
         var iterator = changes.makeAsyncIterator()
         let id = try await test.store.write { try $0.insert(Document(text: "new"), into: notes) }
-        test.store.poll()
+        test.store.engine.poll()
         #expect(try await next(&iterator).inserted == [id])
       }
       #expect(test.store.engine.session.feed.hasSubscribers)

@@ -120,7 +120,7 @@ struct MemoryTests {
     try last.rekey(options: options) { _ in }
     try last.keys.replace(with: .passphraseFile(secrets.passphrase))
     try work(in: last)
-    try write(last.session.keys, to: secrets.inner)
+    try write(last.engine.session.keys, to: secrets.inner)
     AnotherProcess.stop()
     options.isKeysOnly = false
     options.isResuming = true

@@ -187,7 +187,7 @@ enum SecondReader {
   static let isPresent: Bool = (try? run(["python3", "-c", "import cryptography"]).status) == 0
 
   static func read(_ store: URL, _ arguments: [String]) throws -> JSON {
-    let (status, output) = try run(["python3", script.path, store.engine.path, "--allow-test"] + arguments)
+    let (status, output) = try run(["python3", script.path, store.path, "--allow-test"] + arguments)
     guard status == 0 else { throw Failure(status: status) }
     return JSON(try JSONSerialization.jsonObject(with: output))
   }

@@ -125,7 +125,7 @@ struct StoreExportTests {
       let key = try copy.read { try $0.id(forKey: ExternalKey("KEY 6"), in: DocumentCollection("folded")) }
       #expect(key == 6)
       #expect(try copy.verify().isSound)
-      try copy.reading { transaction throws(StoreError) in
+      try copy.engine.reading { transaction throws(StoreError) in
         #expect(hex(transaction.state.originStoreID) == test.store.storeID)
         #expect(transaction.state.originGeneration == generation)
       }

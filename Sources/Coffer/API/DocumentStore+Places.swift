@@ -1,4 +1,5 @@
 internal import CofferRecords
+internal import CofferSQLite
 public import FoundationEssentials
 
 #if canImport(Glibc)
@@ -46,5 +47,19 @@ extension DocumentStore {
 
   private static func userHome() -> String? {
     getpwuid(getuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) }
+  }
+}
+
+extension DocumentStore {
+  /// Stops SQLite from counting its memory, which costs a lock for the whole process at every allocation: with it two
+  /// readers on two cores are slower than one.
+  ///
+  /// Call it first thing in a program, before anything opens a database; a program that reads SQLite's memory
+  /// statistics should not.
+  ///
+  /// - Returns: false when SQLite was in use already; nothing has changed then.
+  @discardableResult
+  public static func disableMemoryStatistics() -> Bool {
+    Database.disableMemoryStatistics()
   }
 }

@@ -1,3 +1,5 @@
+public import CofferSQLite
+
 extension DocumentStore {
   /// The documents of a collection that hold a pattern, in order. Runs in a new read transaction.
   public func search(
@@ -13,5 +15,22 @@ extension DocumentStore {
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) async throws -> [SearchMatch] {
     try await read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
+  }
+}
+
+extension DocumentStore {
+  /// Runs one SELECT over the decrypted view `documents(…)` in a new read transaction; see ``ReadScope/query(_:_:)``.
+  public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws -> QueryResult {
+    try read { try $0.query(sql, parameters: parameters) }
+  }
+
+  /// The same for async code. Cancelling the task ends the query.
+  ///
+  /// - Throws: `CancellationError`.
+  public func query(
+    _ sql: String, _ parameters: (any SQLiteValueConvertible & Sendable)?...
+  ) async throws -> QueryResult {
+    let values = parameters.map { $0?.sqliteValue }
+    return try await read { try $0.query(sql, parameters: values) }
   }
 }

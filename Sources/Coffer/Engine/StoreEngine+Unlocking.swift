@@ -2,6 +2,14 @@ internal import CofferRecords
 internal import CofferSealing
 internal import Synchronization
 
+/// Root key source of an open store, for the first unlocking and for the next when another process has changed the key.
+struct KeyHolder: Sendable {
+  /// Asks for the key again; no secret.
+  var key: StoreKey
+  /// The slot that opened.
+  var slot: UInt32
+}
+
 // A transaction that finds another root key in the file unlocks the store again before anything of it has run.
 
 extension StoreEngine {
