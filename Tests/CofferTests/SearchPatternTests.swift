@@ -132,7 +132,7 @@ struct SearchPatternTests {
     #expect(error.message == "the regular expression can't be read at character 7: a [ without its ]")
   }
 
-  @Test func expressionsAgreeWithTheStandardLibrarys() throws {
+  @Test(.slow) func expressionsAgreeWithTheStandardLibrarys() throws {
     var random = Numbers(seed: 3)
     for _ in 0..<600 {
       let pattern = Self.randomPattern(&random, depth: 3)
@@ -162,7 +162,7 @@ struct SearchPatternTests {
   }
 
   /// Patterns that take a backtracking search for ever.
-  @Test(arguments: ["(a+)+b", "(a|aa)+b", "(.*)(.*)(.*)b", "(a?){50}a{50}b", "(a|b)*c(a|b){12}d"])
+  @Test(.slow, arguments: ["(a+)+b", "(a|aa)+b", "(.*)(.*)(.*)b", "(a?){50}a{50}b", "(a|b)*c(a|b){12}d"])
   func noExpressionIsSlow(_ pattern: String) throws {
     #expect(try regex(pattern, String(repeating: "a", count: 20_000)) == [])
   }
@@ -177,7 +177,7 @@ struct SearchPatternTests {
   }
 
   /// Around the sixteen places that are looked at together.
-  @Test func scanningMissesNoPlace() throws {
+  @Test(.slow) func scanningMissesNoPlace() throws {
     for length in 0...70 {
       for place in 0...length {
         let text = String(repeating: "h", count: place) + "Harb" + String(repeating: "a", count: length - place)

@@ -18,7 +18,7 @@ import Testing
     #expect(try sandbox.names() == names)
   }
 
-  @Test func tablesTakeOneCollection() throws {
+  @Test(.slow) func tablesTakeOneCollection() throws {
     let sandbox = try filled()
     #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "csv").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "-c", "notes", "-c", "documents", "--to", "tsv").status == 64)
@@ -40,7 +40,7 @@ import Testing
     #expect(try sandbox.text(of: "out.data").hasPrefix("{\"collection\":\"documents\",\"id\":1,"))
   }
 
-  @Test(arguments: ["xlsx", "XLS", "ods"])
+  @Test(.slow, arguments: ["xlsx", "XLS", "ods"])
   func nameOfAFormatThatIsNotWrittenIsRefusedUnlessAFormatIsGiven(ending: String) throws {
     let sandbox = try filled()
     let name = "out.\(ending)"
@@ -60,7 +60,7 @@ import Testing
     #expect(try sandbox.mode(of: "out") == 0o700)
   }
 
-  @Test func existingOutputIsRefusedUnlessForced() throws {
+  @Test(.slow) func existingOutputIsRefusedUnlessForced() throws {
     let sandbox = try filled()
     try sandbox.write("out.csv", "mine")
     #expect(try sandbox.run("export", "s.coffer", "-o", "out.csv").status == 1)
@@ -76,7 +76,7 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
-  @Test func foreignDirectoryIsNeverReplaced() throws {
+  @Test(.slow) func foreignDirectoryIsNeverReplaced() throws {
     let sandbox = try filled()
     try FileManager.default.createDirectory(atPath: sandbox.path("mine"), withIntermediateDirectories: true)
     try sandbox.write("mine/precious.txt", "precious")
@@ -87,7 +87,7 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out", "--force")
   }
 
-  @Test func earlierTextsOfSeveralCollectionsAreReplaced() throws {
+  @Test(.slow) func earlierTextsOfSeveralCollectionsAreReplaced() throws {
     let sandbox = try filled()
     try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out")
     #expect(!sandbox.exists("out/index.ndjson"))
@@ -101,7 +101,7 @@ import Testing
     #expect(try filled().run("export", "s.coffer", "--to", "text").status == 64)
   }
 
-  @Test func encodingAndMarkAreForTables() throws {
+  @Test(.slow) func encodingAndMarkAreForTables() throws {
     let sandbox = try filled()
     try sandbox.succeed(
       "export", "s.coffer", "-c", "notes", "-o", "n.tsv", "--encoding", "utf-16le", "--bom")
