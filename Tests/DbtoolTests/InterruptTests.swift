@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite struct InterruptTests {
+@Suite(.slow) struct InterruptTests {
   @Test(arguments: [SIGINT, SIGTERM])
   func interruptedImportStoresNothing(signal: Int32) throws {
     let sandbox = try Sandbox.withStore()
