@@ -88,7 +88,7 @@ struct BinaryList {
   }
 
   /// Once all is spent that a file may stand for, nothing more of it is copied.
-  @Test func recordsBehindTooMuchAreLeftOutAtOnce() throws {
+  @Test(.slow) func recordsBehindTooMuchAreLeftOutAtOnce() throws {
     var list = BinaryList([
       [0xAF, 0x12, 0, 1, 0x86, 0xA0] + [UInt8](repeating: 1, count: 100_000), [0xD1, 2, 3], BinaryList.ascii("k"),
       [0x5F, 0x12, 0, 0x10, 0, 0] + [UInt8](repeating: 0x79, count: 1 << 20),
@@ -154,7 +154,7 @@ struct BinaryList {
   }
 
   /// Whatever one byte is changed to, reading ends, with documents or an error.
-  @Test func noChangedByteDoesHarm() throws {
+  @Test(.slow) func noChangedByteDoesHarm() throws {
     let value: [String: Any] = ["text": "ü", "c": [["d": 1.5], 7, true, Data([1])]]
     let bytes = [UInt8](try PropertyListSerialization.data(fromPropertyList: value, format: .binary, options: 0))
     for index in bytes.indices {
@@ -190,7 +190,7 @@ struct BinaryList {
   }
 
   /// A long string in many places is counted by its length.
-  @Test func sharedStringsAreCountedByTheirLength() {
+  @Test(.slow) func sharedStringsAreCountedByTheirLength() {
     let text = [0x5F, 0x12] + BinaryList.number(1_000_000, 4) + [UInt8](repeating: 0x61, count: 1_000_000)
     var list = BinaryList([[0xAF, 0x11, 0x10, 0x00] + [UInt8](repeating: 1, count: 4096), text])
     list.offsetSize = 4

@@ -58,7 +58,7 @@ import Testing
     #expect(error?.reason.contains("typedstream") == true)
   }
 
-  @Test func exponentialArchiveIsRefused() {
+  @Test(.slow) func exponentialArchiveIsRefused() {
     let arrays = (1...30).map {
       "<dict><key>$class</key>#31#<key>NS.objects</key><array>#\($0 + 1)##\($0 + 1)#</array></dict>"
     }

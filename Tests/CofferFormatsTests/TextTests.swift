@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func lineBeyondTheUsualLimitIsRefusedUnlessThatIsRaised() throws {
+  @Test(.slow) func lineBeyondTheUsualLimitIsRefusedUnlessThatIsRaised() throws {
     let line = EndlessLine(left: 200_000_000)
     for error in [
       failure(LinesSource(line)), failure(DelimitedSource(line, dialect: .csv, header: .no)),

@@ -75,7 +75,7 @@ import Testing
     #expect(wide?.location == InputLocation(record: 1, line: 4, column: 20, byteOffset: 116))
   }
 
-  @Test func hundredThousandElementsInEachOtherAreRefused() {
+  @Test(.slow) func hundredThousandElementsInEachOtherAreRefused() {
     let ends = String(repeating: "</array>", count: 100_000)
     #expect(fails(String(repeating: "<array>", count: 100_000) + ends)?.reason.contains("512") == true)
     let dictionaries = String(repeating: "<dict><key>a</key>", count: 100_000)

@@ -93,7 +93,7 @@ import Testing
     #expect(stream.squeeze(16) == Hex("7f9c2ba4e88f827d616045507605853e").bytes)
   }
 
-  @Test func tenThousandRoundsAccumulateAsPublished() throws {
+  @Test(.slow) func tenThousandRoundsAccumulateAsPublished() throws {
     #expect(
       try accumulated(rounds: 10_000) == Hex("e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939").bytes)
   }

@@ -72,7 +72,7 @@ struct DamageTests {
   /// Every 8th byte, or with COFFER_LONG each of them.
   static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG"] != nil
 
-  @Test(arguments: isLong ? TitleMode.allCases : [.clear])
+  @Test(.slow, arguments: isLong ? TitleMode.allCases : [.clear])
   func flippedBitIsAnErrorOrHarmless(_ mode: TitleMode) throws {
     let test = try smallStore(mode)
     let whole = try read(try test.reopened())

@@ -105,7 +105,7 @@ struct LongReadTests {
     }
   }
 
-  @Test(arguments: ["head", "body"], [1, 64, 65, 500, 634, 1000])
+  @Test(.slow, arguments: ["head", "body"], [1, 64, 65, 500, 634, 1000])
   func damageIsMetWhereItStands(_ part: String, _ number: Int) throws {
     let test = try TestStore()
     try fill(test)

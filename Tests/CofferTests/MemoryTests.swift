@@ -48,7 +48,7 @@ struct MemoryTests {
     }
   }
 
-  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/mem"), "needs /proc"))
+  @Test(.slow, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/mem"), "needs /proc"))
   func closedStoreLeavesNoKeyAndNoPassphraseInMemory() throws {
     let place = try Workplace()
     let secrets = Secrets(place: place.url)

@@ -11,7 +11,7 @@ struct RenumberingTests {
     case afterTheFirst, beforeTheLast, inTheMiddle, atBothEndsInTurn
   }
 
-  @Test(arguments: Spot.allCases)
+  @Test(.slow, arguments: Spot.allCases)
   func tenThousandDocumentsAtOneSpotRewriteAFewRowsEach(_ spot: Spot) throws {
     try withTestStore { test in
       let count = 10_000

@@ -37,7 +37,7 @@ struct ResidueTests {
     return residue
   }
 
-  @Test(arguments: CreateOptions.Journal.allCases, TitleMode.allCases)
+  @Test(.slow, arguments: CreateOptions.Journal.allCases, TitleMode.allCases)
   func nothingOfBeforeStandsInAnyPage(_ journal: CreateOptions.Journal, _ mode: TitleMode) throws {
     let test = try TestStore {
       $0.journal = journal; $0.titles = mode

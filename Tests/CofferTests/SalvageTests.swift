@@ -332,7 +332,7 @@ struct SalvageTests {
   // MARK: Damaged pages
 
   /// Fills each page of the file in turn with noise.
-  @Test(arguments: [512, 4096])
+  @Test(.slow, arguments: [512, 4096])
   func lostPageLosesOnlyWhatStoodOnIt(_ pageSize: Int) throws {
     let (test, documents) = try closedStore(pageSize == 512 ? 24 : 60)
     try edit(test, "PRAGMA page_size = \(pageSize)", "VACUUM")

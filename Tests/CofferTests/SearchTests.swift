@@ -69,7 +69,7 @@ struct SearchTests {
     }
   }
 
-  @Test(arguments: [1, 2, 9, 10, 11, 200, 10_000])
+  @Test(.slow, arguments: [1, 2, 9, 10, 11, 200, 10_000])
   func aLimitEndsTheSearch(_ limit: Int) throws {
     try withTestStore { test in
       try fill(test)

@@ -8,7 +8,7 @@ import Testing
 /// Tools/read_store.py, written from FORMAT.md alone, reads what the library writes.
 @Suite(.enabled(if: SecondReader.isPresent, "python3 with its cryptography package is absent"))
 struct SecondReaderTests {
-  @Test(arguments: TitleMode.allCases, [true, false])
+  @Test(.slow, arguments: TitleMode.allCases, [true, false])
   func storesReadTheSame(_ mode: TitleMode, _ isPadded: Bool) throws {
     let test = try TestStore {
       $0.titles = mode; $0.isPadded = isPadded
@@ -65,7 +65,7 @@ struct SecondReaderTests {
     }
   }
 
-  @Test func storesReadTheSameAtEachStepOfARekey() throws {
+  @Test(.slow) func storesReadTheSameAtEachStepOfARekey() throws {
     let test = try TestStore()
     try fill(test)
     var options = RekeyOptions()
@@ -76,7 +76,7 @@ struct SecondReaderTests {
     try expectSame(test)
   }
 
-  @Test(arguments: TitleMode.allCases, TitleMode.allCases)
+  @Test(.slow, arguments: TitleMode.allCases, TitleMode.allCases)
   func storesReadTheSameWhileTitlesChange(_ old: TitleMode, _ new: TitleMode) throws {
     let test = try TestStore { $0.titles = old }
     try fill(test)

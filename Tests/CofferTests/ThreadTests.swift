@@ -168,7 +168,7 @@ struct ThreadTests {
     }
   }
 
-  @Test(arguments: CreateOptions.Journal.allCases)
+  @Test(.slow, arguments: CreateOptions.Journal.allCases)
   func keyChangeIsFollowedAtTheMomentOfItsCommit(_ journal: CreateOptions.Journal) throws {
     try withTestStore({ $0.journal = journal }) { test in
       let store = test.store

@@ -140,7 +140,7 @@ struct WritingErrorTests {
     }
   }
 
-  @Test func tooLongTextIsTooLargeAndLeavesNothing() throws {
+  @Test(.slow) func tooLongTextIsTooLargeAndLeavesNothing() throws {
     try withTestStore { test in
       let text = String(repeating: "x", count: 256 << 20 | 1)
       expect(.tooLarge) { try test.store.write { try $0.insert(Document(text: text), into: test.notes) } }

@@ -73,7 +73,7 @@ struct WrongKeyTests: OpeningSuite {
     for bit in idle { #expect(answer(all[bit].1) == "opened", "bit \(bit)") }
   }
 
-  @Test func everyNeighbourOfAPassphraseIsAnsweredAlike() throws {
+  @Test(.slow) func everyNeighbourOfAPassphraseIsAnsweredAlike() throws {
     let words = "größte Wörter, ſeven ﬁne ones: \u{1112}\u{1161}\u{11AB}gul & Ω"
     try makeStore(keys: [.words(words)])
     var wrong: [(String, StoreKey)] = neighbours(.text(words)).enumerated().map { bit, secret in

@@ -48,7 +48,7 @@ private let choices: [EncodingChoice] =
     }
   }
 
-  @Test(arguments: choices, [CodingErrorMode.fail, .replace])
+  @Test(.slow, arguments: choices, [CodingErrorMode.fail, .replace])
   func everySmallOutputGivesTheSame(choice: EncodingChoice, mode: CodingErrorMode) {
     for text in texts {
       let whole = decode(text, choice, onError: mode)

@@ -24,7 +24,7 @@ private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
   }
 
   /// Characters that the tables do not have, iconv refuses too.
-  @Test(arguments: codePages) func everyCharacterThatIsMissingIsMissingInIconv(encoding: TextEncoding) throws {
+  @Test(.slow, arguments: codePages) func everyCharacterThatIsMissingIsMissingInIconv(encoding: TextEncoding) throws {
     // What iconv takes apart into a letter and an accent is none of the table's.
     if [.windows1255, .windows1258].contains(encoding) { return }
     let writing = try Iconv(from: "UTF-8", to: encoding.rawValue)
@@ -38,7 +38,7 @@ private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
     #expect(differing.map { String($0.0.value, radix: 16) } == [])
   }
 
-  @Test(arguments: codePages, [CodingErrorMode.fail, .replace])
+  @Test(.slow, arguments: codePages, [CodingErrorMode.fail, .replace])
   func textIsTheSameWhereverItIsCut(encoding: TextEncoding, mode: CodingErrorMode) {
     let characters = (0...255 as ClosedRange<UInt8>).map { decode([$0], .fixed(encoding), room: 16).bytes }
     for start in [0, 0x7F] as [UInt8] {
@@ -59,7 +59,7 @@ private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
     }
   }
 
-  @Test(arguments: codePages) func firstUndefinedByteIsNamedWhereverTheTextIsCut(encoding: TextEncoding) {
+  @Test(.slow, arguments: codePages) func firstUndefinedByteIsNamedWhereverTheTextIsCut(encoding: TextEncoding) {
     guard
       let undefined = (128...255 as ClosedRange<UInt8>).first(where: {
         decode([$0], .fixed(encoding), room: 16).bytes == nil

@@ -14,7 +14,7 @@ import Testing
     count == 0 ? [[]] : texts(of: bytes, count: count - 1).flatMap { text in bytes.map { text + [$0] } }
   }
 
-  @Test func shortTextsInUTF8AreReadByTheStandard() {
+  @Test(.slow) func shortTextsInUTF8AreReadByTheStandard() {
     for text in (0...3).flatMap({ Self.texts(of: Self.utf8Bytes, count: $0) }) {
       expect(text, .utf8, StandardUTF8.decode(text), cuts: Array(0...text.count))
     }
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [TextEncoding.utf16LittleEndian, .utf16BigEndian])
+  @Test(.slow, arguments: [TextEncoding.utf16LittleEndian, .utf16BigEndian])
   func shortTextsInUTF16AreReadByTheStandard(encoding: TextEncoding) {
     for text in (0...4).flatMap({ Self.texts(of: Self.utf16Bytes, count: $0) }) {
       let expected = StandardUTF16.decode(text, isBigEndian: encoding == .utf16BigEndian)

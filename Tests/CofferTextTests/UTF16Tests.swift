@@ -41,14 +41,14 @@ private let broken: [(bytes: [UInt8], offset: Int, reason: String, replaced: Str
     }
   }
 
-  @Test func everyScalarIsKept() {
+  @Test(.slow) func everyScalarIsKept() {
     let little = littleEnd(everyScalar.utf16)
     let expected = [UInt8](everyScalar.utf8)
     #expect(decode(little, .fixed(.utf16LittleEndian)).bytes == expected)
     #expect(decode(swapped(little), .fixed(.utf16BigEndian)).bytes == expected)
   }
 
-  @Test(arguments: [0x61, 0x44F, 0x4E16, 0xD83D, 0xDE00] as [UInt16])
+  @Test(.slow, arguments: [0x61, 0x44F, 0x4E16, 0xD83D, 0xDE00] as [UInt16])
   func everyUnitBesideEveryClassIsReadLikeTheStandardLibraryDoes(neighbour: UInt16) {
     var units: [UInt16] = []
     for unit in 0...0xFFFF as ClosedRange<UInt16> { units += [neighbour, unit, 0x62, neighbour] }

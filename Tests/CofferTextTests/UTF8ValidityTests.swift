@@ -36,7 +36,7 @@ import Testing
   }
 
   /// Four bytes of every kind, where a block ends and in its middle, among ASCII and among longer characters.
-  @Test(arguments: [29, 30, 31, 32, 45, 60, 61, 62, 63, 64])
+  @Test(.slow, arguments: [29, 30, 31, 32, 45, 60, 61, 62, 63, 64])
   func fourBytesOfAnyKindAreJudgedAsTheStandardSays(offset: Int) {
     let ascii = [UInt8](repeating: 0x61, count: 128)
     let greek = [UInt8](String(repeating: "γ", count: 64).utf8)

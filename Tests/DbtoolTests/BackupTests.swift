@@ -48,7 +48,7 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("b.coffer"))
   }
 
-  @Test func compactGivesBackWhatWasDeleted() throws {
+  @Test(.slow) func compactGivesBackWhatWasDeleted() throws {
     let sandbox = try filled()
     sandbox.environment = ["DBTOOL_KEY_FILE": "primary.key", "DBTOOL_ALLOW_TEST_KEYS": "1"]
     try sandbox.succeed("import", "s.coffer", "-", "--from", "text", input: String(repeating: "long ", count: 100_000))

@@ -28,9 +28,11 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
-  @Test(arguments: [
-    ["keygen"], ["put", "s.coffer", "--text"], ["ls", "s.coffer", "--key-command"], ["search", "s.coffer"],
-  ])
+  @Test(
+    .slow,
+    arguments: [
+      ["keygen"], ["put", "s.coffer", "--text"], ["ls", "s.coffer", "--key-command"], ["search", "s.coffer"],
+    ])
   func keyAsAnArgumentIsRefusedAndNotRepeated(_ words: [String]) throws {
     let sandbox = try Sandbox.withStore()
     let key = try sandbox.succeed("keygen").text.trimmingCharacters(in: .newlines)

@@ -16,11 +16,13 @@ import Testing
     #expect(result.errors.isEmpty)
   }
 
-  @Test(arguments: [
-    [], ["keygen"], ["recipient"], ["create"], ["import"], ["export"], ["convert"], ["ls"], ["collections"], ["show"],
-    ["put"], ["rm"], ["key"], ["key", "list"], ["key", "add"], ["key", "remove"], ["key", "passwd"], ["rekey"],
-    ["info"], ["anchor"], ["check"], ["verify"],
-  ])
+  @Test(
+    .slow,
+    arguments: [
+      [], ["keygen"], ["recipient"], ["create"], ["import"], ["export"], ["convert"], ["ls"], ["collections"], ["show"],
+      ["put"], ["rm"], ["key"], ["key", "list"], ["key", "add"], ["key", "remove"], ["key", "passwd"], ["rekey"],
+      ["info"], ["anchor"], ["check"], ["verify"],
+    ])
   func helpTeachesWithoutAskingForAKey(verb: [String]) throws {
     let sandbox = try Sandbox()
     let result = try sandbox.run(verb + ["--help"])
@@ -43,7 +45,7 @@ import Testing
     return ([lines[first]] + rest).flatMap { $0.split(separator: " ") }.joined(separator: " ")
   }
 
-  @Test func helpNamesWhatTheVerbTakes() throws {
+  @Test(.slow) func helpNamesWhatTheVerbTakes() throws {
     #expect(try help("--wait", of: "rekey").contains("rekey: no limit"))
     #expect(try help("--encoding", of: "export").hasSuffix("(values: utf-8, utf-16le, utf-16be)"))
     let target = try help("--to", of: "convert")

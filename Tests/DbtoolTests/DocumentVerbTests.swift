@@ -3,7 +3,7 @@ import Testing
 
 /// put, show, ls, rm, collections.
 @Suite struct DocumentVerbTests {
-  @Test func showMakesNoTables() throws {
+  @Test(.slow) func showMakesNoTables() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     for format in ["table", "csv", "tsv"] {
@@ -111,7 +111,7 @@ import Testing
     #expect(result.errors.contains("standard input: U+0000 in text without a byte order mark at byte 1"))
   }
 
-  @Test func removalIsAllOrNothing() throws {
+  @Test(.slow) func removalIsAllOrNothing() throws {
     let sandbox = try Sandbox.withStore()
     for text in ["a", "b", "c"] { try sandbox.succeed("put", "s.coffer", "--text", text) }
     #expect(try sandbox.run("rm", "s.coffer", "1", "9").status == 14)
@@ -123,7 +123,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
   }
 
-  @Test func selectionThatSaysNothingOrTooMuchIsAUsageError() throws {
+  @Test(.slow) func selectionThatSaysNothingOrTooMuchIsAUsageError() throws {
     let sandbox = try Sandbox.withStore()
     for arguments in [["show"], ["show", "1", "--key-name", "k"], ["rm", "1", "-c", "n"], ["show", "one"]] {
       let words = [arguments[0], "s.coffer"] + arguments.dropFirst()
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func collectionsAreMadeRenamedAndDropped() throws {
+  @Test(.slow) func collectionsAreMadeRenamedAndDropped() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("collections", "s.coffer", "create", "notes")
     try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "x")

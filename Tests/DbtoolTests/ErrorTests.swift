@@ -43,11 +43,13 @@ import Testing
     #expect(!result.errors.contains(key.dropFirst(20)))
   }
 
-  @Test(arguments: [
-    ["import", "s.coffer", "x", "--encoding", "foo"], ["import", "s.coffer", "x", "--from", "foo"],
-    ["convert", "x", "--to", "auto"], ["create", "s.coffer", "--titles", "foo"], ["ls", "-cl"], ["ls"], ["nonsense"],
-    ["ls", "s.coffer", "--wait", "a\nb"], ["--generate-completion-script=foo"],
-  ])
+  @Test(
+    .slow,
+    arguments: [
+      ["import", "s.coffer", "x", "--encoding", "foo"], ["import", "s.coffer", "x", "--from", "foo"],
+      ["convert", "x", "--to", "auto"], ["create", "s.coffer", "--titles", "foo"], ["ls", "-cl"], ["ls"], ["nonsense"],
+      ["ls", "s.coffer", "--wait", "a\nb"], ["--generate-completion-script=foo"],
+    ])
   func usageErrorIsOneLineAndAtMostOneHint(arguments: [String]) throws {
     let result = try Sandbox().run(arguments)
     #expect(result.status == 64)
@@ -74,7 +76,7 @@ import Testing
     #expect(result.errors.split(separator: "\n").count == 2)
   }
 
-  @Test func keyInPlaceOfAnythingIsNotRepeated() throws {
+  @Test(.slow) func keyInPlaceOfAnythingIsNotRepeated() throws {
     let digits = String(repeating: "5e", count: 36)
     for kind in ["key", "identity", "test-key", "test-identity"] {
       let key = "coffer-\(kind)-1-\(digits)"
@@ -86,12 +88,14 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ["put", "s.coffer", "--title", "my", "private", "title"],
-    ["put", "s.coffer", "--title=my", "private", "title", "of", "mine"],
-    ["ls", "s.coffer", "--key-command", "echo", "private"], ["show", "s.coffer", "--key-command", "echo", "private"],
-    ["key", "add", "s.coffer", "--new-provider", "vault=ask", "private", "--label", "a", "b"],
-  ])
+  @Test(
+    .slow,
+    arguments: [
+      ["put", "s.coffer", "--title", "my", "private", "title"],
+      ["put", "s.coffer", "--title=my", "private", "title", "of", "mine"],
+      ["ls", "s.coffer", "--key-command", "echo", "private"], ["show", "s.coffer", "--key-command", "echo", "private"],
+      ["key", "add", "s.coffer", "--new-provider", "vault=ask", "private", "--label", "a", "b"],
+    ])
   func wordsOfAValueWithoutQuotesAreNotRepeated(arguments: [String]) throws {
     let result = try Sandbox().run(arguments)
     #expect(result.status == 64)

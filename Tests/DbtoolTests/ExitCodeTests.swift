@@ -5,7 +5,7 @@ import Testing
 
 /// The rows of the exit code table that no other suite stands for.
 @Suite struct ExitCodeTests {
-  @Test func whatIsNoStoreIsTen() throws {
+  @Test(.slow) func whatIsNoStoreIsTen() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("empty", "")
     try sandbox.write("text", "just text, longer than any header: " + String(repeating: "x", count: 5000))

@@ -27,7 +27,7 @@ import Testing
     ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
   ]
 
-  @Test func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {
+  @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear")
     let recipient = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
       .first { $0.hasPrefix("coffer-") }
@@ -65,13 +65,14 @@ import Testing
     }
   }
 
-  @Test(arguments: ["coffer-pin-1-", "coffer-pin-1-00", "pin", "coffer-pin-1-" + String(repeating: "G", count: 96)])
+  @Test(
+    .slow, arguments: ["coffer-pin-1-", "coffer-pin-1-00", "pin", "coffer-pin-1-" + String(repeating: "G", count: 96)])
   func whatIsNoPinIsUsage(_ text: String) throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.run("ls", "s.coffer", "--expect", text).status == 64)
   }
 
-  @Test func forgedStoreForMyPublicKeyIsRefused() throws {
+  @Test(.slow) func forgedStoreForMyPublicKeyIsRefused() throws {
     let sandbox = try Sandbox()
     let line = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
       .first { $0.hasPrefix("coffer-") }

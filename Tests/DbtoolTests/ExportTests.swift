@@ -18,7 +18,7 @@ import Testing
     #expect(try sandbox.names() == names)
   }
 
-  @Test func tablesTakeOneCollection() throws {
+  @Test(.slow) func tablesTakeOneCollection() throws {
     let sandbox = try filled()
     #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "csv").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "-c", "notes", "-c", "documents", "--to", "tsv").status == 64)
@@ -40,7 +40,7 @@ import Testing
     #expect(try sandbox.text(of: "out.data").hasPrefix("{\"collection\":\"documents\",\"id\":1,"))
   }
 
-  @Test(arguments: ["xlsx", "XLS", "ods"])
+  @Test(.slow, arguments: ["xlsx", "XLS", "ods"])
   func nameOfAFormatThatIsNotWrittenIsRefusedUnlessAFormatIsGiven(ending: String) throws {
     let sandbox = try filled()
     let name = "out.\(ending)"
@@ -60,7 +60,7 @@ import Testing
     #expect(try sandbox.mode(of: "out") == 0o700)
   }
 
-  @Test func existingOutputIsRefusedUnlessForced() throws {
+  @Test(.slow) func existingOutputIsRefusedUnlessForced() throws {
     let sandbox = try filled()
     try sandbox.write("out.csv", "mine")
     #expect(try sandbox.run("export", "s.coffer", "-o", "out.csv").status == 1)
@@ -76,7 +76,7 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
-  @Test func foreignDirectoryIsNeverReplaced() throws {
+  @Test(.slow) func foreignDirectoryIsNeverReplaced() throws {
     let sandbox = try filled()
     try FileManager.default.createDirectory(atPath: sandbox.path("mine"), withIntermediateDirectories: true)
     try sandbox.write("mine/precious.txt", "precious")
@@ -87,7 +87,7 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out", "--force")
   }
 
-  @Test func earlierTextsOfSeveralCollectionsAreReplaced() throws {
+  @Test(.slow) func earlierTextsOfSeveralCollectionsAreReplaced() throws {
     let sandbox = try filled()
     try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out")
     #expect(!sandbox.exists("out/index.ndjson"))
@@ -101,7 +101,7 @@ import Testing
     #expect(try filled().run("export", "s.coffer", "--to", "text").status == 64)
   }
 
-  @Test func encodingAndMarkAreForTables() throws {
+  @Test(.slow) func encodingAndMarkAreForTables() throws {
     let sandbox = try filled()
     try sandbox.succeed(
       "export", "s.coffer", "-c", "notes", "-o", "n.tsv", "--encoding", "utf-16le", "--bom")
@@ -110,7 +110,7 @@ import Testing
     #expect(try sandbox.run("export", "s.coffer", "--to", "csv", "--encoding", "koi8-r").status == 64)
   }
 
-  @Test func chosenDocumentsComeInTheOrderGiven() throws {
+  @Test(.slow) func chosenDocumentsComeInTheOrderGiven() throws {
     let sandbox = try filled()
     let result = try sandbox.succeed("export", "s.coffer", "--id", "3", "--id", "1")
     #expect(result.lines.map { $0.contains("\"id\":3") } == [true, false])
@@ -119,7 +119,7 @@ import Testing
     #expect(missing.output.isEmpty)
   }
 
-  @Test func ndjsonComesBackEqual() throws {
+  @Test(.slow) func ndjsonComesBackEqual() throws {
     let sandbox = try filled()
     let first = try sandbox.succeed("export", "s.coffer", "--all")
     try sandbox.write("all.ndjson", bytes: first.output)
@@ -127,7 +127,7 @@ import Testing
     #expect(try sandbox.succeed("export", "t.coffer", "--all").text == first.text)
   }
 
-  @Test func jsonComesBackEqual() throws {
+  @Test(.slow) func jsonComesBackEqual() throws {
     let sandbox = try filled()
     let before = try sandbox.succeed("export", "s.coffer", "--all").text
     try sandbox.succeed("export", "s.coffer", "--all", "-o", "all.json")
@@ -135,7 +135,7 @@ import Testing
     #expect(try sandbox.succeed("export", "t.coffer", "--all").text == before)
   }
 
-  @Test func idTitleTextAndOrderComeBackFromAPropertyList() throws {
+  @Test(.slow) func idTitleTextAndOrderComeBackFromAPropertyList() throws {
     let sandbox = try filled()
     func columns(_ text: String) -> [Substring] { text.split(separator: "\n").map { $0.prefix { $0 != "k" } } }
     let before = try sandbox.succeed("export", "s.coffer", "--to", "tsv").text
@@ -147,7 +147,7 @@ import Testing
     #expect(!sandbox.exists("all.plist"))
   }
 
-  @Test(arguments: ["csv", "tsv", "text"])
+  @Test(.slow, arguments: ["csv", "tsv", "text"])
   func idTitleTextKeyAndOrderComeBack(format: String) throws {
     let sandbox = try filled()
     let before = try sandbox.succeed("export", "s.coffer", "--to", "csv").text

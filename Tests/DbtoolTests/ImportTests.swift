@@ -127,7 +127,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").text.hasPrefix("1\tFirst words\t"))
   }
 
-  @Test func mappedColumnsAndAttributesAreTold() throws {
+  @Test(.slow) func mappedColumnsAndAttributesAreTold() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "Name,Body,Year\nn,b,1999\n")
     let result = try sandbox.succeed("import", "s.coffer", "in.csv", "--map", "title=Name,text=Body")
@@ -141,7 +141,7 @@ import Testing
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "bb2")
   }
 
-  @Test func standardInputNeedsToSayWhatItIs() throws {
+  @Test(.slow) func standardInputNeedsToSayWhatItIs() throws {
     let sandbox = try Sandbox.withStore()
     let unsure = try sandbox.run("import", "s.coffer", "-", input: "just words\n")
     #expect(unsure.status == 64)

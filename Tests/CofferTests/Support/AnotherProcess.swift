@@ -19,6 +19,7 @@ final class AnotherProcess {
     for stream in 0...2 as ClosedRange<Int32> {
       posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", stream == 0 ? O_RDONLY : O_WRONLY, 0)
     }
+    closeAllButStreams(&actions)
     let words = [program, "--testing-library", "swift-testing", "--filter", "\(test)\\("]
     var variables = ProcessInfo.processInfo.environment
     variables.merge(environment) { $1 }
@@ -114,4 +115,14 @@ final class AnotherProcess {
       }
     }
   }
+}
+
+/// Lets a child inherit its three streams and nothing else.
+///
+/// Tests run side by side: the end of a pipe that another test has open would keep that test waiting for as long as this
+/// child runs. Glibc has the call since 2.34; Swift does not show it, so it is found by name.
+private func closeAllButStreams(_ actions: inout posix_spawn_file_actions_t) {
+  typealias Function = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+  guard let function = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
+  _ = unsafeBitCast(function, to: Function.self)(&actions, 3)
 }

@@ -44,6 +44,7 @@ final class Child {
       posix_spawn_file_actions_adddup2(&actions, 0, 1)
       posix_spawn_file_actions_adddup2(&actions, 0, 2)
     }
+    closeAllButStreams(&actions)
     // A session without a terminal: the question about a passphrase must not reach whoever runs the tests. The first
     // terminal that is then opened becomes the session's own. POSIX_SPAWN_SETSID is 0x80.
     var none = sigset_t()
@@ -72,6 +73,22 @@ final class Child {
     if !hasEnded { kill(process, number) }
   }
 
+  /// Whether it still runs, without waiting for it.
+  var isRunning: Bool {
+    if !hasEnded, waitpid(process, nil, WNOHANG) != 0 { hasEnded = true }
+    return !hasEnded
+  }
+
+  /// Stops it where it is, until SIGCONT; false where it has ended before.
+  func stop() -> Bool {
+    guard !hasEnded else { return false }
+    kill(process, SIGSTOP)
+    var status: Int32 = 0
+    while waitpid(process, &status, Int32(WUNTRACED)) < 0, errno == EINTR {}
+    hasEnded = status & 0xFF != 0x7F
+    return !hasEnded
+  }
+
   /// The exit code, or the negated number of the signal that ended it.
   func wait() -> Int32 {
     var status: Int32 = 0
@@ -79,4 +96,14 @@ final class Child {
     hasEnded = true
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
+}
+
+/// Lets a child inherit its three streams and nothing else.
+///
+/// Tests run side by side: the end of a pipe that another test has open would keep that test waiting for as long as this
+/// child runs. Glibc has the call since 2.34; Swift does not show it, so it is found by name.
+private func closeAllButStreams(_ actions: inout posix_spawn_file_actions_t) {
+  typealias Function = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+  guard let function = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
+  _ = unsafeBitCast(function, to: Function.self)(&actions, 3)
 }

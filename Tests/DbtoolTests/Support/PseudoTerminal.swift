@@ -54,7 +54,7 @@ final class PseudoTerminal {
 extension PseudoTerminal {
   /// Whether what is typed is shown.
   var echoes: Bool {
-    let slave = open(path, O_RDWR | O_NOCTTY)
+    let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(slave) }
     var settings = termios()
     tcgetattr(slave, &settings)
