@@ -1,13 +1,13 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// What a PRAGMA answers, as an integer; nil without an answer. The text after the word PRAGMA is not bound: it must
-  /// come from this program.
+  /// The result of a PRAGMA as an integer; nil without a result. The text after the word PRAGMA is not bound: it must be a
+  /// constant of this program.
   package func integerPragma(_ pragma: String) throws(SQLiteError) -> Int64? {
     try firstValue("PRAGMA \(pragma)")?.integer
   }
 
-  /// What a PRAGMA answers, as text, on the same terms as `integerPragma(_:)`.
+  /// The result of a PRAGMA as text, under the same conditions as `integerPragma(_:)`.
   package func textPragma(_ pragma: String) throws(SQLiteError) -> String? {
     try firstValue("PRAGMA \(pragma)")?.text
   }
@@ -22,13 +22,13 @@ extension Database {
     return try statement.value(at: 0)
   }
 
-  /// How far a checkpoint goes, and for whom it waits.
+  /// The extent of a checkpoint, and the connections it waits for.
   package enum CheckpointMode: Sendable {
     /// As far as possible without waiting.
     case passive
     /// Everything; waits for writers, and for readers of older states.
     case full
-    /// As `full`, and then waits until nobody reads the log, so that the next writer starts it over.
+    /// As `full`, and then waits until no connection reads the log, so that the next writer restarts it.
     case restart
     /// As `restart`, and cuts the log to nothing.
     case truncate
@@ -43,8 +43,8 @@ extension Database {
     }
   }
 
-  /// Copies the write-ahead log into the database; gives the frames in the log and how many of them are copied now,
-  /// or nil without such a log. Throws `busy` if readers or writers don't let it end; what was copied stays copied.
+  /// Copies the write-ahead log into the database. Returns the numbers of frames in the log and of frames copied, or nil
+  /// without such a log. Throws `busy` if readers or writers prevent its end; frames copied so far stay copied.
   @discardableResult
   package func checkpoint(
     _ mode: CheckpointMode

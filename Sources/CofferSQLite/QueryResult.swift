@@ -1,4 +1,4 @@
-/// What a statement without rows has done.
+/// The effect of a statement without rows.
 public struct Execution: Sendable, Hashable {
   /// Rows inserted, updated and deleted by the statements themselves, not by triggers or foreign keys.
   public let rowsAffected: Int

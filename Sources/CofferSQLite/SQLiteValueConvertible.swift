@@ -1,4 +1,4 @@
-/// What can stand for a parameter of a statement. nil stands for NULL.
+/// A type that can be bound to a parameter of a statement. nil is bound as NULL.
 public protocol SQLiteValueConvertible {
   var sqliteValue: Value { get }
 }

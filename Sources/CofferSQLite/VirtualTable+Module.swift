@@ -1,6 +1,6 @@
 internal import CCofferSQLite
 
-/// Where a virtual table puts a value; what is not given is NULL. Valid during the call it is passed to.
+/// Receives a value of a virtual table, NULL by default. Valid during the call it is passed to.
 package struct VirtualResult {
   fileprivate let context: OpaquePointer
 
@@ -25,10 +25,9 @@ package struct VirtualResult {
 }
 
 extension Database {
-  /// Makes a virtual table known to this connection by a name, in which no statement can change anything.
+  /// Registers a read-only virtual table under a name.
   ///
-  /// What the table throws ends the statement with an error that tells nothing of it: the table must keep it for
-  /// whoever asks.
+  /// An error of the table ends the statement with a generic error: the table must keep its own for the caller.
   package func add(_ table: some VirtualTable, named name: String) throws(SQLiteError) {
     let owner = VirtualTableModule.Owner(table)
     // Owned by SQLite from here on, even where this fails.
@@ -39,7 +38,7 @@ extension Database {
   }
 }
 
-/// What SQLite calls to read a virtual table.
+/// The functions that SQLite calls to read a virtual table.
 private enum VirtualTableModule {
   /// A class for what SQLite holds a pointer to.
   final class Owner {

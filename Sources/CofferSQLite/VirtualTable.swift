@@ -1,4 +1,4 @@
-/// A table whose rows the program makes when a query asks for them: read-only, without a schema that is stored.
+/// A table whose rows the program generates on demand: read-only, without a stored schema.
 package protocol VirtualTable: AnyObject {
   /// In order; a column's number is its place here.
   var columns: [VirtualColumn] { get }
@@ -14,7 +14,7 @@ package protocol VirtualTable: AnyObject {
   func open(plan: Int, values: [Value]) throws -> any VirtualRows
 }
 
-/// A cursor on a virtual table, which stands before its first row.
+/// A cursor on a virtual table, initially before its first row.
 package protocol VirtualRows: AnyObject {
   /// Goes to the next row; false when there is none.
   func next() throws -> Bool
@@ -36,7 +36,7 @@ package struct VirtualColumn: Sendable {
   }
 }
 
-/// What a query asks of a virtual table.
+/// The constraints, order and columns that a query requests of a virtual table.
 package struct VirtualTableRequest: Sendable {
   /// A condition on a column that the rows may be chosen by; SQLite checks it again in any case.
   package struct Equality: Sendable {
@@ -48,16 +48,16 @@ package struct VirtualTableRequest: Sendable {
   /// Equalities whose other side is known, compared byte by byte.
   package let equalities: [Equality]
   package let order: [(column: Int, isDescending: Bool)]
-  /// A bit for each column that is looked at; the last bit stands for all from there on.
+  /// A bit for each used column; the last bit covers all columns from there on.
   package let usedColumns: UInt64
 }
 
 package struct VirtualTablePlan: Sendable {
-  /// What `open(plan:values:)` is given; at least 0.
+  /// The number passed to `open(plan:values:)`; at least 0.
   package var number: Int
   /// Numbers of the equalities whose values it is given.
   package var arguments: [Int] = []
-  /// The rows come in the order asked for.
+  /// The rows are in the requested order.
   package var isOrdered = false
   /// At most one row.
   package var isUnique = false

@@ -58,7 +58,7 @@ private func derive(_ context: OpaquePointer, _ parameters: borrowing Parameters
   }
 }
 
-/// How much work a passphrase slot asks for (FORMAT, "Slots": scrypt).
+/// The cost of deriving a passphrase slot's key (FORMAT, "Slots": scrypt).
 package struct ScryptCost: Hashable, Sendable {
   package var logN: UInt8
   package var r: UInt8

@@ -1,4 +1,4 @@
-/// What a person types: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
+/// A typed passphrase: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
 package enum Passphrase {
   /// The longest passphrase in bytes; scrypt takes any, and a longer one is a file named by mistake.
   package static let maximumByteCount = 16 * 1024
@@ -17,7 +17,7 @@ package enum Passphrase {
     return isASCII ? typed : composed(typed)
   }
 
-  /// NFC of valid UTF-8 (Unicode Standard Annex 15): taken apart, put in canonical order, put together again.
+  /// NFC of valid UTF-8 (Unicode Standard Annex 15): decomposed, put in canonical order, composed.
   private static func composed(_ text: Secret) -> Secret {
     let scalarCount = text.withUnsafeBytes { bytes in bytes.count { $0 & 0xC0 != 0x80 } }
     let scalars = Secret(byteCount: 4 * CanonicalForms.maximumParts * scalarCount) { memory in
@@ -69,11 +69,11 @@ package enum Passphrase {
     }
   }
 
-  /// Composes in place: each scalar with the last starter, unless one between them stands in the way.
+  /// Composes in place: each scalar with the last starter, unless one between them blocks it.
   private static func compose(_ scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
     var used = 0
     var starter: Int?
-    // The class of what stands last, behind the starter; nil where nothing does.
+    // The class of the last scalar behind the starter; nil if there is none.
     var last: UInt8?
     for index in scalars.indices {
       let scalar = scalars[index]
