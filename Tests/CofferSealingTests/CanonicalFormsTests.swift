@@ -19,7 +19,7 @@ import Testing
   private static let assigned = (1...0x10FFFF).compactMap { Unicode.Scalar($0) }
     .filter { $0.properties.generalCategory != .unassigned && $0.properties.generalCategory != .privateUse }
 
-  /// What decomposes, what is part of a composite, and a few that are neither.
+  /// Scalars that decompose, parts of composites, and a few that are neither.
   private static let lively: [Unicode.Scalar] =
     assigned.filter {
       $0.properties.canonicalCombiningClass != .notReordered || Array(String($0)._nfd) != [$0]

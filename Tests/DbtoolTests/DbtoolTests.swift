@@ -1,7 +1,7 @@
 // The command's tests: each runs the built binary and looks at standard output, standard error and the exit code.
 //
 // Does: holds dbtool to its contract (CLI): verbs, streams, formats, exit codes, prompts on a terminal, signals.
-// Knows: how to run a program in a directory of its own, with or without a terminal (Support).
+// Knows: how to run a program in a separate directory, with or without a terminal (Support).
 // Does not know: the library's types; a store is damaged through SQLite alone.
 
 import Testing
