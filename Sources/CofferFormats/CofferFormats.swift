@@ -1,9 +1,14 @@
 // CofferFormats: files to documents and back, as streams.
 //
-// Does: tells what a file is, cuts it into documents record by record (text, lines, CSV, TSV, JSON, NDJSON, property
-//       lists, keyed archives, a directory of texts), and writes documents out again; memory does not grow with the
-//       input, that of a single record or property list excepted.
-// Knows: the grammars, where in an input a fault is, read(2) and write(2).
-// Does not know: keys, the store, terminals. Encodings are CofferText's business.
+// Does: detects a file's format, splits it into documents record by record (text, lines, CSV, TSV, JSON, NDJSON, property
+//       lists, keyed archives, SQLite tables, a directory of texts), and writes documents to such files; memory does not
+//       grow with the input, apart from a single record or property list.
+// Knows: the grammars, the place of a fault in the input, read(2) and write(2).
+// Does not know: keys, the store, terminals. Encodings are CofferText's, the grammars of property lists
+//       CofferPropertyLists' subject.
 //
-// First files to read: Reading/RecordReader.swift, then Delimited/DelimitedSource.swift; Writing/DocumentSink.swift.
+// Folders, each using only those before it: Bytes (sources and sinks of bytes), Records (the machinery of reading),
+// Writing; then one for each family of formats (JSON, Texts, Delimited, PropertyLists, SQLite) with its sources and sinks;
+// Opening (detection, and the one source for any input).
+//
+// First files to read: Records/RecordReader.swift, then Delimited/DelimitedSource.swift; Writing/DocumentSink.swift.

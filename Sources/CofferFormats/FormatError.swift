@@ -1,51 +1,51 @@
 public import CofferText
 
-/// Why a file could not be read or written, and where. Holds no text of a document.
+/// An error in reading or writing a file, and its place. Holds no text of a document.
 ///
 /// Two errors are equal when their ``code`` is.
 public struct FormatError: Error, Sendable {
-  /// What the caller can do about it.
+  /// The kind of error, by what the caller can do about it.
   public enum Code: Hashable, Sendable {
-    /// Bytes that are no text in their encoding: choose another, or replace; see ``FormatError/suggestions``.
+    /// Bytes that are invalid in their encoding: choose another, or replace; see ``FormatError/suggestions``.
     case undecodable
     /// Not the grammar of the format, or a record unlike the others.
     case malformed
     /// A record longer than the limit.
     case tooLarge
-    /// A text of no bytes, where those are not allowed.
+    /// An empty text, if those are not allowed.
     case emptyText
-    /// A column that was asked for is not there; see ``FormatError/names``.
+    /// A requested column does not exist; see ``FormatError/names``.
     case missingColumn
-    /// A table that was asked for is not there, or several may be meant; see ``FormatError/names``.
+    /// A requested table does not exist, or the choice is ambiguous; see ``FormatError/names``.
     case missingTable
-    /// The content does not say what it is: a format must be given.
+    /// The format cannot be detected: it must be given.
     case undecidedFormat
     /// A format that is known by name only.
     case unsupportedFormat
-    /// A character that the output's encoding does not have.
+    /// A character that the output's encoding lacks.
     case unencodable
     /// A file that cannot be opened or read.
     case unreadable
     /// A database that another program is writing.
     case locked
-    /// A file that cannot be made or written.
+    /// A file that cannot be created or written.
     case unwritable
-    /// A file that is in the way; nothing was overwritten.
+    /// The output exists already; it was not overwritten.
     case outputExists
   }
 
   public let code: Code
-  /// What is wrong, in words.
+  /// The fault in words.
   public let reason: String
-  /// Where in the input it is, as far as that is known.
+  /// Its place in the input, as far as known.
   public internal(set) var location: InputLocation?
   /// The input or output, as the caller named it.
   public internal(set) var path: String?
-  /// The columns or members that there are, after `missingColumn`; the tables, after `missingTable`.
+  /// The existing columns or members, after `missingColumn`; the tables, after `missingTable`.
   public internal(set) var names: [String] = []
   /// Encodings worth trying, after `undecodable`; the likeliest first.
   public internal(set) var suggestions: [TextEncoding] = []
-  /// The system's number for what went wrong (errno).
+  /// The errno of a failed system call.
   public internal(set) var systemError: Int32?
 
   init(_ code: Code, _ reason: String, at location: InputLocation? = nil, path: String? = nil) {
@@ -79,8 +79,8 @@ public struct InputLocation: Hashable, Sendable {
   public var line: Int?
   /// From 1, in Unicode scalars.
   public var column: Int?
-  /// From 0, in bytes of the file as it is, its byte order mark included; nil where records are no bytes of their own,
-  /// as in a database.
+  /// From 0, in bytes of the file, the byte order mark included; nil where records have no bytes of their own, as in a
+  /// database.
   public var byteOffset: Int?
 
   public init(record: Int? = nil, line: Int?, column: Int?, byteOffset: Int?) {

@@ -6,7 +6,7 @@ internal import CofferDocuments
 /// order of its index; a keyed archive has one for each top object; any other value is one record. The bytes stay the
 /// caller's, who passes the same ones to each call.
 package struct PropertyList: Sendable {
-  /// What the bytes should be read as.
+  /// The expected content.
   package enum Content: Sendable {
     /// A keyed archive if it is one, otherwise values.
     case automatic
@@ -71,8 +71,8 @@ package struct PropertyList: Sendable {
 
   /// Appends one record as JSON: members in their order, without spaces, integers exact.
   ///
-  /// - Returns: where the record is in the bytes, as far as it was read; and what is wrong with it, if anything is: the
-  ///   output then ends anywhere.
+  /// - Returns: the record's range in the bytes, as far as it was read, and its fault, if it has one: the output is then
+  ///   incomplete.
   package mutating func appendJSON(
     ofRecord number: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to output: inout [UInt8]
   ) -> (range: Range<Int>, fault: PropertyListFault?) {
@@ -126,7 +126,7 @@ package struct PropertyList: Sendable {
   }
 }
 
-/// What is wrong with a property list, and where in the bytes.
+/// A fault of a property list, with its position in the bytes.
 package struct PropertyListFault: Error {
   package enum Code: Sendable {
     case malformed

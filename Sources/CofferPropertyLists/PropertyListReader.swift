@@ -28,7 +28,7 @@ protocol PropertyListReader {
   var bytes: [UInt8] { get }
   /// The value that the last event began, for ``move(to:)``.
   var place: Int { get }
-  /// What reading has cost so far.
+  /// The budget left by reading so far.
   var budget: PropertyListBudget { get set }
 
   /// Continues with the value at a place, and ends behind it.

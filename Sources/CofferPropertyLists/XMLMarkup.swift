@@ -199,7 +199,7 @@ struct XMLMarkup {
     return byte == 0xEF && offset + 2 < text.count && text[offset + 1] == 0xBF && text[offset + 2] >= 0xBE
   }
 
-  /// Appends what `&…;` stands for.
+  /// Appends the character of a reference `&…;`.
   private mutating func readReference(into output: inout [UInt8]) throws(PropertyListFault) {
     let place = position
     position += 1

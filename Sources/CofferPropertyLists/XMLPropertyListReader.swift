@@ -13,7 +13,7 @@ struct XMLPropertyListReader: PropertyListReader {
   private var hasKey = false
   /// An empty array or dictionary, written as one tag, was opened and must be closed next.
   private var endsAtOnce = false
-  /// Where the last step began; `place` lies behind it once the step has found its element.
+  /// The beginning of the last step; `place` is not before it once the step has found its element.
   private var stepStart = 0
   var bytes: [UInt8] = []
   private(set) var place: Int

@@ -26,7 +26,7 @@ final class BusyWaiter {
       Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Whether an interrupt has ended the wait that led to the error at hand.
+  /// True if an interrupt ended the wait that led to the current error.
   func takeInterruption() -> Bool {
     defer { wasInterrupted = false }
     return wasInterrupted

@@ -1,7 +1,7 @@
-// CofferSQLite: any SQL from Swift, on the SQLite the system has.
+// CofferSQLite: any SQL from Swift, on the SQLite of the system.
 //
 // Does: connections, statements and their cache, transactions, typed results, backup, interruption.
-// Knows: SQLite's C interface; it is the only room that does, and above it nobody sees one of its pointers.
+// Knows: SQLite's C interface, as the only module; its pointers are not visible to others.
 // Does not know: keys, documents, Foundation.
 //
 // First file to read: Database.swift. In use: CofferSQLite.docc/CofferSQLite.md, whose example a test runs.

@@ -21,7 +21,7 @@ extension Connection {
     return Statement(connection: self, pointer: pointer, sql: sql, slot: cached?.slot ?? cache.makeSlot(sql))
   }
 
-  /// Whether a text holds more than one statement, as far as the first can be compiled.
+  /// True if a text has more than one statement, provided that the first can be compiled.
   func holdsSeveralStatements(_ sql: String) throws(SQLiteError) -> Bool {
     let handle = try open()
     let text = try StatementText(sql)
@@ -31,7 +31,7 @@ extension Connection {
     return compiled.result == SQLITE_OK && text.holdsStatement(after: compiled.end, on: handle)
   }
 
-  /// Runs each statement of a text, compiled when its turn comes, so that it sees what those before it did.
+  /// Runs the statements of a text one by one; each is compiled after the changes of those before it.
   func runAll(_ sql: String, _ run: (Statement) throws(SQLiteError) -> Void) throws(SQLiteError) {
     let text = try StatementText(sql)
     var offset = 0

@@ -8,15 +8,15 @@ final class Connection {
   let waiter: BusyWaiter
   private var knownToBeUTF16: Bool?
   var cache: StatementCache
-  /// Lives as long as SQLite may ask it.
+  /// Kept alive as long as SQLite may call it.
   var stopCondition: StopCondition?
 
-  /// Whether `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
+  /// `begin` has opened a transaction that neither `commit` nor `rollback` has ended.
   var isTransactionOpen = false
-  /// Whether an error has undone that transaction. Until it is ended no statement runs, because what was meant as a
-  /// part of it would commit by itself.
+  /// An error has rolled that transaction back. Until it is ended no statement runs, because it would commit outside of
+  /// the transaction it was meant for.
   private(set) var isTransactionLost = false
-  /// Whether the disk has ever failed to confirm what was written through this connection.
+  /// The disk has failed, at least once, to confirm a write through this connection.
   private(set) var hasFailedSync = false
 
   /// The statements handed out, each of which knows its place here. They aren't owned: they take themselves off the
@@ -41,7 +41,7 @@ final class Connection {
     ForkGuard.didClose()
   }
 
-  /// Ends every statement, also those still in somebody's hands, and closes.
+  /// Finalises every statement, also those still in use, and closes.
   func close() throws(SQLiteError) {
     guard let handle else { return }
     cache.removeAll()
@@ -74,7 +74,7 @@ final class Connection {
     last.takeUnretainedValue().place = place
   }
 
-  /// Whether the database keeps its texts in UTF-16, as foreign ones may; asked when a text is first read.
+  /// The database stores texts in UTF-16, as foreign ones may; determined when a text is first read.
   var isUTF16: Bool {
     if let knownToBeUTF16 { return knownToBeUTF16 }
     guard let pragma = try? statement("PRAGMA encoding"), (try? pragma.step()) == true else { return false }
@@ -101,7 +101,7 @@ final class Connection {
 
   /// The error for a result code that was just returned.
   ///
-  /// - Parameter isRunning: whether a statement was running, in whose message a value may stand.
+  /// - Parameter isRunning: a statement was running, so that the message may contain a value.
   func error(_ result: Int32, sql: String? = nil, isRunning: Bool = false) -> SQLiteError {
     if result & 0xFF == SQLITE_BUSY, waiter.takeInterruption() {
       return SQLiteError(.interrupted, "interrupted while waiting for a lock", extendedCode: result, sql: sql)

@@ -21,9 +21,9 @@ extension Database {
 
   /// Copies the whole database, as of one moment, over another one.
   ///
-  /// It reads in one transaction: with the write-ahead log others go on writing, in the rollback journal they wait.
-  /// `progress` is told the pages that remain after each step; when it returns false, the copy ends with
-  /// `interrupted` and the other database stays as it was. Throws misuse while a transaction here has written.
+  /// Reads in one transaction: writers continue with a write-ahead log, and wait with a rollback journal. `progress`
+  /// receives the number of remaining pages after each step; if it returns false, the copy ends with `interrupted` and
+  /// the other database is unchanged. Throws misuse while a transaction here has written.
   public func backup(
     to target: Database, pagesPerStep: Int = 1024,
     progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil
@@ -32,7 +32,7 @@ extension Database {
     guard sqlite3_txn_state(source, "main") != SQLITE_TXN_WRITE else {
       throw SQLiteError(.misuse, "a backup can't be made of what isn't committed")
     }
-    // A transaction of our own keeps others' commits from making SQLite start over.
+    // A read transaction keeps commits of other connections from making SQLite start over.
     let isOwnTransaction = !isInTransaction
     if isOwnTransaction { try begin(.deferred) }
     defer { if isOwnTransaction { try? rollback() } }

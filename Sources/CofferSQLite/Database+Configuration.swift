@@ -1,14 +1,14 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// What a connection is opened with.
+  /// Options for opening a connection.
   public struct Configuration: Sendable {
     /// How long to wait for another connection's lock before throwing `busy`; nil waits for ever, zero not at all.
     public var busyTimeout: Duration?
     /// For files from strangers: triggers and views do nothing, the schema is not trusted, nothing written in SQL
     /// can damage the file, cells are checked, the file is not mapped into memory, no extension loads.
     public var isHardened: Bool
-    /// Whether foreign keys are enforced; in SQLite itself they are not unless asked for.
+    /// Enforces foreign keys, which SQLite does not by default.
     public var enforcesForeignKeys: Bool
     /// The longest text, blob or row in bytes; nil leaves SQLite's own, about 1 GB.
     public var lengthLimit: Int?

@@ -9,7 +9,7 @@ internal import Synchronization
   internal import Darwin
 #endif
 
-// For SQL that somebody else has written.
+// For untrusted SQL.
 
 extension Database {
   /// From now on statements may read, and nothing else: no change, no transaction, no ATTACH, no PRAGMA, and none of
@@ -69,7 +69,7 @@ extension Database {
     }
   }
 
-  /// Asks now and then, while a statement runs, whether it is to end with `interrupted`; nil asks no more.
+  /// Polls a condition while a statement runs, which ends with `interrupted` if it is true; nil removes it.
   package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
     try connection.setStopCondition(shouldStop)
   }

@@ -8,8 +8,8 @@ extension Database {
   /// Such as 3040001.
   public static var libraryVersionNumber: Int32 { sqlite3_libversion_number() }
 
-  /// Whether this SQLite can lose commits or damage the file when, with a write-ahead log, one connection commits while
-  /// another one checkpoints.
+  /// True for versions of SQLite that can lose commits or damage the file if, with a write-ahead log, one connection
+  /// commits while another checkpoints.
   public static var hasWALResetBug: Bool { hasWALResetBug(versionNumber: libraryVersionNumber) }
 
   /// SQLite 3.7.0 to 3.51.2 have the bug, but for the corrected 3.50.7 and 3.44.6 and what follows in their lines.
@@ -23,7 +23,7 @@ extension Database {
 
   /// Stops SQLite from counting its memory under a lock of the whole process, which slows readers on several threads.
   ///
-  /// To be called before the process opens its first database, by any means; false: too late, nothing has changed.
+  /// Must be called before the process opens its first database by any means; false if it is too late.
   public static func disableMemoryStatistics() -> Bool {
     coffer_sqlite_disable_memory_statistics() == SQLITE_OK
   }

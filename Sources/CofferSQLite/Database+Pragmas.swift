@@ -1,13 +1,13 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// The integer result of a PRAGMA; nil if it has none. The text after the word PRAGMA is not bound, so it must be
-  /// written in this program.
+  /// The result of a PRAGMA as an integer; nil without a result. The text after the word PRAGMA is not bound: it must be a
+  /// constant of this program.
   package func integerPragma(_ pragma: String) throws(SQLiteError) -> Int64? {
     try firstValue("PRAGMA \(pragma)")?.integer
   }
 
-  /// The text result of a PRAGMA; otherwise like `integerPragma(_:)`.
+  /// The result of a PRAGMA as text, under the same conditions as `integerPragma(_:)`.
   package func textPragma(_ pragma: String) throws(SQLiteError) -> String? {
     try firstValue("PRAGMA \(pragma)")?.text
   }
@@ -22,13 +22,13 @@ extension Database {
     return try statement.value(at: 0)
   }
 
-  /// How much a checkpoint copies, and which connections it waits for.
+  /// The extent of a checkpoint, and the connections it waits for.
   package enum CheckpointMode: Sendable {
     /// Copies as much as possible without waiting.
     case passive
     /// Copies everything; waits for writers, and for readers of older states.
     case full
-    /// Like `full`, then waits until no connection reads the log, so that the next writer restarts it.
+    /// As `full`, and then waits until no connection reads the log, so that the next writer restarts it.
     case restart
     /// Like `restart`, then truncates the log to zero bytes.
     case truncate
@@ -43,8 +43,8 @@ extension Database {
     }
   }
 
-  /// Copies the write-ahead log into the database; returns the frames in the log and how many of them are copied now,
-  /// or nil without such a log. Throws `busy` if readers or writers block it; frames copied so far stay copied.
+  /// Copies the write-ahead log into the database. Returns the numbers of frames in the log and of frames copied, or nil
+  /// without such a log. Throws `busy` if readers or writers prevent its end; frames copied so far stay copied.
   @discardableResult
   package func checkpoint(
     _ mode: CheckpointMode

@@ -1,7 +1,7 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// The first bytes of the file as they stand on disk, past no lock and no journal; fewer when the file is shorter.
+  /// The first bytes of the file on disk, without lock and journal; fewer if the file is shorter.
   ///
   /// Through SQLite's own descriptor: opening and closing another would drop this process's locks on the file.
   package func firstBytes(_ count: Int) throws(SQLiteError) -> [UInt8] {

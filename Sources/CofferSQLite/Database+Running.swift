@@ -46,9 +46,9 @@ extension Database {
     return Execution(rowsAffected: rowsAffected, insertedID: insertedID)
   }
 
-  /// Runs one statement and returns all its rows. For more rows than memory should hold, step through a ``Statement``.
+  /// Runs one statement and returns all its rows. Step through a ``Statement`` for results larger than memory.
   ///
-  /// Throws `invalidText` for text that is not valid Unicode.
+  /// Throws `invalidText` for a text that is not valid Unicode.
   public func query(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
   ) throws(SQLiteError) -> QueryResult {
@@ -78,7 +78,7 @@ extension Database {
     let (rows, execution) = try connection.observingChanges { () throws(SQLiteError) -> [SQLiteRow] in
       var rows: [SQLiteRow] = []
       while try statement.step() {
-        // Read after the first step, which recompiles the statement if the schema has changed.
+        // Determined after the first step, which recompiles if the schema has changed.
         let shared = columns ?? Columns(statement.columnNames)
         columns = shared
         rows.append(SQLiteRow(values: try statement.values(), columns: shared))
@@ -93,10 +93,10 @@ extension Database {
 }
 
 extension Connection {
-  /// Runs statements and returns their changes.
+  /// Runs statements and reports their changes.
   ///
-  /// After a statement that changes nothing, SQLite's own counts are still those of the last change. So rows count only
-  /// if the total has changed, and the inserted id only if `Insertions` has seen one.
+  /// SQLite's own counts keep the last change after a statement that changes nothing. So rows are counted only if the
+  /// total has changed, and the inserted id only if ``Insertions`` has seen one.
   func observingChanges<R>(
     _ run: () throws(SQLiteError) -> R
   ) throws(SQLiteError) -> (result: R, execution: Execution) {
@@ -119,4 +119,22 @@ extension Connection {
         insertedID: insertions.insertedID(lastNow: sqlite3_last_insert_rowid(handle)))
     )
   }
+}
+
+/// Detects a run of a statement that inserts a row with the same id as the last insertion before it.
+///
+/// SQLite's last inserted id does not change if nothing is inserted. For an unchanged id, the update hook, which reports
+/// every insertion, those of triggers included, shows whether the run has inserted.
+final class Insertions {
+  private let lastBefore: Int64
+  private var isRepeated = false
+
+  init(lastBefore: Int64) { self.lastBefore = lastBefore }
+
+  func note(_ id: Int64) {
+    if id == lastBefore { isRepeated = true }
+  }
+
+  /// The id of the row inserted last, given SQLite's answer after the run.
+  func insertedID(lastNow: Int64) -> Int64? { lastNow != lastBefore || isRepeated ? lastNow : nil }
 }

@@ -1,21 +1,21 @@
 internal import CCofferSQLite
 
-// What stands in no cell of a page. SQLite never reads it, and secure_delete forgets it: where rows move to another page
-// to make room, their bytes stay behind in the page they left, for as long as nothing else is written over them.
+// Bytes of a page outside of its cells. SQLite never reads them, and secure_delete misses them: when rows move to another
+// page to make room, their bytes stay in the old page until they are overwritten.
 
 extension Database {
   /// How much is read at a time.
   private static let blockBytes: Int64 = 1 << 20
 
-  /// Zeros, in the file itself, what lies in these pages between the list of their cells and the cells.
+  /// Zeros, in the file itself, the space of these pages between the list of their cells and the cells.
   ///
-  /// Past journal and cache: no content of the database depends on these bytes, so it may be killed at any of them. The
-  /// caller holds the write lock, in WAL mode with nothing in the log, and has written nothing under it. Before it
-  /// ends it, where anything was cleared, it must change something after `releaseCache()`: then every connection reads
-  /// these pages anew, and none writes what it remembers of them back.
+  /// Bypasses journal and cache: no content of the database depends on these bytes, so that a kill at any point is safe.
+  /// The caller holds the write lock, in WAL mode with an empty log, and has written nothing under it. If anything was
+  /// cleared, it must change something after `releaseCache()` before it releases the lock: then every connection reads
+  /// these pages again, and none writes its cached copies back.
   ///
-  /// - Parameter pages: numbers from 1; those behind the last are passed over.
-  /// - Returns: how many pages held something there.
+  /// - Parameter pages: numbers from 1; those behind the last are ignored.
+  /// - Returns: the number of pages that were cleared.
   package func clearSlack(ofPages pages: Range<Int64>) throws(SQLiteError) -> Int {
     let handle = try connection.open()
     guard let layout = try PageLayout(firstBytes(100), fileSize: fileSize()) else { return 0 }
@@ -55,7 +55,7 @@ private struct PageLayout {
   /// The distance between pages that only say where others belong; 0 where there are none.
   private let mapDistance: Int64
 
-  /// - Returns: nil where a node can't be told from other pages.
+  /// - Returns: nil if nodes can't be distinguished from other pages.
   init?(_ header: [UInt8], fileSize: Int64) {
     guard header.count == 100 else { return nil }
     func number(_ offset: Int) -> Int64 { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) } }
@@ -69,14 +69,14 @@ private struct PageLayout {
   }
 
   func mayBeTree(_ page: Int64) -> Bool {
-    // SQLite's locks stand at 1 GiB. A map that would stand there stands behind it.
+    // SQLite's lock bytes are at 1 GiB. A pointer map page that would be there follows them.
     let lockPage = (1 << 30) / pageSize + 1
     guard page != lockPage else { return false }
     guard mapDistance > 0, page > 1 else { return true }
     return (page - 2) % mapDistance != 0 && !(page == lockPage + 1 && (lockPage - 2) % mapDistance == 0)
   }
 
-  /// Where a node's slack lies within `page`'s own indices; nil for what is no sound node.
+  /// The slack of a node, in the indices of `page`; nil for an invalid node.
   static func slack(of page: ArraySlice<UInt8>, isFirst: Bool) -> Range<Int>? {
     let header = page.startIndex + (isFirst ? 100 : 0)
     func number(_ offset: Int) -> Int { Int(page[header + offset]) << 8 | Int(page[header + offset + 1]) }

@@ -20,8 +20,9 @@ extension Database {
   /// Runs the body in a transaction, committed when it returns, rolled back when it throws or the commit fails; inside
   /// of a transaction in a savepoint of it, whatever the kind.
   ///
-  /// An error of SQLite may undo the whole transaction at once (a full disk, an interrupt, a conflict clause ROLLBACK).
-  /// If the body catches it and goes on, all that follows throws `rolledBack`, and so does the transaction itself.
+  /// An error of SQLite may roll the whole transaction back at once (a full disk, an interrupt, a conflict clause
+  /// ROLLBACK). If the body catches it and continues, every further call throws `rolledBack`, and so does the transaction
+  /// itself.
   @discardableResult
   public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
     if isInTransaction { return try savepoint(body) }
@@ -31,7 +32,7 @@ extension Database {
       try commit()
       return result
     } catch {
-      // What matters to the caller is why, not how the cleaning up went.
+      // The caller needs the first error, not that of the rollback.
       try? rollback()
       throw error
     }
@@ -66,8 +67,8 @@ extension Database {
     connection.isTransactionOpen = true
   }
 
-  /// Commits. Where this throws, `isInTransaction` tells whether the transaction is still there, to be committed again
-  /// (`busy`) or rolled back; when an earlier error has undone it, this throws `rolledBack`.
+  /// Commits. After an error, `isInTransaction` is true if the transaction is still open, to be committed again (`busy`)
+  /// or rolled back; if an earlier error has rolled it back, this throws `rolledBack`.
   package func commit() throws(SQLiteError) {
     guard isInTransaction else {
       let wasOpen = connection.isTransactionOpen

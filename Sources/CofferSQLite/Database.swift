@@ -9,11 +9,10 @@ public final class Database {
   public enum Mode: Sendable, Hashable {
     /// Only to read; the file must exist.
     case readOnly
-    /// Only to read a file that nobody writes meanwhile: no lock is taken, and a journal or log beside it is not looked
-    /// at; so nothing is ever made or changed, not even for a database with a write-ahead log.
+    /// Reads a file that no process writes: takes no lock and ignores a journal or log beside it, so that nothing is ever
+    /// created or changed, not even for a database with a write-ahead log.
     case immutable
-    /// To read and write; the file must exist. Where it can't be written to, it is opened to be read: see
-    /// `isReadOnly`.
+    /// Reads and writes an existing file. A file without write permission is opened read-only: see `isReadOnly`.
     case readWrite
     /// As `readWrite`, and makes the file if there is none.
     case create
@@ -82,21 +81,21 @@ public final class Database {
 
   // MARK: State
 
-  /// Whether the file can only be read, be it by the mode or because it can't be written to.
+  /// The file can only be read, because of the mode or its permissions.
   public var isReadOnly: Bool { connection.handle.map { sqlite3_db_readonly($0, "main") == 1 } ?? true }
 
-  /// Whether a transaction is open: it may be gone after an error.
+  /// A transaction is open; an error may have rolled it back.
   public var isInTransaction: Bool { !connection.isAutocommitting }
 
-  /// Whether the disk has ever failed to confirm what was written through this connection.
+  /// The disk has failed, at least once, to confirm a write through this connection.
   ///
-  /// The system may have dropped what it could not write, and confirm the next time all the same.
+  /// The system may have dropped the data, and yet confirm the next sync.
   package var hasFailedSync: Bool { connection.hasFailedSync }
 
   /// Ends what runs on this connection; see ``InterruptHandle``.
   public func interrupt() { connection.interrupts.interrupt() }
 
-  /// What other threads interrupt this connection with.
+  /// Lets other threads interrupt this connection.
   public var interruptHandle: InterruptHandle { connection.interrupts }
 
   /// The rowid of the row last inserted by this connection; 0 before the first.
@@ -112,7 +111,7 @@ public final class Database {
 
   /// A statement to run more than once, or to read row by row; throws misuse unless the text holds exactly one.
   ///
-  /// It comes from the cache if one of the same text rests there, without bindings. Keep it for a tight loop: taking
-  /// it costs a look-up and an allocation.
+  /// Taken from the cache if it has one of the same text, without bindings. Keep it for a tight loop: taking it costs a
+  /// look-up and an allocation.
   public func statement(_ sql: String) throws(SQLiteError) -> Statement { try connection.statement(sql) }
 }

@@ -8,7 +8,7 @@
 
 /// The file at a path before SQLite sees it: SQLite's one "unable to open" hides why.
 struct DatabaseFile {
-  /// What SQLite is given: no URI but our own, and only `:memory:` is in memory.
+  /// The name for SQLite: never a URI of the caller, and in memory only for `:memory:`.
   let name: String
   private let isMade: Bool
 

@@ -13,7 +13,7 @@ internal import Synchronization
 /// SQLite remembers, for each file that a process has open, which locks it holds. A fork copies that memory and not the
 /// locks: a connection that the child then opens would believe to hold what only its parent does, and lose commits.
 enum ForkGuard {
-  /// Whose connections are counted.
+  /// The process whose connections are counted.
   private static let process = Atomic<Int32>(0)
   private static let open = Atomic<Int>(0)
 
@@ -31,7 +31,7 @@ enum ForkGuard {
     open.add(1, ordering: .acquiringAndReleasing)
   }
 
-  /// What the child of a fork closes was never opened by it.
+  /// The child of a fork closes connections that it has not opened.
   static func didClose() {
     if process.load(ordering: .acquiring) == getpid() { open.subtract(1, ordering: .acquiringAndReleasing) }
   }

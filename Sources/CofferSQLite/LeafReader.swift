@@ -6,7 +6,7 @@ internal import CCofferSQLite
 /// For damaged files: what it finds may be anything, pages that are free or stale included. Reads the file itself, past
 /// cache and log, and trusts no length or number in it.
 package final class LeafReader {
-  /// Where a row stands.
+  /// The place of a row.
   package struct Place: Sendable {
     fileprivate let page: UInt32
     fileprivate let cell: UInt16
@@ -89,7 +89,7 @@ package final class LeafReader {
   private struct CellHead {
     let byteCount: Int
     let number: Int64
-    /// Where the row begins on its page, and how much of it stands there.
+    /// The offset of the row on its page, and the number of its bytes there.
     let start: Int
     let localCount: Int
   }
@@ -123,7 +123,7 @@ package final class LeafReader {
     }
   }
 
-  /// How much of a row stands on its leaf; the rest is on pages of its own.
+  /// The number of a row's bytes on its leaf; the rest is on overflow pages.
   private func localCount(of byteCount: Int) -> Int {
     let most = usableSize - 35
     guard byteCount > most else { return byteCount }
@@ -147,7 +147,7 @@ package final class LeafReader {
   }
 }
 
-/// One row that a ``LeafReader`` read, with the memory it stands in; valid until the next is read into it.
+/// A row read by a ``LeafReader``, with its memory; valid until the next row is read into it.
 package final class LeafRecord {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
   private var count = 0

@@ -63,16 +63,16 @@ extension SQLiteError {
     sqlite3_errstr(result).map { String(cString: $0) } ?? "error \(result)"
   }
 
-  /// Whether the disk failed to confirm what was written to a file, or that one was removed.
+  /// The disk failed to confirm a write to a file, or the removal of one.
   package var isFailedSync: Bool {
     extendedCode == SQLITE_IOERR | (4 << 8)  // SQLITE_IOERR_FSYNC
       || extendedCode == SQLITE_IOERR | (5 << 8)  // SQLITE_IOERR_DIR_FSYNC
   }
 
-  /// Whether a message that came while a statement ran is known to hold nothing but names.
+  /// True for a message of a running statement that is known to hold nothing but names.
   ///
-  /// SQLITE_ERROR is also how functions and virtual tables complain, and those quote the values they were given
-  /// (a JSON path, a full-text query), so of these messages only the known are passed on.
+  /// Functions and virtual tables report SQLITE_ERROR too, and quote the values passed to them (a JSON path, a full-text
+  /// query), so that only known messages are passed on.
   static func isMessageFreeOfValues(_ message: String, result: Int32) -> Bool {
     guard result & 0xFF == SQLITE_ERROR else { return true }
     return harmlessBeginnings.contains { message.hasPrefix($0) }

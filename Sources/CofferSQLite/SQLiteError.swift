@@ -1,16 +1,16 @@
-/// What SQLite, or this layer over it, could not do.
+/// An error of SQLite or of this layer.
 ///
 /// Two errors are equal if their codes are. No error holds a bound value or the content of a row; `message` may name
-/// tables and columns, and repeats what the author of a trigger wrote in its RAISE.
+/// tables and columns, and repeats the text of a trigger's RAISE.
 public struct SQLiteError: Error, Sendable, Equatable {
-  /// What a caller can act on.
+  /// The kind of error, by what the caller can do about it.
   public enum Code: Sendable, Hashable {
     /// Another connection holds a lock, and the busy timeout has passed. SQLITE_BUSY
     case busy
-    /// A read transaction wants to write, but others have committed since it began: end it and begin anew.
+    /// A read transaction wants to write, but others have committed since it began: end it and begin again.
     /// SQLITE_BUSY_SNAPSHOT
     case staleSnapshot
-    /// This connection itself is in the way: a statement of its own is still reading. SQLITE_LOCKED
+    /// Another statement of this connection is still reading. SQLITE_LOCKED
     case locked
     /// The file or the connection can't be written to. SQLITE_READONLY
     case readOnly
@@ -51,7 +51,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case rolledBack
     /// A text in the database is not valid UTF-8, or UTF-16 where the database keeps that.
     case invalidText
-    /// Anything else; `extendedCode` tells.
+    /// Any other error; see `extendedCode`.
     case other
   }
 

@@ -1,4 +1,4 @@
-/// A type whose values can be bound to a parameter of a statement. nil is bound as NULL.
+/// A type that can be bound to a parameter of a statement. nil is bound as NULL.
 public protocol SQLiteValueConvertible {
   var sqliteValue: SQLiteValue { get }
 }

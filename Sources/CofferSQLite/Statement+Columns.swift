@@ -2,7 +2,7 @@ internal import CCofferSQLite
 
 // Columns count from 0. Outside of a row, and outside of its columns, everything is NULL.
 //
-// Lent bytes belong to the statement, which must not be released while they are used: hence the extended lifetimes.
+// Lent memory belongs to the statement, which must not be released while it is used: hence the extended lifetimes.
 extension Statement {
   /// The storage class of the value. Read it before the value: a read that converts may change it.
   public func storageClass(at column: Int) -> StorageClass {
@@ -55,8 +55,8 @@ extension Statement {
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Lends a column as UTF-8, converted by SQLite if necessary; not validated. In a database that stores UTF-16, check
-  /// `isWellFormed(at:)` first: SQLite silently joins an unpaired surrogate with the unit after it.
+  /// Lends a column as UTF-8, converted by SQLite if needed; not validated. Call `isWellFormed(at:)` first if the database
+  /// stores UTF-16: SQLite silently joins an unpaired surrogate with the next unit.
   package func withText<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -67,8 +67,8 @@ extension Statement {
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Whether the column is a text without unpaired surrogates, or not a text. Always true in a database that stores
-  /// UTF-8.
+  /// False for a text with unpaired surrogates in a database that stores UTF-16; true for any other column, and always in
+  /// databases that store UTF-8.
   package func isWellFormed(at column: Int) -> Bool {
     guard connection.isUTF16, storageClass(at: column) == .text else { return true }
     let column = Int32(truncatingIfNeeded: column)

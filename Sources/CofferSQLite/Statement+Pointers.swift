@@ -55,7 +55,7 @@ extension Statement {
   /// nothing is mended.
   package func storedTextPointer(at column: Int, isUTF16: Bool) -> UnsafeRawBufferPointer {
     let column = Int32(truncatingIfNeeded: column)
-    // Of a text, this gives the bytes as they are; the count must be asked for in units of the same size.
+    // For a text, this returns its bytes unconverted; the count must be read in units of the same size.
     let bytes = sqlite3_column_blob(pointer, column)
     let count = isUTF16 ? sqlite3_column_bytes16(pointer, column) : sqlite3_column_bytes(pointer, column)
     return UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(count))

@@ -2,9 +2,9 @@ internal import CCofferSQLite
 
 /// A compiled statement: bind its parameters, step through its rows, reset it, bind again.
 ///
-/// Parameters count from 1 and columns from 0, as in SQLite. When the last reference to it goes, the statement is
-/// reset, so it holds no lock, and rests in the cache. It keeps its connection open; after `Database.close()` its
-/// calls throw misuse and its columns are NULL. Like the database it is used by one thread at a time.
+/// Parameters count from 1 and columns from 0, as in SQLite. When its last reference is released, the statement is
+/// reset, so that it holds no lock, and returned to the cache. It keeps its connection open; after `Database.close()`
+/// its calls throw misuse and its columns are NULL. Like the database it is used by one thread at a time.
 public final class Statement {
   /// The text it was compiled from.
   public let sql: String
@@ -13,7 +13,7 @@ public final class Statement {
   /// nil after the database was closed. Every function of SQLite used here takes that as misuse or NULL.
   private(set) var pointer: OpaquePointer?
   private let slot: StatementCache.Slot?
-  /// Where the connection has noted it.
+  /// Its place in the connection's list.
   var place = 0
   /// For `columns()`, made at its first call.
   private var storedColumns = UnsafeMutableBufferPointer<StoredColumn>(start: nil, count: 0)
@@ -81,9 +81,9 @@ public final class Statement {
     SQLiteError(.rolledBack, "an earlier error has rolled the transaction back", sql: sql)
   }
 
-  // MARK: What it is
+  // MARK: Properties
 
-  /// Whether it changes nothing in the file by itself.
+  /// It does not change the file directly.
   public var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
 
   public var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }

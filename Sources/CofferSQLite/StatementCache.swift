@@ -1,11 +1,11 @@
 internal import CCofferSQLite
 
-/// Compiled statements at rest, by their text.
+/// Compiled statements that are not in use, by their text.
 ///
-/// A statement in use is not in here: whoever asks for the same text meanwhile gets one compiled anew, so two users
-/// can't disturb one another. It comes back reset and without bindings.
+/// A statement in use is not in the cache: a second user of the same text gets another one, so that they can't disturb
+/// each other. A statement is returned to it reset and without bindings.
 struct StatementCache {
-  /// Room for one compiled statement. Whoever uses it keeps the slot, to bring it back without a look-up.
+  /// Room for one compiled statement. Its user keeps the slot, to return it without a look-up.
   final class Slot {
     let sql: String
     fileprivate(set) var statement: OpaquePointer?
@@ -21,7 +21,7 @@ struct StatementCache {
 
   init(capacity: Int) { self.capacity = capacity }
 
-  /// Whether the text was cached before, and so holds exactly one statement.
+  /// True for a text that was cached before, and so holds exactly one statement.
   func knows(_ sql: String) -> Bool { slots[sql] != nil }
 
   /// The slot for a text, and its statement, which is the caller's from now on; nil if it must be compiled.

@@ -19,7 +19,7 @@ struct StatementText {
     var result: Int32
     /// nil for blanks and comments.
     var pointer: OpaquePointer?
-    /// Where the statement ends in the text, in bytes.
+    /// The end of the statement in the text, in bytes.
     var end: Int
   }
 
@@ -37,7 +37,7 @@ struct StatementText {
     }
   }
 
-  /// Whether anything but blanks and comments stands after an offset in bytes.
+  /// True if anything but blanks and comments follows an offset in bytes.
   func holdsStatement(after offset: Int, on handle: OpaquePointer) -> Bool {
     var offset = offset
     while let start = bytes[offset..<count].firstIndex(where: { !Self.isBlank($0) }) {
@@ -51,7 +51,7 @@ struct StatementText {
     return false
   }
 
-  /// Whether the text may hold several statements: a semicolon stands before its end.
+  /// The text may hold several statements: it has a semicolon before its end.
   var hasInnerSemicolon: Bool {
     guard let first = bytes.firstIndex(of: Self.semicolon) else { return false }
     return bytes[first..<count].contains { !Self.isBlank($0) }

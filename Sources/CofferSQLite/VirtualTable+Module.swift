@@ -1,6 +1,6 @@
 internal import CCofferSQLite
 
-/// Receives a value from a virtual table; NULL if none is given. Valid only during the call that it is passed to.
+/// Receives a value of a virtual table, NULL by default. Valid during the call it is passed to.
 package struct VirtualResult {
   fileprivate let context: OpaquePointer
 
@@ -25,10 +25,9 @@ package struct VirtualResult {
 }
 
 extension Database {
-  /// Adds a read-only virtual table to this connection.
+  /// Registers a read-only virtual table under a name.
   ///
-  /// An error that the table throws ends the statement, but SQLite's own error does not include it: the table must keep
-  /// it for the caller.
+  /// An error of the table ends the statement with a generic error: the table must keep its own for the caller.
   package func add(_ table: some VirtualTable, named name: String) throws(SQLiteError) {
     let owner = VirtualTableModule.Owner(table)
     // SQLite owns the reference from here on, even if this call fails.
@@ -39,7 +38,7 @@ extension Database {
   }
 }
 
-/// The callbacks by which SQLite reads a virtual table.
+/// The functions that SQLite calls to read a virtual table.
 private enum VirtualTableModule {
   /// A reference for the pointer that SQLite holds.
   final class Owner {

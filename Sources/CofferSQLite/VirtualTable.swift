@@ -1,4 +1,4 @@
-/// A read-only table whose rows the program computes when a query reads them. Its schema is not stored.
+/// A table whose rows the program generates on demand: read-only, without a stored schema.
 package protocol VirtualTable: AnyObject {
   /// A column's number is its index here.
   var columns: [VirtualColumn] { get }
@@ -14,7 +14,7 @@ package protocol VirtualTable: AnyObject {
   func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows
 }
 
-/// A cursor on a virtual table, initially before the first row.
+/// A cursor on a virtual table, initially before its first row.
 package protocol VirtualRows: AnyObject {
   /// Advances to the next row; false if there is none.
   func next() throws -> Bool
@@ -36,7 +36,7 @@ package struct VirtualColumn: Sendable {
   }
 }
 
-/// The conditions, order and columns that a query asks a virtual table for.
+/// The constraints, order and columns that a query requests of a virtual table.
 package struct VirtualTableRequest: Sendable {
   /// A condition on a column that the table may use to select rows; SQLite checks it again in any case.
   package struct Equality: Sendable {
@@ -48,16 +48,16 @@ package struct VirtualTableRequest: Sendable {
   /// Equalities whose other side is known, compared byte by byte.
   package let equalities: [Equality]
   package let order: [(column: Int, isDescending: Bool)]
-  /// One bit for each column that the query reads; the last bit is for all columns from there on.
+  /// A bit for each used column; the last bit covers all columns from there on.
   package let usedColumns: UInt64
 }
 
 package struct VirtualTablePlan: Sendable {
-  /// Passed to `open(plan:values:)`; at least 0.
+  /// The number passed to `open(plan:values:)`; at least 0.
   package var number: Int
   /// The numbers of the equalities whose values `open(plan:values:)` receives.
   package var arguments: [Int] = []
-  /// Whether the rows have the order asked for.
+  /// The rows are in the requested order.
   package var isOrdered = false
   /// Whether there is at most one row.
   package var isUnique = false

@@ -22,7 +22,7 @@ package final class AES256GCM {
 
   /// Seals `plaintext` into `ciphertext` (as long) and `tag`.
   ///
-  /// - Parameter key: nil to go on under the key of the call before, whose schedule has been kept.
+  /// - Parameter key: nil for the key of the previous call, whose schedule is kept.
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, ciphertext: UnsafeMutableRawBufferPointer,
@@ -38,16 +38,16 @@ package final class AES256GCM {
       && (plaintext.isEmpty
         || EVP_EncryptUpdate(
           sealing, ciphertext.bytePointer, &written, plaintext.bytePointer, Int32(plaintext.count)) == 1)
-      // GCM writes nothing at the end, but asks for an address.
+      // GCM writes nothing at the end, but requires an address.
       && EVP_EncryptFinal_ex(sealing, tag.bytePointer, &written) == 1
       && EVP_CIPHER_CTX_ctrl(sealing, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagCount), tag.baseAddress) == 1
     guard succeeded else { throw .openSSL("sealing") }
   }
 
-  /// Opens what `seal` made into `plaintext` (as long as the ciphertext).
+  /// Opens a ciphertext of `seal` into `plaintext`, which has the same length.
   ///
-  /// - Parameter key: nil to go on under the key of the call before, whose schedule has been kept.
-  /// - Throws: `notAuthentic` when the tag does not fit. Whatever is thrown, `plaintext` has been wiped.
+  /// - Parameter key: nil for the key of the previous call, whose schedule is kept.
+  /// - Throws: `notAuthentic` for a wrong tag. After any error, `plaintext` has been wiped.
   package func open(
     _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     key: UnsafeRawBufferPointer?, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,

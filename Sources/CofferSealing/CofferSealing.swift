@@ -1,4 +1,4 @@
-// CofferSealing: keys, and what is done with them.
+// CofferSealing: keys and cryptography.
 //
 // Does: holds secret bytes in locked memory, derives keys, seals and opens with XAES-256-GCM, wraps the root key in
 //       slots, keeps the keyring of epochs, sums the set hash, reads key files, normalizes passphrases (NFC). The only

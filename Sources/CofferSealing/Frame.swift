@@ -38,9 +38,9 @@ package enum Frame {
     return builder.bytes + [UInt8](repeating: 0, count: total - builder.bytes.count)
   }
 
-  /// Where the data stands in an opened frame.
+  /// The range of the data in an opened frame.
   ///
-  /// - Throws: `malformed` for any codec, length or padding that a writer doesn't make.
+  /// - Throws: `malformed` for any codec, length or padding that writers never write.
   package static func dataRange(
     of frame: UnsafeRawBufferPointer, minimum: Int, orMinimum other: Int? = nil, isPadded: Bool
   ) throws(SealingError) -> Range<Int> {

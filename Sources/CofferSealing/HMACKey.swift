@@ -5,7 +5,7 @@ package final class HMACKey {
   package static let byteCount = 32
 
   private let context: OpaquePointer
-  /// Where a code is written that is wanted as a number.
+  /// Scratch memory for a code that is used as a number.
   let code = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
 
   package init(_ key: Secret) throws(SealingError) {

@@ -1,6 +1,6 @@
 internal import CCofferOpenSSL
 
-/// A key, identity or recipient as it stands in a file: `coffer-key-1-`, then 72 lower-case hex digits.
+/// The text form of a key, identity or recipient: `coffer-key-1-`, then 72 lower-case hex digits.
 ///
 /// The digits are 32 bytes and the first 4 bytes of SHA-256(prefix with its last dash || the 32 bytes), so that a
 /// mistyped line is seen (FORMAT, "Key files, pin, anchor"). A test key says so in its prefix and opens TEST stores
@@ -44,7 +44,7 @@ public struct KeyLine: Sendable {
     }
   }
 
-  /// The line to give to whoever shall seal for this identity.
+  /// The recipient line, for anyone who seals for this identity.
   public func recipient() throws(SealingError) -> String {
     try Self.recipientLine(recipientBytes(), isTest: isTest)
   }
@@ -87,7 +87,7 @@ extension KeyLine {
     self = found
   }
 
-  /// Reads a line given as text, which only a recipient, being public, may be.
+  /// Reads a recipient, which, being public, may be a String.
   public init(recipient text: String) throws(SealingError) {
     var text = text
     let secret = text.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0)) }

@@ -1,8 +1,8 @@
 extension KeySlotRecord {
-  /// A key-encryption key that was derived ahead of the write lock, with the parameters it belongs to.
+  /// A key-encryption key derived before the write lock is taken, with its parameters.
   ///
-  /// Every derivation draws a salt or an ephemeral key of its own: that alone makes the zero nonce of a wrap sound, so
-  /// that one of these wraps one root key, once: it can't be copied, and wrapping uses it up.
+  /// Every derivation draws a new salt or ephemeral key. The zero nonce of a wrap is sound only because of that, so each
+  /// derived key wraps one root key, once: it can't be copied, and wrapping consumes it.
   package struct DerivedKey: ~Copyable, Sendable {
     let parameters: SlotParameters
     let key: Secret
@@ -56,9 +56,9 @@ extension KeySlotRecord {
     return record
   }
 
-  /// The key-encryption key that `secret` gives for this slot, or nil when the two are not of one kind.
+  /// The key-encryption key of `secret` for this slot; nil if they are of different kinds.
   ///
-  /// A test key's slot is derived under another label, so that it can't be opened by the same bytes as a real key.
+  /// A test key's slot is derived under another label, so that a real key with the same bytes can't open it.
   package func derivedKey(with secret: SlotSecret, parameters: SlotParameters, storeID: [UInt8]) throws(SealingError)
     -> Secret?
   {
@@ -81,7 +81,7 @@ extension KeySlotRecord {
 
   /// The root key, or nil when `key` is not the one it was wrapped under.
   package func unwrap(with key: Secret, storeID: [UInt8]) throws(SealingError) -> RootKey? {
-    // Whoever made the slot may have wrapped anything.
+    // The slot is untrusted: the wrapped key may have any length.
     guard wrapped.count == Self.wrappedCount else { return nil }
     let secret = try WrappingCipher.open(wrapped, under: key, authenticating: binding(storeID: storeID))
     return secret.map { RootKey(secret: $0, storeID: storeID) }

@@ -6,7 +6,7 @@ package struct KeySlotRecord: Hashable, Sendable {
   package static let maximumParameters = 4096
 
   package var slot: UInt32
-  /// Kept as it stands in the file: an unknown kind only makes its slot unusable here.
+  /// The number in the file: an unknown kind only makes its slot unusable here.
   package var kind: UInt32
   package var label: String
   package var parameters: [UInt8]
@@ -21,7 +21,7 @@ package struct KeySlotRecord: Hashable, Sendable {
   }
 }
 
-/// What a slot's parameters say, once they are within their bounds.
+/// A slot's parameters, checked against their bounds.
 package enum SlotParameters: Hashable, Sendable {
   /// Kind 1.
   case passphrase(cost: ScryptCost, salt: [UInt8])
@@ -99,7 +99,7 @@ package enum SlotSecret: Sendable {
   case answer(Secret, provider: String)
 }
 
-/// What a new slot is to be wrapped for.
+/// The secret or recipient of a new slot.
 package enum SlotTarget: Sendable {
   /// Normalised.
   case passphrase(Secret, cost: ScryptCost)

@@ -11,9 +11,9 @@ enum Algorithms {
   static let sha256 = Algorithm("SHA-256") { EVP_MD_fetch(nil, "SHA256", nil) }
 }
 
-/// An algorithm of OpenSSL, fetched at its first use and kept: fetching costs more than a seal.
+/// An algorithm of OpenSSL, fetched at its first use and cached: fetching costs more than a seal.
 ///
-/// Where there is no memory for it, the next use tries again.
+/// If memory is short, the next use tries again.
 final class Algorithm: Sendable {
   private let name: String
   private let fetch: @Sendable () -> OpaquePointer?

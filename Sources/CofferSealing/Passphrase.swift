@@ -17,7 +17,7 @@ package enum Passphrase {
     return isASCII ? typed : composed(typed)
   }
 
-  /// NFC of valid UTF-8, computed in secret memory only.
+  /// NFC of valid UTF-8 (Unicode Standard Annex 15): decomposed, put in canonical order, composed.
   private static func composed(_ text: Secret) -> Secret {
     let scalarCount = text.withUnsafeBytes { bytes in bytes.count { $0 & 0xC0 != 0x80 } }
     let scalars = Secret(byteCount: 4 * CanonicalForms.maximumParts * scalarCount) { memory in
@@ -39,7 +39,10 @@ package enum Passphrase {
     }
   }
 
-  /// Drops one line end, with which a file or a command's output usually ends.
+  /// Marks between two starters by rising class, equal ones as they were.
+  /// Composes in place: each scalar with the last starter, unless one between them blocks it.
+    // The class of the last scalar behind the starter; nil if there is none.
+  /// Drops the one line end that a file or a command's output carries.
   package static func droppingLineEnd(_ read: Secret) -> Secret {
     let count = read.withUnsafeBytes { bytes in
       guard bytes.last == 0x0A else { return bytes.count }

@@ -11,7 +11,7 @@ internal import CCofferOpenSSL
 package final class RandomBytes {
   private static let pageSize = 4096
   private let page: UnsafeMutableRawBufferPointer
-  /// Where the next draw begins. Byte 0 is the mark that the page was filled by this process.
+  /// The offset of the next draw. Byte 0 marks that this process filled the page.
   private var next = RandomBytes.pageSize
 
   package init() throws(SealingError) {

@@ -37,7 +37,7 @@ package struct RootKey: Sendable {
 /// The keys of one epoch: rows written under it are sealed with these.
 package struct EpochKeys: Sendable {
   package let epoch: UInt32
-  /// What the keyring keeps.
+  /// The bytes stored in the keyring.
   let root: Secret
   package let body: Secret
   package let head: Secret

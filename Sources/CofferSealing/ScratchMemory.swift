@@ -14,14 +14,14 @@ package final class ScratchMemory {
   package func room(_ count: Int) -> UnsafeMutableRawBufferPointer {
     if count > memory.count {
       release()
-      // Twice what is asked for, so that growing texts don't allocate each time; large ones exactly.
+      // Twice the requested size, so that growing texts don't allocate each time; large ones exactly.
       let capacity = count > 1 << 19 ? count : max(4096, 2 * count)
       memory = .allocate(byteCount: capacity, alignment: 16)
     }
     return UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
   }
 
-  /// Wipes and gives back memory beyond `limit` bytes, after a single large text.
+  /// Wipes and frees memory beyond `limit` bytes, after a single large text.
   package func shrink(above limit: Int) {
     if memory.count > limit { release() }
   }
@@ -31,5 +31,22 @@ package final class ScratchMemory {
     OPENSSL_cleanse(start, memory.count)
     memory.deallocate()
     memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  }
+}
+
+/// A copy of an opened text, wiped with its last owner.
+package final class OpenedBytes: @unchecked Sendable {
+  // Never changed after it is made.
+  package let bytes: UnsafeRawBufferPointer
+
+  package init(copying bytes: UnsafeRawBufferPointer) {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    memory.copyMemory(from: bytes)
+    self.bytes = UnsafeRawBufferPointer(memory)
+  }
+
+  deinit {
+    if let start = bytes.baseAddress { OPENSSL_cleanse(UnsafeMutableRawPointer(mutating: start), bytes.count) }
+    bytes.deallocate()
   }
 }

@@ -1,4 +1,4 @@
-/// What went wrong with a key or a seal. Equality looks at the code; no message ever holds key bytes or text.
+/// An error of a key or a seal. Equality compares the code; no message ever holds key bytes or text.
 public struct SealingError: Error, Hashable, Sendable {
   public enum Code: String, Hashable, Sendable {
     /// The tag does not fit: another key, or bytes that were changed.

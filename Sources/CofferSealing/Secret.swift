@@ -60,12 +60,12 @@ public final class Secret: Sendable {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }
 
-  /// A part of the bytes as a secret of its own.
+  /// A copy of some of the bytes as a new secret.
   package func slice(_ range: Range<Int>) -> Secret {
     withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
   }
 
-  /// Whether both hold the same bytes; takes as long whatever they hold.
+  /// Compares the bytes in constant time.
   package func isEqual(to other: Secret) -> Bool {
     withUnsafeBytes { mine in other.withUnsafeBytes { ConstantTime.equal(mine, $0) } }
   }
@@ -114,7 +114,7 @@ extension Secret {
 }
 
 package enum ConstantTime {
-  /// Whether two buffers hold the same bytes; only their lengths show in the time.
+  /// Compares two buffers in a time that depends only on their lengths.
   package static func equal(_ lhs: UnsafeRawBufferPointer, _ rhs: UnsafeRawBufferPointer) -> Bool {
     guard lhs.count == rhs.count else { return false }
     guard lhs.count > 0 else { return true }

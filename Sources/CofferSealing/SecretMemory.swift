@@ -4,11 +4,10 @@ internal import CCofferOpenSSL
   internal import Glibc
 #endif
 
-/// Memory for secrets: locked where the process may lock so much, kept out of core dumps, zero at first, wiped at the
-/// end.
+/// Memory for secrets: locked as far as the process may lock memory, kept out of core dumps, zeroed, wiped when freed.
 ///
-/// Small ones share OpenSSL's secure heap, up to half of it: OpenSSL keeps its own secrets there, and without room for
-/// them it can't even draw random bytes. What is large, and what comes then, gets pages of its own.
+/// Small secrets share OpenSSL's secure heap, up to half of it: OpenSSL keeps its own secrets there, and without room
+/// for them it can't even draw random bytes. Large and further ones get separate pages.
 enum SecretMemory {
   /// 1 MiB holds thousands of keys; a smaller RLIMIT_MEMLOCK leaves it unlocked, not unused.
   private static let heapCount = 1 << 20

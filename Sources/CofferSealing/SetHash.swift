@@ -25,7 +25,7 @@ package struct SetHash: Hashable, Sendable {
     return builder.bytes
   }
 
-  /// A row comes in.
+  /// Adds a row.
   package mutating func add(_ element: SetHash) {
     var carry: Bool
     (words.3, carry) = words.3.addingReportingOverflow(element.words.3)
@@ -34,7 +34,7 @@ package struct SetHash: Hashable, Sendable {
     (words.0, _) = Self.add(words.0, element.words.0, carry)
   }
 
-  /// A row goes out.
+  /// Removes a row.
   package mutating func subtract(_ element: SetHash) {
     add(element.negated)
   }
@@ -60,5 +60,13 @@ package struct SetHash: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) {
     hasher.combine(words.3)
+  }
+}
+
+extension HMACKey {
+  /// The code of one element as a number of the set hash.
+  package func number(of element: UnsafeRawBufferPointer) throws(SealingError) -> SetHash {
+    try authenticate(element, into: UnsafeMutableRawBufferPointer(start: code, count: Self.byteCount))
+    return SetHash(bytes: UnsafeRawBufferPointer(start: code, count: Self.byteCount))
   }
 }

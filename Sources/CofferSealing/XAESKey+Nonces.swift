@@ -1,8 +1,8 @@
 extension XAESKey {
-  /// The nonces drawn from here on share their first half, until the next call or for 2^18 seals.
+  /// Starts a run: nonces share their first half until the next call or for 2^18 seals.
   ///
-  /// One key is then derived for all of them, here and by readers. The other half stays random: two nonces of a run are
-  /// equal with a chance below 2^-60. Who sees them sees which seals belong together, so a run is one transaction's.
+  /// Writer and readers then derive one key for all of them. The other half stays random: two nonces of a run are equal
+  /// with a probability below 2^-60. An attacker sees which seals belong to a run, so that a run is one transaction.
   package func beginRun() {
     run.left = 0
     run.isOn = true

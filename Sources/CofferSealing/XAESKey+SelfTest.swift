@@ -3,9 +3,9 @@ internal import Synchronization
 extension XAESKey {
   private static let hasPassed = Atomic<Bool>(false)
 
-  /// Whether ``selfTest()`` went well in this process; asked before any key is used.
+  /// The result of ``selfTest()`` in this process; checked before any key is used.
   ///
-  /// Once it has, it is not run again. It may also have failed for want of memory, so a failure is not for ever.
+  /// Success is cached. A failure is not, since memory may have been short.
   package static var selfTestPassed: Bool {
     if hasPassed.load(ordering: .relaxed) { return true }
     let passed = selfTest()
@@ -15,7 +15,7 @@ extension XAESKey {
 
   /// Seals and opens both published vectors of XAES-256-GCM (C2SP), whose derivations differ in the carry of K1.
   ///
-  /// What it guards against is a library that computes something else without a word.
+  /// Guards against a library that silently computes something else.
   package static func selfTest() -> Bool {
     let plaintext = Array("XAES-256-GCM".utf8)
     let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)

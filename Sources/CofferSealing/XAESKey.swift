@@ -9,13 +9,13 @@ package final class XAESKey {
   package static let byteCount = 32
   package static let nonceCount = 24
   package static let tagCount = AES256GCM.tagCount
-  /// What sealing adds to a text in one blob.
+  /// The bytes that sealing adds to a text in one blob.
   package static let overhead = nonceCount + tagCount
 
   private let block: OpaquePointer
   private var sealing = DerivedCipher()
   private var opening: [DerivedCipher] = [DerivedCipher()]
-  /// Where in `opening` the last one stands, and where the next new one goes.
+  /// The indices in `opening` of the last cipher, and of the next one to replace.
   private var latest = 0
   private var oldest = 0
   var run = NonceRun()
@@ -53,9 +53,9 @@ package final class XAESKey {
     sealing.half = half
   }
 
-  /// Opens what `seal` made into `plaintext` (as long as the ciphertext).
+  /// Opens a ciphertext of `seal` into `plaintext`, which has the same length.
   ///
-  /// - Throws: `notAuthentic` when the tag does not fit. Whatever is thrown, `plaintext` has been wiped.
+  /// - Throws: `notAuthentic` for a wrong tag. After any error, `plaintext` has been wiped.
   package func open(
     _ ciphertext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
     nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer, plaintext: UnsafeMutableRawBufferPointer
@@ -80,7 +80,7 @@ package final class XAESKey {
     var half: NonceHalf?
   }
 
-  /// So many derived keys are kept for opening, about a kilobyte each: enough for four million seals of whole runs.
+  /// Size of the cache of derived keys for opening, about a kilobyte each: enough for four million seals of whole runs.
   private static let openingLimit = 16
 
   /// Makes `latest` the cipher to open with; false when it is yet to be keyed.
@@ -123,9 +123,9 @@ package final class XAESKey {
     }
   }
 
-  /// The key for one nonce: two blocks of counter, "X", zero and the nonce's first half, as CMAC would do them.
+  /// The key for one nonce: two blocks of counter, "X", zero and the nonce's first half, as CMAC computes them.
   ///
-  /// It stands in scratch memory until the next one is derived.
+  /// It stays in scratch memory until the next one is derived.
   @inline(__always)
   private func derivedKey(_ nonce: UnsafeRawBufferPointer) throws(SealingError) -> UnsafeRawBufferPointer {
     precondition(nonce.count == Self.nonceCount, "internal error: an XAES nonce has 24 bytes")

@@ -52,7 +52,7 @@ public struct TextDecoder: Sendable {
     kernel = usingKernels ? .shared : nil
     self.choice = choice
     self.errorMode = errorMode
-    if case .fixed(let encoding) = choice, let page = CodePage(encoding) {
+    if case .fixed(let encoding) = choice, let page = encoding.codePage {
       self.encoding = encoding
       table = page.decodingTable
     }

@@ -21,7 +21,7 @@ public struct TextEncoder: Sendable {
     self.encoding = encoding
     self.errorMode = errorMode
     self.mark = mark ? encoding.byteOrderMark : []
-    table = CodePage(encoding)?.encodingTable ?? []
+    table = encoding.codePage?.encodingTable ?? []
   }
 
   /// Encodes as much of the input as fits into the output.

@@ -27,6 +27,27 @@ public enum TextEncoding: String, CaseIterable, Hashable, Sendable {
   }
 }
 
+extension TextEncoding {
+  /// The encoding's table; nil for the Unicode encodings.
+  var codePage: CodePage? {
+    switch self {
+    case .utf8, .utf16LittleEndian, .utf16BigEndian: nil
+    case .windows1250: CodePage(upperHalf: CodePage.windows1250)
+    case .windows1251: CodePage(upperHalf: CodePage.windows1251)
+    case .windows1252: CodePage(upperHalf: CodePage.windows1252)
+    case .windows1253: CodePage(upperHalf: CodePage.windows1253)
+    case .windows1254: CodePage(upperHalf: CodePage.windows1254)
+    case .windows1255: CodePage(upperHalf: CodePage.windows1255)
+    case .windows1256: CodePage(upperHalf: CodePage.windows1256)
+    case .windows1257: CodePage(upperHalf: CodePage.windows1257)
+    case .windows1258: CodePage(upperHalf: CodePage.windows1258)
+    case .koi8R: CodePage(upperHalf: CodePage.koi8R)
+    case .iso88591: CodePage(upperHalf: CodePage.iso88591)
+    case .iso885915: CodePage(upperHalf: CodePage.iso885915)
+    }
+  }
+}
+
 /// The encoding to read a text in.
 public enum EncodingChoice: Hashable, Sendable {
   /// The encoding of the byte order mark; without one, valid UTF-8 without U+0000, or an error: never a guess.

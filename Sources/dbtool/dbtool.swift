@@ -1,4 +1,4 @@
-// dbtool: the command.
+// dbtool: the command line tool.
 //
 // Does: parses a command line, calls the library, prints. One file per verb (folder Verbs).
 // Knows: options and environment (Options), streams and tables (Output), terminals, signals, processes (System), and
@@ -52,7 +52,7 @@ struct Dbtool: ParsableCommand {
 }
 
 extension Dbtool {
-  /// Parses and runs one command line; every error is told on standard error here and nowhere else.
+  /// Parses and runs one command line; the only place that prints errors.
   static func run(_ arguments: some Collection<String>) -> ExitStatus {
     let arguments = Array(arguments)
     let errors = ErrorReport(arguments: arguments)
@@ -61,7 +61,7 @@ extension Dbtool {
         try CommandWords.requireUTF8()
         try Process.requireDescriptors()
       } catch {
-        return errors.tell(Failure(error))
+        return errors.print(Failure(error))
       }
       var command = try parseAsRoot(arguments)
       do {
@@ -69,7 +69,7 @@ extension Dbtool {
         try command.run()
         return .done
       } catch let failure as Failure {
-        return errors.tell(failure)
+        return errors.print(failure)
       } catch let outcome as Outcome {
         return outcome.status
       } catch is ClosedPipe {
@@ -77,12 +77,12 @@ extension Dbtool {
       } catch let request where exitCode(for: request) == .success {
         throw request
       } catch let error as ValidationError {
-        return errors.tell(.usage(error.message))
+        return errors.print(.usage(error.message))
       } catch {
-        return errors.tell(Failure(error))
+        return errors.print(Failure(error))
       }
     } catch {
-      return errors.tell(parsing: error)
+      return errors.print(parsing: error)
     }
   }
 }

@@ -87,7 +87,7 @@ struct BinaryList {
     #expect(failure(source(list)) == rejections.all.first?.error)
   }
 
-  /// Once all is spent that a file may stand for, nothing more of it is copied.
+  /// Nothing more of a file is copied once its budget is spent.
   @Test(.slow) func recordsBehindTooMuchAreLeftOutAtOnce() throws {
     var list = BinaryList([
       [0xAF, 0x12, 0, 1, 0x86, 0xA0] + [UInt8](repeating: 1, count: 100_000), [0xD1, 2, 3], BinaryList.ascii("k"),
@@ -153,7 +153,7 @@ struct BinaryList {
     }
   }
 
-  /// Whatever one byte is changed to, reading ends, with documents or an error.
+  /// Reading ends, with documents or an error, for any change of one byte.
   @Test(.slow) func noChangedByteDoesHarm() throws {
     let value: [String: Any] = ["text": "ü", "c": [["d": 1.5], 7, true, Data([1])]]
     let bytes = [UInt8](try PropertyListSerialization.data(fromPropertyList: value, format: .binary, options: 0))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferFormats
 
-/// What is read does not depend on how the bytes arrive, nor on how much of them is looked at at once.
+/// The documents do not depend on the sizes of chunks and buffers.
 @Suite struct ChunkTests {
   private static let csv = RowScanner(.csv)
 

@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  /// Whatever is read is kept exactly.
+  /// Texts are kept exactly.
   @Test func testSuiteIsKeptAsItIs() throws {
     for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
       let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")

@@ -15,7 +15,7 @@ import Testing
 
   // MARK: Broken
 
-  /// What RFC 8259 refuses, in the ways that the public test suite knows.
+  /// Invalid JSON by RFC 8259, in the variants of the public test suite.
   @Test(arguments: [
     "", " ", "\u{FEFF}", "[", "]", "{", "[1", "[1,", "[1,]", "[,1]", "[1,,2]", "[,]", "[1 2]", "[1:2]", "[1}",
     "{\"a\":1]",
@@ -103,7 +103,7 @@ import Testing
     #expect(rejections.all.first?.error.location?.byteOffset == 6)
   }
 
-  /// An error that ends reading is told after the documents before it, and told again.
+  /// An error that ends reading is thrown after the documents before it, and again by each later call.
   @Test func documentsBeforeAnEmptyOneAreHandedOn() throws {
     var source = source(
       "[{\"text\":\"a\"},{\"text\":\"\"},{\"text\":\"b\"}]", options: ReadingOptions(emptyText: .fail))

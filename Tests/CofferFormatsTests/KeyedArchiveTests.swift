@@ -80,7 +80,7 @@ import Testing
 
   // MARK: Objects
 
-  /// The tutorial's object of four strings, archived under the key `Data`, of a class nobody has.
+  /// The tutorial's object of four strings, archived under the key `Data`, of an unknown class.
   @Test func objectOfFourStringsIsItsFields() throws {
     let archiver = NSKeyedArchiver(requiringSecureCoding: false)
     archiver.encode(FourLines(lines: ["eins", "zwei ä", "", "vier"]), forKey: "Data")

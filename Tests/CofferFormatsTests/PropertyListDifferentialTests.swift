@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  /// What we make of a value, made of Foundation's.
+  /// The expected JSON of a value, computed from Foundation's.
   private static func expected(_ value: Any) -> Any {
     switch value {
     case let text as String: return text

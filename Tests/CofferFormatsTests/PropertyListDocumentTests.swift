@@ -128,7 +128,7 @@ import Testing
   }
 }
 
-/// What is wrong with one element of a list in XML is its own affair.
+/// A faulty element of an XML list does not affect the others.
 @Suite struct XMLListFaultTests {
   private func read(_ list: String) throws -> (texts: [String], rejections: [Rejection]) {
     let rejections = Rejections()

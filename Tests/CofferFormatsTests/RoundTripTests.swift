@@ -121,7 +121,7 @@ extension DocumentSink {
     try expectEqual(read, Samples.withNUL, withKeys: false)
   }
 
-  /// A foreign table comes back as it was, whatever its rows hold, as long as nobody changed them.
+  /// Unchanged rows of a foreign table are written as they were read.
   @Test func rowsOfATableAreWrittenBack() throws {
     let rows = [
       #"{"wgFileDbSecretId":"2","name":"N","n":-7,"big":18446744073709551615,"r":1.0,"s":"ä","d":{"$base64":"AAE="}}"#,

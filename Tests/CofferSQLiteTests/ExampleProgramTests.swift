@@ -2,7 +2,7 @@ import CofferSQLite
 import Foundation
 import Testing
 
-/// A program as somebody writes it who has the documentation comments alone: a ledger on any SQLite file.
+/// A program written with the documentation comments alone: a ledger on any SQLite file.
 private struct Ledger {
   struct NotEnough: Error {}
 

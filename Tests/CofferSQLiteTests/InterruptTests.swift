@@ -3,7 +3,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Runs the body on a thread of its own, and interrupts the connection it names until it ends.
+/// Runs the body on a new thread, and interrupts the connection it names until it ends.
 func interruptedUntilItEnds<T: Sendable>(
   _ body: @escaping @Sendable ((InterruptHandle) -> Void) throws -> T
 ) async throws -> T {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// What QuickConnect's SQLite wrapper did, by its names, and what it did wrong.
+/// The functions of QuickConnect's SQLite wrapper, by its names, and its mistakes.
 @Suite struct QuickConnectTests {
   private let scratch: Scratch
   private let path: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// What pages keep of rows that have left them.
+/// Remains on pages of rows that were moved away.
 @Suite struct SlackTests {
   /// A database whose rows move from page to page as they grow, with texts of before beside what it holds now.
   private func worn(_ scratch: Scratch, _ setUp: String...) throws -> Database {

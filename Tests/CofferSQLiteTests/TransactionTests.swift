@@ -84,7 +84,7 @@ import Testing
     #expect(try rows() == [1, 3])
   }
 
-  /// INSERT OR ROLLBACK stands for every error that takes the transaction along: disk full, I/O, interruption.
+  /// INSERT OR ROLLBACK represents every error that rolls the transaction back: disk full, I/O, interruption.
   private let fatalInsertion = "INSERT OR ROLLBACK INTO t VALUES(1)"
 
   @Test func originalErrorIsThrownWhereItTookTheTransactionAlong() throws {

@@ -10,7 +10,7 @@ import Testing
     try database.execute("CREATE TABLE t(a)")
   }
 
-  /// The value as SQLite itself sees it, and as it comes back.
+  /// The value as SQLite sees it, and as it is read back.
   private func stored(_ value: (any SQLiteValueConvertible)?) throws -> [SQLiteValue] {
     try database.execute("DELETE FROM t")
     try database.execute("INSERT INTO t VALUES(?)", value)

@@ -23,7 +23,7 @@ import Testing
   private static let assigned = (1...0x10FFFF).compactMap { Unicode.Scalar($0) }
     .filter { $0.properties.generalCategory != .unassigned && $0.properties.generalCategory != .privateUse }
 
-  /// Scalars that decompose or are part of a composite, and a few others.
+  /// Scalars that decompose, parts of composites, and a few that are neither.
   private static let lively: [Unicode.Scalar] =
     assigned.filter {
       $0.properties.canonicalCombiningClass != .notReordered || Array(String($0)._nfd) != [$0]

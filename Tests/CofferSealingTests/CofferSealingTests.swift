@@ -40,7 +40,7 @@ enum Corpora {
   }
 }
 
-/// Bytes that stand as hex in a vector file.
+/// Bytes written in hex in a vector file.
 struct Hex: Decodable, ExpressibleByStringLiteral {
   let bytes: [UInt8]
 

@@ -208,7 +208,7 @@ import Testing
 }
 
 extension AES256GCM {
-  /// What a slot's `wrapped` would be around any bytes.
+  /// A slot's `wrapped` around arbitrary bytes.
   fileprivate func wrap(_ plaintext: [UInt8], under key: Secret, additional: [UInt8]) throws -> [UInt8] {
     var wrapped = [UInt8](repeating: 0, count: plaintext.count + Self.tagCount)
     let nonce = [UInt8](repeating: 0, count: Self.nonceCount)

@@ -29,7 +29,7 @@ import Testing
     #expect(try RandomBytes().draw(24) != RandomBytes().draw(24))
   }
 
-  /// In a process of its own: the child of a fork may only do little while other threads run.
+  /// In a separate process: the child of a fork may only do little while other threads run.
   @Test func parentAndChildOfAForkDrawOtherBytes() async {
     await #expect(processExitsWith: .success) {
       let random = try RandomBytes()

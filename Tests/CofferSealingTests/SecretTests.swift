@@ -91,7 +91,7 @@ import Testing
 
   @Test func moreSecretsThanTheHeapHoldsLeaveRoomForOpenSSL() {
     let secrets = (0..<17_000).map { Secret([UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64)) }
-    // A thread that OpenSSL has not seen needs generators of its own, in the same heap.
+    // A thread new to OpenSSL needs new generators, in the same heap.
     let isDone = DispatchSemaphore(value: 0)
     let isFailed = Mutex(false)
     Thread.detachNewThread {
@@ -110,7 +110,7 @@ import Testing
       })
   }
 
-  /// What stands at an address of this process, or nil where nothing is mapped any more.
+  /// The bytes at an address of this process; nil if nothing is mapped there.
   private func memory(at address: UInt, _ count: Int) -> [UInt8]? {
     let descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }

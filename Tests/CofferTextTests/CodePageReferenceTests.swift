@@ -25,7 +25,7 @@ private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
 
   /// Characters that the tables do not have, iconv refuses too.
   @Test(.slow, arguments: codePages) func everyCharacterThatIsMissingIsMissingInIconv(encoding: TextEncoding) throws {
-    // What iconv takes apart into a letter and an accent is none of the table's.
+    // iconv decomposes these into a letter and an accent, which the table does not.
     if [.windows1255, .windows1258].contains(encoding) { return }
     let writing = try Iconv(from: "UTF-8", to: encoding.rawValue)
     let scalars = (0x80...0xFFFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init)
@@ -104,7 +104,7 @@ private final class Iconv {
         var room = output.count
         iconv(descriptor, nil, nil, nil, nil)
         guard iconv(descriptor, &source, &left, &target, &room) == 0 else { return nil }
-        // What it holds back, in case an accent follows.
+        // The bytes that it holds back, in case an accent follows.
         guard iconv(descriptor, nil, nil, &target, &room) == 0 else { return nil }
         return room
       }

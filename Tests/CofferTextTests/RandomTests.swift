@@ -70,7 +70,7 @@ import Testing
       let marked = [0xEF, 0xBB, 0xBF] + bytes
       let replaced = decode(marked, .automatic, onError: .replace, chunks: chunks, room: room)
       #expect(replaced.bytes == expected)
-      // Where the first replacement was, the strict reading stops.
+      // Strict decoding stops at the first replacement.
       let strict = decode(marked, .automatic, chunks: chunks, room: room)
       #expect(strict.errorOffset == replaced.replacements?.first?[1])
       #expect(replaced.replacements?.isEmpty == String(validating: bytes, as: UTF8.self).map { _ in true } ?? false)

@@ -1,7 +1,7 @@
 import CofferText
 import Testing
 
-/// The decoders of the WHATWG's Encoding Standard, written down step by step as they stand there, against ours: every
+/// The decoders of the WHATWG's Encoding Standard, implemented step by step as in its text, against ours: every
 /// short text of bytes that matter, cut at every place.
 @Suite struct StandardDecoderTests {
   /// Bytes on both sides of every border that the UTF-8 decoder knows.

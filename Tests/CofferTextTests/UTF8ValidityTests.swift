@@ -4,7 +4,7 @@ import Testing
 
 /// The check of 32 bytes at a time against a reader of one byte at a time, which the standard library is.
 @Suite struct UTF8ValidityTests {
-  /// A lead or tail of each kind that the standard's table of well-formed sequences tells apart, and their neighbours.
+  /// A lead or tail of each kind in the standard's table of well-formed sequences, and their neighbours.
   private static let kinds: [UInt8] = [
     0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
     0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFF,

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the command is given to work with: its words, its variables, its folder and the system's limits.
+/// The command's surroundings: its arguments, variables, folder and the system's limits.
 @Suite struct CommandWordsTests {
   /// Runs the command by a line of shell in which it is `"$@"`.
   private func run(_ line: String, _ arguments: String..., in sandbox: Sandbox) throws -> (

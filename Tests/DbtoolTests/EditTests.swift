@@ -234,7 +234,7 @@ import Testing
     try expectNothingLeft(sandbox)
   }
 
-  /// Starts an editor that tells through a pipe that it runs, and then waits for its end.
+  /// Starts an editor that reports through a pipe that it runs, and then waits for its end.
   private func editing(_ sandbox: Sandbox, with editor: String) throws -> Child {
     try #require(mkfifo(sandbox.path("running"), 0o600) == 0)
     sandbox.environment["EDITOR"] = editor

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The rows of the exit code table that no other suite stands for.
+/// The rows of the exit code table that no other suite covers.
 @Suite struct ExitCodeTests {
   @Test(.slow) func whatIsNoStoreIsTen() throws {
     let sandbox = try Sandbox.withStore()

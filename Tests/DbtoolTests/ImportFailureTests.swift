@@ -152,7 +152,7 @@ import Testing
     #expect(result.diagnostics.hasSuffix("hint: there are: A text that goes on for longer than any…, b\n"))
   }
 
-  /// What the store would refuse is left out before it comes there, whether the store pads or not.
+  /// Documents that the store would refuse are rejected before, with and without padding.
   @Test(arguments: [[], ["--no-padding"]]) func recordWithAHeadTooLongTakesNoOtherWithIt(options: [String]) throws {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"

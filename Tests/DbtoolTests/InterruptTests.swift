@@ -21,7 +21,7 @@ import Testing
     #expect(try sandbox.names() == (names + ["err"]).sorted())
   }
 
-  /// What others put there while a new store was being filled is theirs.
+  /// A file created by another process while a new store is filled is not replaced.
   @Test func storeThatOthersMadeMeanwhileStays() throws {
     let sandbox = try Sandbox()
     let running = try RunningImport(["--create", "--key-file", "primary.key"], in: sandbox)
@@ -70,7 +70,7 @@ import Testing
       ["-o", "texts", "--to", "text"], in: sandbox, whileThereIs: ".dbtool-", output: "texts")
     child.signal(SIGKILL)
     #expect(child.wait() == -SIGKILL)
-    // Whoever removes them outlives the command by a moment.
+    // The shell that removes them outlives the command by a moment.
     while try sandbox.names() != names { sched_yield() }
   }
 

@@ -45,7 +45,7 @@ import Testing
     #expect(try sandbox.succeed("query", "s.coffer", cheap, "3").text == "pear\n")
   }
 
-  /// Whoever reads gets rows of a query that never ends, in every format.
+  /// A reader gets rows of a query that never ends, in every format.
   @Test(arguments: ["table", "json", "ndjson", "csv", "tsv"])
   func rowsArePrintedAsTheyCome(format: String) throws {
     let sandbox = try filled()

@@ -97,7 +97,7 @@ struct SQLiteUsersTests {
   }
 }
 
-/// A python3 with the connection `c` to `in.db`, which has run a script and stands still in the middle of it.
+/// A python3 with the connection `c` to `in.db`, which has run a script and is paused in the middle of it.
 private final class ForeignProcess {
   private let process = Process()
   private let input = Pipe()
@@ -128,7 +128,7 @@ private final class ForeignProcess {
     process.standardInput = input
     process.standardOutput = output
     try process.run()
-    // Nothing comes where the script failed.
+    // There is no line if the script failed.
     try #require(!output.fileHandleForReading.availableData.isEmpty)
   }
 

@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Where a waiting process can't be told from a working one (only its tracer may), there is nothing to look at.
+  /// Skipped where only a tracer may distinguish a waiting process from a working one.
   private static let canLook = getuid() == 0 && FileManager.default.fileExists(atPath: "/proc/self/wchan")
 
   @Test(.enabled(if: canLook, "needs root and /proc"))
@@ -61,7 +61,7 @@ import Testing
   private static let canBeNobody =
     system((asNobody + ["'\(Sandbox.dbtool)'", "--version", "> /dev/null 2>&1"]).joined(separator: " ")) == 0
 
-  /// What the kernel does not let be dumped or traced belongs to root under /proc, whoever runs it.
+  /// Under /proc, a process that may not be dumped or traced belongs to root.
   @Test(.enabled(if: canLook && canBeNobody, "needs root, /proc, setpriv, and a build that others may run"))
   func processIsNotToBeDumpedOrTraced() throws {
     let waiting = try Waiting(["--help"], in: try Sandbox(), under: Self.asNobody)

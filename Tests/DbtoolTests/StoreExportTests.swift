@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `export --to store`: a store for somebody.
+/// `export --to store`: a new store for another user.
 @Suite struct StoreExportTests {
   private struct Report: Decodable {
     var path: String
@@ -79,7 +79,7 @@ import Testing
     #expect(!sandbox.exists("none"))
   }
 
-  // MARK: What comes
+  // MARK: Contents
 
   @Test func storeForARecipientIsReported() throws {
     let (sandbox, recipient) = try filled()

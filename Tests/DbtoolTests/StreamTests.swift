@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Standard streams that are full, closed, or read by nobody.
+/// Standard streams that are full, closed, or without a reader.
 @Suite struct StreamTests {
   private static let printing = [
     ["export", "s.coffer"], ["export", "s.coffer", "--to", "csv"], ["ls", "s.coffer"], ["ls", "s.coffer", "--json"],
@@ -91,7 +91,7 @@ import Testing
       let child = try Child(
         ["put", "s.coffer", "--text", "text \(number)"], in: sandbox,
         streams: .descriptors(input: nil, output: nil, errors: nil))
-      // Stored, but the id could not be told.
+      // Stored, but the id could not be printed.
       #expect(child.wait() == 1)
     }
     try sandbox.succeed("verify", "s.coffer")

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What a person at a terminal sees: questions without echo, tables, escaped control characters.
+/// The command on a terminal: prompts without echo, tables, escaped control characters.
 @Suite struct TerminalTests {
   @Test func newPassphraseIsAskedTwiceAndNeverShown() throws {
     let sandbox = try Sandbox()

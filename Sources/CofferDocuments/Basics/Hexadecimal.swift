@@ -1,6 +1,6 @@
 /// Hexadecimal digits, and the numbers and bytes that they write.
 package enum Hexadecimal {
-  /// The number a digit stands for, in either case; nil for any other byte.
+  /// The value of a digit, in either case; nil for any other byte.
   @inlinable
   package static func value(of digit: UInt8) -> UInt8? {
     switch digit {

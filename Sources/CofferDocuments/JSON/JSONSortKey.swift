@@ -6,11 +6,11 @@ package struct JSONSortKey: Comparable, Sendable {
 
   private let rank: Rank
   private var number = 0.0
-  /// By how much an integer differs from ``number``: those beyond 2^53 are told apart by it.
+  /// The difference of an integer to ``number``, which distinguishes integers beyond 2^53.
   private var remainder: Int64 = 0
   private var bytes: [UInt8] = []
 
-  /// What stands at `path` in UTF-8; nothing, where that is no JSON.
+  /// The value at `path` in UTF-8; nothing if the bytes are not JSON.
   package init(of json: UnsafeRawBufferPointer, at path: JSONPath) {
     guard let (kind, range) = path.find(in: json) else {
       rank = .nothing

@@ -1,7 +1,7 @@
 internal import CofferDocuments
 internal import Glibc
 
-/// The bytes that the grammars here are made of.
+/// Bytes with a meaning in text formats.
 enum Byte {
   static let tab: UInt8 = 0x09
   static let lineFeed: UInt8 = 0x0A
@@ -11,7 +11,7 @@ enum Byte {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Where `byte` next is, from `start` on.
+  /// The offset of the next `byte` from `start` on.
   @inline(__always)
   func firstOffset(of byte: UInt8, from start: Int) -> Int? {
     guard start < count, let base = baseAddress,
@@ -20,7 +20,7 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  /// Where one of two bytes next is, from `start` on; ``count`` when nowhere.
+  /// The offset of the next of two bytes from `start` on; ``count`` if there is none.
   @inline(__always)
   func firstOffset(of first: UInt8, or second: UInt8, from start: Int) -> Int {
     guard let base = baseAddress else { return count }
@@ -45,12 +45,12 @@ extension UnsafeRawBufferPointer {
     count { $0 == byte }
   }
 
-  /// How many Unicode scalars valid UTF-8 holds, and how many of them lie beyond U+FFFF.
+  /// The number of Unicode scalars in valid UTF-8, and of those beyond U+FFFF.
   func scalarCounts() -> (all: Int, astral: Int) {
     (count { $0 & 0xC0 != 0x80 }, count { $0 >= 0xF0 })
   }
 
-  /// Counts bytes in blocks, whose counts fit into bytes themselves: that is a form that compilers make vectors of.
+  /// Counts bytes in blocks whose counts fit into a byte, a form that compilers vectorise.
   @inline(__always)
   private func count(where matches: (UInt8) -> Bool) -> Int {
     guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
@@ -70,8 +70,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The line that begins at `start`, without its LF or CRLF, and where the next one begins; nil when its end has not
-  /// come yet.
+  /// The line that begins at `start`, without its LF or CRLF, and the offset of the next one; nil for an incomplete line.
   @inline(__always)
   func line(from start: Int, isFinal: Bool) -> (content: Range<Int>, end: Int)? {
     guard let lineFeed = firstOffset(of: Byte.lineFeed, from: start) else {

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Where the bytes of an output go.
+/// A destination of bytes.
 public protocol ByteSink: Sendable {
-  /// Takes all of the bytes or throws.
+  /// Writes all of the bytes or throws.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError)
 }
 
@@ -10,9 +10,9 @@ public protocol ByteSink: Sendable {
 public struct FileByteSink: ByteSink {
   private let file: FileDescriptor
 
-  /// Makes a file that is not there yet, with the permissions that the process usually gives.
+  /// Creates a new file with the usual permissions (0666 without the umask).
   ///
-  /// - Throws: `outputExists` when the name is taken, whatever by; `unwritable`.
+  /// - Throws: `outputExists` if anything has that name; `unwritable`.
   public init(creating path: String) throws(FormatError) {
     let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else {
@@ -21,7 +21,7 @@ public struct FileByteSink: ByteSink {
     file = FileDescriptor(owning: number)
   }
 
-  /// Writes to a descriptor that stays the caller's to close.
+  /// Writes to a descriptor, which the caller closes.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)
   }

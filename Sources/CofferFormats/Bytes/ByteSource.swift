@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Where the bytes of an input come from.
+/// A source of bytes.
 public protocol ByteSource: Sendable {
-  /// Reads some bytes, as many as are at hand.
+  /// Reads some bytes, as many as are available.
   ///
-  /// - Returns: how many; 0 at the end only.
+  /// - Returns: their number; 0 only at the end.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
 }
 
@@ -18,7 +18,7 @@ public struct FileByteSource: ByteSource {
     posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
   }
 
-  /// Reads from a descriptor that stays the caller's to close.
+  /// Reads from a descriptor, which the caller closes.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)
   }
@@ -39,7 +39,7 @@ public struct MemoryByteSource: ByteSource {
   private var position = 0
   private let chunk: Int
 
-  /// - Parameter chunk: never gives more bytes than this at once.
+  /// - Parameter chunk: the most bytes that one call returns.
   public init(_ bytes: some Sequence<UInt8>, chunk: Int = .max) {
     self.bytes = Array(bytes)
     self.chunk = max(1, chunk)
@@ -57,12 +57,12 @@ public struct MemoryByteSource: ByteSource {
   }
 }
 
-/// A source whose first bytes may be looked at before it is read, so that a pipe's format can be told.
+/// A source whose first bytes can be inspected before it is read, to detect the format of a pipe.
 public struct PeekedByteSource: ByteSource {
   private var source: any ByteSource
-  /// What was looked at and not yet read.
+  /// The bytes inspected and not yet read.
   public private(set) var head: [UInt8] = []
-  /// True when ``head`` is all there is.
+  /// ``head`` is the whole input.
   public private(set) var headIsWhole = false
   private var position = 0
 

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file descriptor of the system, closed with its last owner.
+/// A file descriptor, closed with its last owner.
 final class FileDescriptor: Sendable {
   let number: Int32
   private let isOwned: Bool
@@ -26,7 +26,7 @@ final class FileDescriptor: Sendable {
     self.init(owning: number)
   }
 
-  /// Some bytes of the file, 0 at its end; read(2), again when a signal came between.
+  /// Reads some bytes, 0 at the end; read(2), repeated after a signal.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
     while true {
       let count = Glibc.read(number, buffer.baseAddress, buffer.count)
@@ -42,7 +42,7 @@ final class FileDescriptor: Sendable {
     return status
   }
 
-  /// All the bytes; write(2), as often as it takes.
+  /// Writes all bytes; write(2), repeated as needed.
   func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
     var rest = bytes
     while !rest.isEmpty {
@@ -57,7 +57,7 @@ final class FileDescriptor: Sendable {
 }
 
 extension FormatError {
-  /// The error that errno tells of right now.
+  /// An error for the current errno.
   static func system(_ code: Code, _ reason: String, path: String? = nil) -> FormatError {
     let number = errno
     var error = FormatError(code, "\(reason): \(String(cString: strerror(number)))", path: path)

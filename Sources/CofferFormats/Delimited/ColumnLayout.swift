@@ -1,12 +1,12 @@
 internal import CofferDocuments
 
-/// Where in a row the parts of a document are.
+/// The columns of a row that hold the parts of a document.
 struct ColumnLayout: Sendable {
   var id: Int?
   var title: Int?
   var text: Int?
   var key: Int?
-  /// What stands in JSON before the value of each column: `"name":"`.
+  /// The JSON before the value of each column: `"name":"`.
   let prefixes: [[UInt8]]
   /// Columns that become attributes, in canonical order.
   let attributes: [Int]
@@ -14,7 +14,7 @@ struct ColumnLayout: Sendable {
   let attributeNames: [String]
 
   /// - Parameters:
-  ///   - names: the header row, or numbers in place of names.
+  ///   - names: the header row, or numbers if there is none.
   init(names given: [String], mapping: ColumnMapping) throws(FormatError) {
     let names = Self.unique(given)
     var places: [ColumnMapping.Part: Int] = [:]
@@ -46,7 +46,7 @@ struct ColumnLayout: Sendable {
     attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
   }
 
-  /// The names with a number behind those that were there before.
+  /// The names, with a number behind repeated ones.
   private static func unique(_ names: [String]) -> [String] {
     var taken: Set<[UInt8]> = []
     // The number to try next: a row may hold one name a hundred thousand times.

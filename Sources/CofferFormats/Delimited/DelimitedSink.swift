@@ -12,7 +12,7 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     delimiter = dialect.delimiter
   }
 
-  /// Where it writes to; complete after ``finish()``.
+  /// The destination, complete after ``finish()``.
   public var sink: Output { output.sink }
 
   public mutating func begin() throws(FormatError) {

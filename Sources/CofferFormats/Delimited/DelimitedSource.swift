@@ -3,10 +3,10 @@ public import CofferDocuments
 /// A document for each row of a CSV or TSV file.
 ///
 /// Rows end at LF or CRLF; quoting is RFC 4180's. The columns `id`, `title`, `text` (else `txt`, else `body`) and `key`
-/// become those parts of the document; every other one becomes an attribute, a string. Where no column is the text,
-/// the text is the whole row as a JSON object, in the order of its columns, and there are no attributes; the title is
-/// then `title` or else `name`. An empty field gives no title, a quoted one (`""`) an empty title. Columns without a
-/// name of their own are told apart by a number behind it: `note`, `note_2`.
+/// become those parts of the document; every other one becomes an attribute, a string. If no column is the text, the
+/// text is the whole row as a JSON object, in the order of its columns, and there are no attributes; the title is then
+/// `title` or else `name`. An empty field means no title, a quoted one (`""`) an empty title. Columns with the same
+/// name get a number: `note`, `note_2`.
 public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<RowParser>
 
@@ -32,7 +32,7 @@ public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
   }
 }
 
-/// What sets CSV and TSV apart.
+/// The variant of the format: CSV, TSV and others.
 public struct DelimitedDialect: Hashable, Sendable {
   /// An ASCII character other than the quote and the line ends.
   public let delimiter: UInt8
@@ -51,9 +51,9 @@ public struct DelimitedDialect: Hashable, Sendable {
   public static let tsv = DelimitedDialect(delimiter: Byte.tab)
 }
 
-/// Whether the first row names the columns.
+/// The meaning of the first row.
 public enum HeaderMode: Hashable, Sendable {
-  /// It does, unless the mapping uses numbers.
+  /// It names the columns, unless the mapping uses numbers.
   case automatic
   case yes
   case no

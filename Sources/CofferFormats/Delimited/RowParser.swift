@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// Rows to documents.
+/// Makes documents of rows.
 struct RowParser: RecordParser {
   private var scanner: RowScanner
   private let mapping: ColumnMapping
@@ -27,10 +27,10 @@ struct RowParser: RecordParser {
     case .needsMore:
       return .needsMore
     case .bad(let fault, let fieldStart):
-      // A quote gone wrong may have swallowed rows that are well: only the line it began in is given up.
+      // A faulty quote may have swallowed sound rows: only the line in which it began is rejected.
       guard let line = bytes.line(from: start, isFinal: isFinal) else { return .needsMore }
       if needsHeader { return .badHeader(fault) }
-      // In a line that is not given up, the fault would be looked for in vain.
+      // The reported place must lie in the rejected line.
       if fault.position >= line.end {
         return .bad(RecordFault(position: fieldStart, reason: "a quote that is not closed in its field"), end: line.end)
       }
@@ -55,7 +55,7 @@ struct RowParser: RecordParser {
     return .record(end: end)
   }
 
-  /// Lines that end in CR alone would make the whole input its header, and lose every row without a word.
+  /// Refuses lines that end in CR alone: the whole input would be the header, and every row be lost silently.
   private func bareCarriageReturn(in bytes: UnsafeRawBufferPointer) -> RecordFault? {
     for field in scanner.fields where !field.isQuoted {
       if let position = bytes[field.range].firstIndex(of: Byte.carriageReturn) {
@@ -79,7 +79,7 @@ struct RowParser: RecordParser {
     return String(decoding: name, as: UTF8.self)
   }
 
-  /// Makes the document of a row that has as many fields as it should.
+  /// Makes the document of a row with the right number of fields.
   private mutating func fill(_ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer) -> RecordFault? {
     guard let layout else { return nil }
     let fields = scanner.fields
@@ -112,14 +112,14 @@ struct RowParser: RecordParser {
     return RecordFault(position: field.range.lowerBound, reason: "an id that is not a positive integer")
   }
 
-  /// The field's range where its bytes stand as they are, or that of a copy with single quotes.
+  /// The field's range, or that of a copy without doubled quotes.
   private func value(
     of field: RowScanner.Field, in bytes: UnsafeRawBufferPointer, _ output: inout RecordOutput
   ) -> Range<Int> {
     guard field.hasDoubledQuotes else { return field.range }
-    let count = output.made.count
-    Self.append(field, of: bytes, to: &output.made)
-    return output.range(madeSince: count)
+    let count = output.generated.count
+    Self.append(field, of: bytes, to: &output.generated)
+    return output.range(generatedSince: count)
   }
 
   /// A JSON object of columns, each value a string.
@@ -127,24 +127,24 @@ struct RowParser: RecordParser {
     of columns: some Sequence<Int>, _ fields: [RowScanner.Field], _ bytes: UnsafeRawBufferPointer,
     _ output: inout RecordOutput
   ) -> Range<Int> {
-    let count = output.made.count
+    let count = output.generated.count
     var separator = JSONByte.openBrace
     for column in columns {
       let field = fields[column]
-      output.made.append(separator)
-      output.made += layout?.prefixes[column] ?? []
+      output.generated.append(separator)
+      output.generated += layout?.prefixes[column] ?? []
       if field.hasDoubledQuotes {
         unquoted.removeAll(keepingCapacity: true)
         Self.append(field, of: bytes, to: &unquoted)
-        unquoted.withUnsafeBytes { JSONWriter.appendEscaped($0, to: &output.made) }
+        unquoted.withUnsafeBytes { JSONWriter.appendEscaped($0, to: &output.generated) }
       } else {
-        JSONWriter.appendEscaped(UnsafeRawBufferPointer(rebasing: bytes[field.range]), to: &output.made)
+        JSONWriter.appendEscaped(UnsafeRawBufferPointer(rebasing: bytes[field.range]), to: &output.generated)
       }
-      output.made.append(JSONByte.quote)
+      output.generated.append(JSONByte.quote)
       separator = JSONByte.comma
     }
-    output.made.append(JSONByte.closeBrace)
-    return output.range(madeSince: count)
+    output.generated.append(JSONByte.closeBrace)
+    return output.range(generatedSince: count)
   }
 
   private static func append(

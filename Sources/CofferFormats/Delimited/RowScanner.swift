@@ -1,12 +1,12 @@
-/// Cuts one row into fields, by RFC 4180 and what spreadsheets write.
+/// Splits one row into fields, by RFC 4180 and the practice of spreadsheets.
 ///
 /// A field that begins with a quote is quoted: it may hold delimiters and line ends, and quotes that are doubled.
 struct RowScanner: Sendable {
   struct Field: Sendable {
-    /// What is between the quotes or delimiters.
+    /// The content between the quotes or delimiters.
     let range: Range<Int>
     let isQuoted: Bool
-    /// Holds quotes that stand twice for one.
+    /// The content has doubled quotes, each of which means one.
     let hasDoubledQuotes: Bool
   }
 
@@ -14,7 +14,7 @@ struct RowScanner: Sendable {
     /// The fields are in ``fields``; the next row begins here.
     case row(end: Int)
     case needsMore
-    /// - Parameter start: where the field that is at fault begins.
+    /// - Parameter start: the beginning of the faulty field.
     case bad(RecordFault, start: Int)
   }
 

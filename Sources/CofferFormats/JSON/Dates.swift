@@ -1,7 +1,7 @@
 internal import CofferDocuments
 
-// Dates as JSON has them: ISO 8601 in UTC with milliseconds. Documents that were written together mostly share a day,
-// so the calendar is asked once for each day and only the clock is read and written byte by byte.
+// Dates in JSON: ISO 8601 in UTC with milliseconds. Documents written together mostly share a day, so that the calendar
+// is computed once for each day and only the time is read and written byte by byte.
 
 /// Reads dates out of JSON strings.
 struct DateReader: Sendable {

@@ -1,10 +1,10 @@
 internal import CofferDocuments
 
-/// Documents as JSON objects, with everything that is known of them.
+/// Writes documents as JSON objects with all their fields.
 struct DocumentObjects<Output: ByteSink>: Sendable {
   var output: EncodedOutput<Output>
   private var dates = DateWriter()
-  /// The collection of the last document, and how its documents begin.
+  /// The collection of the last document, and the beginning of its objects.
   private var collection: String?
   private var opening: [UInt8] = []
 
@@ -12,7 +12,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
     output = EncodedOutput(sink)
   }
 
-  /// Appends the object of a document, without anything before or behind it.
+  /// Appends the object of a document.
   mutating func append(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
     if collection != name { setCollection(name) }
     let header = document.header

@@ -1,13 +1,13 @@
 internal import CofferDocuments
 
-/// One JSON value to one document.
+/// Makes a document of a JSON value.
 struct JSONDocumentParser: Sendable {
   private let mapping: ColumnMapping
   private let keepsIDs: Bool
-  /// A member that is neither ours nor makes an object another's.
+  /// A member to ignore: it neither belongs to a record of ours nor makes an object foreign.
   private let passedOver: StaticString?
   private var dates = DateReader()
-  /// The values of our members, where ``found`` has their bit.
+  /// The values of our members; ``found`` has a bit for each.
   private var values = [ScannedValue](
     repeating: ScannedValue(content: .null, source: 0..<0), count: DocumentMember.allCases.count)
   private var found: UInt16 = 0
@@ -18,7 +18,7 @@ struct JSONDocumentParser: Sendable {
     self.keepsIDs = keepsIDs
   }
 
-  /// Steps over the value that begins here and makes it the draft of `output`.
+  /// Scans the value that begins here into the draft of `output`.
   mutating func read(
     _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer, into output: inout RecordOutput
   ) throws(JSONError) -> RecordFault? {
@@ -65,7 +65,7 @@ struct JSONDocumentParser: Sendable {
     found & (1 << member.rawValue) != 0 ? values[Int(member.rawValue)] : nil
   }
 
-  /// What the members say, or nil when one is not of its type, so that the object is not ours.
+  /// The members as a record of ours; nil if one has another type, so that the object is foreign.
   private mutating func ownRecord(_ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer) -> OwnRecord? {
     guard case .string(let text)? = value(.text)?.content else { return nil }
     var record = OwnRecord(text: text)
@@ -110,7 +110,7 @@ struct JSONDocumentParser: Sendable {
   }
 }
 
-/// An object of our own, taken apart.
+/// A record in our own format.
 private struct OwnRecord {
   enum Key {
     case text(JSONScanner.StringToken)
@@ -140,7 +140,7 @@ private struct OwnRecord {
     output.draft.created = created
     output.draft.modified = modified
     output.draft.isJSON = isJSON
-    // Only a full record of an export says where it stood; in one, no title means that there is none.
+    // Only a complete record of an export has a position; there an absent title means none.
     output.draft.isComplete = hasPosition
     if let attributes {
       output.draft.attributes = try output.canonicalObject(JSONScanner(bytes, in: attributes))
@@ -149,30 +149,30 @@ private struct OwnRecord {
     case nil: return nil
     case .text(let token): return output.setKey(output.value(of: token, scanner), at: token.range.lowerBound)
     case .base64(let token):
-      let count = output.made.count
-      guard Base64.append(decoding: UnsafeRawBufferPointer(rebasing: bytes[token.range]), to: &output.made) else {
+      let count = output.generated.count
+      guard Base64.append(decoding: UnsafeRawBufferPointer(rebasing: bytes[token.range]), to: &output.generated) else {
         return RecordFault(position: token.range.lowerBound, reason: "a key that is not Base64")
       }
-      return output.setKey(output.range(madeSince: count), at: token.range.lowerBound)
+      return output.setKey(output.range(generatedSince: count), at: token.range.lowerBound)
     }
   }
 }
 
 extension RecordOutput {
-  /// What a string stands for: its own range, or that of a copy without escapes.
+  /// The value of a string: its own range, or that of a copy without escapes.
   mutating func value(of token: JSONScanner.StringToken, _ scanner: JSONScanner) -> Range<Int> {
     guard token.hasEscapes else { return token.range }
-    let count = made.count
-    scanner.appendValue(of: token, to: &made)
-    return range(madeSince: count)
+    let count = generated.count
+    scanner.appendValue(of: token, to: &generated)
+    return range(generatedSince: count)
   }
 
-  /// The object at the scanner as attributes keep it; nil for `{}`.
+  /// The object at the scanner in canonical form; nil for `{}`.
   mutating func canonicalObject(_ scanner: JSONScanner) throws(JSONError) -> Range<Int>? {
     var scanner = scanner
-    let count = made.count
-    try scanner.appendCanonicalObject(to: &made)
-    return made.count == count ? nil : range(madeSince: count)
+    let count = generated.count
+    try scanner.appendCanonicalObject(to: &generated)
+    return generated.count == count ? nil : range(generatedSince: count)
   }
 
   mutating func setKey(_ range: Range<Int>, at position: Int) -> RecordFault? {
@@ -184,7 +184,7 @@ extension RecordOutput {
 }
 
 extension JSONScanner {
-  /// The string of `{"$base64":"…"}`, or nil when the object is anything else.
+  /// The string of `{"$base64":"…"}`; nil for any other object.
   func base64Token(in range: Range<Int>) -> StringToken? {
     var scanner = JSONScanner(UnsafeRawBufferPointer(start: base, count: range.upperBound), in: range)
     do throws(JSONError) {

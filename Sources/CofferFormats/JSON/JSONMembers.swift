@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// The members that our own objects have, as JSON names them and in the order they are written.
+/// The members of our own records, in the order in which they are written.
 enum DocumentMember: UInt8, CaseIterable {
   case collection, id, position, title, text, key, created, modified, attributes, parent, json
 
@@ -21,7 +21,7 @@ enum DocumentMember: UInt8, CaseIterable {
   }
 }
 
-/// A member's value, scanned but not taken apart.
+/// A member's value, scanned but not parsed.
 struct ScannedValue: Sendable {
   enum Content: Sendable {
     case string(JSONScanner.StringToken)
@@ -33,12 +33,12 @@ struct ScannedValue: Sendable {
   }
 
   let content: Content
-  /// Its bytes in the input.
+  /// Its range in the input.
   let source: Range<Int>
 }
 
 extension JSONScanner {
-  /// Steps over the value that begins here, which is a member of the record's root.
+  /// Scans the value of a member of the record's root.
   mutating func scanMemberValue() throws(JSONError) -> ScannedValue {
     let start = position
     let content: ScannedValue.Content
@@ -58,7 +58,7 @@ extension JSONScanner {
     return ScannedValue(content: content, source: start..<position)
   }
 
-  /// Which of our members a name is.
+  /// The member of ours with that name.
   func documentMember(_ name: StringToken) -> DocumentMember? {
     switch name.hasEscapes ? -1 : name.range.count {
     case 2: return equals(name, "id") ? .id : nil

@@ -11,7 +11,7 @@ public struct JSONSink<Output: ByteSink>: DocumentSink, Sendable {
     objects = DocumentObjects(sink)
   }
 
-  /// Where it writes to; complete after ``finish()``.
+  /// The destination, complete after ``finish()``.
   public var sink: Output { objects.output.sink }
 
   public mutating func begin() throws(FormatError) {

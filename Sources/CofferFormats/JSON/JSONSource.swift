@@ -2,12 +2,11 @@ public import CofferDocuments
 
 /// A document for each element of a JSON array, read one after the other, or one document for any other root.
 ///
-/// What an element becomes is what a line becomes to ``NDJSONSource``. Only the element at hand is in memory, so that an
-/// array may be of any length. Strict RFC 8259 in any encoding that can be decoded; at most 512 arrays and objects
-/// inside each other.
+/// An element becomes the same document as a line of ``NDJSONSource``. Only the current element is in memory, so that an
+/// array may have any length. Strict RFC 8259 in any supported encoding; at most 512 nested arrays and objects.
 ///
-/// Under ``RecordErrorMode/skip`` a bad element is left out up to the comma or bracket that ends it, as far as that can
-/// be told; a bad root is one bad record.
+/// ``RecordErrorMode/skip`` skips a bad element up to the comma or bracket that seems to end it; a bad root is one bad
+/// record.
 public struct JSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<JSONTextParser>
 
@@ -25,18 +24,18 @@ public struct JSONSource: DraftSource, ReportingSource, Sendable {
   }
 }
 
-/// One JSON text, element by element.
+/// Parses one JSON text, element by element.
 struct JSONTextParser: RecordParser {
   static let keepsRejectedBytes = false
 
-  /// What comes next.
+  /// The parser's state: the next expected part.
   private enum Expected {
     case root
     case element(isFirst: Bool)
-    /// The rest of an element that is given up.
+    /// The rest of a rejected element.
     case rest(JSONRest)
     case end
-    /// Something is wrong behind the root, and was told.
+    /// A fault behind the root was reported.
     case nothing
   }
 
@@ -59,7 +58,7 @@ struct JSONTextParser: RecordParser {
   ) -> RecordOutcome {
     var scanner = JSONScanner(bytes, in: start..<bytes.count)
     scanner.skipWhitespace()
-    // White space is done with, however much of it there is.
+    // White space is consumed at once, so that it never fills the buffer.
     guard let next = scanner.next else {
       return isFinal ? end(of: bytes) : scanner.position > start ? .nothing(end: scanner.position) : .needsMore
     }
@@ -106,7 +105,7 @@ struct JSONTextParser: RecordParser {
       // A number at the end may go on.
       if scanner.next == nil, !isFinal, bytes[start] < JSONByte.openBracket { return .needsMore }
     } catch {
-      // What is cut off is seen at the very end, an escape at most 12 bytes before.
+      // An incomplete value is noticed at the very end, an incomplete escape at most 12 bytes before.
       if !isFinal, error.byteOffset + 12 >= bytes.count { return .needsMore }
       output.source = start..<max(start, min(error.byteOffset, bytes.count))
       return .bad(RecordFault(position: error.byteOffset, reason: error.reason), end: giveUp(bytes, from: start))
@@ -117,7 +116,7 @@ struct JSONTextParser: RecordParser {
     return .record(end: scanner.position)
   }
 
-  /// The input has ended, in the middle or not.
+  /// Handles the end of the input, complete or not.
   private mutating func end(of bytes: UnsafeRawBufferPointer) -> RecordOutcome {
     let fault: RecordFault? =
       switch expected {
@@ -129,7 +128,9 @@ struct JSONTextParser: RecordParser {
     return fault.map { .bad($0, end: bytes.count) } ?? .nothing(end: bytes.count)
   }
 
-  /// - Returns: where the value ends that begins at `start`, or the end of the buffer.
+  /// Rejects the value that begins at `start`.
+  ///
+  /// - Returns: its end, or the end of the buffer.
   private mutating func giveUp(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var isRoot = false
     if case .root = expected { isRoot = true }
@@ -159,7 +160,7 @@ struct JSONTextParser: RecordParser {
 
 /// Finds the end of an element that is not JSON, by its brackets and quotes alone.
 struct JSONRest: Sendable {
-  /// A root has nothing behind it to go on with.
+  /// Nothing follows a root.
   let isRoot: Bool
   private var depth = 0
   private var isInString = false
@@ -169,7 +170,7 @@ struct JSONRest: Sendable {
     self.isRoot = isRoot
   }
 
-  /// Steps on to the comma or bracket behind the element; false when it is not in this buffer.
+  /// Skips to the comma or bracket behind the element; false if it is not in this buffer.
   mutating func skip(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) -> Bool {
     guard !isRoot else {
       position = bytes.count
@@ -178,7 +179,7 @@ struct JSONRest: Sendable {
     while position < bytes.count {
       let byte = bytes[position]
       if isInString {
-        // No string goes over a line's end: here one was not closed.
+        // A string never spans lines: this one was not closed.
         if byte == Byte.lineFeed || byte == JSONByte.quote && !isEscaped { isInString = false }
         isEscaped = byte == JSONByte.backslash && !isEscaped
       } else {

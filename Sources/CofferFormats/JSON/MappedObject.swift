@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// An object read as a row: its members are columns, and a mapping says which is what.
+/// An object read as a row: its members are columns, and a mapping assigns them to the parts of a document.
 struct MappedObject {
   private struct Member {
     let name: [UInt8]
@@ -13,7 +13,7 @@ struct MappedObject {
   private let keepsIDs: Bool
   private let passedOver: StaticString?
 
-  /// Steps over the object that begins here.
+  /// Scans the object that begins here.
   init(scanning scanner: inout JSONScanner, keepsIDs: Bool, passingOver passedOver: StaticString?) throws(JSONError) {
     self.keepsIDs = keepsIDs
     self.passedOver = passedOver
@@ -86,11 +86,11 @@ struct MappedObject {
         return error
       }
     }
-    // The object was put together here: of the input only its beginning can be named.
+    // The object was assembled here, so that only the record's beginning can be reported.
     return failure.map { RecordFault(position: source.lowerBound, reason: $0.reason) }
   }
 
-  /// The last member of that name, as ECMAScript takes it.
+  /// The last member of that name, as in ECMAScript.
   private func index(of name: String) -> Int? {
     members.lastIndex { $0.name.elementsEqual(name.utf8) }
   }
@@ -104,7 +104,7 @@ struct MappedObject {
     if case .string(let token) = value.content { token.range } else { value.source }
   }
 
-  /// What a string stands for; of anything else its source.
+  /// The value of a string; the source of any other value.
   private func string(
     _ value: ScannedValue, _ output: inout RecordOutput, _ scanner: JSONScanner
   ) -> Range<Int> {

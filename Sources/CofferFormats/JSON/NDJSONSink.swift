@@ -1,8 +1,8 @@
 public import CofferDocuments
 
-/// A line of JSON for each document, with everything that is known of it.
+/// Writes a line of JSON for each document, with all its fields.
 ///
-/// Members: `collection`, `id`, `position`, `title`, `text`, `key` (`{"$base64":…}` where it is not text), `created`,
+/// Members: `collection`, `id`, `position`, `title`, `text`, `key` (`{"$base64":…}` if it is not text), `created`,
 /// `modified`, `attributes`, `parent`, `json`; absent ones are left out. ``NDJSONSource`` reads equal documents back.
 public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
   private var objects: DocumentObjects<Output>
@@ -11,7 +11,7 @@ public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
     objects = DocumentObjects(sink)
   }
 
-  /// Where it writes to; complete after ``finish()``.
+  /// The destination, complete after ``finish()``.
   public var sink: Output { objects.output.sink }
 
   public mutating func begin() throws(FormatError) {}

@@ -2,11 +2,11 @@ public import CofferDocuments
 
 /// A document for each line of JSON; blank lines are skipped.
 ///
-/// An object is one of our own when all its members are ours (`collection`, `id`, `position`, `title`, `text`, `key`,
-/// `created`, `modified`, `attributes`, `parent`, `json`), each of its right type, and `text` is a string: it becomes
-/// the document that it says. Of anything else the text is its own source, unreformatted, and the title what its
-/// `title` or else `name` says. A mapping makes objects tables: its members become the parts they are mapped to and,
-/// where the text is one of them, the others become attributes.
+/// An object is a record of an export if it has no members but `collection`, `id`, `position`, `title`, `text`, `key`,
+/// `created`, `modified`, `attributes`, `parent` and `json`, each of its right type, and a string `text`: it becomes
+/// that document. Of any other value the text is its JSON, unchanged, and the title its `title` or else `name`. With a
+/// mapping, objects are rows: members become the parts they are mapped to and, if the text is one of them, the others
+/// become attributes.
 public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<JSONLineParser>
 

@@ -1,7 +1,7 @@
 internal import CofferDocuments
 public import CofferText
 
-/// What an input may be; the raw value is the name that people give it.
+/// The formats of inputs; the raw value is the usual name.
 public enum InputFormat: String, CaseIterable, Hashable, Sendable {
   case text
   case lines
@@ -13,7 +13,7 @@ public enum InputFormat: String, CaseIterable, Hashable, Sendable {
   case keyedArchive = "keyed-archive"
   case sqlite
 
-  /// What a file of that extension usually is: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
+  /// The usual format for an extension: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
   public init?(pathExtension: some StringProtocol) {
     switch pathExtension.lowercased() {
     case "csv": self = .csv
@@ -26,16 +26,16 @@ public enum InputFormat: String, CaseIterable, Hashable, Sendable {
 }
 
 extension InputFormat {
-  /// How many bytes of an input are worth looking at.
+  /// The number of bytes that detection inspects at most.
   public static let detectionByteCount = 64 << 10
 
-  /// Tells a format by what the input begins with, then by its extension.
+  /// Detects a format by the first bytes, then by the extension.
   ///
   /// - Parameters:
-  ///   - head: the first bytes, ``detectionByteCount`` of them or all there are.
-  ///   - headIsWhole: nothing follows them.
+  ///   - head: the first ``detectionByteCount`` bytes, or the whole input.
+  ///   - headIsWhole: the head is the whole input.
   ///   - pathExtension: without its dot; nil for an input without a name, such as standard input.
-  /// - Returns: nil when the content does not say and there is no name: someone must.
+  /// - Returns: nil if the content is undecided and there is no name: the user must decide.
   public static func detect(
     head: [UInt8], headIsWhole: Bool, pathExtension: String?, encoding: EncodingChoice = .automatic
   ) -> InputFormat? {
@@ -64,12 +64,12 @@ extension InputFormat {
       capacity: 3 * head.count + 128)
     _ = reader.fill()
     var text = Array(reader.bytes[reader.start..<reader.end])
-    // The last character of a head that is cut off counts as replaced; what is asked here can do without it.
+    // An incomplete last character counts as replaced; it is not needed here.
     if !isWhole, let last = reader.replacements.last, last.position == text.count - 3 { text.removeLast(3) }
     return text
   }
 
-  /// NDJSON where each line is a value of its own, JSON where one value goes over several; nil for anything else.
+  /// NDJSON if each line is a value, JSON if one value spans several; nil for anything else.
   private static func detectJSON(_ text: [UInt8], isWhole: Bool) -> InputFormat? {
     text.withUnsafeBytes { bytes in
       var scanner = JSONScanner(bytes)
@@ -79,7 +79,7 @@ extension InputFormat {
       do throws(JSONError) {
         try scanner.skipValue()
       } catch {
-        // What is cut off is seen at the very end, an escape at most 12 bytes before.
+        // An incomplete value is noticed at the very end, an incomplete escape at most 12 bytes before.
         guard !isWhole, error.code == .malformed || error.code == .loneSurrogate,
           error.byteOffset + 12 >= bytes.count
         else { return nil }

@@ -1,18 +1,18 @@
 public import CofferDocuments
 internal import Glibc
 
-/// Any input that can be read: a file, a directory of texts, or an open stream; its format given or found out.
+/// Any input: a file, a directory of texts, or an open stream, in a given or detected format.
 public struct InputSource: DraftSource, ReportingSource, Sendable {
-  /// What the input was taken for; a directory counts as text. Whether a property list is a keyed archive may turn out
-  /// only when it is read.
+  /// The format of the input; a directory counts as text. A property list may turn out to be a keyed archive only when
+  /// it is read.
   public private(set) var format: InputFormat
   private var source: any DraftSource & ReportingSource & Sendable
 
   /// Opens a file or directory.
   ///
   /// - Parameters:
-  ///   - format: nil finds it out by content, then by the path's extension.
-  ///   - table: of a database; nil finds it.
+  ///   - format: nil detects it by content, then by the path's extension.
+  ///   - table: the table of a database; nil finds it.
   ///   - mapping: for tables, JSON and property lists.
   ///   - header: for tables.
   /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
@@ -44,9 +44,9 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   /// Reads a stream.
   ///
   /// - Parameters:
-  ///   - name: the name that gives a text its title and the format a hint; nil where there is none.
-  ///   - path: the file that the bytes come from, which a database is read in, in place of a copy; it must be free of
-  ///     other users in this process, and `source` gone, before the first ``read(into:)``.
+  ///   - name: the title of a text and a hint to the format; nil if there is none.
+  ///   - path: the file of the bytes, in which a database is read instead of a copy; before the first ``read(into:)``,
+  ///     nothing else in this process may have it open, and `source` must be gone.
   public init(
     _ source: some ByteSource, name: String? = nil, file path: String? = nil, sizeHint: Int? = nil,
     format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
@@ -106,12 +106,12 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
 }
 
 extension String {
-  /// What follows the last slash.
+  /// The last component of a path.
   var lastPathComponent: String {
     split(separator: "/").last.map(String.init) ?? self
   }
 
-  /// What follows the last dot of a name, without it; nothing when the name only begins with it.
+  /// The extension without its dot; empty for a name that only begins with a dot.
   var pathExtension: String {
     guard let dot = lastIndex(of: "."), dot > startIndex else { return "" }
     return String(self[index(after: dot)...])

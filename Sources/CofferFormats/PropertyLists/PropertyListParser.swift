@@ -4,7 +4,7 @@ internal import CofferPropertyLists
 /// Makes documents of a property list. It is one record to its reader until it is whole, and then as many as it holds.
 struct PropertyListParser: RecordParser {
   static let keepsRejectedBytes = false
-  static let makesEverything = true
+  static let generatesEverything = true
   /// The property list as a whole, which holds the records.
   static let usualMaximum = 1 << 30
 
@@ -96,8 +96,8 @@ struct PropertyListParser: RecordParser {
   ) -> RecordFault? {
     let place = output.source?.lowerBound ?? 0
     scratch.draft = output.draft
-    scratch.made.removeAll(keepingCapacity: true)
-    scratch.madeBase = json.count
+    scratch.generated.removeAll(keepingCapacity: true)
+    scratch.generatedBase = json.count
     let fault: RecordFault? = json.withUnsafeBytes { bytes in
       var scanner = JSONScanner(bytes)
       do throws(JSONError) {
@@ -109,9 +109,9 @@ struct PropertyListParser: RecordParser {
     }
     // An offset in the generated JSON means nothing in the input.
     if let fault { return RecordFault(code: fault.code, position: place, reason: fault.reason) }
-    let base = output.madeBase + output.made.count
-    output.made += json
-    output.made += scratch.made
+    let base = output.generatedBase + output.generated.count
+    output.generated += json
+    output.generated += scratch.generated
     output.draft = scratch.draft
     output.draft.mapRanges { $0.isEmpty ? 0..<0 : $0.lowerBound + base..<$0.upperBound + base }
     guard isTable, let rowID else { return nil }
@@ -120,9 +120,9 @@ struct PropertyListParser: RecordParser {
       if output.draft.id == nil { return RecordFault(position: place, reason: "an id that is not a positive integer") }
       return nil
     }
-    let count = output.made.count
-    output.made += rowID
-    return output.setKey(output.range(madeSince: count), at: place)
+    let count = output.generated.count
+    output.generated += rowID
+    return output.setKey(output.range(generatedSince: count), at: place)
   }
 
   private func bad(

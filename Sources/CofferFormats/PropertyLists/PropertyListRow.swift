@@ -41,7 +41,7 @@ enum PropertyListRow {
     var parser = JSONDocumentParser(
       mapping: ColumnMapping(), keepsIDs: true, passingOver: PropertyList.rowIDName)
     var output = RecordOutput()
-    output.madeBase = document.utf8.count
+    output.generatedBase = document.utf8.count
     var scanner = JSONScanner(document.utf8)
     do throws(JSONError) {
       guard try parser.read(&scanner, document.utf8, into: &output) == nil else { return false }
@@ -54,9 +54,9 @@ enum PropertyListRow {
       return document.header.title == TitleRule.derivedTitle(fromUTF8: document.utf8)
     }
     let bytes =
-      title.lowerBound < output.madeBase
+      title.lowerBound < output.generatedBase
       ? Array(document.utf8[title])
-      : Array(output.made[title.lowerBound - output.madeBase..<title.upperBound - output.madeBase])
+      : Array(output.generated[title.lowerBound - output.generatedBase..<title.upperBound - output.generatedBase])
     return document.header.title.map { bytes.elementsEqual($0.utf8) } ?? false
   }
 }

@@ -4,24 +4,24 @@ internal import CofferPropertyLists
 /// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
 ///
 /// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; but a text that
-/// is the JSON of a row, with the same id and title, is written as that row again. The index says by id which row is
-/// whose, from 0; autoincrement is the highest id that was ever given. ``PropertyListSource`` reads ids, titles, texts
-/// and order back. Texts are written as they come: what is kept in memory is some 50 bytes for each document.
+/// is the JSON of a row, with the same id and title, is written as that row again. The index maps ids to rows, from 0;
+/// autoincrement is the highest id ever assigned. ``PropertyListSource`` reads ids, titles, texts and order back. Texts
+/// are written at once: memory grows by some 50 bytes for each document.
 public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var writer: BinaryPropertyListWriter<Output>
-  /// The objects that rows are made of.
+  /// The objects of the members' names.
   private var names: (id: UInt32, title: UInt32, text: UInt32) = (0, 0, 0)
   private var rows: [UInt32] = []
   private var ids: [UInt32] = []
   private var highestID: Int64
 
-  /// - Parameter highestID: the highest id that was ever given, as far as it is known; ids of documents may be higher.
+  /// - Parameter highestID: the highest id ever assigned, if known; ids of documents may be higher.
   public init(_ sink: Output, highestID: Int64 = 0) {
     self.highestID = highestID
     writer = BinaryPropertyListWriter(sink)
   }
 
-  /// Where it writes to; complete after ``finish()``.
+  /// The destination, complete after ``finish()``.
   public var sink: Output { writer.output.sink }
 
   public mutating func begin() throws(FormatError) {

@@ -7,18 +7,18 @@ internal import CofferText
 /// its index, with the rows' ids as keys, or as ids where those are kept; any other value is one document. Of a keyed
 /// archive each top object is one. A value becomes JSON first: in its order, without spaces, integers exact, bytes as
 /// `{"$base64":…}`, dates in ISO 8601, reals that JSON has no number for as `{"$real":"nan"}`, an archived object as
-/// `{"$class":…}` with its fields. What document the JSON is, ``NDJSONSource`` says.
+/// `{"$class":…}` with its fields. ``NDJSONSource`` tells how JSON becomes a document.
 ///
 /// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB
-/// where that is nil. At most 512 arrays and dictionaries stand in each other. Nothing is ever fetched, no entity
-/// expanded; objects that are shared so often that they stand for far more than the file holds are refused. XML is
-/// decoded by its byte order mark, or by what its declaration says, unless the options name an encoding.
+/// if that is nil. At most 512 arrays and dictionaries may be nested. Nothing is ever fetched, no entity expanded; a file
+/// whose shared objects expand to far more than it holds is refused. XML is decoded by its byte order mark, or by its
+/// declaration, unless the options name an encoding.
 public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
-  /// What the property list is to be taken for.
+  /// The expected content.
   public enum Content: Hashable, Sendable {
     /// A keyed archive if it is one, otherwise values.
     case automatic
-    /// Values, those that a keyed archive is written with included.
+    /// Values, even those of a keyed archive.
     case values
     /// A keyed archive; anything else is an error.
     case keyedArchive
@@ -35,7 +35,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   private let sizeHint: Int?
   private var state: State
 
-  /// - Parameter sizeHint: about how many bytes will come, where that is known: it saves memory.
+  /// - Parameter sizeHint: the approximate size, if known, which saves memory.
   public init(
     _ source: any ByteSource, content: Content = .automatic, mapping: ColumnMapping = ColumnMapping(),
     sizeHint: Int? = nil, options: ReadingOptions = ReadingOptions()
@@ -54,7 +54,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     return report
   }
 
-  /// Whether it was taken for a keyed archive; nil as long as nothing was read.
+  /// True for a keyed archive; nil before the first read.
   public var isKeyedArchive: Bool? {
     if case .open(let reader) = state { reader.parser.isKeyedArchive } else { nil }
   }
@@ -65,7 +65,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     case .unopened(let source): reader = try open(source)
     case .open(let opened): reader = opened
     }
-    // One owner only, so that nothing is copied by being changed.
+    // A single owner avoids copies on write.
     state = .unopened(MemoryByteSource([]))
     defer { state = .open(reader) }
     return try reader.read(into: &batch)

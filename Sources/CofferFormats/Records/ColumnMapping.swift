@@ -1,4 +1,4 @@
-/// Which columns of a table, or members of JSON objects, become which part of a document.
+/// Assigns columns of a table, or members of JSON objects, to the parts of a document.
 ///
 /// A part that is not mapped is found by its usual names.
 public struct ColumnMapping: Hashable, Sendable {

@@ -1,11 +1,11 @@
-// How the buffer changes hands, makes room and grows.
+// Hands the buffer over, compacts it and lets it grow.
 extension DecodedReader {
-  /// Makes `replacement`, which is empty, hold what is consumed, and goes on with the rest.
+  /// Moves the consumed bytes to the empty `replacement`, and keeps the rest.
   ///
-  /// The buffer itself is given away, or else its front is copied: whatever leaves fewer bytes to copy, so that no more
-  /// bytes are ever copied than were consumed.
+  /// Either the buffer itself is handed over or its front is copied, whichever copies fewer bytes, so that no more bytes
+  /// are ever copied than were consumed.
   ///
-  /// - Returns: what a position in the buffer is to be lessened by to be one in `replacement`.
+  /// - Returns: the number to subtract from a position in the buffer to get one in `replacement`.
   mutating func handOver(into replacement: inout [UInt8], consumed: Int) -> Int {
     let front = start..<consumed
     discard(to: consumed)
@@ -20,10 +20,10 @@ extension DecodedReader {
     return 0
   }
 
-  /// Brings what is left to the beginning of the buffer, which is made as long as it may be filled.
+  /// Moves the remaining bytes to the beginning of the buffer, and lengthens it up to its limit.
   mutating func compact() {
     guard start > 0 || bytes.count < limit else { return }
-    // The buffer of a huge record does not stay for small ones.
+    // The buffer of a huge record is not kept for small ones.
     if bytes.count > 4 * limit {
       let old = bytes
       bytes = []
@@ -39,7 +39,7 @@ extension DecodedReader {
     shift(by: start)
   }
 
-  /// Fills the beginning of the buffer with what was left of an earlier one.
+  /// Fills the beginning of the buffer with the rest of an earlier one.
   private mutating func moveRest(from old: [UInt8]) {
     if bytes.capacity > 4 * max(limit, end - start) { bytes = [] }
     bytes.lengthen(to: max(limit, end - start))
@@ -61,7 +61,7 @@ extension DecodedReader {
 extension [UInt8] {
   private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
-  /// Makes the array at least so long; by whole blocks, since adding single elements would cost as much as decoding.
+  /// Lengthens the array to `wanted`, by whole blocks: single elements would cost as much as decoding.
   mutating func lengthen(to wanted: Int) {
     reserveCapacity(wanted)
     while count < wanted { append(contentsOf: Self.zeros.prefix(wanted - count)) }

@@ -1,10 +1,10 @@
 internal import CofferText
 
-// Where in the input a byte of the buffer comes from. Nothing is recorded on the way: the end of the buffer is known
-// to be the end of what was decoded, and every encoding here spends a fixed number of bytes on a character, so the
-// distance from there, or from the next replaced byte, says it.
+// Maps positions in the buffer to places in the input. Nothing is recorded while decoding: the end of the buffer is the
+// end of the decoded input, and every supported encoding has a fixed size for a given character, so that the distance
+// from there, or from the next replaced byte, determines the place.
 extension DecodedReader {
-  /// The line, column and byte of the input that a position in `start...end` stands for.
+  /// The line, column and byte of the input for a position in `start...end`.
   mutating func location(of position: Int, record: Int? = nil) -> InputLocation {
     guard isText else {
       return InputLocation(record: record, line: nil, column: nil, byteOffset: inputOffset(of: position))
@@ -15,8 +15,8 @@ extension DecodedReader {
       byteOffset: inputOffset(of: position))
   }
 
-  /// Counts line feeds, and characters behind the last, on to a position, or back: each byte once, however many places
-  /// of one long line are asked for.
+  /// Moves the count of line feeds, and of characters behind the last, forward or back to a position, so that several
+  /// places in one long line cost no more than one.
   mutating func countLines(to position: Int) {
     let counted = countedLines.position
     let forward = position >= counted
@@ -36,11 +36,11 @@ extension DecodedReader {
     countedLines.position = position
   }
 
-  /// Which byte of the input the byte at `position` was decoded from.
+  /// The offset in the input of the byte at `position`.
   mutating func inputOffset(of position: Int) -> Int {
     let offset: Int
     let anchor = firstReplacement(from: position)
-    // Many bad records in one buffer would each count to its end, were the last place not remembered.
+    // The last place is cached, or each of many bad records in a buffer would count to its end.
     if let known = knownOffset, (start...position).contains(known.position),
       firstReplacement(from: known.position)?.position == anchor?.position
     {
@@ -54,7 +54,7 @@ extension DecodedReader {
     return offset
   }
 
-  /// The input's own bytes for a range of the buffer; none unless they are kept.
+  /// The undecoded bytes for a range of the buffer; empty unless they are kept.
   mutating func input(of range: Range<Int>) -> [UInt8] {
     guard kept != nil else { return [] }
     let lower = inputOffset(of: range.lowerBound) - keptOffset
@@ -62,7 +62,7 @@ extension DecodedReader {
     return kept.map { Array($0[lower..<upper]) } ?? []
   }
 
-  /// The byte order mark and everything before `position`; asked for before anything is discarded.
+  /// The byte order mark and all bytes before `position`; must be called before anything is discarded.
   mutating func inputHead(before position: Int) -> [UInt8] {
     guard kept != nil, keptOffset == 0 else { return [] }
     let offset = inputOffset(of: position)

@@ -1,14 +1,14 @@
 internal import CofferDocuments
 internal import CofferText
 
-/// An input as UTF-8 in one buffer, of which the front is consumed record by record.
+/// An input decoded to UTF-8 in one buffer, whose front is consumed record by record.
 ///
-/// The buffer is handed to a batch and the batch's old one taken in its place, so that text is decoded right to where
-/// the store finds it. It grows only for a record that does not fit. Only an error costs the search for its place.
+/// The buffer is swapped with that of a batch, so that text is decoded once to its final place. It grows only for a
+/// record that does not fit. The place of a fault is computed only for an error.
 struct DecodedReader: Sendable {
   static let usualCapacity = 256 << 10
   private static let rawCapacity = 64 << 10
-  /// Room below which decoding waits for more.
+  /// The least free room for decoding.
   static let leastRoom = 64
 
   struct Replacement: Sendable {
@@ -19,9 +19,9 @@ struct DecodedReader: Sendable {
 
   private var source: any ByteSource
   var decoder: TextDecoder
-  /// False for an input that is no text: its bytes are passed on as they are.
+  /// False for a binary input, whose bytes are passed on unchanged.
   let isText: Bool
-  /// How many bytes were passed on so.
+  /// The number of bytes passed on unchanged.
   private(set) var passedOn = 0
   private var raw: [UInt8]
   private var rawStart = 0
@@ -29,31 +29,30 @@ struct DecodedReader: Sendable {
   private var sourceHasEnded = false
   let capacity: Int
   private let maximum: Int
-  /// How far the buffer may be filled: the usual capacity, unless one record needs more.
+  /// The buffer's current limit: the usual capacity, unless one record needs more.
   var limit = 0
 
-  /// Decoded bytes are at `start..<end`; what follows is room.
+  /// Decoded bytes are at `start..<end`; free room follows.
   var bytes: [UInt8] = []
   var start = 0
   var end = 0
   /// The input's last byte is decoded.
   var isAtEnd = false
-  /// Why decoding cannot go on; what was decoded before it can still be consumed.
+  /// The error that ended decoding; bytes decoded before it can still be consumed.
   var failure: FormatError?
-  /// Where in the buffer U+FFFD stands for bad bytes, in order.
+  /// Places in the buffer where U+FFFD replaced invalid bytes, in order.
   var replacements: [Replacement] = []
 
-  /// The place up to which line feeds were counted and its characters since the last one, and the last one of which the
-  /// offset was asked for.
+  /// The position of the line count, with the line feeds before it and the characters since the last one.
   var countedLines = (position: 0, lineFeeds: 0, characters: 0)
   var knownOffset: (position: Int, inputOffset: Int)?
-  /// The input's own bytes from `keptOffset` to the last one read, when they may be asked for.
+  /// The undecoded bytes from `keptOffset` to the last one read, if they are kept.
   var kept: [UInt8]?
   var keptOffset = 0
 
   /// - Parameters:
-  ///   - maximum: the most bytes that may be in the buffer, which is the longest record.
-  ///   - keepsInput: keeps the undecoded bytes of what is in the buffer.
+  ///   - maximum: the largest size of the buffer, which is the longest record.
+  ///   - keepsInput: keeps the undecoded bytes for the buffer's content.
   init(
     _ source: any ByteSource, encoding: EncodingChoice, onError: CodingErrorMode, maximum: Int,
     capacity: Int = usualCapacity, keepsInput: Bool = false, isText: Bool = true
@@ -67,16 +66,16 @@ struct DecodedReader: Sendable {
     kept = keepsInput ? [] : nil
   }
 
-  /// Nothing more will come, and nothing is left.
+  /// The input has ended and the buffer is consumed.
   var isExhausted: Bool { isAtEnd && start == end }
 
-  /// The first replaced byte at or behind `position`.
+  /// The first replacement at or behind `position`.
   func firstReplacement(from position: Int) -> Replacement? {
     let index = replacements.indices.partitionPoint { replacements[$0].position < position }
     return index < replacements.count ? replacements[index] : nil
   }
 
-  /// Forgets what is before `position`.
+  /// Discards everything before `position`.
   mutating func discard(to position: Int) {
     guard position > start else { return }
     countLines(to: position)
@@ -89,14 +88,14 @@ struct DecodedReader: Sendable {
     replacements.removeAll { $0.position < position }
   }
 
-  /// So little is left that it is time to decode more.
+  /// It is time to decode more.
   var isLow: Bool { end - start < capacity / 2 }
 
-  /// Decodes more behind what is there, making room first.
+  /// Makes room and decodes more input.
   ///
-  /// Sets ``isAtEnd`` or ``failure`` when the input ends or is bad.
+  /// Sets ``isAtEnd`` or ``failure`` if the input ends or is invalid.
   ///
-  /// - Returns: false when the buffer is full and may not grow.
+  /// - Returns: false if the buffer is full and may not grow.
   mutating func fill() -> Bool {
     guard !isAtEnd, failure == nil else { return true }
     let count = end - start
@@ -133,7 +132,7 @@ struct DecodedReader: Sendable {
     case .success:
       isAtEnd = sourceHasEnded && rawStart == rawEnd
     case .failure(let error):
-      // What is well before the fault is still decoded, so that it can be told where the fault is.
+      // Valid bytes before the fault are still decoded, so that its place can be computed.
       decoder = before
       let good = rawStart + error.byteOffset - before.bytesConsumed
       if good > rawStart, good <= rawEnd { _ = decodeOnce(upTo: good, isFinal: false) }

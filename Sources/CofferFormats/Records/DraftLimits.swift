@@ -1,19 +1,19 @@
 internal import CofferDocuments
 
-/// What a store would refuse of a document, found where the document's place in the input is still known.
+/// Checks documents against the limits of a store while their place in the input is still known.
 enum DraftLimits {
   /// The longest that a store takes of title, key and attributes together, and what every store takes, also one that
   /// pads: in steps of 16 KiB at this length, with 46 bytes of its own (FORMAT, "Frames" and "Head").
   private static let headByteCount = 1 << 20
   private static let surelyTakenHeadByteCount = headByteCount - (16 << 10) - 46
   private static let collectionByteCounts = 1...1024
-  /// The store's counter goes on behind every id; where bad records are left out, those behind must find a number.
+  /// The store's id counter continues behind every given id; when bad records are skipped, later ones need ids too.
   private static let surelyFollowedID = Int64.max - 1 << 32
 
-  /// What is wrong with a document; nil where the store will take it.
+  /// The reason to refuse a document; nil if the store will accept it.
   ///
-  /// Where bad records are left out, whatever passes must be taken, since the store would leave out all of them;
-  /// otherwise the store may still decide.
+  /// When bad records are skipped, every document that passes must be acceptable to any store, since a refusal by the
+  /// store would end the import; otherwise the store may still decide.
   static func refusal(
     of draft: DraftBatch.Draft, _ options: ReadingOptions
   ) -> (code: FormatError.Code, reason: String)? {

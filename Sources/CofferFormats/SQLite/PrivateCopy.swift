@@ -1,19 +1,18 @@
 internal import Glibc
 
-/// A copy of a database, and of the journal or log beside it, where nobody but this user sees it: in a directory of
-/// its own (mode 0700).
+/// A copy of a database and its journal or log in a new directory that only this user may enter (mode 0700).
 ///
-/// The names are gone as soon as SQLite has opened the files, so that even a killed process leaves nothing; what is open
-/// stays readable.
+/// The names are removed as soon as SQLite has opened the files, so that even a killed process leaves nothing; open files
+/// stay readable.
 final class PrivateCopy {
-  /// The database's.
+  /// The path of the database.
   let path: String
   private let directory: String
   private var isNamed = true
 
-  /// Copies files under the names they have beside a database.
+  /// Copies a database and the files beside it.
   ///
-  /// - Parameter options: where to, and whether to stop, asked between pieces.
+  /// - Parameter options: the directory, and the stop flag, polled between pieces.
   init(_ options: ReadingOptions, _ copy: (Files) throws(FormatError) -> Void) throws(FormatError) {
     let usual = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     let parent = options.temporaryDirectory ?? usual
@@ -42,7 +41,7 @@ final class PrivateCopy {
     rmdir(directory)
   }
 
-  /// Where the copy's files are written.
+  /// Writes the files of the copy.
   struct Files {
     private static let pieceSize = 1 << 20
 
@@ -50,8 +49,8 @@ final class PrivateCopy {
     fileprivate let shouldStop: (() -> Bool)?
 
     /// - Parameters:
-    ///   - suffix: what the file's name has behind the database's.
-    ///   - limit: how many bytes of it, where not all.
+    ///   - suffix: the end of the name, behind that of the database.
+    ///   - limit: the most bytes to copy.
     func write(_ suffix: String, from source: some ByteSource, limit: Int = .max) throws(FormatError) {
       var source = source
       let number = open(path + suffix, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

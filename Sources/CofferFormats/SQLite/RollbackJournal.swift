@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// The end of a rollback journal, where the name of a super-journal stands if the transaction spanned several files.
+/// The end of a rollback journal, which names a super-journal if the transaction spanned several files.
 ///
-/// SQLite decides by that file's existence, and deletes it when it is done: a stranger's journal could name any file. So
-/// the question is answered here, and the name left out of the copy.
+/// SQLite checks whether that file exists, and deletes it in the end, and a foreign journal could name any file. So it is
+/// checked here, and the name left out of the copy.
 enum RollbackJournal {
-  /// The first eight bytes of a journal, and the last ones of such a name.
+  /// The first eight bytes of a journal, and the last eight behind such a name.
   private static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
   /// SQLite's longest path, with room to spare.
   private static let longestName = 4096
 
-  /// How many bytes of the journal count for a copy; 0 where the transaction was committed after all.
+  /// The number of the journal's bytes to copy; 0 if the transaction was committed.
   static func usableByteCount(of file: FileDescriptor, byteCount: Int) throws(FormatError) -> Int {
     let tail = try file.bytes(at: max(0, byteCount - 16 - longestName), upTo: byteCount)
     guard tail.count > 16, tail.suffix(8).elementsEqual(magic) else { return byteCount }

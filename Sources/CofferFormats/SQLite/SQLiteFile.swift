@@ -11,7 +11,7 @@ final class SQLiteFile {
   private(set) var copyReason: String?
   private let copy: PrivateCopy?
   /// Of a file read without locks: what it was when it was opened.
-  private let unlocked: Beside?
+  private let unlocked: FileSetState?
 
   /// Opens a database and begins the one transaction that all of it is read in.
   ///
@@ -19,7 +19,7 @@ final class SQLiteFile {
   ///   `unreadable`.
   init(path: String, options: ReadingOptions) throws(FormatError) {
     let path = Self.resolved(path)
-    let beside = try Beside(path)
+    let beside = try FileSetState(path)
     guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
     if beside.usesLog {
       if beside.hasLog {
@@ -27,7 +27,7 @@ final class SQLiteFile {
         (database, copy) = try Self.openCopy(of: path, options)
         unlocked = nil
       } else {
-        // Whoever has such a database open has a log beside it: without one, nobody has.
+        // A process that has such a database open keeps a log beside it: without a log, none has.
         database = try Self.open(path, .immutable)
         copy = nil
         unlocked = beside
@@ -55,14 +55,14 @@ final class SQLiteFile {
     copy = nil
   }
 
-  /// Opens what a stream gives; SQLite needs a file, so a private copy takes it in.
+  /// Opens a database from a stream through a private copy, because SQLite needs a file.
   init(copying source: some ByteSource, options: ReadingOptions) throws(FormatError) {
     copyReason = "it is no file"
     unlocked = nil
     let copy = try PrivateCopy(options) { (files) throws(FormatError) in
       try files.write("", from: source)
     }
-    let beside = try Beside(copy.path)
+    let beside = try FileSetState(copy.path)
     guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
     database = try Self.open(copy.path, .immutable)
     try Self.begin(database)
@@ -74,7 +74,7 @@ final class SQLiteFile {
   /// To be called when all has been read: of a file without locks, it must still be what it was.
   func requireUnchanged() throws(FormatError) {
     guard let unlocked else { return }
-    guard try Beside(unlocked.path) == unlocked else { throw Self.changing }
+    guard try FileSetState(unlocked.path) == unlocked else { throw Self.changing }
   }
 
   private static var changing: FormatError {
@@ -111,7 +111,7 @@ final class SQLiteFile {
   ) throws(FormatError) -> (Database, PrivateCopy) {
     // A file that is being written is copied again, a few times.
     for _ in 0..<4 {
-      let before = try Beside(path)
+      let before = try FileSetState(path)
       let copy = try PrivateCopy(options) { (files) throws(FormatError) in
         try files.write("", from: try FileByteSource(path: path))
         if before.usesLog, before.hasLog {
@@ -122,7 +122,7 @@ final class SQLiteFile {
           if count > 0 { try files.write("-journal", from: FileByteSource(journal), limit: count) }
         }
       }
-      guard try Beside(path) == before else { continue }
+      guard try FileSetState(path) == before else { continue }
       let database = try open(copy.path, .readWrite)
       do throws(SQLiteError) {
         try database.set(.noCheckpointOnClose, to: true)
@@ -147,7 +147,7 @@ extension Database {
 }
 
 extension Database {
-  /// SQLite takes what is missing of the last page for zeros, and reads on.
+  /// Refuses a file shorter than its pages: SQLite would read zeros for the missing bytes.
   fileprivate func requireWhole() throws(FormatError) {
     do throws(SQLiteError) {
       let pageSize = try integerPragma("page_size") ?? 0
@@ -161,8 +161,8 @@ extension Database {
   }
 }
 
-/// A database's file and what stands beside it, as far as opening it depends on them.
-private struct Beside: Equatable {
+/// The state of a database's file, journal and log, as far as opening depends on it.
+private struct FileSetState: Equatable {
   private struct File: Equatable {
     var number: UInt64
     var size: Int
@@ -192,12 +192,12 @@ private struct Beside: Equatable {
   }
 
   var isDatabase: Bool { header.count == Self.headerSize && header.starts(with: "SQLite format 3\0".utf8) }
-  /// The version that reading needs (byte 19): 2 is the write-ahead log's.
+  /// The read version (byte 19) is 2 with a write-ahead log.
   var usesLog: Bool { header[19] == 2 }
   var hasJournal: Bool { (files[1]?.size ?? 0) > 0 }
   var hasLog: Bool { (files[2]?.size ?? 0) > 0 }
 
-  /// nil where there is none.
+  /// Nil if the file does not exist.
   private static func file(_ path: String) throws(FormatError) -> File? {
     var status = stat()
     guard stat(path, &status) == 0 else {
@@ -215,7 +215,7 @@ private struct Beside: Equatable {
 }
 
 extension FormatError {
-  /// SQLite's failure in this room's words.
+  /// Translates an error of SQLite.
   init(_ error: SQLiteError) {
     let code: Code =
       switch error.code {

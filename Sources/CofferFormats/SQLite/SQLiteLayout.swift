@@ -1,7 +1,7 @@
 internal import CofferDocuments
 internal import CofferSQLite
 
-/// Which columns of a table are which part of a document, and the statement that reads them.
+/// The columns of a table for the parts of a document, and the statement that reads them.
 struct SQLiteLayout {
   static let textNames = ["text", "txt", "body"]
   /// The columns of the tables that ``SQLiteSink`` makes, in their order.
@@ -9,15 +9,15 @@ struct SQLiteLayout {
 
   let id: Int?
   let title: Int?
-  /// nil: the text is the whole row.
+  /// Nil if the text is the whole row.
   let text: Int?
   let key: Int?
-  /// Set in a table of our own only.
+  /// Set only in tables of ``SQLiteSink``.
   let created: Int?
   let modified: Int?
   let attributes: Int?
   let position: Int?
-  /// Columns that become attributes, in canonical order; where no column is the text, all columns in theirs.
+  /// Columns that become attributes, in canonical order; without a text column, all columns in the table's order.
   let members: [(column: Int, prefix: [UInt8])]
   /// Names of the columns that become attributes, in the table's order.
   let attributeNames: [String]
@@ -57,7 +57,7 @@ struct SQLiteLayout {
     }
   }
 
-  /// Every row in order, the columns as the table has them and the row's number behind them.
+  /// Selects all rows in order: the columns in the table's order, then the row id.
   static func statement(for table: SQLiteTable, isOwn: Bool) -> String {
     let columns = table.columns.map(\.quoted).joined(separator: ",")
     let order = isOwn ? " ORDER BY position,id" : table.rowID.map { " ORDER BY \($0)" } ?? ""

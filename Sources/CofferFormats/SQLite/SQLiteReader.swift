@@ -2,9 +2,9 @@ internal import CofferDocuments
 internal import CofferSQLite
 internal import CofferText
 
-/// Rows to documents: batches, bad rows and what to do about them.
+/// Makes batches of documents from rows, and handles bad rows.
 final class SQLiteReader: @unchecked Sendable {
-  // A source is used by one thread at a time, and so is the connection in here.
+  // Only one thread at a time uses a source and its connection.
 
   private static let batchCount = 1024
   private static let batchByteCount = 256 << 10
@@ -20,7 +20,7 @@ final class SQLiteReader: @unchecked Sendable {
   private enum State {
     case unopened
     case reading(SQLiteFile, SQLiteRows)
-    /// Documents before a fault are handed on first.
+    /// Documents before a fault are returned first.
     case failed(FormatError)
     case ended
   }
@@ -57,7 +57,7 @@ final class SQLiteReader: @unchecked Sendable {
   private func begin() throws(FormatError) {
     let file = try open()
     report.privateCopy = file.copyReason
-    let table = try SQLiteTable.meant(named: table, mapping: mapping, in: file.database)
+    let table = try SQLiteTable.find(named: table, mapping: mapping, in: file.database)
     report.table = table.name
     let layout = try SQLiteLayout(table, mapping: mapping)
     report.attributeColumns = layout.attributeNames

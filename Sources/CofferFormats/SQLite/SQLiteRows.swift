@@ -2,9 +2,9 @@ internal import CofferDocuments
 internal import CofferSQLite
 internal import CofferText
 
-/// The rows of one table, one at a time, each made into a document's parts.
+/// Reads the rows of one table one by one, each as the parts of a document.
 final class SQLiteRows {
-  /// What is wrong with one row; the next one can still be read.
+  /// A fault of one row; the next one can still be read.
   struct Fault: Error {
     let error: FormatError
   }
@@ -17,9 +17,9 @@ final class SQLiteRows {
   private let options: ReadingOptions
   private let maximum: Int
   private var dates = DateReader()
-  /// The row last read: rows must come in order, or a damaged tree could show the same ones for ever.
+  /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
   private var last: (Int64, Int64)?
-  /// How many rows of a table without row numbers may still come.
+  /// The most further rows of a table without row ids.
   private var rowsLeft: Int64
 
   init(
@@ -143,7 +143,7 @@ final class SQLiteRows {
     return start..<bytes.count
   }
 
-  /// A text in UTF-8, valid until the next one is asked for.
+  /// A text in UTF-8, valid until the next call.
   private func text(_ column: Int) throws(Fault) -> UnsafeRawBufferPointer {
     do throws(TextCodingError) {
       return try decoder.utf8(from: statement.storedTextPointer(at: column, isUTF16: encoding != .utf8))
@@ -176,7 +176,7 @@ final class SQLiteRows {
     return start..<bytes.count
   }
 
-  /// What only a table of our own has.
+  /// Fills the parts that only tables of ``SQLiteSink`` have.
   private func fillOwn(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
     draft.isComplete = true
     draft.created = try date(layout.created)

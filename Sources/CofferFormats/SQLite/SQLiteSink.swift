@@ -6,8 +6,8 @@ internal import Glibc
 /// `(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, modified TEXT, attributes TEXT,
 /// position INTEGER NOT NULL)`, with an index on `position`, the order.
 ///
-/// Dates are ISO 8601, attributes JSON, a key that is not text a blob. A table is named like its collection; where SQLite
-/// has no such name, or has it already because capitals of ASCII don't count, the collection's number follows it.
+/// Dates are ISO 8601, attributes JSON, a key that is not text a blob. A table has its collection's name; if SQLite
+/// reserves that name, or it differs from another only in the case of ASCII letters, the collection's number precedes it.
 /// ``SQLiteSource`` reads equal documents back.
 public struct SQLiteSink: DocumentSink {
   private let database: Database
@@ -19,12 +19,11 @@ public struct SQLiteSink: DocumentSink {
   private var dates = DateWriter()
   private var scratch: [UInt8] = []
 
-  /// Writes into an empty file, which must be there: nothing of a journal stands beside it meanwhile, and a file that was
-  /// not finished is of no use.
+  /// Writes into an existing empty file, without a journal: an unfinished file is of no use.
   public init(path: String) throws(FormatError) {
     do throws(SQLiteError) {
       database = try Database(path, mode: .readWrite, configuration: .init(busyTimeout: .zero))
-      // Nobody else has the file, and it is thrown away when this fails: no journal, no waiting for the disk.
+      // No other process has the file, and it is discarded on failure: no journal, no sync.
       for pragma in ["journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "temp_store=MEMORY"] {
         try database.statement("PRAGMA \(pragma)").run()
       }
@@ -37,7 +36,7 @@ public struct SQLiteSink: DocumentSink {
     do throws(SQLiteError) {
       guard try database.fileSize() == 0 else { throw SQLiteError(.fileExists, "the file is not empty") }
       try database.begin(.exclusive)
-      // Makes a database of the file even when no document comes.
+      // Makes the file a database even without documents.
       try database.statement("PRAGMA user_version=1").run()
     } catch {
       throw Self.failure(error)
@@ -52,7 +51,7 @@ public struct SQLiteSink: DocumentSink {
       position += 1
       try insert.bind(header.id.rawValue, at: 1)
       if let title = header.title { try insert.bind(title, at: 2) } else { try insert.bindNull(at: 2) }
-      // Run before the text's memory is used again.
+      // Run before the text's memory is reused.
       try insert.bindText(document.utf8, at: 3)
       if let key = header.key {
         if let text = key.text { try insert.bind(text, at: 4) } else { try insert.bind(key.bytes, at: 4) }
@@ -116,7 +115,7 @@ public struct SQLiteSink: DocumentSink {
   private mutating func tableName(for name: String, _ collection: CollectionID) -> String {
     let plain = name.replacing("\0", with: "\u{FFFD}")
     var candidate = plain
-    // An index is named after its table, and must not have another table's name.
+    // An index is named after its table, and must not have the name of another table.
     while candidate.asciiLowercased.hasPrefix("sqlite_") || tables.contains(candidate.asciiLowercased)
       || tables.contains("\(candidate) order".asciiLowercased)
     {

@@ -1,14 +1,14 @@
 internal import CofferSQLite
 
-/// One table of a stranger's database, as far as reading its rows needs to know it.
+/// A table of a foreign database: the facts needed to read its rows.
 struct SQLiteTable {
   let name: String
-  /// In the table's order, generated ones included.
+  /// Column names in the table's order, generated ones included.
   let columns: [String]
-  /// What the row's number is called; nil for a table WITHOUT ROWID, or where columns have all three of its names.
+  /// The name of the row id; nil for a table WITHOUT ROWID, or if columns have all three names.
   let rowID: String?
 
-  /// Every table of rows, in the order they were made; views and virtual tables are none.
+  /// All ordinary tables, in the order of their creation, without views and virtual tables.
   static func all(in database: Database) throws(FormatError) -> [SQLiteTable] {
     var tables: [SQLiteTable] = []
     for name in try names(of: "table", in: database) {
@@ -17,10 +17,10 @@ struct SQLiteTable {
     return tables
   }
 
-  /// The names of one type of things; those that are no text are passed over.
+  /// The names of all schema objects of a type; names that are not text are skipped.
   static func names(of type: String, in database: Database) throws(FormatError) -> [String] {
     do throws(SQLiteError) {
-      // A virtual table has no page of its own.
+      // A virtual table has no root page.
       let statement = try database.statement(
         "SELECT name FROM sqlite_schema WHERE type=? AND (type<>'table' OR rootpage>0) ORDER BY rowid")
       try statement.bind(type, at: 1)
@@ -38,7 +38,7 @@ struct SQLiteTable {
     }
   }
 
-  /// nil where the schema has no such table after all.
+  /// Nil if the schema has no such table.
   private init?(_ name: String, in database: Database) throws(FormatError) {
     self.name = name
     do throws(SQLiteError) {
@@ -46,7 +46,7 @@ struct SQLiteTable {
       defer { statement.reset() }
       var columns: [String] = []
       while try statement.step() {
-        // 1 is what only virtual tables have; generated columns are 2 and 3.
+        // Hidden columns: 1 occurs in virtual tables only; generated columns are 2 and 3.
         guard statement.int64(at: 6) != 1, let column = try statement.text(at: 1) else { continue }
         columns.append(column)
       }
@@ -60,7 +60,7 @@ struct SQLiteTable {
     }
   }
 
-  /// Whether rows have that column, which a table WITHOUT ROWID has not.
+  /// True if the table has that column, which a table WITHOUT ROWID has not.
   private static func hasColumn(_ column: String, in table: String, of database: Database) throws(SQLiteError) -> Bool {
     do throws(SQLiteError) {
       _ = try database.statement("SELECT \(column) FROM \(table.quoted)")
@@ -73,8 +73,8 @@ struct SQLiteTable {
 }
 
 extension SQLiteTable {
-  /// The table that is meant: the one that is named, or the only one that has the columns for it.
-  static func meant(
+  /// The table to read: the named one, or the only one with suitable columns.
+  static func find(
     named wanted: String?, mapping: ColumnMapping, in database: Database
   ) throws(FormatError) -> SQLiteTable {
     let tables = try all(in: database)
@@ -114,13 +114,13 @@ extension SQLiteTable {
     mapping.columns.values.allSatisfy { index(of: $0) != nil }
   }
 
-  /// Which column a mapping means.
+  /// The index of a mapping's column.
   func index(of column: ColumnMapping.Column) -> Int? {
     if let number = column.number { return columns.indices.contains(number - 1) ? number - 1 : nil }
     return index(of: column.name)
   }
 
-  /// As SQL has names: capitals of ASCII don't count, unless two columns differ in nothing else.
+  /// The index of a name as SQL compares names: the case of ASCII letters is ignored, unless two columns differ in it.
   func index(of name: String) -> Int? {
     columns.firstIndex { $0.utf8.elementsEqual(name.utf8) }
       ?? columns.firstIndex { $0.asciiLowercased == name.asciiLowercased }
@@ -128,10 +128,10 @@ extension SQLiteTable {
 }
 
 extension String {
-  /// As an identifier of SQL, whatever it holds.
+  /// A quoted SQL identifier.
   var quoted: String { "\"" + replacing("\"", with: "\"\"") + "\"" }
 
-  /// As SQLite compares names.
+  /// The form in which SQLite compares names.
   var asciiLowercased: String {
     String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
   }

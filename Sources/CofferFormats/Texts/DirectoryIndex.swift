@@ -1,9 +1,9 @@
 internal import CofferDocuments
 internal import CofferText
 
-/// The list beside exported texts: which file is which document, in order.
+/// The index of exported texts: the document of each file, in order.
 ///
-/// A line each: `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; title and key only where there are any.
+/// One line for each: `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; title and key are optional.
 struct DirectoryIndex {
   struct Entry: Sendable {
     /// A name in the directory, never a path.
@@ -20,7 +20,7 @@ struct DirectoryIndex {
 
   let entries: [Entry]
 
-  /// Reads the list of a directory; nil when a file of that name is something else.
+  /// Reads the index of a directory; nil for another file of that name.
   init?(in directory: FileDescriptor) throws(FormatError) {
     let name = DirectorySource.indexName
     guard let file = try directory.openRegularFile(Array(name.utf8), path: name) else { return nil }
@@ -69,7 +69,7 @@ struct DirectoryIndex {
     } catch {
       return nil
     }
-    // A name only: whoever made the list must not choose what else is read.
+    // Names only: an attacker's index must not choose files elsewhere.
     guard scanner.next == nil, let file, !file.isEmpty, !file.contains(UInt8(ascii: "/")), !file.contains(0),
       file != [0x2E], file != [0x2E, 0x2E]
     else { return nil }

@@ -4,10 +4,10 @@ internal import Glibc
 /// A document for each file of a directory, one level deep, in the order of the names' bytes.
 ///
 /// A file's content is the text and its name the title. Directories, devices and names that begin with a dot are
-/// passed over. An `index.ndjson` that an export wrote gives the documents it lists their ids, titles and keys back,
-/// and goes before other files.
+/// skipped. The `index.ndjson` of an export restores ids, titles and keys of the documents it lists, which precede other
+/// files.
 public struct DirectorySource: DraftSource, ReportingSource, Sendable {
-  /// The name of the list that an export of texts leaves beside them.
+  /// The name of the index that an export of texts writes.
   static let indexName = "index.ndjson"
 
   public private(set) var report = ReadingReport()
@@ -34,7 +34,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
       do throws(FormatError) {
         try readFile(entry, into: &single)
       } catch {
-        // Texts before the fault are handed on first.
+        // Texts before the fault are returned first.
         if !batch.isEmpty { break }
         throw error
       }
@@ -64,7 +64,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     report.encoding = report.encoding ?? source.report.encoding
   }
 
-  /// Adds the one document of a file, or none.
+  /// Adds the document of a file, if there is one.
   private func append(_ single: DraftBatch, _ entry: DirectoryIndex.Entry, to batch: inout DraftBatch) {
     guard var draft = single.drafts.first else { return }
     let base = batch.bytes.count
@@ -101,9 +101,9 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
 }
 
 extension FileDescriptor {
-  /// Opens a file of this directory, or gives nil for what is not one: a directory, a device, nothing at all.
+  /// Opens a regular file of this directory; nil for a directory, a device or a missing file.
   func openRegularFile(_ name: [UInt8], path: String) throws(FormatError) -> FileDescriptor? {
-    // Without blocking, or a pipe without a writer would wait for ever before it can be seen that it is one.
+    // Non-blocking, or opening a pipe without a writer would wait for ever.
     let number = (name + [0]).withUnsafeBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) {
         openat(self.number, $0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -5,8 +5,8 @@ internal import Glibc
 /// A text file for each document, named after its title, and `index.ndjson` beside them with names, ids, titles, keys
 /// and the order, from which ``DirectorySource`` reads equal documents back.
 ///
-/// Overwrites nothing. A text that begins with U+FEFF, or that holds U+0000, gets a byte order mark in any case, because
-/// without one it would not be read back as it is.
+/// Overwrites nothing. A text that begins with U+FEFF, or contains U+0000, always gets a byte order mark, without which it
+/// would be read differently.
 public struct TextDirectorySink: DocumentSink, Sendable {
   private let path: String
   private let options: WritingOptions
@@ -21,8 +21,8 @@ public struct TextDirectorySink: DocumentSink, Sendable {
   }
 
   /// - Parameters:
-  ///   - path: a directory that is made, or is there and empty.
-  ///   - separatesCollections: makes a directory in it for each collection.
+  ///   - path: a new or empty directory.
+  ///   - separatesCollections: creates a subdirectory for each collection.
   public init(path: String, separatesCollections: Bool = false, options: WritingOptions = WritingOptions()) {
     self.path = path
     self.separatesCollections = separatesCollections
@@ -61,7 +61,7 @@ public struct TextDirectorySink: DocumentSink, Sendable {
       index: EncodedOutput(try FileByteSink(creating: "\(path)/\(DirectorySource.indexName)")))
   }
 
-  /// Makes a directory, or takes one that is empty.
+  /// Creates a directory, or accepts an empty one.
   private static func makeDirectory(_ path: String) throws(FormatError) {
     if mkdir(path, 0o777) == 0 { return }
     guard errno == EEXIST, let stream = opendir(path) else {
@@ -76,7 +76,7 @@ public struct TextDirectorySink: DocumentSink, Sendable {
     }
   }
 
-  /// Makes a file that is not there yet.
+  /// Creates a new file.
   private static func makeFile(
     _ name: String, for header: DocumentHeader, in directory: FileDescriptor
   ) throws(FormatError) -> FileDescriptor {

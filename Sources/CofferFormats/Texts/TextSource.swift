@@ -1,12 +1,12 @@
 public import CofferDocuments
 
-/// One input that is one document: its content is the text, a name its title.
+/// Reads an input as one document: its content is the text, a name its title.
 public struct TextSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<TextParser>
 
   /// - Parameters:
   ///   - title: usually the file's name; nil leaves it to the store.
-  ///   - sizeHint: about how many bytes will come, where that is known.
+  ///   - sizeHint: the approximate size, if known.
   public init(
     _ source: any ByteSource, title: String? = nil, sizeHint: Int? = nil, options: ReadingOptions = ReadingOptions()
   ) {
@@ -27,7 +27,7 @@ struct TextParser: RecordParser {
   static let usualMaximum = ReadingOptions.maximumTextByteCount
 
   let title: [UInt8]?
-  /// An input of no bytes is a text too.
+  /// An empty input is a text too.
   private(set) var mayEnd = false
 
   init(title: [UInt8]?) {
@@ -40,9 +40,9 @@ struct TextParser: RecordParser {
     guard isFinal else { return .needsMore }
     mayEnd = true
     if let title {
-      let count = output.made.count
-      output.made += title
-      output.draft.title = output.range(madeSince: count)
+      let count = output.generated.count
+      output.generated += title
+      output.draft.title = output.range(generatedSince: count)
     }
     output.draft.text = start..<bytes.count
     return .record(end: bytes.count)

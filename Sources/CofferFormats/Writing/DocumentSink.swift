@@ -1,10 +1,10 @@
 public import CofferDocuments
 public import CofferText
 
-/// Anything that documents are written to in bulk: a file being made, another store.
+/// A destination of documents in bulk: a file being written, another store.
 ///
-/// ``begin()`` once, ``write(_:inCollection:)`` for each document in order, ``finish()`` once; an output that was not
-/// finished is not whole.
+/// Call ``begin()`` once, ``write(_:inCollection:)`` for each document in order, ``finish()`` once; without the last call
+/// the output is incomplete.
 public protocol DocumentSink {
   mutating func begin() throws(FormatError)
 
@@ -14,10 +14,10 @@ public protocol DocumentSink {
   mutating func finish() throws(FormatError)
 }
 
-/// How documents are to be written, whatever the format.
+/// Options for writing documents in any format.
 public struct WritingOptions: Sendable {
   public var encoding: TextEncoding
-  /// A byte order mark comes first.
+  /// Begins with a byte order mark.
   public var byteOrderMark: Bool
 
   public init(encoding: TextEncoding = .utf8, byteOrderMark: Bool = false) {

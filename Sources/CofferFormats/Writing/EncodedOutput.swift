@@ -1,14 +1,14 @@
 internal import CofferText
 
-/// UTF-8 on its way into a sink: collected, encoded where another encoding is wanted, and written in large pieces.
+/// Collects UTF-8, encodes it to another encoding if needed, and writes it to a sink in large pieces.
 struct EncodedOutput<Sink: ByteSink>: Sendable {
-  /// How much is collected before it is written.
+  /// The size of pieces, in bytes.
   static var pieceSize: Int { 256 << 10 }
 
   private(set) var sink: Sink
   /// UTF-8 that is not yet written; writers append to it and then call ``writeIfFull()``.
   var buffer: [UInt8] = []
-  /// Nil where what is collected is what is written.
+  /// Nil for UTF-8, which is written unchanged.
   private var encoder: TextEncoder?
   private var encoded: [UInt8] = []
 
@@ -28,12 +28,12 @@ struct EncodedOutput<Sink: ByteSink>: Sendable {
     if buffer.count >= Self.pieceSize { try write(isFinal: false) }
   }
 
-  /// Writes what is left; the last call.
+  /// Writes the rest; the last call.
   mutating func finish() throws(FormatError) {
     try write(isFinal: true)
   }
 
-  /// Passes a long text on in pieces, so that what is made of it is never held as a whole.
+  /// Transforms and writes a long text in pieces, so that its transformed form is never in memory as a whole.
   mutating func append(
     _ text: UnsafeRawBufferPointer, with transform: (UnsafeRawBufferPointer, inout [UInt8]) -> Void
   ) throws(FormatError) {

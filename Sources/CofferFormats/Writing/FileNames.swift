@@ -1,10 +1,10 @@
-/// Names for the files of one directory that any system takes, made from titles that may be anything.
+/// Makes file names that are valid on any system from arbitrary titles, unique in one directory.
 struct FileNames: Sendable {
-  /// The names given out, as systems compare them that know no capitals and no composed forms; as hashes, since a name
-  /// that is thought taken only gets a number.
+  /// Assigned names, in the form in which case-insensitive systems compare them; as hashes, since a collision only adds a
+  /// number.
   private var taken: Set<Int> = []
 
-  /// The name for a document's file, its id behind the title where another has that name.
+  /// The name for a document's file; the id follows the title if another file has that name.
   mutating func name(title: String?, id: Int64, ending: String) -> String {
     let stem = Self.stem(title: title, id: id)
     for name in ["\(stem)\(ending)", "\(stem)-\(id)\(ending)"] where taken.insert(name.uppercased().hashValue).inserted
@@ -14,7 +14,7 @@ struct FileNames: Sendable {
     return "document-\(id)-\(id)\(ending)"
   }
 
-  /// The longest name without what makes it unique, in bytes; well below the 255 that file systems allow.
+  /// The longest name without its number, in bytes; well below the 255 of file systems.
   private static let longest = 180
 
   /// The beginning of a file name: never empty, no path, not hidden, no device.
@@ -30,16 +30,16 @@ struct FileNames: Sendable {
     }
     let trimmed = short.trimming([".", " "])
     if trimmed.isEmpty { return "document-\(id)" }
-    // Windows takes such a name for a device whatever follows its first dot.
+    // Windows takes such a name for a device, whatever follows its first dot.
     let base = trimmed.prefix { $0 != "." }
     return isDevice(String(base).trimming([" "])) ? base + "_" + trimmed.dropFirst(base.count) : trimmed
   }
 
-  /// False for what a path, a shell's listing or another system takes for something else.
+  /// False for characters with a special meaning in paths, terminals or other systems.
   private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "/", "\\", ":", "*", "?", "\"", "<", ">", "|": false
-    // Line and paragraph separators, what turns the direction of writing, and a mark that cannot be seen.
+    // Line and paragraph separators, bidirectional controls, and an invisible mark.
     case "\u{2028}", "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{200E}", "\u{200F}",
       "\u{61C}", "\u{FEFF}":
       false

@@ -3,25 +3,6 @@ struct CodePage: Sendable {
   /// The code point of each byte from 0x80 on, or 0 where the page defines none.
   let upperHalf: [UInt16]
 
-  /// Nil for the Unicode encodings.
-  init?(_ encoding: TextEncoding) {
-    switch encoding {
-    case .utf8, .utf16LittleEndian, .utf16BigEndian: return nil
-    case .windows1250: upperHalf = Self.windows1250
-    case .windows1251: upperHalf = Self.windows1251
-    case .windows1252: upperHalf = Self.windows1252
-    case .windows1253: upperHalf = Self.windows1253
-    case .windows1254: upperHalf = Self.windows1254
-    case .windows1255: upperHalf = Self.windows1255
-    case .windows1256: upperHalf = Self.windows1256
-    case .windows1257: upperHalf = Self.windows1257
-    case .windows1258: upperHalf = Self.windows1258
-    case .koi8R: upperHalf = Self.koi8R
-    case .iso88591: upperHalf = Self.iso88591
-    case .iso885915: upperHalf = Self.iso885915
-    }
-  }
-
   /// For each byte its UTF-8 in the lower three bytes, the first lowest, and their number in the highest; 0 for an
   /// undefined byte.
   var decodingTable: [UInt32] {

@@ -26,6 +26,39 @@ struct TranscodingProgress {
   }
 }
 
+/// A fault at one place of the input, as the transcoders report it.
+enum Fault: Equatable, Sendable {
+  case unpairedSurrogate
+  case truncatedUnit
+  case strayContinuation
+  case incompleteSequence
+  case truncatedSequence
+  case overlong
+  case surrogateInUTF8
+  case beyondUnicode
+  case neverInUTF8
+  case nul
+  case undefinedByte
+  case unencodable
+
+  var words: String {
+    switch self {
+    case .unpairedSurrogate: "unpaired surrogate"
+    case .truncatedUnit: "truncated UTF-16 unit at the end"
+    case .strayContinuation: "UTF-8 continuation byte without a beginning"
+    case .incompleteSequence: "incomplete UTF-8 sequence"
+    case .truncatedSequence: "truncated UTF-8 sequence at the end"
+    case .overlong: "overlong UTF-8 sequence"
+    case .surrogateInUTF8: "surrogate in UTF-8"
+    case .beyondUnicode: "UTF-8 sequence beyond U+10FFFF"
+    case .neverInUTF8: "byte that UTF-8 never uses"
+    case .nul: "U+0000 in text without a byte order mark"
+    case .undefinedByte: "byte that the code page does not define"
+    case .unencodable: "character that the encoding does not have"
+    }
+  }
+}
+
 extension UnsafeRawPointer {
   /// Eight bytes at any alignment, the first in the lowest bits.
   @inline(__always)

@@ -171,7 +171,7 @@ enum UTF16Decoder {
     return ends.fourth
   }
 
-  /// Where four characters end, from the lanes of their lengths: known at once, not one after the other.
+  /// The ends of four characters, computed from the lanes of their lengths without a dependency between them.
   private struct Ends {
     let first: Int
     let second: Int

@@ -2,7 +2,7 @@ internal import Coffer
 
 /// Collections by the names on the command line.
 enum Collections {
-  /// Throws, naming those that are there, where one is missing.
+  /// Throws if a collection is missing; the hint lists the existing ones.
   static func require(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
     throws
   {
@@ -15,12 +15,11 @@ enum Collections {
     }
   }
 
-  /// The collections that are meant: those named, or the usual one, all of which must be there. Where none is named and
-  /// the store has none yet, none.
+  /// The named collections, or the default one, all of which must exist; none if no name is given and the store is empty.
   static func named(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
-    // What collections hold is counted only where it must be said which there are.
+    // Counting the documents of all collections is slow, so that it is left to the error.
     if names.isEmpty, try !reader.exists(store.collection(defaultCollection)), try reader.collections().isEmpty {
       return []
     }

@@ -1,11 +1,11 @@
 internal import ArgumentParser
 internal import CofferFormats
 
-/// What `export --to` may say.
+/// The formats of `export --to`.
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
   case ndjson, json, csv, tsv, text, plist, sqlite, store
 
-  /// The format that an output's name asks for; NDJSON where it does not say.
+  /// The format for an output's file name extension; NDJSON for an unknown one.
   ///
   /// - Throws: `usage` for an extension whose format is not written.
   init(outputPath path: String?) throws {
@@ -21,15 +21,15 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
       self = .plist
     } else if ["sqlite", "sqlite3", "db", "db3"].contains(ending.lowercased()) {
       self = .sqlite
-    } else if let other = Self.unwritten(ending: ending) {
+    } else if let other = Self.unsupportedKind(ofExtension: ending) {
       throw Failure.usage(
         "\(name) asks for \(other), which this version does not write",
         hint: "choose another name, or one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")) with --to")
     }
   }
 
-  /// What whoever gives a file this ending expects in it; nil where nobody can say, and NDJSON is as good as anything.
-  private static func unwritten(ending: Substring) -> String? {
+  /// The kind of file that users expect behind an extension that is not supported; nil for unknown extensions.
+  private static func unsupportedKind(ofExtension ending: Substring) -> String? {
     switch ending.lowercased() {
     case "xlsx", "xlsm", "xls", "ods": "a spreadsheet"
     default: nil
@@ -38,9 +38,9 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
 
   private var isDelimited: Bool { self == .csv || self == .tsv }
 
-  /// Takes the documents of one collection.
+  /// Holds the documents of one collection only.
   var isTable: Bool { isDelimited || self == .plist }
 
-  /// Its encoding is its own affair.
+  /// The format defines its encoding.
   var hasFixedEncoding: Bool { !isDelimited && self != .text }
 }

@@ -2,17 +2,17 @@ internal import CofferFormats
 internal import CofferText
 internal import Glibc
 
-/// Where an export goes: standard output, a file, or a directory of texts; complete, or not there at all.
+/// The output of an export: standard output, a file, or a directory of texts; it appears only when complete.
 final class ExportTarget {
-  /// What documents are written to.
+  /// Receives the documents.
   var sink: any DocumentSink
   private let file: OutputFile?
   private let directory: OutputDirectory?
 
   /// - Parameters:
-  ///   - path: nil is standard output.
-  ///   - store: the file that is being read.
-  ///   - highestID: the highest number that the store has given.
+  ///   - path: nil for standard output.
+  ///   - store: the file that is read.
+  ///   - highestID: the highest id that the store has assigned.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
     store: String, highestID: Int64
@@ -41,7 +41,7 @@ final class ExportTarget {
           throw Failure.failed("\(path) is no file, and a database needs one")
         }
         sink = try SQLiteSink(path: temporaryPath)
-        file.hide()
+        file.unlinkTemporaryName()
         self.file = file
         return
       }

@@ -1,19 +1,19 @@
 internal import Coffer
 internal import CofferFormats
 
-/// What an import came to, over all its transactions.
+/// Import totals, over all transactions.
 struct ImportOutcome {
   private(set) var created = 0
   private(set) var updated = 0
   private(set) var unchanged = 0
-  /// Taken already, and left as they were.
+  /// Documents whose id or key exists already, left unchanged.
   private(set) var conflicts = 0
-  /// What a synchronisation did, by ids.
+  /// The changes of a synchronisation, by ids.
   private(set) var sync: SyncReport?
   private(set) var collections: [String: Int] = [:]
   private(set) var firstID: DocumentID?
   private(set) var lastID: DocumentID?
-  /// The ids given, as ranges: numbers in a row cost nothing.
+  /// Assigned ids, as ranges to save memory.
   private(set) var ids: [ClosedRange<Int64>] = []
   var inputs: [ImportQueue.InputReport] = []
 
@@ -50,7 +50,7 @@ struct ImportOutcome {
   private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
   var rejected: Int { inputs.reduce(sync?.invalid.count ?? 0) { $0 + $1.reading.rejected } }
 
-  /// The report of the contract; `collection` is null where the input named several.
+  /// The report for programs; `collection` is null if the input names several.
   func report(collection: String?) -> Report {
     let named = collection ?? (collections.count <= 1 ? collections.keys.first ?? defaultCollection : nil)
     return Report([
@@ -64,7 +64,7 @@ struct ImportOutcome {
     ])
   }
 
-  /// The same for people.
+  /// The report for people.
   func lines(isDryRun: Bool, isSync: Bool) -> [String] {
     var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
     if let firstID, let lastID { line += created == 1 ? ", id \(firstID)" : ", ids \(firstID) to \(lastID)" }
@@ -92,7 +92,7 @@ final class IDCollector {
 }
 
 extension SyncReport {
-  /// Which documents, but for the unchanged ones, by id.
+  /// The ids of all changed documents.
   fileprivate var json: JSONValue {
     func list(_ ids: [DocumentID]) -> JSONValue { .array(ids.map { .integer($0.rawValue) }) }
     let invalid = invalid.map { item in
@@ -107,7 +107,7 @@ extension SyncReport {
     ])
   }
 
-  /// The same for people, where there is something to tell.
+  /// The report for people; empty if nothing changed.
   fileprivate var lines: [String] {
     func line(_ what: String, _ ids: [DocumentID]) -> String? {
       guard !ids.isEmpty else { return nil }

@@ -2,11 +2,11 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferText
 
-/// All inputs of one import, one after the other, handed out in portions of one transaction each.
+/// All inputs of one import, one after the other, in portions of one transaction each.
 ///
-/// One object through all transactions: the next portion goes on where the last one stopped, in the middle of an input.
+/// One object serves all transactions: a portion continues where the last one stopped, also within an input.
 final class ImportQueue: DraftSource {
-  /// What has been read of one input.
+  /// Totals of one input.
   struct InputReport {
     let path: String
     let format: InputFormat
@@ -17,7 +17,7 @@ final class ImportQueue: DraftSource {
   private let open: (String) throws -> InputSource
   private var nextPath = 0
   private var current: (path: String, source: InputSource)?
-  /// Documents that were read and not yet handed out, from an earlier portion's last batch.
+  /// Documents read but not yet returned, from the last batch of an earlier portion.
   private var pending = DraftBatch()
   private var allowance = 0
   private(set) var finished: [InputReport] = []
@@ -27,9 +27,9 @@ final class ImportQueue: DraftSource {
     self.open = open
   }
 
-  /// Allows so many more documents.
+  /// Allows `count` more documents.
   ///
-  /// - Returns: false when there are none.
+  /// - Returns: false if there are no more documents.
   func beginPortion(of count: Int) throws -> Bool {
     allowance = count
     if pending.isEmpty {
@@ -56,12 +56,12 @@ final class ImportQueue: DraftSource {
     return true
   }
 
-  /// Inputs as far as they were read, the one under way included.
+  /// Totals of all inputs read so far, the current one included.
   var reports: [InputReport] {
     finished + (current.map { [InputReport($0.path, $0.source)] } ?? [])
   }
 
-  /// The highest id that the inputs say was ever given in them.
+  /// The highest id that the inputs ever assigned, as far as they record it.
   var highestID: Int64? { reports.compactMap(\.reading.highestID).max() }
 
   private func readNext(into batch: inout DraftBatch) throws -> Bool {
@@ -71,10 +71,10 @@ final class ImportQueue: DraftSource {
         current = (paths[nextPath], try open(paths[nextPath]))
         nextPath += 1
       }
-      // From here on an interrupt waits for the end of a step, in which a private copy may be made and removed.
+      // From here on an interrupt is deferred, because a step may create and remove a private copy.
       try Interrupt.check()
       let hasRead = Result { try current!.source.read(into: &batch) }
-      // An interrupt ends the input early: what was read, or what seems wrong with it, means nothing then.
+      // An interrupt ends the input early: neither its documents nor its error count then.
       try Interrupt.check()
       if try hasRead.get() { return true }
       if let current { finished.append(InputReport(current.path, current.source)) }

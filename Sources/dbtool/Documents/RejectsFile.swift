@@ -1,10 +1,10 @@
 internal import CofferFormats
 internal import Glibc
 
-/// The file of records that an import left out: as they stand in the input, under its header row, where its format has
-/// records of lines; else an object for each that says which and why. Made with the first of them, if there is one.
+/// The file of records that an import rejected: verbatim and under the header row for formats of lines, else an object
+/// for each with its number and the reason. Created with the first rejected record.
 final class RejectsFile: @unchecked Sendable {
-  // The thread that reads is the only one to add, and has ended when anything else is asked for.
+  // Only the reading thread calls `add`, and it has ended before any other method is called.
 
   private let path: String
   private let input: String
@@ -12,12 +12,12 @@ final class RejectsFile: @unchecked Sendable {
   private var file: OutputFile?
   private var buffer: [UInt8] = []
   private var failure: (any Error)?
-  /// What the input turned out to be.
+  /// The detected format of the input.
   var format = InputFormat.text
 
   /// - Parameters:
-  ///   - input: the only one, as it was named.
-  ///   - store: not to be written over either.
+  ///   - input: the only input, as named by the user.
+  ///   - store: the store's file, which must not be overwritten either.
   init(at path: String, input: String, store: String) throws {
     guard path != InputFile.standardInput else {
       throw Failure.usage("--rejects takes a file: standard output has the report")
@@ -36,7 +36,7 @@ final class RejectsFile: @unchecked Sendable {
   func add(_ rejection: Rejection) {
     do {
       if isRaw {
-        // A record beyond the limit is told of, but not kept.
+        // A record beyond the limit is reported, but its bytes are not kept.
         guard !rejection.bytes.isEmpty else { return }
         try begin(with: rejection.headBytes)
         buffer += rejection.bytes
@@ -62,9 +62,9 @@ final class RejectsFile: @unchecked Sendable {
     buffer = head
   }
 
-  /// To be called before what was read is stored for good.
+  /// Must be called before the documents are committed.
   ///
-  /// - Throws: when a record could not be kept.
+  /// - Throws: if a record could not be written.
   func flush() throws {
     if let failure { throw failure }
     guard let file, !buffer.isEmpty else { return }
@@ -77,7 +77,7 @@ final class RejectsFile: @unchecked Sendable {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Gives the file its name; where nothing was rejected there is none.
+  /// Publishes the file, if any record was rejected.
   func commit() throws {
     try flush()
     try file?.commit()

@@ -1,10 +1,10 @@
 internal import CofferFormats
 
-/// Text on its way to a terminal: control characters that could steer it are shown escaped.
+/// Writes text to a terminal, with control characters escaped.
 struct TerminalSink: ByteSink {
   private var terminal: FileByteSink
-  /// The beginning of a character whose rest has not come yet.
-  private var cut: [UInt8] = []
+  /// The bytes of an incomplete character at the end of the last piece.
+  private var incomplete: [UInt8] = []
   private let isJSON: Bool
 
   init(_ terminal: FileByteSink, isJSON: Bool) {
@@ -13,15 +13,15 @@ struct TerminalSink: ByteSink {
   }
 
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    var text = cut + bytes
-    cut = []
-    // UTF-8 says in a character's first byte how long it is: hold back one that is not whole.
+    var text = incomplete + bytes
+    incomplete = []
+    // The first byte of a character in UTF-8 tells its length: an incomplete one is kept for the next piece.
     for back in 1...3 where back <= text.count {
       let byte = text[text.count - back]
       let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : byte < 0x80 ? 1 : 0
       if length == 0 { continue }
       if length > back {
-        cut = Array(text.suffix(back))
+        incomplete = Array(text.suffix(back))
         text.removeLast(back)
       }
       break

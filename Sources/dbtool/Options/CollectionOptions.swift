@@ -1,10 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// The collection that is meant where none is named.
+/// The collection to use if none is named.
 let defaultCollection = "documents"
 
-/// The collections that a list goes through: one, or all of them.
+/// The collections that a list covers: one, or all.
 struct CollectionChoice: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
@@ -18,7 +18,7 @@ struct CollectionChoice: ParsableArguments {
     if all, collection != nil { throw ValidationError("give -c or --all, not both") }
   }
 
-  /// Their names; an error names those there are where one is missing.
+  /// Their names; the error for a missing one lists the existing ones.
   func names(in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore) throws -> [String] {
     all
       ? try reader.collections().map(\.name)
@@ -58,9 +58,9 @@ struct DocumentSelection: ParsableArguments {
     guard ids.count <= 1 else { throw ValidationError("name one document only") }
   }
 
-  /// The documents' headers, in the order given; all of them are there.
+  /// The documents' headers, in the order of the command line.
   ///
-  /// - Throws: `noSuchDocument` that names the first one missing.
+  /// - Throws: `noSuchDocument` with the first missing one.
   func existing(
     in scope: borrowing some ReadScope & ~Copyable, of store: DocumentStore
   ) throws -> [DocumentHeader] {

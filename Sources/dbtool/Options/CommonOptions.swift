@@ -2,7 +2,7 @@ internal import ArgumentParser
 
 extension ListFormat: ExpressibleByArgument {}
 
-/// How a verb talks: every verb has these.
+/// Options for output, common to all verbs.
 struct CommonOptions: ParsableArguments {
   @Flag(help: "No notes, warnings or progress on standard error.")
   var quiet = false
@@ -15,15 +15,15 @@ struct CommonOptions: ParsableArguments {
 
   var diagnostics: Diagnostics { Diagnostics(isQuiet: quiet) }
 
-  /// Nil where the place decides: a table on a terminal, plain lines elsewhere.
+  /// Nil for the default: a table on a terminal, plain lines elsewhere.
   var listFormat: ListFormat? { format ?? (json ? .json : nil) }
 
   var isMachineReadable: Bool { listFormat != nil && listFormat != .table }
 
-  /// Where slots are shown or removed, for people.
+  /// Notes for people, when slots are listed or removed, that removal is not revocation.
   ///
-  /// - Parameter epochs: how many the store has; more than one while a rekey is unfinished.
-  func tellWhatRemovingMeans(epochs: Int = 1) {
+  /// - Parameter epochs: the number of the store's epochs; more than one during an unfinished rekey.
+  func noteLimitsOfRemoval(epochs: Int = 1) {
     guard !isMachineReadable else { return }
     diagnostics.note(
       epochs > 1

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// What an import does about documents that the store has already.
+/// The treatment of imported documents that the store has already.
 struct ConflictChoices: ParsableArguments {
   enum OnConflict: String, CaseIterable, ExpressibleByArgument {
     case fail, update, skip

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import FoundationEssentials
 
-/// What a store is made as: `create`, and `import --create`.
+/// Options for creating a store: `create`, and `import --create`.
 struct CreationOptions: ParsableArguments {
   enum Titles: String, CaseIterable, ExpressibleByArgument {
     case sealed, clear, none
@@ -46,26 +46,26 @@ struct CreationOptions: ParsableArguments {
     try Recipient.requirePublic(recipients)
   }
 
-  /// True where any option is given that only the making of a store can use.
+  /// True if any option is given that applies only to creating a store.
   var isUsed: Bool {
     !recipients.isEmpty || label != nil || titles != nil || noPadding || journal != nil || test
   }
 
-  /// Makes the store that `options` name, which gets its name once `use` has written into it.
+  /// Creates the store that `options` name; the file gets its name after `use` has written into it.
   func create<R>(_ options: StoreOptions, use: (DocumentStore) throws -> R) throws -> R {
     let keys = try newKeys(options)
     return try DocumentStore.create(
       at: options.store.url, keys: keys, creation: try creation(slots: keys.count),
       options: options.openOptions(false), begin: { try Interrupt.check() }
     ) { store in
-      options.tellIfTest(store)
+      options.warnIfTest(store)
       return try use(store)
     }
   }
 
-  /// What the new store is like.
+  /// The properties of the new store.
   ///
-  /// - Parameter standard: what holds where no option says otherwise.
+  /// - Parameter standard: the defaults for options that are not given.
   func creation(_ standard: CreateOptions = CreateOptions(), slots: Int) throws -> CreateOptions {
     if label != nil, slots > 1 {
       throw Failure.usage("--label names one slot, and \(slots) are to be made")
@@ -79,7 +79,7 @@ struct CreationOptions: ParsableArguments {
     return creation
   }
 
-  /// One slot per key and recipient; with recipients alone nobody is asked.
+  /// One slot for each key and recipient; with recipients alone no passphrase is asked for.
   private func newKeys(_ options: StoreOptions) throws -> [NewKey] {
     var given = options.keys.inOrder
     if given.isEmpty, recipients.isEmpty {
@@ -90,15 +90,15 @@ struct CreationOptions: ParsableArguments {
   }
 }
 
-/// A store that a verb makes from another: keys of its own, and what it is like.
+/// Keys and properties of a store that a verb creates from another one.
 struct NewStoreOptions: ParsableArguments {
   @OptionGroup(title: "Keys of the new store") var keys: KeyOptions<NewFamily>
   @OptionGroup(title: "The new store") var creation: CreationOptions
 
   var isUsed: Bool { !keys.isEmpty || creation.isUsed }
 
-  /// One slot per key and recipient; with neither, a passphrase that is asked for, twice. The variables name the key of
-  /// the store that is read, which is never that of the new one.
+  /// One slot for each key and recipient; with neither, a passphrase, asked for twice. Environment variables name only
+  /// the key of the store that is read.
   func newKeys(for path: String, policy: KeyPolicy) throws -> [NewKey] {
     var given = keys.inOrder
     if given.isEmpty, creation.recipients.isEmpty { given = [.passphrase] }

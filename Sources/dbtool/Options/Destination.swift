@@ -4,7 +4,7 @@ internal import Coffer
 /// A place in a collection's order as `--to` names it.
 enum Destination: ExpressibleByArgument {
   case top, bottom
-  /// The place to be at afterwards, counted from 1.
+  /// The place after the move, counted from 1.
   case place(Int)
   case before(Int64)
   case after(Int64)
@@ -32,19 +32,19 @@ enum Destination: ExpressibleByArgument {
     "Where to: top, bottom, a place in the order from 1, or beside another document.",
     valueName: "top|bottom|n|before:id|after:id")
 
-  /// Where a document that is there moves to; every document named is there, and in the same collection.
+  /// The placement of an existing document that moves; every named document must be in the same collection.
   func placement(
     of header: DocumentHeader, in scope: borrowing some ReadScope & ~Copyable
   ) throws -> Placement {
     guard case .place(let place) = self else { return try placement(in: header.collection, scope) }
     let collection = try Self.collection(header.collection, scope)
     let other = try scope.header(of: try Self.id(at: place, in: collection, scope))
-    // The document leaves its place first, so what comes behind it moves up.
+    // The document is removed from its place first, so that those behind it move up.
     let isBehind = (header.position, header.id) < (other.position, other.id)
     return isBehind ? .after(other.id) : .before(other.id)
   }
 
-  /// Where a document that is new in the collection goes.
+  /// The placement of a document that is new in the collection.
   func placement(
     in collection: CollectionID, _ scope: borrowing some ReadScope & ~Copyable
   ) throws -> Placement {

@@ -16,7 +16,7 @@ extension StoreKey: KeySource {}
 extension NewKey: KeySource {}
 
 extension KeyArgument {
-  /// The key as something that opens a store.
+  /// The key for opening a store.
   func openingKey(for store: String, policy: KeyPolicy) throws -> StoreKey {
     try key(
       policy,
@@ -27,9 +27,9 @@ extension KeyArgument {
       fromProvider: { name, answer in .provider(name: name, answer) })
   }
 
-  /// The key as a slot to be made.
+  /// The key for a new slot.
   ///
-  /// - Parameter prefix: of the family of options that it comes from.
+  /// - Parameter prefix: the prefix of the option's family.
   func newKey(for store: String, policy: KeyPolicy, prefix: String = "") throws -> NewKey {
     try key(
       policy,
@@ -136,7 +136,7 @@ private final class CachedSecret: Sendable {
 }
 
 extension Failure {
-  /// The library passes on errors of its own kind as they are, and rewords others.
+  /// The library rethrows errors of its own type unchanged, and rewords others.
   fileprivate var asStoreError: StoreError {
     let code: StoreError.Code =
       switch status {

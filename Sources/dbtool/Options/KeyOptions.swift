@@ -1,9 +1,10 @@
 internal import ArgumentParser
+internal import Glibc
 
-/// What stands before the names of a family of key options.
+/// The prefix of a family of key options.
 protocol KeyFamily {
   static var prefix: String { get }
-  /// What these keys are for, in help texts.
+  /// The purpose of these keys, for help texts.
   static var purpose: String { get }
 }
 
@@ -13,7 +14,7 @@ enum StoreFamily: KeyFamily {
   static let purpose = "Key"
 }
 
-/// The key that takes another's place: `--new-…`.
+/// The key that replaces another: `--new-…`.
 enum NewFamily: KeyFamily {
   static let prefix = "new-"
   static let purpose = "New key"
@@ -21,7 +22,7 @@ enum NewFamily: KeyFamily {
 
 /// One family of key options; the same in every verb.
 ///
-/// No option takes a secret: a command line is seen by every process of the machine and kept by shells.
+/// No option takes a secret: every process of the machine can read a command line, and shells keep it.
 struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
     name: .customLong("\(Family.prefix)key-file"),
@@ -58,7 +59,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
 
   func validate() throws {
     for path in keyFiles + identities + passphraseFiles where path.hasPrefix("coffer-") && path.contains("-1-") {
-      // Whoever typed this gave the key itself: it is not repeated.
+      // The argument is the key itself: the message must not repeat it.
       throw ValidationError("a key option takes the path of a file, not the key")
     }
     for provider in providers {
@@ -75,7 +76,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
 extension KeyOptions {
   var isEmpty: Bool { inOrder.isEmpty }
 
-  /// The keys that were given, in the order of the command line.
+  /// The keys, in the order of the command line.
   var inOrder: [KeyArgument] {
     var queues: [String: [KeyArgument]] = [
       "key-file": keyFiles.map { .keyFile($0) },
@@ -89,7 +90,7 @@ extension KeyOptions {
         return .provider(name: String(parts[0]), command: String(parts[1]))
       },
     ]
-    // The parser tells which values an option had, not how the options were mixed: the words themselves do.
+    // The parser reports the values of each option, but not the order of different options: the arguments do.
     var ordered: [KeyArgument] = []
     for word in CommandLine.arguments.dropFirst().prefix(while: { $0 != "--" }) {
       guard word.hasPrefix("--\(Family.prefix)") else { continue }
@@ -102,9 +103,9 @@ extension KeyOptions {
   }
 }
 
-/// What `--recipient` takes.
+/// The values of `--recipient`.
 enum Recipient {
-  /// Refuses a secret that was typed in its place, without repeating it.
+  /// Refuses a secret given by mistake, without repeating it.
   static func requirePublic(_ recipients: [String]) throws {
     let secrets = ["coffer-key-", "coffer-test-key-", "coffer-identity-", "coffer-test-identity-"]
     if recipients.contains(where: { text in secrets.contains { text.hasPrefix($0) } }) {
@@ -123,4 +124,24 @@ enum KeyArgument {
   case descriptor(Int32)
   case command(String, option: String)
   case provider(name: String, command: String)
+}
+
+/// Environment variables in place of key options: paths and commands, never a secret.
+enum Environment {
+  /// The key of the first variable that is set; if it fails, the next one is not tried.
+  static var key: KeyArgument? {
+    if let path = variable("DBTOOL_KEY_FILE") { return .keyFile(path) }
+    if let path = variable("DBTOOL_PASSPHRASE_FILE") { return .passphraseFile(path) }
+    if let command = variable("DBTOOL_KEY_COMMAND") { return .command(command, option: "DBTOOL_KEY_COMMAND") }
+    return nil
+  }
+
+  static var allowsTestKeys: Bool { variable("DBTOOL_ALLOW_TEST_KEYS") == "1" }
+
+  /// Nil if the variable is not set or empty.
+  private static func variable(_ name: String) -> String? {
+    guard let value = getenv(name) else { return nil }
+    let text = String(cString: value)
+    return text.isEmpty ? nil : text
+  }
 }

@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferFormats
 internal import CofferText
 
-/// How inputs are to be read.
+/// Options for reading inputs.
 struct ReadingChoices: ParsableArguments {
   enum Header: String, CaseIterable, ExpressibleByArgument {
     case auto, yes, no
@@ -86,12 +86,12 @@ struct ReadingChoices: ParsableArguments {
     }
   }
 
-  /// - Parameter isRejecting: records that are left out go to a file, so there may be some.
+  /// - Parameter isRejecting: rejected records go to a file, so that they are skipped by default.
   func skipsErrors(isRejecting: Bool) -> Bool {
     (onError ?? (isRejecting ? .skip : .fail)) == .skip
   }
 
-  /// Opens one input as these options say.
+  /// Opens one input with these options.
   func open(
     _ path: String, count: CountingSource.Count, isRejecting: Bool, namesCollections: Bool,
     onRejection: @escaping @Sendable (Rejection) -> Void
@@ -114,5 +114,35 @@ struct ReadingChoices: ParsableArguments {
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, table: table, mapping: mapping,
       header: header.mode, options: options)
+  }
+}
+
+/// The formats of `--from`.
+enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
+  case auto, text, lines, csv, tsv, json, ndjson, plist
+  case keyedArchive = "keyed-archive"
+  case sqlite
+
+  static var names: String { allCases.dropFirst().map(\.rawValue).joined(separator: "|") }
+}
+
+extension ImportFormat {
+  /// Nil for automatic detection.
+  var format: InputFormat? { InputFormat(rawValue: rawValue) }
+}
+
+/// A number of bytes, from 1: `1048576`, `1024K`, `1M`, `1G`; units are powers of 1024.
+struct ByteSize: ExpressibleByArgument {
+  let bytes: Int
+
+  init?(argument: String) {
+    let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+    let unit = argument.last.flatMap { units[Character($0.uppercased())] }
+    let digits = unit == nil ? argument[...] : argument.dropLast()
+    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits), number > 0,
+      // The longest useful record: a text of 256 MiB in which every character is escaped.
+      number <= (16 << 30) / (unit ?? 1)
+    else { return nil }
+    bytes = number * (unit ?? 1)
   }
 }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import FoundationEssentials
 
-/// The store a verb works on.
+/// The store that a verb works on.
 struct StoreArgument: ParsableArguments {
   @Argument(help: ArgumentHelp("The store's file.", valueName: "store"))
   var path: String
@@ -17,7 +17,7 @@ struct StoreArgument: ParsableArguments {
     try requireExpected(try DocumentStore.info(at: url, wait: access.waitingTime()).pin)
   }
 
-  /// The same check for verbs that open no store: the pin is computed from what stands in the file.
+  /// The same check for verbs that do not open the store: the pin is computed from the file.
   func requireExpected(_ pin: String) throws {
     if let expected = access.expect, expected != pin {
       throw Failure(.mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)")
@@ -25,7 +25,7 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Which store is expected, and how long one waits for it.
+/// The expected store, and the longest wait for it.
 struct StoreAccess: ParsableArguments {
   @Option(help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
   var expect: String?
@@ -57,7 +57,7 @@ struct StoreAccess: ParsableArguments {
   }
 }
 
-/// What every verb has that opens a store with a key.
+/// Options of verbs that open a store with a key.
 struct StoreOptions: ParsableArguments {
   @OptionGroup var store: StoreArgument
   @OptionGroup(title: "Keys") var keys: KeyOptions<StoreFamily>
@@ -65,13 +65,13 @@ struct StoreOptions: ParsableArguments {
   @OptionGroup(title: "Everywhere") var common: CommonOptions
 }
 
-/// The family of keys in verbs that need none: taken, so that a script may give it everywhere, and not looked at.
+/// Key options of verbs that need no key: accepted, so that scripts can give them everywhere, and ignored.
 struct UnneededKeys: ParsableArguments {
   @OptionGroup var keys: KeyOptions<StoreFamily>
   @OptionGroup var permissions: KeyPermissions
 }
 
-/// What keys and questions are allowed.
+/// Permissions for keys and prompts.
 struct KeyPermissions: ParsableArguments {
   @Flag(help: "Ask nothing: a missing key is an error.")
   var noInput = false
@@ -92,7 +92,7 @@ struct KeyPermissions: ParsableArguments {
 extension StoreOptions {
   var policy: KeyPolicy { permissions.policy(common) }
 
-  /// The keys to open with, in the contract's order: options, one variable, a question.
+  /// The keys for opening, in the documented order: options, one variable, a prompt.
   func openingKeys() throws -> [StoreKey] {
     var given = keys.inOrder
     if given.isEmpty, let fromEnvironment = Environment.key {
@@ -106,14 +106,14 @@ extension StoreOptions {
 
   /// Opens the store.
   ///
-  /// - Parameter wait: what holds without `--wait`.
+  /// - Parameter wait: the default without `--wait`.
   func open(readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
     try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
   }
 
   func open(with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
     let opened = try DocumentStore.open(at: store.url, key: key, options: openOptions(isReadOnly, wait))
-    tellIfTest(opened)
+    warnIfTest(opened)
     return opened
   }
 
@@ -128,7 +128,7 @@ extension StoreOptions {
     return options
   }
 
-  func tellIfTest(_ opened: DocumentStore) {
+  func warnIfTest(_ opened: DocumentStore) {
     if opened.isTest {
       common.diagnostics.warning("\(store.path) is a TEST store: its keys may be published")
     }

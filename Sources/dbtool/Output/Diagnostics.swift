@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What the command says on standard error beside its errors: warnings and notes, none under `--quiet`.
+/// Warnings and notes on standard error; none under `--quiet`.
 struct Diagnostics: Sendable {
   let isQuiet: Bool
 
@@ -12,18 +12,18 @@ struct Diagnostics: Sendable {
     if !isQuiet { Self.print("dbtool: warning: \(text)") }
   }
 
-  /// A finding that makes the exit code, told even when quiet.
+  /// A finding that determines the exit code, printed even under `--quiet`.
   func finding(_ text: String) {
     Self.print("dbtool: \(text)")
   }
 
-  /// One line on standard error, in one write. Control characters of names and paths are escaped everywhere: a name
-  /// with a line end in it could otherwise pass for a message of ours.
+  /// Prints one line in one write. Control characters of names and paths are escaped: a name with a line end in it
+  /// could otherwise pass for a message of ours.
   static func print(_ line: String) {
     write(line: escapingControls(withoutKeys(line)))
   }
 
-  /// An object for other programs, on a line.
+  /// Prints an object for other programs on one line.
   static func print(_ json: JSONValue) {
     write(line: escapingControls(withoutKeys(json.serialized), isJSON: true))
   }
@@ -43,7 +43,7 @@ struct Diagnostics: Sendable {
   }
 }
 
-/// The text without the digits of a key or identity that somebody gave in place of a path.
+/// The text without the digits of a key or identity given in place of a path.
 private func withoutKeys(_ text: String) -> String {
   guard text.contains("coffer-") else { return text }
   var text = text
@@ -59,7 +59,7 @@ private func withoutKeys(_ text: String) -> String {
   return text
 }
 
-/// Text that no title or name can steer a terminal with.
+/// Escapes control characters, with which a title or name could steer a terminal.
 ///
 /// - Parameters:
 ///   - kept: control characters that may stay.
@@ -84,7 +84,7 @@ func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], is
   return escaped
 }
 
-/// False for most texts at the cost of a look at each byte: what is looked for begins with one of these.
+/// A quick test, false for most texts: every control character begins with one of these bytes.
 private func mayHoldControls(_ text: String) -> Bool {
   text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }
 }
@@ -95,4 +95,18 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
   case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: return true
   default: return false
   }
+}
+
+/// A number with its noun: `1 document`, `2 documents`.
+func counted(_ number: Int, _ thing: String) -> String {
+  "\(number) \(thing)\(number == 1 ? "" : "s")"
+}
+
+/// Names from an input, for a message, limited in number and length.
+///
+/// In a table without a header the first row is taken for names, and may be document text.
+func listed(_ names: [String]) -> String {
+  let (most, longest) = (20, 40)
+  let shown = names.prefix(most).map { $0.count > longest ? $0.prefix(longest - 1) + "…" : $0[...] }
+  return shown.joined(separator: ", ") + (names.count > most ? " and \(names.count - most) more" : "")
 }

@@ -1,10 +1,10 @@
 internal import Coffer
 
-/// A header's facts as JSON and tables have them.
+/// The fields of a header in JSON and tables.
 enum HeaderField: String, CaseIterable {
   case collection, id, position, title, size, key, created, modified, attributes
 
-  /// What a list shows when nothing more is asked for.
+  /// The columns of a short list.
   static let short: [HeaderField] = [.id, .title, .size, .modified]
   static let long: [HeaderField] = [.id, .position, .title, .size, .key, .created, .modified, .attributes]
 
@@ -26,7 +26,7 @@ enum HeaderField: String, CaseIterable {
     }
   }
 
-  /// What a verb shows of the documents that it changes, or would change.
+  /// The columns for documents that a verb changes, or would change.
   private static let brief: [HeaderField] = [.id, .title, .size]
 
   static func briefTable(as format: ListFormat?) -> TableWriter {

@@ -2,10 +2,9 @@ internal import Coffer
 internal import FoundationEssentials
 internal import Glibc
 
-/// A directory of files that is being written: under another name beside its target, renamed when it is complete and
-/// removed when that never comes.
+/// A directory of files being written under a temporary name beside its target: renamed when complete, else removed.
 final class OutputDirectory {
-  /// Where to write.
+  /// The directory to write into.
   let temporaryPath: String
   private let path: String
   private let replacesExisting: Bool
@@ -25,12 +24,12 @@ final class OutputDirectory {
     discard()
   }
 
-  /// Makes the files durable, gives the directory its name, and removes an earlier export when the disk has that.
+  /// Syncs the files, renames the directory, and removes an earlier export once the rename is on disk.
   ///
-  /// - Throws: also when the disk does not confirm the name, which the directory has then all the same.
+  /// - Throws: also if the disk does not confirm the rename, which has happened nevertheless.
   func commit() throws {
     if let number = Durability.ofEverything(in: temporaryPath) { throw Failure.system(number, path) }
-    let earlier = try takePlace()
+    let earlier = try moveIntoPlace()
     isDone = true
     let confirmation = Result { try Durability.confirmName(of: path) }
     if let earlier { try? FileManager.default.removeItem(atPath: earlier) }
@@ -38,15 +37,15 @@ final class OutputDirectory {
     try confirmation.get()
   }
 
-  /// Gives where the earlier export is then.
-  private func takePlace() throws -> String? {
+  /// - Returns: the new path of the earlier export.
+  private func moveIntoPlace() throws -> String? {
     guard replacesExisting else {
-      // Takes the place of an empty directory, too, and of nothing else.
+      // Replaces an empty directory, but nothing else.
       guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
       return nil
     }
     if AtomicRename.exchanging(temporaryPath, path) { return temporaryPath }
-    // Where the file system can't: there is a moment without either.
+    // The file system can't exchange: for a moment neither exists.
     let old = temporaryPath + ".old"
     guard rename(path, old) == 0 else { throw Failure.system(errno, path) }
     guard rename(temporaryPath, path) == 0 else {
@@ -61,11 +60,11 @@ final class OutputDirectory {
     guard !isDone else { return }
     isDone = true
     try? FileManager.default.removeItem(atPath: temporaryPath)
-    // What this process can't remove, for want of descriptors perhaps, another one can.
+    // This process may lack descriptors to remove everything; another one has them.
     if access(temporaryPath, F_OK) == 0 { cleanup.removeFolder() } else { cleanup.release() }
   }
 
-  /// Whether there is something to replace: with `--force`, a directory of an earlier export, which its index tells.
+  /// True if there is something to replace: with `--force`, the directory of an earlier export, known by its index.
   private static func isReplaceable(_ path: String, isForced: Bool) throws -> Bool {
     guard access(path, F_OK) == 0 else { return false }
     guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) is there already, and no directory") }

@@ -1,18 +1,18 @@
 internal import Coffer
 internal import Glibc
 
-/// A file that is being written: without a name, or under another beside its target, until it is complete.
+/// A file being written: unnamed, or under a temporary name beside its target, until it is complete.
 ///
-/// Readable by its owner alone until ``commit()``. A kill leaves nothing of a file without a name. What was no regular
-/// file to begin with (`/dev/null`, a named pipe) is written as it stands.
+/// Readable by its owner alone until ``commit()``. An unnamed file vanishes with a killed process. A target that is no
+/// regular file (`/dev/null`, a named pipe) is written directly.
 final class OutputFile {
   private enum Place {
-    /// Written as it stands.
+    /// The target itself.
     case target
-    /// Nowhere yet: the file system forgets it when its descriptor is closed.
+    /// Unnamed: the file system frees it when its descriptor is closed.
     case unnamed
     case beside(String)
-    /// As `unnamed`, but written by another descriptor's file, which has lost its name.
+    /// Written under a temporary name that is unlinked; `commit` copies it to this unnamed file.
     case copied(to: Int32)
   }
 
@@ -24,9 +24,9 @@ final class OutputFile {
 
   /// - Parameters:
   ///   - isForced: an existing file may be replaced.
-  ///   - inputs: files that are read meanwhile and must not be written over.
+  ///   - inputs: files being read, which must not be overwritten.
   ///   - permissions: of the finished file.
-  ///   - needsName: it is written by its ``temporaryPath``, and not only through its descriptor.
+  ///   - needsName: the writer opens ``temporaryPath`` itself.
   init(at path: String, isForced: Bool, inputs: [String], permissions: mode_t, needsName: Bool = false) throws {
     self.path = path
     replacesExisting = isForced
@@ -58,14 +58,14 @@ final class OutputFile {
     fchmod(descriptor, permissions)
   }
 
-  /// The name it is written under until it is complete; nil where it has none of its own.
+  /// The name until it is complete; nil if it has none.
   var temporaryPath: String? {
     if case .beside(let path) = place { path } else { nil }
   }
 
-  /// Takes the name away from a file that somebody has opened by its ``temporaryPath``: a kill then leaves nothing, and
-  /// ``commit()`` copies it. It keeps its name where the file system has no files without one.
-  func hide() {
+  /// Unlinks ``temporaryPath`` after the writer has opened it, so that a killed process leaves nothing; ``commit()``
+  /// copies the file. Keeps the name on file systems without unnamed files.
+  func unlinkTemporaryName() {
     guard let temporaryPath, let copy = Self.openUnnamed(in: Self.folder(of: path)) else { return }
     var status = stat()
     if fstat(descriptor, &status) == 0 { fchmod(copy, status.st_mode & 0o777) }
@@ -77,19 +77,19 @@ final class OutputFile {
     discard()
   }
 
-  /// What files are usually made with: all but what the user's mask takes away.
+  /// The usual permissions of new files: 0666 without the bits of the umask.
   static var usualPermissions: mode_t {
     let mask = umask(0)
     umask(mask)
     return 0o666 & ~mask
   }
 
-  /// Texts that came out of an encrypted store stay their owner's alone.
+  /// For texts from an encrypted store: readable by the owner alone.
   static let privatePermissions: mode_t = 0o600
 
-  /// Makes the file durable and gives it its name.
+  /// Syncs the file and gives it its name.
   ///
-  /// - Throws: also when the disk does not confirm the name, which the file has then all the same.
+  /// - Throws: also if the disk does not confirm the name, which the file has nevertheless.
   func commit() throws {
     switch place {
     case .target:
@@ -109,8 +109,7 @@ final class OutputFile {
       if replacesExisting {
         guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
       } else if !AtomicRename.withoutReplacing(temporaryPath, as: path) {
-        // Where the file system can't do that: a link, unlike a rename, never replaces a file that somebody made
-        // meanwhile either.
+        // The file system has no such rename; a link never replaces an existing file either.
         guard link(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
         unlink(temporaryPath)
       }
@@ -120,7 +119,7 @@ final class OutputFile {
     try Durability.confirmName(of: path)
   }
 
-  /// Removes what was written; nothing happens after ``commit()``.
+  /// Removes the file; does nothing after ``commit()``.
   func discard() {
     guard isOpen else { return }
     isOpen = false
@@ -134,7 +133,7 @@ final class OutputFile {
     return String(path[...slash])
   }
 
-  /// Refuses a target that is one of the inputs, under whatever name.
+  /// Refuses a target that is one of the inputs under any name.
   static func refuseInput(_ target: stat, path: String, inputs: [String]) throws {
     for input in inputs {
       var status = stat()
@@ -149,17 +148,17 @@ final class OutputFile {
 // MARK: - Files without a name
 
 extension OutputFile {
-  /// Where Linux shows this process's descriptors as files.
-  private static func shownPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+  /// The path under which Linux shows a descriptor of this process.
+  private static func procPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
   /// O_TMPFILE of linux/fcntl.h, which Swift does not import.
   private static let temporary: Int32 = 0o20_000_000 | O_DIRECTORY
 
-  /// - Returns: nil where the system or the file system has no such files.
+  /// - Returns: nil if the system or the file system does not support unnamed files.
   private static func openUnnamed(in folder: String) -> Int32? {
     let descriptor = open(folder.isEmpty ? "." : folder, temporary | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return nil }
-    guard access(shownPath(of: descriptor), F_OK) == 0 else {
+    guard access(procPath(of: descriptor), F_OK) == 0 else {
       close(descriptor)
       return nil
     }
@@ -176,12 +175,12 @@ extension OutputFile {
     }
   }
 
-  /// Never replaces a file that somebody made meanwhile, unless that was asked for.
+  /// Links the unnamed file to its path; replaces an existing file only if ``replacesExisting``.
   private func publishUnnamed(_ descriptor: Int32) throws {
-    let file = Self.shownPath(of: descriptor)
+    let file = Self.procPath(of: descriptor)
     if linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
-    // A link does not replace: the whole file gets a name for the moment of a rename.
+    // A link can't replace a file: the complete file gets a temporary name, to be renamed at once.
     let name = "\(Self.folder(of: path)).dbtool-\(UInt64.random(in: .min ... .max))"
     let cleanup = CleanupGuard(over: name)
     defer { cleanup.release() }

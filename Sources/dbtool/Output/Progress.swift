@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Glibc
 internal import Synchronization
 
-/// A bar with rate and time left on standard error: only on a terminal, only for work over a second; or, with
-/// `--progress json`, an object a line for other programs, the last one when the work is done.
+/// A progress bar on standard error, on a terminal and after the first second; or, with `--progress json`, one object per
+/// line for other programs, the last one at the end.
 final class Progress {
   enum Style: String, CaseIterable, ExpressibleByArgument {
     case auto, json, none
@@ -19,8 +19,8 @@ final class Progress {
   private let style: Style
   private let start = ContinuousClock.now
   private var lastShown: ContinuousClock.Instant?
-  /// What was told last and not shown, because it came too soon after another.
-  private var unshown: (done: Int, total: Int?, fraction: Double?)?
+  /// The last update, if it was not shown because it followed another too soon.
+  private var skippedUpdate: (done: Int, total: Int?, fraction: Double?)?
 
   init(_ task: String, unit: String, style: Style, isQuiet: Bool) {
     self.task = task
@@ -29,32 +29,32 @@ final class Progress {
     self.style = style == .auto ? (canShow ? .auto : .none) : style
   }
 
-  /// Says how far the work is; cheap enough for every batch.
+  /// Updates the bar; cheap enough for every batch.
   ///
-  /// - Parameter fraction: how much of the whole is done, from 0 to 1, where that is known.
+  /// - Parameter fraction: the finished fraction, from 0 to 1, if known.
   func update(_ done: Int, of total: Int? = nil, fraction: Double? = nil) {
     guard style != .none else { return }
     let fraction = fraction ?? total.map { $0 == 0 ? 1 : Double(done) / Double($0) }
     let now = ContinuousClock.now
     guard now - start > (style == .json ? .zero : Self.delay), now - (lastShown ?? start) > Self.interval else {
-      unshown = (done, total, fraction)
+      skippedUpdate = (done, total, fraction)
       return
     }
-    unshown = nil
+    skippedUpdate = nil
     lastShown = now
     show(done, of: total, fraction: fraction, at: now)
   }
 
-  /// Takes the bar away before other lines are printed; a program gets the last state in any case.
+  /// Clears the bar; `--progress json` always gets the last state.
   func finish() {
-    if style == .json, let (done, total, fraction) = unshown {
-      unshown = nil
+    if style == .json, let (done, total, fraction) = skippedUpdate {
+      skippedUpdate = nil
       show(done, of: total, fraction: fraction, at: .now)
     }
     Self.clear()
   }
 
-  /// Takes a bar that is shown off its line, for another line in its place.
+  /// Clears a visible bar, so that another line can be printed.
   static func clear() {
     if isShown.exchange(false, ordering: .relaxed) {
       writeRaw("\r\u{1B}[K")

@@ -35,7 +35,7 @@ final class StandardOutput {
     }
   }
 
-  /// Text of a user's: on a terminal, what could steer it is shown escaped.
+  /// Writes text of documents; control characters are escaped on a terminal.
   ///
   /// - Parameter bytes: whole characters of UTF-8.
   func writeText(_ bytes: UnsafeRawBufferPointer) throws {
@@ -43,7 +43,7 @@ final class StandardOutput {
     try write(escapingControls(String(decoding: bytes, as: UTF8.self), keeping: ["\n", "\t"]))
   }
 
-  /// Must be called when all is written: a full disk and a closed pipe are told here at the latest.
+  /// Must be called at the end; throws for a full disk or a closed pipe.
   func flush() throws {
     defer { buffer.removeAll(keepingCapacity: true) }
     try buffer.withUnsafeBytes { try Self.writeAll($0, to: descriptor) }
@@ -63,7 +63,7 @@ final class StandardOutput {
   }
 }
 
-/// Prints a few lines of data and makes sure that they arrived.
+/// Prints a few lines of data and flushes them.
 func printLines(_ lines: String...) throws {
   let output = StandardOutput()
   for line in lines {

@@ -1,19 +1,19 @@
-/// How a list or report is printed.
+/// The format of a list or report.
 enum ListFormat: String, CaseIterable {
   case table, json, ndjson, csv, tsv
 }
 
-/// Rows with named columns, printed as they come.
+/// Prints rows with named columns, one by one.
 ///
-/// Only a table waits, for as many rows as a person looks at: its widths are those of the first 1,000, or of the first
-/// MiB. Memory stays the same whatever comes behind.
+/// Only a table is delayed: its column widths are those of the first 1,000 rows, or of the first MiB. Memory is
+/// constant.
 struct TableWriter {
   private static let blockRows = 1000
   private static let blockBytes = 1 << 20
 
   struct Column {
     let name: String
-    /// Numbers stand to the right in a table.
+    /// Aligned to the right in a table.
     let isNumber: Bool
   }
 

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Removes a folder of plain text, should this process be killed before it could do so itself.
+/// Deletes a folder of plaintext if this process is killed.
 ///
-/// A shell waits at the end of a pipe: a line means that all is done, its end without one that nobody is left. Not a
-/// promise: whoever kills that shell too, or the machine, leaves the folder.
+/// A shell reads from a pipe: a line means that the work is done; end of file without a line, that every process at the
+/// other end has ended. Not a guarantee: if the shell is killed too, or the machine fails, the folder remains.
 final class CleanupGuard {
   private var pipe: (reading: Int32, writing: Int32) = (-1, -1)
   private var shell: pid_t = 0
   private let outlives: Bool
 
-  /// - Parameter outlives: children that are started meanwhile may go on using the folder when this process is gone.
+  /// - Parameter outlives: children of this process may use the folder after it has ended.
   init(over folder: String, untilChildrenEnd outlives: Bool = false) {
     self.outlives = outlives
     var ends: [Int32] = [-1, -1]
@@ -25,9 +25,9 @@ final class CleanupGuard {
     release()
   }
 
-  /// Makes a folder by a name that nobody has, watched from before it is there.
+  /// Creates a folder with a random name, guarded from before it exists.
   ///
-  /// - Parameter place: what an error names.
+  /// - Parameter place: the path that an error names.
   static func makeFolder(_ prefix: String, for place: String, untilChildrenEnd outlives: Bool = false) throws -> (
     path: String, cleanup: CleanupGuard
   ) {
@@ -41,10 +41,10 @@ final class CleanupGuard {
     return (path, cleanup)
   }
 
-  /// The folder is gone, or has become what was asked for.
+  /// Ends the guard: the folder is removed, or renamed to its target.
   func release() { end(removing: false) }
 
-  /// Has the shell remove the folder at once, where this process can't; children that use it are waited for by nobody.
+  /// Lets the shell remove the folder now, because this process can't; does not wait for children that use it.
   func removeFolder() { end(removing: true) }
 
   private func end(removing: Bool) {
@@ -61,13 +61,13 @@ final class CleanupGuard {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, pipe.reading, STDIN_FILENO)
-    // Whoever reads our output must not wait for this one.
+    // The reader of our output must not wait for the shell to end.
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // Away from the terminal, whose signals are meant for this process.
+    // Detached from the terminal, whose signals are for this process.
     posix_spawnattr_setflags(&attributes, Int16(Self.newSession))
     let arguments = CStrings(["sh", "-c", #"read -r line || rm -rf -- "$1""#, "sh", folder])
     let variables = CStrings(["PATH=/usr/bin:/bin"])

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// What the command was given to work with, before anything is done with it.
+/// Checks on arguments and environment before any work.
 enum CommandWords {
   /// The variables that name files and commands.
   private static let variables = ["DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"]
 
-  /// What the line of a key or identity begins with; the digits follow.
+  /// The prefixes of key and identity lines; the digits follow.
   static let secretPrefixes = ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"]
 
-  /// Refuses what is not UTF-8: Swift would put U+FFFD in its place without a word, and so name another file or key.
+  /// Refuses invalid UTF-8: Swift would silently replace it with U+FFFD, and so name another file or key.
   static func requireUTF8() throws {
     let refusal = "is not UTF-8, as names and texts here must be"
     for number in 1..<max(1, Int(CommandLine.argc)) {
@@ -27,8 +27,7 @@ enum CommandWords {
     }
   }
 
-  /// Refuses a key or an identity wherever it stands, without repeating it: it is in a history by now, and in the list
-  /// of processes.
+  /// Refuses a key or an identity in any argument, without repeating it: shell histories and process lists show it.
   static func requireNoSecret(_ arguments: [String]) throws {
     for word in arguments where holdsSecret(word) {
       throw Failure.usage(

@@ -14,9 +14,9 @@ struct Editor {
     self.command = command
   }
 
-  /// Runs it on a file until it ends. Ctrl-C is the editor's meanwhile; SIGTERM and SIGHUP end it too.
+  /// Runs it on a file until it ends. Ctrl-C goes to the editor; SIGTERM and SIGHUP end it too.
   ///
-  /// - Throws: where it can't be run or does not end with 0, and when a signal has come.
+  /// - Throws: if it can't be run or exits with an error, and after a signal.
   func run(on path: String) throws {
     var former = sigaction()
     var ignored = sigaction()
@@ -31,11 +31,11 @@ struct Editor {
       if ended == child { break }
       guard ended == 0 || errno == EINTR else { throw Failure.system(errno, "the editor") }
       if Interrupt.isRequested {
-        // One that does not listen must not keep the text from being wiped.
+        // An editor that ignores signals must not prevent the wiping of the text.
         kill(child, patience > 0 ? SIGHUP : SIGKILL)
         patience -= 1
       }
-      // The signal may reach another thread: look again from time to time.
+      // Another thread may receive the signal, so that the flag is polled.
       poll(nil, 0, 50)
     }
     try Interrupt.check()

@@ -21,7 +21,7 @@ enum ExitStatus: Int32, Sendable {
   case interrupted = 130
 }
 
-/// An end that is not `done` and not an error: everything there is to say has been printed.
+/// An exit code other than `done` that is no error: everything has been printed.
 struct Outcome: Error {
   let status: ExitStatus
 

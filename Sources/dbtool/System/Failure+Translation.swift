@@ -3,7 +3,7 @@ internal import CofferFormats
 internal import CofferText
 
 extension Failure {
-  /// Any error of the rooms below in the command's words.
+  /// Translates any error of the modules below.
   init(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure

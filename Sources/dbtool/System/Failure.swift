@@ -1,8 +1,9 @@
 internal import Coffer
 internal import CofferFormats
 internal import CofferText
+internal import Glibc
 
-/// An error as the command tells it: the exit code, a word for machines, what happened, and at most one hint.
+/// An error of the command: the exit code, a kind for programs, a message, and at most one hint.
 ///
 /// Holds no secret and no document text: names, ids and positions only.
 struct Failure: Error {
@@ -37,11 +38,11 @@ extension Failure {
     Failure(.noDocument, kind: "no-such-document", "no such document: \(what)")
   }
 
-  /// - Parameter prefix: what stands before the names of the options that give the key.
+  /// - Parameter prefix: the prefix of the key options.
   static func keyNeeded(_ reason: String, prefix: String = "") -> Failure {
     let options = ["key-file", "identity", "passphrase-file", "key-fd", "key-command", "provider"]
       .map { "--\(prefix)\($0)" }.joined(separator: ", ")
-    // A new key comes from no variable.
+    // No variable names a new key.
     let variables = prefix.isEmpty ? "; or set DBTOOL_KEY_FILE, DBTOOL_PASSPHRASE_FILE or DBTOOL_KEY_COMMAND" : ""
     return Failure(
       .keyNeeded, kind: "key-needed", "a \(prefix.isEmpty ? "" : "new ")key is needed, and \(reason)",
@@ -58,9 +59,23 @@ extension Failure {
 
   /// A failed system call, by its `errno`.
   static func system(_ number: Int32, _ what: String) -> Failure {
-    Errno.failure(number, what)
+    let message = "\(what): \(systemMessage(number))"
+    switch number {
+    case ENOENT, ENOTDIR: return Failure(.noStore, kind: "no-such-file", message)
+    case ENOSPC, EDQUOT, EFBIG: return Failure(.failed, kind: "disk-full", message)
+    case EROFS, EACCES, EPERM: return Failure(.failed, kind: "not-permitted", message)
+    case EEXIST: return .outputExists(what)
+    default: return .failed(message)
+    }
+  }
+
+  /// The system's message, with a small first letter as our messages have.
+  static func systemMessage(_ number: Int32) -> String {
+    guard let words = strerror(number) else { return "error \(number)" }
+    let text = String(cString: words)
+    return text.prefix(1).lowercased() + text.dropFirst()
   }
 }
 
-/// The reader of our standard output went away; nobody is left to tell.
+/// The reader of standard output has closed the pipe; no message is printed.
 struct ClosedPipe: Error {}

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Files that are read: there, and not a directory where a file is meant.
+/// Checks and small reads of input files.
 enum InputFile {
   static let standardInput = "-"
 
@@ -9,7 +9,7 @@ enum InputFile {
     guard stat(path, &status) == 0 else { throw Failure.system(errno, path) }
   }
 
-  /// Whether anything stands there, be it a link to nothing.
+  /// True if the path exists, even as a dangling link.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -27,12 +27,12 @@ enum InputFile {
     return Int(status.st_size)
   }
 
-  /// What follows the last slash.
+  /// The last component of a path.
   static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  /// All paths of a command that stand for standard input; more than one cannot be served.
+  /// Refuses more than one `-` among the paths of a command.
   static func requireOneStandardInput(_ paths: [String]) throws {
     if paths.count(where: { $0 == standardInput }) > 1 {
       throw Failure.usage("'-' stands for standard input at most once a command")
@@ -43,7 +43,7 @@ enum InputFile {
 extension InputFile {
   /// All bytes of a small file.
   ///
-  /// - Parameter limit: the most bytes that such a file has; a longer one is an error.
+  /// - Parameter limit: the maximum size in bytes; a longer file is an error.
   static func contents(of path: String, limit: Int) throws -> [UInt8] {
     let descriptor = path == standardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     let path = path == standardInput ? "standard input" : path

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Synchronization
 
-/// SIGINT and SIGTERM: where work can stop at a batch, a flag; everywhere else, the end at once with exit code 130.
+/// SIGINT, SIGTERM and SIGHUP: a flag for work that stops between batches, else an immediate exit with code 130.
 ///
-/// Ending at once is safe: SQLite undoes what was not committed when the store is opened next.
+/// An immediate exit is safe: SQLite rolls an uncommitted transaction back when the store is opened next.
 enum Interrupt {
   private static let wasRequested = Atomic<Bool>(false)
-  /// The work under way looks at the flag between its steps.
+  /// The current work checks the flag between its steps.
   private static let mayDefer = Atomic<Bool>(false)
-  /// It has looked, so it is past waiting for keys and for the first lock, and will look again.
+  /// It has checked once, so that it is past waiting for keys and the first lock, and will check again.
   private static let isDeferred = Atomic<Bool>(false)
 
   /// A second signal ends the program at once.
@@ -28,9 +28,9 @@ enum Interrupt {
 
   /// Runs work that calls ``check()`` between its steps; a second signal no longer waits for the next step.
   ///
-  /// - Parameter untilTheEnd: however many signals come, because something must be wiped.
+  /// - Parameter untilTheEnd: defers any number of signals, because something must be wiped.
   static func deferring<R>(untilTheEnd: Bool = false, _ work: () throws -> R) rethrows -> R {
-    // Such work may be a part of other such work.
+    // Deferred work may be nested.
     let before = (
       endsOnSecond: endsOnSecond.load(ordering: .relaxed), mayDefer: mayDefer.load(ordering: .relaxed),
       isDeferred: isDeferred.load(ordering: .relaxed)
@@ -47,7 +47,7 @@ enum Interrupt {
 
   static var isRequested: Bool { wasRequested.load(ordering: .relaxed) }
 
-  /// Throws where a signal has come; the error rolls back what is open.
+  /// Throws after a signal; the error rolls open transactions back.
   static func check() throws {
     if mayDefer.load(ordering: .relaxed) {
       isDeferred.store(true, ordering: .relaxed)
@@ -57,17 +57,17 @@ enum Interrupt {
     }
   }
 
-  /// Waits until a descriptor has something to read, or a signal has come.
+  /// Waits until a descriptor has input, or a signal arrives.
   static func waitForInput(_ descriptor: Int32) {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    // The signal may reach another thread, or arrive just before the wait: look again from time to time.
+    // Another thread may receive the signal, or it may arrive just before the wait: the flag is polled.
     while !isRequested {
       let ready = poll(&wanted, 1, 200)
       if ready > 0 || ready < 0 && errno != EINTR { return }
     }
   }
 
-  /// Runs inside the signal handler: atomics, `write`, `tcsetattr` and `_exit` are all it may use.
+  /// Runs inside the signal handler: it may use only atomics, `write`, `tcsetattr` and `_exit`.
   private static func arrived() {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// A file with somebody's text for a while, in a folder that only its owner may enter, on a file system in memory.
+/// A temporary file with a document's text, in a folder that only its owner may enter, on a file system in memory.
 ///
-/// ``wipe()`` overwrites and removes it, with whatever an editor put beside it; a kill removes it, too, once the editor
-/// has ended.
+/// ``wipe()`` overwrites and removes it with every other file of the folder; if this process is killed, the folder is
+/// removed once the editor has ended.
 final class PrivateFile {
   /// TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h.
   private static let memoryFileSystems: Set<Int> = [0x0102_1994, 0x8584_58F6]
@@ -13,7 +13,7 @@ final class PrivateFile {
   private let folder: String
   private let cleanup: CleanupGuard
 
-  /// - Parameter allowsDisk: takes `$TMPDIR` or `/tmp` where there is no file system in memory.
+  /// - Parameter allowsDisk: uses `$TMPDIR` or `/tmp` if there is no file system in memory.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
     let place = try Self.place(allowsDisk: allowsDisk)
     (folder, cleanup) = try CleanupGuard.makeFolder("\(place)/dbtool-", for: place, untilChildrenEnd: true)
@@ -48,7 +48,7 @@ final class PrivateFile {
     return memoryFileSystems.contains(type)
   }
 
-  /// `statfs(2)`, whose structure the C library's module does not have: its first word is the file system's type.
+  /// `statfs(2)`, whose structure Swift does not import: its first word is the file system's type.
   private static func fileSystemType(of path: String) -> Int? {
     typealias Statfs = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> Int32
     guard let symbol = dlsym(nil, "statfs") else { return nil }
@@ -73,10 +73,10 @@ final class PrivateFile {
 
   /// Overwrites and removes everything in the folder, and the folder.
   ///
-  /// - Returns: the folder, where something of it is still there; a shell has been told to remove it then.
+  /// - Returns: the folder if some of it remains; the shell of the ``CleanupGuard`` removes it then.
   @discardableResult
   func wipe() -> String? {
-    // Needs no look into the folder, for which there may be no descriptor left.
+    // Wiped by name: listing the folder may fail for want of a descriptor.
     Self.wipe(path)
     Self.wipe(folder: folder)
     guard access(folder, F_OK) == 0 else {

@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// `/bin/sh`, which runs what the user's own settings name: an editor, a command that delivers a secret.
+/// Runs the user's own commands by `/bin/sh`: an editor, a command that prints a secret.
 enum Shell {
-  /// Starts it with our environment.
+  /// Starts a shell with our environment.
   ///
   /// - Parameters:
-  ///   - script: what it is to run; `arguments` are its `$@`.
-  ///   - signals: what this process ignores and the command shall not: ignored stays ignored across exec.
-  ///   - input: in the place of our standard input.
-  ///   - output: in the place of our standard output.
+  ///   - script: the command; `arguments` are its `$@`.
+  ///   - signals: signals that this process ignores and the command must not: exec inherits ignored signals.
+  ///   - input: replaces our standard input.
+  ///   - output: replaces our standard output.
   static func spawn(
     _ script: String, _ arguments: [String] = [], resetting signals: [Int32], input: Int32? = nil,
     output: Int32? = nil
@@ -35,9 +35,22 @@ enum Shell {
     return child
   }
 
-  /// How a command ended, in words, by what `waitpid` says of it; nil where it ended well.
+  /// Describes the failure of a command by its status from `waitpid`; nil for success.
   static func failure(_ status: Int32) -> String? {
     guard status != 0 else { return nil }
     return status & 0x7F == 0 ? "ended with \((status >> 8) & 0xFF)" : "was ended by signal \(status & 0x7F)"
+  }
+}
+
+/// Strings for C: an array of pointers that ends with nil.
+final class CStrings {
+  let pointers: [UnsafeMutablePointer<CChar>?]
+
+  init(_ strings: [String]) {
+    pointers = strings.map { strdup($0) } + [nil]
+  }
+
+  deinit {
+    for pointer in pointers { free(pointer) }
   }
 }

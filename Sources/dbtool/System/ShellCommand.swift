@@ -1,16 +1,15 @@
 internal import Coffer
 internal import Glibc
 
-/// A command of the user's that delivers a secret: run by `/bin/sh -c`, its output read straight into locked memory.
+/// A command that prints a secret, run by `/bin/sh -c`; its output is read straight into locked memory.
 ///
-/// The command finds `input` on its standard input, or nothing; it may ask on the terminal, and its standard error is
-/// ours.
+/// `input`, if any, is its standard input; it may prompt on the terminal, and it shares our standard error.
 struct ShellCommand {
-  /// The longest answer taken, in bytes.
+  /// The longest accepted output, in bytes.
   static let outputLimit = 64 * 1024
 
   let command: String
-  /// The option it came with, for messages; the command itself may say what nobody should read.
+  /// The name of its option, for messages, because the command line itself may hold a secret.
   let option: String
 
   func run(input: [UInt8] = []) throws -> Secret {
@@ -25,7 +24,7 @@ struct ShellCommand {
     close(question.0)
     close(answer.1)
     (question.0, answer.1) = (-1, -1)
-    // At most 4 KiB, less than any pipe holds: this cannot wait for a command that never reads.
+    // At most 4 KiB, less than any pipe holds: this can't block on a command that never reads.
     _ = input.withUnsafeBytes { Glibc.write(question.1, $0.baseAddress, $0.count) }
     close(question.1)
     question.1 = -1

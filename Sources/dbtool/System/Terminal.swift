@@ -1,13 +1,13 @@
 internal import Coffer
 internal import Glibc
 
-/// Where a person sits: what is a terminal, how wide it is, and a question whose answer nobody sees.
+/// Detects terminals and their width, and asks for passphrases without echo.
 enum Terminal {
   static let standardInputIsTerminal = isatty(STDIN_FILENO) == 1
   static let standardOutputIsTerminal = isatty(STDOUT_FILENO) == 1
   static let standardErrorIsTerminal = isatty(STDERR_FILENO) == 1
 
-  /// Columns of the terminal that standard output or standard error is, 80 where it does not say.
+  /// The width of the terminal in columns; 80 if unknown.
   static func width(of descriptor: Int32) -> Int {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -21,7 +21,7 @@ enum Terminal {
 
   /// Asks for a new passphrase, twice.
   ///
-  /// - Parameter optionPrefix: what stands before the options that would give it without a question.
+  /// - Parameter optionPrefix: the prefix of the options that would avoid the prompt.
   static func askNewPassphrase(_ prompt: String, optionPrefix: String) throws -> Secret {
     try withTerminal(optionPrefix) { terminal in
       let first = try ask(prompt, on: terminal)
@@ -41,19 +41,19 @@ enum Terminal {
   }
 
   private static func ask(_ prompt: String, on terminal: Device) throws -> Secret {
-    // The echo goes off first: whoever answers a prompt at once must not be shown.
+    // The echo is turned off first, so that an answer typed at once is not shown.
     let echo = try Echo.off(terminal.input)
     defer {
       echo.restore()
       try? terminal.write("\n")
     }
     try terminal.write(prompt)
-    // In canonical mode one read gives one line: straight into locked memory, at most what a terminal line holds.
+    // In canonical mode one read returns one line, at most 4096 bytes; it goes straight into locked memory.
     return try Secret(byteCount: 4096) { try terminal.readLine(into: $0) }
   }
 }
 
-/// The terminal's two ends: `/dev/tty`, or standard input and standard error where they are a terminal themselves.
+/// The terminal's input and output: `/dev/tty`, or standard input and standard error if both are terminals.
 private struct Device {
   let input: Int32
   let output: Int32
@@ -110,13 +110,13 @@ private struct Device {
   }
 }
 
-/// The terminal's echo, off while a passphrase is typed, and on again whatever ends that.
+/// Turns the terminal's echo off while a passphrase is typed, and on again in every case.
 struct Echo {
   private let descriptor: Int32
 
-  // The handler of a signal may only read plain memory: where the former settings stand, and whether they are there.
+  // A signal handler may read only plain memory: the former settings, and whether they are set.
   nonisolated(unsafe) private static let former = UnsafeMutablePointer<termios>.allocate(capacity: 1)
-  // Written before the echo goes off and after it is back, by the one thread that asks.
+  // Only the prompting thread writes it, before the echo is turned off and after it is restored.
   nonisolated(unsafe) private static var offDescriptor: Int32 = -1
 
   static func off(_ descriptor: Int32) throws -> Echo {
@@ -143,7 +143,7 @@ struct Echo {
 }
 
 extension Secret {
-  /// Compares without telling by its time where two secrets part.
+  /// Compares in constant time.
   fileprivate func isSame(as other: Secret) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBytes { ours in

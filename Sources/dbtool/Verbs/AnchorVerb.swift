@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `anchor STORE`: the line that says how far a store has come; kept elsewhere, it shows a rollback.
+/// `anchor STORE`: prints a line with the store's generation; kept elsewhere, it reveals a rollback.
 struct AnchorVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "anchor",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `cp STORE ID [--to …]`: a document once more, under an id of its own.
+/// `cp STORE ID [--to …]`: copies a document under a new id.
 struct CopyVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cp",

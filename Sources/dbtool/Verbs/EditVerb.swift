@@ -69,7 +69,7 @@ struct EditVerb: ParsableCommand {
         try Self.store(new, in: id, insteadOf: old, store)
         return true
       } catch {
-        guard Self.personGoesOn(after: Failure(error)) else {
+        guard Self.userRetries(after: Failure(error)) else {
           try Interrupt.check()
           throw error
         }
@@ -111,7 +111,7 @@ struct EditVerb: ParsableCommand {
     }
   }
 
-  private static func personGoesOn(after failure: Failure) -> Bool {
+  private static func userRetries(after failure: Failure) -> Bool {
     guard Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal, failure.status != .interrupted else {
       return false
     }

@@ -2,7 +2,7 @@ internal import Coffer
 internal import FoundationEssentials
 
 extension ExportVerb {
-  /// Seals what was asked for into a new store.
+  /// Exports the selected documents into a new store.
   func exportStore(to path: String?) throws {
     guard let path else { throw Failure.usage("a store is a file", hint: "name it with -o") }
     let keys = try newStore.newKeys(for: path, policy: options.policy)

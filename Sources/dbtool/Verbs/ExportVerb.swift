@@ -78,7 +78,7 @@ struct ExportVerb: ParsableCommand {
     if format.isTable, all || collections.count > 1 {
       throw Failure.usage("\(format.rawValue) takes one collection", hint: "use ndjson, or -c NAME for one")
     }
-    // What leaves the store is no longer encrypted: files and directories are made for their owner alone.
+    // The output is plaintext: files and directories are readable by their owner alone.
     umask(0o077)
     let store = try options.open(readOnly: true)
     let target = try ExportTarget(
@@ -107,7 +107,7 @@ struct ExportVerb: ParsableCommand {
     WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
   }
 
-  /// What kept the output from being written, by its name.
+  /// Adds the output's name to an error of writing.
   private static func writing(_ error: any Error, to path: String?) -> any Error {
     guard let error = error as? FormatError, error.code == .unwritable, let number = error.systemError else {
       return error
@@ -115,7 +115,7 @@ struct ExportVerb: ParsableCommand {
     return number == EPIPE ? ClosedPipe() : Failure.system(number, error.path ?? path ?? "standard output")
   }
 
-  /// Writes everything that was asked for, as of one moment.
+  /// Writes the selected documents, all from one snapshot.
   ///
   /// - Returns: how many documents.
   private func write(_ store: DocumentStore, to target: ExportTarget, isTable: Bool) throws -> Int {

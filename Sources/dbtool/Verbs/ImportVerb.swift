@@ -92,39 +92,39 @@ struct ImportVerb: ParsableCommand {
     let rejects = try rejects.map { try RejectsFile(at: $0, input: inputs[0], store: options.store.path) }
     let outcome: ImportOutcome
     do {
-      outcome = try run(ImportWork(self, rejects), isNew: isNew)
+      outcome = try run(ImportRunner(self, rejects), isNew: isNew)
     } catch {
       rejects?.discard()
       throw error
     }
     try rejects?.commit()
-    try tell(outcome)
+    try printReport(outcome)
   }
 
-  private func run(_ work: ImportWork, isNew: Bool) throws -> ImportOutcome {
-    if isNew { return try dryRun ? work.readOnly() : importIntoNewStore(work) }
+  private func run(_ runner: ImportRunner, isNew: Bool) throws -> ImportOutcome {
+    if isNew { return try dryRun ? runner.readOnly() : importIntoNewStore(runner) }
     if dryRun, !conflicts.sync {
       try options.open(readOnly: true).close()
-      return try work.readOnly()
+      return try runner.readOnly()
     }
     if creation.isUsed {
       options.common.diagnostics.warning(
         "\(options.store.path) is there already: options for a new store change nothing")
     }
     let store = try options.open(readOnly: false)
-    let outcome = try work.store(in: store, isKeptOnFailure: true)
+    let outcome = try runner.store(in: store, isKeptOnFailure: true)
     try store.close()
     return outcome
   }
 
-  /// The store has no name before everything is in it: what others put there meanwhile stays.
-  private func importIntoNewStore(_ work: ImportWork) throws -> ImportOutcome {
+  /// The store gets its name when the import is complete, and never replaces a file created in the meantime.
+  private func importIntoNewStore(_ runner: ImportRunner) throws -> ImportOutcome {
     try Interrupt.deferring {
-      try creation.create(options) { try work.store(in: $0, isKeptOnFailure: false) }
+      try creation.create(options) { try runner.store(in: $0, isKeptOnFailure: false) }
     }
   }
 
-  private func tell(_ outcome: ImportOutcome) throws {
+  private func printReport(_ outcome: ImportOutcome) throws {
     let attributes = outcome.inputs.flatMap(\.reading.attributeColumns)
     for input in outcome.inputs {
       guard let reason = input.reading.privateCopy else { continue }

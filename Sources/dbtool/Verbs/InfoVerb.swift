@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `info STORE`: what a file tells without a key.
+/// `info STORE`: the facts that a file shows without a key.
 struct InfoVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",
@@ -58,6 +58,6 @@ struct InfoVerb: ParsableCommand {
       ("sqlite", .string(info.sqliteVersion)),
       ("wal_reset_bug", .bool(info.hasWALResetBug)),
     ]).print(as: common.listFormat)
-    common.tellWhatRemovingMeans(epochs: info.epochs.count)
+    common.noteLimitsOfRemoval(epochs: info.epochs.count)
   }
 }

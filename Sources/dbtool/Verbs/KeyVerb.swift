@@ -41,7 +41,7 @@ struct KeyListVerb: ParsableCommand {
       try table.add(slot.facts(withOpening: true).map(\.value))
     }
     try table.finish()
-    options.common.tellWhatRemovingMeans()
+    options.common.noteLimitsOfRemoval()
   }
 }
 
@@ -74,7 +74,7 @@ struct KeyAddVerb: ParsableCommand {
     let slot = try store.keys.add(
       recipients.first.map { .recipient($0) } ?? newKey.single(for: options), label: newKey.label ?? "")
     try store.close()
-    try options.common.tell(slot: slot)
+    try options.common.printSlot(slot: slot)
   }
 }
 
@@ -98,7 +98,7 @@ struct KeyRemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     try store.keys.remove(slot: slot)
     try store.close()
-    options.common.tellWhatRemovingMeans()
+    options.common.noteLimitsOfRemoval()
   }
 }
 
@@ -124,13 +124,13 @@ struct KeyPasswdVerb: ParsableCommand {
     let made = try store.keys.replace(
       slot: slot, with: newKey.single(for: options), label: newKey.label)
     try store.close()
-    try options.common.tell(slot: made)
+    try options.common.printSlot(slot: made)
   }
 }
 
 extension CommonOptions {
   /// The number of a slot that was made.
-  fileprivate func tell(slot: Int) throws {
+  fileprivate func printSlot(slot: Int) throws {
     if isMachineReadable {
       try Report([("slot", .integer(slot))]).print(as: listFormat)
     } else {
@@ -139,7 +139,7 @@ extension CommonOptions {
   }
 }
 
-/// The key that is to come: `--new-…`.
+/// The new key: `--new-…`.
 struct NewKeyOptions: ParsableArguments {
   @OptionGroup var keys: KeyOptions<NewFamily>
 
@@ -150,9 +150,32 @@ struct NewKeyOptions: ParsableArguments {
     if keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
   }
 
-  /// The key; a passphrase, asked for on the terminal, twice, when none is given.
+  /// The key; by default a passphrase, asked for twice on the terminal.
   func single(for options: StoreOptions) throws -> NewKey {
     let key = keys.inOrder.first ?? .passphrase
     return try key.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
+  }
+}
+
+extension KeySlot {
+  /// The slot's kind as the command names it.
+  var kindName: String {
+    switch kind {
+    case .passphrase: "passphrase"
+    case .keyFile: "key-file"
+    case .recipient: "recipient"
+    case .external(let provider): "provider \(provider)"
+    case .unknown: "unknown"
+    }
+  }
+
+  func facts(withOpening: Bool) -> [(name: String, value: JSONValue)] {
+    var facts: [(name: String, value: JSONValue)] = [
+      ("slot", .integer(slot)), ("kind", .string(kindName)), ("label", .string(label)), ("detail", .string(detail)),
+    ]
+    if withOpening {
+      facts.append(("opened", .bool(opened)))
+    }
+    return facts
   }
 }

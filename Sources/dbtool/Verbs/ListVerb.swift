@@ -71,7 +71,7 @@ struct ListVerb: ParsableCommand {
   }
 
   private var fields: [HeaderField] {
-    // A program that asks for objects gets every member, as an export has them.
+    // JSON for programs has every member, like an export.
     let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
     if isObjects { return HeaderField.allCases }
     return (choice.all ? [.collection] : []) + (long ? HeaderField.long : HeaderField.short)

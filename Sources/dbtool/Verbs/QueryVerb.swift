@@ -53,7 +53,7 @@ struct QueryVerb: ParsableCommand {
     return .text(argument)
   }
 
-  /// Names that stand twice get a number, as SQLite does in a subquery: the members of an object are told apart.
+  /// Duplicate names get a number, as in SQLite's subqueries, so that the members of an object differ.
   private static func unique(_ names: [String]) -> [String] {
     var taken: Set<String> = []
     return names.map { name in

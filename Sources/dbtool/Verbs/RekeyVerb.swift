@@ -56,7 +56,7 @@ struct RekeyVerb: ParsableCommand {
   }
 
   func run() throws {
-    if status { return try tellStatus() }
+    if status { return try printStatus() }
     let keys = try options.openingKeys()
     let store = try options.open(with: .anyOf(keys), readOnly: false, wait: nil)
     var rekey = RekeyOptions()
@@ -89,10 +89,10 @@ struct RekeyVerb: ParsableCommand {
     }
     bar.finish()
     try store.close()
-    try tell(report)
+    try printReport(report)
   }
 
-  private func tell(_ report: RekeyReport) throws {
+  private func printReport(_ report: RekeyReport) throws {
     for skipped in report.skipped {
       options.common.diagnostics.finding("document \(skipped.id) stays under its old key: \(skipped.reason)")
     }
@@ -115,7 +115,7 @@ struct RekeyVerb: ParsableCommand {
     }
   }
 
-  private func tellStatus() throws {
+  private func printStatus() throws {
     let store = try options.open(readOnly: true)
     let status = try store.rekeyStatus()
     try store.close()

@@ -40,10 +40,10 @@ struct SalvageVerb: ParsableCommand {
         })
     }
     bar.finish()
-    try tell(report)
+    try printReport(report)
   }
 
-  private func tell(_ report: SalvageReport) throws {
+  private func printReport(_ report: SalvageReport) throws {
     let diagnostics = options.common.diagnostics
     if report.isTest { diagnostics.warning("\(output) is a TEST store: its keys may be published") }
     for left in report.left { diagnostics.finding("left behind: \(left.reason)") }

@@ -15,7 +15,7 @@ struct SortVerb: ParsableCommand {
         dbtool sort texts.coffer -c prices --by json:price.net --descending --dry-run
       """)
 
-  /// What `--by` names.
+  /// The keys of `--by`.
   struct Key: ExpressibleByArgument {
     let order: DocumentOrder
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferFormats
 
-/// What stands beside a database, and that reading changes none of it.
+/// Files beside a database, none of which reading changes.
 struct SQLiteFileTests {
   /// Reads with private copies going into a directory that must be empty again while the source is still open.
   private func read(_ path: String, in directory: TemporaryDirectory) throws -> (texts: [String], report: ReadingReport)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferFormats
 
-/// What of a database becomes which part of a document.
+/// The parts of a document that the columns of a database become.
 @Suite struct SQLiteSourceTests {
   private func read(
     _ sql: String..., table: String? = nil, mapping: ColumnMapping = ColumnMapping(),

@@ -1,7 +1,7 @@
 import CofferText
 import Testing
 
-/// What became of a text: all that must not depend on how it was cut into chunks.
+/// The result of decoding a text: everything that must not depend on the sizes of chunks.
 enum Outcome: Equatable {
   /// A replacement is its place in the whole output and in the input.
   case text([UInt8], TextEncoding?, markWasFound: Bool, replacements: [[Int]])

@@ -42,7 +42,7 @@ struct OldFormatTests {
     #expect(info.sizeInWords == "1.9 MB" && (1_850_000..<1_950_000).contains(info.size))
   }
 
-  /// FourLines' archive: an object of a class nobody has, under the key `Data`.
+  /// FourLines' archive: an object of an unknown class, under the key `Data`.
   @Test(arguments: ["FMT_XML", "FMT_BINARY"]) func fourLinesArchiveComesInWithoutItsClass(format: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
@@ -144,7 +144,7 @@ struct OldFormatTests {
       try sandbox.succeed("convert", "data.tsv").text == "title\ttext\r\nGrüße\t\"two\r\nlines\"\r\n東京\ttext\r\n")
   }
 
-  /// Empty records: refused, skipped or stored, as told, and told of.
+  /// Empty records: refused, skipped or stored by the option, and reported.
   @Test func txtEditEmptyNotesAreRefusedSkippedOrStored() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(

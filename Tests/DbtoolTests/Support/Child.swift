@@ -54,7 +54,7 @@ final class Child {
 
     var environment = sandbox.environment
     for name in variables { environment[name] = nil }
-    // What a run under a sanitizer gives it goes on to what it starts.
+    // Children inherit the environment of a run under a sanitizer.
     for name in ["PATH", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS"] {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the command where /dev/shm is no file system in memory: in a mount namespace of its own, /proc stands over it.
+/// Runs the command without a file system in memory: in a new mount namespace, /proc is mounted over /dev/shm.
 enum NoMemory {
   static let isPossible = (try? run(["true"], in: nil).status) == 0
 

@@ -11,7 +11,7 @@ final class PseudoTerminal {
     master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     var number: Int32 = 0
     var isLocked: Int32 = 0
-    // What unlockpt and ptsname do: TIOCSPTLCK and TIOCGPTN of asm-generic/ioctls.h.
+    // The calls of unlockpt and ptsname: TIOCSPTLCK and TIOCGPTN of asm-generic/ioctls.h.
     guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
       throw POSIXError(.EIO)
     }

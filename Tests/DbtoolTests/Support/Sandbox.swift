@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A directory of its own, with the published test keys in it, in which the command is run.
+/// A temporary directory with the published test keys, in which the command runs.
 final class Sandbox {
   let directory: URL
   /// Every run gets these variables and no others, `PATH` excepted.
@@ -10,7 +10,7 @@ final class Sandbox {
   static let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The binary stands beside the test bundle that this code is part of.
+  /// The binary is beside the bundle of these tests.
   static let dbtool: String = {
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: "dbtool").path

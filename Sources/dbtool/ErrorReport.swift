@@ -1,7 +1,6 @@
 internal import ArgumentParser
 
-/// Errors as the contract words them: `dbtool: error: …`, at most one `hint: …`, and under `--json` an object as the
-/// last line.
+/// Prints errors: `dbtool: error: …`, at most one `hint: …`, and under `--json` an object as the last line.
 struct ErrorReport {
   private let arguments: [String]
   private let isJSON: Bool
@@ -14,7 +13,7 @@ struct ErrorReport {
       || zip(options, options.dropFirst()).contains { $0 == "--format" && ($1 == "json" || $1 == "ndjson") }
   }
 
-  func tell(_ failure: Failure) -> ExitStatus {
+  func print(_ failure: Failure) -> ExitStatus {
     Diagnostics.print("dbtool: error: \(failure.message)")
     if let hint = failure.hint {
       Diagnostics.print("hint: \(hint)")
@@ -29,8 +28,8 @@ struct ErrorReport {
     return failure.status
   }
 
-  /// What the parser threw: help and version are data on standard output, everything else is a usage error.
-  func tell(parsing error: any Error) -> ExitStatus {
+  /// Handles an error of the argument parser: help and version are data on standard output, all others usage errors.
+  func print(parsing error: any Error) -> ExitStatus {
     let message = Dbtool.message(for: error)
     guard Dbtool.exitCode(for: error) != .success else {
       do {
@@ -39,45 +38,45 @@ struct ErrorReport {
       } catch is ClosedPipe {
         return .failed
       } catch {
-        return tell(Failure(error))
+        return print(Failure(error))
       }
     }
-    return tell(usage(withoutMisplacedTexts(withoutMisplacedSecrets(message))))
+    return print(usage(withoutMisplacedTexts(withoutMisplacedSecrets(message))))
   }
 
-  /// The parser's words as an error on one line; the values that it lists on lines of their own go to the hint.
+  /// The parser's message as an error on one line; the values that it lists go to the hint.
   private func usage(_ message: String) -> Failure {
     let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
     let words = lines.joined(separator: " ")
     let values = lines.filter { $0.hasPrefix("- ") }.map { $0.dropFirst(2) }
     if !values.isEmpty, let end = words.firstRange(of: ". Please provide one of the following:") {
       let known = values.dropLast().joined(separator: ", ") + " or \(values[values.count - 1])"
-      return .usage(Self.begunSmall(words[..<end.lowerBound]), hint: "choose \(known)")
+      return .usage(Self.lowercasingFirst(words[..<end.lowerBound]), hint: "choose \(known)")
     }
-    return .usage(Self.begunSmall(words[...]), hint: "see 'dbtool \(verb)--help'")
+    return .usage(Self.lowercasingFirst(words[...]), hint: "see 'dbtool \(verb)--help'")
   }
 
-  private static func begunSmall(_ words: Substring) -> String {
+  private static func lowercasingFirst(_ words: Substring) -> String {
     words.prefix(1).lowercased() + words.dropFirst()
   }
 
-  /// Words that stand where none belongs are not repeated after an option whose value may be text or a command: they
-  /// are likely to be the rest of that value, given without quotes.
+  /// Does not repeat unexpected arguments after an option whose value is free text or a command: they are likely to be
+  /// the rest of that value, given without quotes.
   private func withoutMisplacedTexts(_ message: String) -> String {
     let isMisplaced =
       message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '")
       || message.hasPrefix("The value '") && message.contains("' is invalid for '<")
-    guard isMisplaced, arguments.contains(where: Self.takesWords) else { return message }
+    guard isMisplaced, arguments.contains(where: Self.takesFreeText) else { return message }
     return "a word stands where none belongs: a value of several words needs quotes"
   }
 
-  private static func takesWords(_ argument: String) -> Bool {
+  private static func takesFreeText(_ argument: String) -> Bool {
     let name = argument.prefix { $0 != "=" }
     return ["--text", "--title", "--label", "--key-name"].contains(name)
       || name.hasPrefix("--") && (name.hasSuffix("key-command") || name.hasSuffix("provider"))
   }
 
-  /// A passphrase given where none belongs (`--passphrase hunter2`) is not repeated.
+  /// Does not repeat a passphrase given on the command line (`--passphrase hunter2`).
   private func withoutMisplacedSecrets(_ message: String) -> String {
     for (index, argument) in arguments.enumerated() {
       let parts = argument.split(separator: "=", maxSplits: 1)
@@ -90,7 +89,7 @@ struct ErrorReport {
     return message
   }
 
-  /// The verb that was meant, as far as its words are one, for the hint.
+  /// The verb of the command line, as far as it is a known one, for the hint.
   private var verb: String {
     var known = ""
     var verbs = Dbtool.verbs

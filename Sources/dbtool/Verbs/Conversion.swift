@@ -1,7 +1,7 @@
 internal import CofferText
 internal import Glibc
 
-/// One text on its way from a descriptor to another encoding, in chunks: memory stays the same at any size.
+/// Converts a text from a descriptor to another encoding, in chunks and constant memory.
 struct Conversion {
   private static let chunk = 256 * 1024
 
@@ -47,7 +47,7 @@ struct Conversion {
 
   private mutating func write(_ text: UnsafeRawBufferPointer, isFinal: Bool, to output: StandardOutput) throws {
     if encoder == nil {
-      // Whether the input has a mark is known with its first character, before which there is nothing to write.
+      // The input's first character decides about the mark; nothing is written before it.
       guard !text.isEmpty || isFinal else { return }
       let hasMark = mark == .add || mark == .keep && decoder.markWasFound
       encoder = TextEncoder(encoding, mark: hasMark, onError: onError)

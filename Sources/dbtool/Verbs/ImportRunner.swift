@@ -2,8 +2,8 @@ internal import Coffer
 internal import CofferFormats
 internal import Glibc
 
-/// The walk of one import: from its inputs into a store, or nowhere.
-struct ImportWork {
+/// Runs one import: from its inputs into a store, or a dry run.
+struct ImportRunner {
   private let verb: ImportVerb
   private let rejects: RejectsFile?
 
@@ -43,7 +43,7 @@ struct ImportWork {
     return outcome
   }
 
-  /// - Parameter isKeptOnFailure: the store stays, and with it what earlier batches stored.
+  /// - Parameter isKeptOnFailure: a failure keeps the store with the documents of earlier batches.
   func store(in store: DocumentStore, isKeptOnFailure: Bool) throws -> ImportOutcome {
     let count = CountingSource.Count()
     let queue = makeQueue(count)
@@ -73,7 +73,7 @@ struct ImportWork {
           let report = try store.write { writer in
             let report = try writer.insert(
               contentsOf: queue, into: verb.collection.map { store.collection($0) }, options: bulk)
-            // A counter that came with its ids goes on, so that numbers of deleted documents stay theirs.
+            // The input's id counter is kept, so that ids of deleted documents are never reused.
             if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
             try rejects?.flush()
             return report
@@ -83,7 +83,7 @@ struct ImportWork {
       }
     } catch {
       let failure = Failure(error)
-      throw isKeptOnFailure ? failure.saying(stored: outcome.stored) : failure
+      throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
     outcome.inputs = queue.reports
     return outcome
@@ -116,12 +116,12 @@ struct ImportWork {
           store.collection(verb.collection ?? defaultCollection), with: queue, options: options)
         if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()
-        // Undoes the whole transaction, so that not a byte of the file changes.
-        if verb.dryRun { throw DryRunEnds() }
+        // Rolls the whole transaction back, so that not a byte of the file changes.
+        if verb.dryRun { throw DryRunRollback() }
       }
-    } catch is DryRunEnds {
+    } catch is DryRunRollback {
     } catch let error as StoreError where error.code == .invalidArgument || error.code == .duplicateKey {
-      // Not the command line is at fault, but a record of the input.
+      // The fault is in a record of the input, not in the command line.
       throw Failure(.undecodable, kind: "invalid-record", error.message)
     }
     for invalid in report.invalid {
@@ -130,9 +130,9 @@ struct ImportWork {
     return report
   }
 
-  private struct DryRunEnds: Error {}
+  private struct DryRunRollback: Error {}
 
-  /// Bytes of all inputs, where every one of them has a size.
+  /// The size of all inputs in bytes; nil if one of them has none.
   private var totalSize: Int? {
     verb.inputs.reduce(0) { total, input in
       guard let total, let size = InputFile.size(of: input) else { return nil }
@@ -142,8 +142,8 @@ struct ImportWork {
 }
 
 extension Failure {
-  /// The same failure, saying what earlier transactions have already stored.
-  func saying(stored count: Int) -> Failure {
+  /// The same failure, with the number of documents that earlier transactions stored.
+  func mentioning(stored count: Int) -> Failure {
     guard count > 0 else { return self }
     return Failure(
       status, kind: kind, "\(message); \(counted(count, "document")) of earlier batches stored", hint: hint)
