@@ -35,7 +35,7 @@ let package = Package(
     room("CofferDocuments"),
     .target(name: "CCofferText"),
     room("CofferText", ["CCofferText"]),
-    room("CofferPatterns", ["CofferText"]),
+    room("CofferPatterns", ["CofferDocuments", "CofferText"]),
     room("CofferSealing", ["CCofferOpenSSL"]),
     room("CofferSQLite", ["CCofferSQLite"]),
     room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite"]),

@@ -1,3 +1,5 @@
+internal import CofferDocuments
+
 /// A compiled pattern: the steps of a nondeterministic automaton over scalars, and its alphabet.
 final class PatternProgram: Sendable {
   enum Step {
@@ -173,13 +175,7 @@ struct ScalarAlphabet: Sendable {
   }
 
   private static func find(_ scalar: UInt32, _ starts: [UInt32], _ classes: [UInt16]) -> UInt16 {
-    var first = 0
-    var end = starts.count
-    while end - first > 1 {
-      let middle = (first + end) / 2
-      if starts[middle] <= scalar { first = middle } else { end = middle }
-    }
-    return classes[first]
+    classes[starts.indices.partitionPoint { starts[$0] <= scalar } - 1]
   }
 
   @inline(__always)

@@ -1,3 +1,5 @@
+internal import CofferDocuments
+
 /// A set of Unicode scalars, stored as sorted ranges that neither overlap nor touch.
 struct ScalarSet: Hashable, Sendable {
   private(set) var ranges: [ClosedRange<UInt32>]
@@ -43,13 +45,8 @@ struct ScalarSet: Hashable, Sendable {
   }
 
   func contains(_ scalar: UInt32) -> Bool {
-    var low = 0
-    var high = ranges.count
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound < scalar { low = middle + 1 } else { high = middle }
-    }
-    return low < ranges.count && ranges[low].lowerBound <= scalar
+    let index = ranges.indices.partitionPoint { ranges[$0].upperBound < scalar }
+    return index < ranges.count && ranges[index].lowerBound <= scalar
   }
 }
 

@@ -55,7 +55,7 @@ package final class SessionKeys: Sendable {
   package func anchor(of state: StoreState) throws(StoreError) -> String {
     do throws(SealingError) {
       let code = try HMACKey(anchorKey).authenticate(state.bytes)
-      return "coffer1:\(hex(storeID)):\(state.generation):\(hex(code.prefix(16)))"
+      return "coffer1:\(Hexadecimal.text(storeID)):\(state.generation):\(Hexadecimal.text(code.prefix(16)))"
     } catch {
       throw StoreError(error)
     }

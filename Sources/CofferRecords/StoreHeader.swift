@@ -1,3 +1,4 @@
+internal import CofferDocuments
 package import CofferSealing
 
 /// The header row as it stands in the file (FORMAT, "Header" and "Header MAC").
@@ -44,18 +45,7 @@ package struct StoreHeader: Sendable, Equatable {
   }
 
   /// `coffer-pin-1-` and the hex of store id and commitment.
-  package var pin: String { "coffer-pin-1-" + hex(storeID + commitment) }
-}
-
-/// Lower-case hex digits.
-package func hex(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  var text: [UInt8] = []
-  for byte in bytes {
-    text.append(digits[Int(byte >> 4)])
-    text.append(digits[Int(byte & 15)])
-  }
-  return String(decoding: text, as: UTF8.self)
+  package var pin: String { "coffer-pin-1-" + Hexadecimal.text(storeID + commitment) }
 }
 
 extension StoreHeader {

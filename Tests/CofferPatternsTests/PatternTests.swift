@@ -141,7 +141,7 @@ struct PatternTests {
     #expect(error.place == 7 && error.message == "a [ without its ]")
   }
 
-  @Test func expressionsAgreeWithTheStandardLibrarys() throws {
+  @Test(.slow) func expressionsAgreeWithTheStandardLibrarys() throws {
     var random = Numbers(seed: 3)
     for _ in 0..<600 {
       let pattern = Self.randomPattern(&random, depth: 3)
@@ -171,7 +171,7 @@ struct PatternTests {
   }
 
   /// Patterns on which a backtracking search takes exponential time.
-  @Test(arguments: ["(a+)+b", "(a|aa)+b", "(.*)(.*)(.*)b", "(a?){50}a{50}b", "(a|b)*c(a|b){12}d"])
+  @Test(.slow, arguments: ["(a+)+b", "(a|aa)+b", "(.*)(.*)(.*)b", "(a?){50}a{50}b", "(a|b)*c(a|b){12}d"])
   func noExpressionIsSlow(_ pattern: String) throws {
     #expect(try regex(pattern, String(repeating: "a", count: 20_000)) == [])
   }
@@ -186,7 +186,7 @@ struct PatternTests {
   }
 
   /// The scan tests sixteen places at once: matches at every offset within and beside them are found.
-  @Test func scanningMissesNoPlace() throws {
+  @Test(.slow) func scanningMissesNoPlace() throws {
     for length in 0...70 {
       for place in 0...length {
         let text = String(repeating: "h", count: place) + "Harb" + String(repeating: "a", count: length - place)

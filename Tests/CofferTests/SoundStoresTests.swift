@@ -1,4 +1,5 @@
 import Coffer
+import CofferDocuments
 import CofferSQLite
 import Foundation
 import Testing
@@ -74,7 +75,7 @@ struct SoundStoresTests {
         #expect(header.position == document["pos"].int)
         #expect(header.parent?.rawValue == document["parent"].int)
         #expect(header.title == document["title"].string)
-        #expect(header.key.map { hex($0.bytes) } == document["key"].string)
+        #expect(header.key.map { Hexadecimal.text($0.bytes) } == document["key"].string)
         #expect(header.created.millisecondsSince1970 == document["created"].int)
         #expect(header.modified.millisecondsSince1970 == document["modified"].int)
         #expect(Int64(header.byteCount) == document["length"].int)
@@ -87,9 +88,5 @@ struct SoundStoresTests {
         }
       }
     }
-  }
-
-  private func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { String(format: "%02x", $0) }.joined()
   }
 }

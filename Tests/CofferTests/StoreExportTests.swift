@@ -1,3 +1,4 @@
+import CofferDocuments
 import CofferSQLite
 import Foundation
 import Testing
@@ -126,7 +127,7 @@ struct StoreExportTests {
       #expect(key == 6)
       #expect(try copy.verify().isSound)
       try copy.engine.reading { transaction throws(StoreError) in
-        #expect(hex(transaction.state.originStoreID) == test.store.storeID)
+        #expect(Hexadecimal.text(transaction.state.originStoreID) == test.store.storeID)
         #expect(transaction.state.originGeneration == generation)
       }
       #expect(try copy.write { try $0.insert(Document(text: "new"), into: test.notes) } == 31)

@@ -21,7 +21,7 @@ extension DocumentStore {
         }
         let counts = Dictionary(collections.map { ($0.number, $0.count) }, uniquingKeysWith: { first, _ in first })
         return StoreInfo(
-          storeID: hex(header.storeID), pin: header.pin, fileBytes: try database.fileSize(),
+          storeID: Hexadecimal.text(header.storeID), pin: header.pin, fileBytes: try database.fileSize(),
           format: Int(header.format), journal: file.isWriteAhead ? "wal" : "rollback", titles: titles,
           isTest: header.isTest, isPadded: header.isPadded, documents: documents,
           collections: Set(numbers).union(counts.keys).sorted().map {

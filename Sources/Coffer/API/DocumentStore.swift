@@ -36,7 +36,7 @@ public final class DocumentStore: Sendable {
   public var isReadOnly: Bool { engine.isReadOnly }
 
   /// 32 hex digits, the same for the store's whole life and in every copy of it.
-  public var storeID: String { hex(engine.session.header.storeID) }
+  public var storeID: String { Hexadecimal.text(engine.session.header.storeID) }
 
   /// What a recipient compares before believing a store: changes with every rekey.
   public var pin: String { engine.session.header.pin }

@@ -85,13 +85,9 @@ extension ChangeFeed.State {
 
   private func lastReported(of id: Int64) -> (position: DocumentPosition?, generation: UInt64) {
     if let local = lastReported[id] { return local }
-    var (low, high) = (0, rows.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if rows[middle].id < id { low = middle + 1 } else { high = middle }
-    }
-    let exists = low < rows.count && rows[low].id == id
-    return (exists ? rows[low].position : nil, reportedGeneration)
+    let index = rows.indices.partitionPoint { rows[$0].id < id }
+    let exists = index < rows.count && rows[index].id == id
+    return (exists ? rows[index].position : nil, reportedGeneration)
   }
 
   /// - Returns: the collections that differ; none if the state has newer names already.

@@ -29,7 +29,7 @@ extension StoreEngine {
             })
         })
       report.parentsDropped = walk.parentsDropped
-      report.storeID = hex(made.storeID)
+      report.storeID = Hexadecimal.text(made.storeID)
       report.pin = made.header.pin
       report.isTest = made.header.isTest
       log.info("exported \(report.documents) documents into store \(report.storeID)")

@@ -29,7 +29,7 @@ final class StoreEngine: Sendable {
     connections = try ConnectionPool(file, session: session, options: options)
     // The state proves header and generation before anything else is believed.
     let generation = try reading { transaction throws(StoreError) in transaction.state.generation }
-    log.info("\(verb) store \(hex(session.header.storeID)) at generation \(generation)")
+    log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
   }
 
   /// Opens the store at `path`, with the checks in the order of FORMAT, "Opening".

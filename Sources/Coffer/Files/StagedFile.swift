@@ -24,7 +24,8 @@ struct StagedFile {
     self.source = source
     let mark = try sealing { () throws(SealingError) in try RandomBytes().draw(8) }
     let url = URL(filePath: path)
-    temporary = url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(hex(mark)).new").path
+    temporary =
+      url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(Hexadecimal.text(mark)).new").path
   }
 
   /// Refuses a place where something stands that may not be replaced, or what would be read as part of the new file.

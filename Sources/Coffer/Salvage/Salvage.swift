@@ -92,7 +92,7 @@ struct Salvage {
       })
     walk.conclude(&report)
     report.left = (report.left + refused).sorted { $0.id < $1.id }
-    report.storeID = hex(made.storeID)
+    report.storeID = Hexadecimal.text(made.storeID)
     report.pin = made.header.pin
     report.isTest = made.header.isTest
     StoreLog(logger: options.logger).info("salvaged \(report.documents) documents, \(report.left.count) left")

@@ -34,7 +34,7 @@ struct Anchor {
   }
 
   func compare(with state: StoreState, of keys: SessionKeys, exact: Bool) throws(StoreError) -> AnchorCheck {
-    guard storeID == hex(keys.storeID) else {
+    guard storeID == Hexadecimal.text(keys.storeID) else {
       throw StoreError(.anchorMismatch, "the anchor is of another store")
     }
     guard state.generation >= generation else {

@@ -10,8 +10,11 @@ final class Sandbox {
   static let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The binary is beside the bundle of these tests.
+  /// The command: the one that `COFFER_DBTOOL` names, else the one beside the bundle of these tests.
+  ///
+  /// `Tools/test` names a release build: a debug build takes about ten times as long to start.
   static let dbtool: String = {
+    if let given = ProcessInfo.processInfo.environment["COFFER_DBTOOL"] { return given }
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: "dbtool").path
     let usual = root.appending(path: ".build/debug/dbtool").path
