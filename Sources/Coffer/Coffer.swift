@@ -1,11 +1,16 @@
-// Coffer: the store, what apps import.
+// Coffer: the store that apps import.
 //
-// Does: creates and opens store files, reads and writes documents in transactions, lists, verifies, changes keys and
-//       re-encrypts. A document's walk in: StoreWriter → RecordSealer → SQLite; out: StoreReader → RecordOpener → SQLite.
-// Knows: FORMAT.md, the only room that knows all of it (Format/); one session's keys (Session/).
+// Does: creates and opens store files, runs transactions on them, lists, searches, verifies, exports, salvages, changes
+//       keys and re-encrypts.
+// Knows: files and their names (Files), locks and threads (Connections, Conveyor), the keys of an open store (Keys,
+//       Engine). The format of rows is CofferRecords'.
 // Does not know: files of data and their formats, terminals.
 //
-// First files to read: DocumentStore.swift, then Scopes/StoreWriter.swift; Format/RecordRow.swift for what stands on disk.
+// First files to read: API/DocumentStore.swift and API/StoreWriter.swift for what apps call,
+// Transactions/StoreTransaction.swift for the rules, then RecordWriter.swift and RecordReader.swift in CofferRecords.
+//
+// Folders, each using only those before it: Values, Files, Conveyor, Search, Changes, Keys, Transactions, Connections,
+// Engine; then Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView and Verify; and API, the public face.
 
 @_exported public import CofferDocuments
 

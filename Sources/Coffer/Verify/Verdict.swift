@@ -1,11 +1,5 @@
 internal import CofferRecords
 
-/// A document that can't be read, and why.
-public struct DamagedDocument: Sendable, Hashable {
-  public let id: DocumentID
-  public let reason: String
-}
-
 /// What ``DocumentStore/verify(_:anchor:progress:)`` found.
 public struct Verdict: Sendable {
   /// How many rows there are.
@@ -53,10 +47,4 @@ public enum VerifyDepth: Sendable {
   case quick
   /// Also opens every head and every text.
   case full
-}
-
-/// How far a long work has come.
-public struct WorkProgress: Sendable {
-  public let done: Int
-  public let total: Int
 }

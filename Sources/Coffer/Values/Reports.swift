@@ -1,0 +1,13 @@
+internal import CofferRecords
+
+/// A document that can't be read, and the reason.
+public struct DamagedDocument: Sendable, Hashable {
+  public let id: DocumentID
+  public let reason: String
+}
+
+/// The progress of long work.
+public struct WorkProgress: Sendable {
+  public let done: Int
+  public let total: Int
+}
