@@ -231,7 +231,7 @@ private final class CacheReader {
   ///
   /// - Returns: whether the cache held it.
   func reads(_ id: Int64, count: Int = 4) -> Bool {
-    switch cache.document(DocumentID(id), &pass, of: state) {
+    switch answer(DocumentID(id)) {
     case .document(let found):
       #expect(found.id == DocumentID(id) && found.opened.utf8.count == count)
       return true
@@ -239,6 +239,13 @@ private final class CacheReader {
       if count <= room, let pass { cache.keep(document(id, count), pass) }
       return false
     }
+  }
+
+  private func answer(_ id: DocumentID) -> TextCache.Answer {
+    if let pass { return cache.document(id, pass) }
+    let (answer, pass) = cache.firstDocument(id, of: state)
+    self.pass = pass
+    return answer
   }
 
   private func document(_ id: Int64, _ count: Int) -> CachedDocument {

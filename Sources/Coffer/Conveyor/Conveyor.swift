@@ -49,18 +49,17 @@ final class Conveyor<Batch: AnyObject> {
     var started: [Int] = []
     var filling = Filling.more
     while true {
-      if !(started.first.map(belt.isDone) ?? false) {
-        if filling == .more, !free.isEmpty || belt.hasRoom {
-          let index = if let index = free.popLast() { index } else { belt.add(try make()) }
-          filling = try fill(belt[index])
-          started.append(index)
-          belt.start(index)
-          continue
-        }
-        if belt.workHere() { continue }
+      // First of all the other threads are given work.
+      if filling == .more, !free.isEmpty || belt.hasRoom {
+        let index = if let index = free.popLast() { index } else { belt.add(try make()) }
+        filling = try fill(belt[index])
+        started.append(index)
+        belt.start(index)
+        continue
       }
       guard !started.isEmpty else { return }
       let index = started.removeFirst()
+      // Works on what nobody has begun until the oldest batch is done.
       belt.wait(for: index)
       try take(belt[index])
       free.append(index)

@@ -12,7 +12,9 @@ public final class StoreTransaction {
   /// Rows that were given another position to make room.
   var renumbered = 0
   let logger: StoreLog
-  /// Lets a reading transaction use the cache of texts; asked for at its first text.
+  /// The cache of texts; nil in a transaction that writes, which reads from the file.
+  private let texts: TextCache?
+  /// Asked for at the first text.
   private var pass: TextCache.Pass?
 
   /// Begins, and proves the state (FORMAT, "Each transaction").
@@ -22,8 +24,10 @@ public final class StoreTransaction {
     start = try Self.begin(connection, kind)
     guard kind != .deferred else {
       rowWriter = nil
+      texts = connection.session.texts
       return
     }
+    texts = nil
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
       notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits)
@@ -187,13 +191,16 @@ public final class StoreTransaction {
 
   /// The cached document, still as it is in this transaction; else the largest text worth keeping.
   func cached(_ id: DocumentID) throws(StoreError) -> TextCache.Answer {
-    guard !isWriter, let texts = connection.session.texts else { return .missing(room: 0) }
+    guard let texts else { return .missing(room: 0) }
     try requireOpen()
-    return texts.document(id, &pass, of: start)
+    if let pass { return texts.document(id, pass) }
+    let (answer, pass) = texts.firstDocument(id, of: start)
+    self.pass = pass
+    return answer
   }
 
   func keep(_ opened: OpenedDocument) {
-    guard let pass, let texts = connection.session.texts else { return }
+    guard let pass, let texts else { return }
     texts.keep(CachedDocument(header: opened.header, text: opened.utf8), pass)
   }
 }

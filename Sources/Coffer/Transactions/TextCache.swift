@@ -87,22 +87,22 @@ final class TextCache: Sendable {
 
   // MARK: Reading
 
-  /// The cached document of a reading transaction.
+  /// The first look-up of a reading transaction, with the pass for its later ones.
   ///
-  /// - Parameters:
-  ///   - pass: the transaction's; made at its first look-up.
-  ///   - transaction: the state that it has proved.
-  func document(_ id: DocumentID, _ pass: inout Pass?, of transaction: StoreState) -> Answer {
-    let (answer, dropped, used) = state.withLock { [capacity, pass] state -> (Answer, State?, Pass) in
+  /// - Parameter transaction: the state that it has proved.
+  func firstDocument(_ id: DocumentID, of transaction: StoreState) -> (Answer, Pass) {
+    let (answer, pass, dropped) = state.withLock { state in
       var dropped: State?
-      let pass = pass ?? state.admit(Version(transaction), &dropped)
-      guard state.pass == pass else { return (.missing(room: 0), dropped, pass) }
-      return (state.answer(id, within: capacity), dropped, pass)
+      let pass = state.admit(Version(transaction), &dropped)
+      return (state.pass == pass ? state.answer(id, within: capacity) : .missing(room: 0), pass, dropped)
     }
     // Wiped here, outside of the lock.
     _ = dropped
-    pass = used
-    return answer
+    return (answer, pass)
+  }
+
+  func document(_ id: DocumentID, _ pass: Pass) -> Answer {
+    state.withLock { $0.pass == pass ? $0.answer(id, within: capacity) : .missing(room: 0) }
   }
 
   func keep(_ document: CachedDocument, _ pass: Pass) {
