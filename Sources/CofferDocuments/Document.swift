@@ -3,7 +3,7 @@
 /// All of them are sealed with the text; a store made with ``TitleMode/clear`` keeps titles in plaintext. Texts may be
 /// empty and may hold U+0000.
 public struct Document: Hashable, Sendable {
-  /// The longest text that a store takes, in bytes of UTF-8 (FORMAT, "SQLite level": limits).
+  /// The longest text that a store takes, in bytes of UTF-8 (FORMAT, "Column classes and sizes").
   @inlinable
   package static var maximumTextByteCount: Int { 256 << 20 }
 

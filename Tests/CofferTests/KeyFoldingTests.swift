@@ -21,7 +21,7 @@ struct KeyFoldingTests {
     #expect(KeyFolding.fold(one) != KeyFolding.fold(other))
   }
 
-  /// The definition of FORMAT with the standard library's normalization.
+  /// The definition of FORMAT, "Collections", with the standard library's normalization.
   private func expected(_ key: String) -> [UInt8] {
     var folded = String.UnicodeScalarView()
     for scalar in key._nfc {
