@@ -81,7 +81,7 @@ public struct StoreError: Error, Sendable {
   }
 
   public let code: Code
-  /// What happened, and where.
+  /// The error in words, with the place.
   public let message: String
   /// The next step for the user, if there is one.
   public let hint: String?

@@ -13,8 +13,8 @@ final class NumberWalk {
     case unreadable
   }
 
-  /// The number of questions asked close together before they spread: so no good page of sixteen rows is passed over
-  /// near the failure, and a hole of any size ends.
+  /// How far apart the walk asks when many questions in a row fail: close enough near the failure to pass over no good
+  /// page of sixteen rows, and so wide later that a hole of any size ends.
   private static let closeQuestions = 64
   private static let wideStep: Int64 = 16
   private static let wideQuestions = 4096
