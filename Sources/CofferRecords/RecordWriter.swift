@@ -4,7 +4,7 @@ package import CofferSealing
 
 /// Writes the rows of one transaction. No other code inserts, changes or deletes a row.
 ///
-/// Every inserted or deleted row changes the state too: set hash, count and next id; the change log notes it.
+/// Every row written or deleted changes the state too: set hash, count and next id; the change log notes it.
 /// A new document is an INSERT and a change an UPDATE of one row, never an UPSERT, which after a replayed state would
 /// overwrite a live document.
 package final class RecordWriter {

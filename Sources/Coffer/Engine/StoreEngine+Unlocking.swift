@@ -42,7 +42,7 @@ extension StoreEngine {
 
   /// Asks for the store's own key again.
   ///
-  /// - Throws: `keyChanged` if that key opens no slot any more, or must not be used without being asked for.
+  /// - Throws: `keyChanged` if that key opens no slot any more, or may not be used without a new call of `unlock`.
   private func unlockAgain(after known: SessionKeys) throws(StoreError) {
     guard options.expectedPin == nil else {
       throw .keyChanged("and with it the pin that was expected")
