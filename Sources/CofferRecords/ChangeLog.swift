@@ -22,7 +22,7 @@ package struct ChangeLog {
   package private(set) var set: SetHash
   /// The documents that were changed or deleted, whose cached texts are stale; nil if there are too many.
   package private(set) var staleTexts: [DocumentID]? = []
-  /// By document id; nil if there are too many, or neither a subscriber nor the log needs them.
+  /// The changes by document id; nil if there are too many, or neither a subscriber nor the log needs them.
   package private(set) var documents: [Int64: DocumentChange]?
   package private(set) var changesCollections = false
 

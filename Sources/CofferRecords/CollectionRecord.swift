@@ -2,7 +2,7 @@ package import CofferDocuments
 package import CofferSQLite
 package import CofferSealing
 
-/// A collection as its row says once it is open (FORMAT, "Collections").
+/// A collection, opened from its row (FORMAT, "Collections").
 package struct CollectionRecord: Sendable, Hashable {
   package var id: UInt32
   package var epoch: UInt32
@@ -39,7 +39,7 @@ package struct CollectionRecord: Sendable, Hashable {
     }
   }
 
-  /// - Throws: `damaged` when the seal, the frame or the settings are not what a writer makes.
+  /// - Throws: `damaged` if the seal, the frame or the settings are not as a writer makes them.
   package init(_ row: CollectionRow, _ keys: RowKeys) throws(StoreError) {
     let (id, epoch, revision) = (row.id, row.epoch, row.revision)
     let isPadded = keys.session.isPadded
@@ -84,13 +84,13 @@ package struct CollectionRecord: Sendable, Hashable {
     self.foldsKeys = foldsKeys
   }
 
-  /// Whether a row's key is one that is looked up by these bytes.
+  /// Whether the key of a row folds to these bytes, which a look-up uses.
   package func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
     guard let key else { return false }
     return foldsKeys ? try self.folded(ExternalKey(bytes: key)) == folded : key.elementsEqual(folded)
   }
 
-  /// The bytes by which a key is looked up here.
+  /// The bytes under which this collection looks up a key.
   package func folded(_ key: ExternalKey) throws(StoreError) -> [UInt8] {
     guard (1...ExternalKey.maximumByteCount).contains(key.bytes.count) else {
       throw StoreError(.tooLarge, "a key has 1 to \(ExternalKey.maximumByteCount) bytes")
@@ -103,7 +103,7 @@ package struct CollectionRecord: Sendable, Hashable {
   }
 }
 
-/// A row of `coffer_collection`, its columns checked; nothing of it is proved.
+/// A row of `coffer_collection` with checked columns; nothing in it is verified yet.
 package struct CollectionRow {
   package let id: UInt32
   package let epoch: UInt32
@@ -119,7 +119,7 @@ package struct CollectionRow {
 
   /// The columns of ``SQL/collections``.
   ///
-  /// - Throws: `damaged` where one is out of its bounds.
+  /// - Throws: `damaged` if a column is out of its bounds.
   package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
@@ -143,7 +143,7 @@ package struct CollectionRow {
   }
 }
 
-/// The collections of a store as one connection reads them, opened once per generation.
+/// The collections of a store for one connection, opened once per generation.
 package final class CollectionTable {
   private let database: StoreDatabase
   private var keys: RowKeys
@@ -159,12 +159,12 @@ package final class CollectionTable {
     forget()
   }
 
-  /// After a change of this transaction.
+  /// Call after a change of this transaction.
   package func forget() {
     cached = nil
   }
 
-  /// Every collection by rising number, proved and opened.
+  /// Every collection, verified and opened, sorted by number.
   package func records(_ state: StoreState) throws(StoreError) -> [CollectionRecord] {
     if let cached, cached.generation == state.generation { return cached.records }
     var records: [CollectionRecord] = []
@@ -173,7 +173,7 @@ package final class CollectionTable {
     return records
   }
 
-  /// Every row by rising number, nothing of it opened.
+  /// Every row, unopened, sorted by number.
   package func rows(_ state: StoreState) throws(StoreError) -> [CollectionRow] {
     var rows: [CollectionRow] = []
     for columns in try database.rows(SQL.collections) {

@@ -2,23 +2,23 @@ internal import CofferDocuments
 internal import CofferSealing
 internal import CofferText
 
-/// What a head holds once it is open (FORMAT, "Head"); its parts point into the opened bytes.
+/// An opened head (FORMAT, "Head"); its parts point into the opened bytes.
 package struct HeadData {
   package var created: Int64
   package var modified: Int64
-  /// Bytes of the text; must equal the body's.
+  /// Length of the text in bytes; must equal the body's.
   package var textCount: Int
   package var key: UnsafeRawBufferPointer?
   package var title: UnsafeRawBufferPointer?
   package var attributes: UnsafeRawBufferPointer
 
-  /// Length of what ``write(to:)`` makes.
+  /// The number of bytes that ``write(to:)`` writes.
   package var byteCount: Int {
     24 + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + 4 + attributes.count
   }
 
-  /// i64 created || i64 modified || u64 text length || key || title || attributes, each of the last three with its
-  /// length, the first two of them with a mark for being there.
+  /// i64 created || i64 modified || u64 text length || key || title || attributes. Each of the last three has its
+  /// length in front; key and title also have a mark that says whether they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
@@ -51,7 +51,7 @@ package struct HeadData {
     self.attributes = attributes
   }
 
-  /// - Returns: nil for bytes that no writer makes.
+  /// - Returns: nil for invalid bytes.
   package init?(_ data: UnsafeRawBufferPointer) {
     guard data.count >= Self.fixedCount else { return nil }
     created = Int64(bitPattern: data.bigEndian64(at: 0))
@@ -69,13 +69,13 @@ package struct HeadData {
     guard Self.isObject(attributes) else { return nil }
   }
 
-  /// Whether attributes are the canonical bytes of an object, as which alone they may stand; no bytes are no attributes.
+  /// Whether the bytes are a canonical JSON object, the only valid form of attributes. No bytes mean no attributes.
   package static func isObject(_ attributes: UnsafeRawBufferPointer) -> Bool {
     attributes.isEmpty
       || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
   }
 
-  /// Three numbers, two marks and a length: the least a head holds.
+  /// The fewest bytes of a head: three numbers, two marks and a length.
   private static let fixedCount = 24 + 1 + 1 + 4
 
   /// `u8 0`, or `u8 1 || u32 length || bytes`; false for anything else.

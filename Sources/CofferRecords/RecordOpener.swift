@@ -4,7 +4,7 @@ internal import CofferText
 
 /// Opens rows: the head, which proves the whole row, and the body, which proves the text. The mirror of RecordSealer.
 ///
-/// Belongs to one thread at a time. What it returns points into its memory until it opens the next.
+/// Belongs to one thread at a time. Results point into its memory and are valid until it opens the next row.
 package final class RecordOpener {
   package let keys: RowKeys
   private let headMemory = ScratchMemory()
@@ -14,7 +14,7 @@ package final class RecordOpener {
     self.keys = keys
   }
 
-  /// - Parameter memory: where the head is to be opened, and what it points into then; else this opener's own.
+  /// - Parameter memory: where to open the head; the result then points there. nil uses this opener's memory.
   /// - Throws: `damaged`: the row is not the one that was written there.
   package func openHead(_ row: RecordRow, in memory: UnsafeMutableRawBufferPointer? = nil) throws(StoreError)
     -> HeadData
@@ -53,7 +53,7 @@ package final class RecordOpener {
     return head
   }
 
-  /// - Parameter memory: where the text is to be opened, and what is returned points into then; else this opener's own.
+  /// - Parameter memory: where to open the text; the result then points there. nil uses this opener's memory.
   /// - Throws: `damaged`: the body is missing, or is not this document's text.
   package func openBody(_ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil)
     throws(StoreError) -> UnsafeRawBufferPointer
@@ -91,7 +91,7 @@ package final class RecordOpener {
     return bodyMemory.room(count)
   }
 
-  /// What the row is in the set hash; needs no opening.
+  /// The row's element of the set hash; computed without opening the row.
   package func element(of row: RecordRow) throws(StoreError) -> SetHash {
     guard let context = keys.context(of: row.fields.epoch) else {
       throw .damagedDocument(row.fields.id, "its epoch has no key")

@@ -3,7 +3,7 @@ package import CofferSealing
 
 /// Reads single rows: by id, or by the blind index of a key.
 ///
-/// Belongs to one thread at a time. A row, and all that is opened from it, points into the reader's statements and
+/// Belongs to one thread at a time. A row, and everything opened from it, points into the reader's statements and
 /// memory, and is valid until the reader's next call.
 package final class RecordReader {
   package let opener: RecordOpener
@@ -45,7 +45,7 @@ package final class RecordReader {
     return try statement.step()
   }
 
-  /// The row that the blind index of keys names; nil where it names none.
+  /// The row that the blind index of a key names; nil if it names none.
   package func row(withBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits) throws(StoreError)
     -> RecordRow?
   {
@@ -70,20 +70,20 @@ package final class RecordReader {
 
   // MARK: Documents
 
-  /// The header of a document, its head proved.
+  /// The header of a document, its head verified.
   package func header(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> DocumentHeader {
     let row = try row(id, withBody: false, within: limits)
     return DocumentHeader(row, try opener.openHead(row))
   }
 
-  /// A document, proved and opened.
+  /// A document, verified and opened.
   package func document(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> OpenedDocument {
     let row = try row(id, withBody: true, within: limits)
     let head = try opener.openHead(row)
     return OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
   }
 
-  /// A document with all that a change of it starts from.
+  /// Stored document, before the change.
   package func storedDocument(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> StoredDocument {
     let row = try row(id, withBody: true, within: limits)
     let head = try opener.openHead(row)
@@ -93,7 +93,7 @@ package final class RecordReader {
       blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), element: try opener.element(of: row))
   }
 
-  /// The document whose key has that blind index, its head proved.
+  /// The document whose key has that blind index, its head verified.
   package func holder(ofBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits)
     throws(StoreError) -> DocumentID?
   {
@@ -104,7 +104,7 @@ package final class RecordReader {
 
   /// The document with that key, found under every live epoch.
   ///
-  /// - Throws: `damaged` where the index names a document whose head holds another key.
+  /// - Throws: `damaged` if the index names a document whose head holds another key.
   package func id(forKey key: ExternalKey, in collection: CollectionRecord, within limits: RowLimits)
     throws(StoreError) -> DocumentID?
   {
@@ -122,7 +122,7 @@ package final class RecordReader {
   }
 }
 
-/// A stored document, as it is before a change.
+/// Stored document, before a change.
 package struct StoredDocument {
   package let header: DocumentHeader
   package var document: Document

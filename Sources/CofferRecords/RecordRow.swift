@@ -19,11 +19,11 @@ extension StoreState {
   package var limits: RowLimits { RowLimits(nextID: nextID, generation: generation, target: target) }
 }
 
-/// A row of `coffer_record` as SQLite has it, its columns checked; valid until the statement's next step.
+/// A row of `coffer_record` in SQLite's memory, its columns checked; valid until the statement's next step.
 ///
-/// STRICT tables guard writes only, and files come from strangers: class, sign and size are checked on every read.
+/// STRICT tables guard writes only, and files may be hostile: class, sign and size are checked on every read.
 package struct RecordRow {
-  /// The columns every statement that reads rows selects, in this order; one with the body has it behind them.
+  /// The columns that every statement that reads rows selects, in this order; a selected body follows them.
   package static let columns = "r.id,r.coll,r.epoch,r.rev,r.pos,r.parent,r.flags,r.lookup,r.title,r.head,r.body_nt"
   package static let bodyColumn = 11
 
@@ -32,9 +32,9 @@ package struct RecordRow {
   package private(set) var title: UnsafeRawBufferPointer?
   package private(set) var head: UnsafeRawBufferPointer
   package private(set) var bodyTag: UnsafeRawBufferPointer
-  /// nil where it was not selected, is missing, or is no blob.
+  /// nil if it was not selected, is missing, or is no blob.
   package private(set) var body: UnsafeRawBufferPointer?
-  /// A rekey has not come to it yet; one that changes the title mode leaves such rows as they were.
+  /// The running rekey has not rewritten this row yet; if that rekey changes the title mode, the row has the old mode.
   package let isBelowTarget: Bool
 
   /// - Throws: `damaged`, naming the document and the column.
@@ -42,7 +42,7 @@ package struct RecordRow {
     try self.init(columns, id: columns[0].integer, within: limits)
   }
 
-  /// - Parameter columns: as ``columns`` names them, of which the first isn't looked at; their bytes are the row's.
+  /// - Parameter columns: in the order of ``columns``; the first one isn't looked at. Their bytes are the row's.
   @inline(__always)
   package init(_ columns: UnsafeBufferPointer<StoredColumn>, id: Int64, within limits: RowLimits) throws(StoreError) {
     @inline(__always)

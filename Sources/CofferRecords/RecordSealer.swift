@@ -2,11 +2,11 @@ internal import CofferDocuments
 package import CofferSealing
 internal import CofferText
 
-/// Seals documents into rows: body, then the head that is bound to all of the row, then the set hash's element.
+/// Seals documents into rows: the body, then the head, which is bound to all of the row, then the set hash's element.
 ///
-/// Belongs to one thread at a time; writes frames where their ciphertext will stand and seals them in place.
+/// Belongs to one thread at a time; writes each frame at the place of its ciphertext and seals it there.
 package struct RecordSealer {
-  /// What a document is, beside the columns of its row.
+  /// The sealed parts of a document; its other parts are columns of its row.
   package struct Content {
     package var title: UnsafeRawBufferPointer?
     package var key: UnsafeRawBufferPointer?
@@ -100,7 +100,7 @@ package struct RecordSealer {
     let head = batch.reserve(frameCount + XAESKey.overhead)
     let blindIndex = content.blindIndex.map { blindIndex in blindIndex.withUnsafeBytes { batch.append(bytes: $0) } }
     let title = mode == .clear ? content.title.map { batch.append(bytes: $0) } : nil
-    // No more room is taken from here on, so that these stay valid.
+    // Nothing below reserves memory in the batch, so these pointers stay valid.
     let blob = batch.mutable(head)
     let frame = UnsafeMutableRawBufferPointer(rebasing: blob[XAESKey.nonceCount..<blob.count - XAESKey.tagCount])
     Self.write(frame: frame, count: dataCount)
@@ -146,7 +146,7 @@ package struct RecordSealer {
     }
   }
 
-  /// Codec and length in front, zeros behind; what stands between is the caller's to write.
+  /// Writes codec and length in front and zeros behind; the caller writes the bytes between them.
   private static func write(frame: UnsafeMutableRawBufferPointer, count: Int) {
     Frame.writeHeader(count, to: frame)
     let end = Frame.headerCount + count
@@ -157,7 +157,7 @@ package struct RecordSealer {
 }
 
 extension SetHash {
-  /// The code of one element as a number.
+  /// The authentication code of one element as a number.
   package init(of element: UnsafeRawBufferPointer, under key: HMACKey) throws(SealingError) {
     self = try key.number(of: element)
   }

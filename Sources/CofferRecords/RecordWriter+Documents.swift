@@ -7,8 +7,8 @@ extension RecordWriter {
   /// Seals and inserts a document.
   ///
   /// - Parameters:
-  ///   - collection: inserted first where it is new.
-  ///   - now: both dates, where the document gives none.
+  ///   - collection: inserted first if it is new.
+  ///   - now: both dates, if the document gives none.
   package func insert(
     _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp
   ) throws(StoreError) {
@@ -24,8 +24,7 @@ extension RecordWriter {
     try insert(batch.rows[0], of: batch)
   }
 
-  /// Puts a changed document in the place of the stored one. A text that stays, under keys that stay, is not sealed
-  /// again.
+  /// Replaces the stored document with a changed one. An unchanged text under unchanged keys is not sealed again.
   package func replace(_ old: StoredDocument, with new: Document, in collection: CollectionRecord) throws(StoreError) {
     willWrite()
     defer { batch.removeAll() }
@@ -46,7 +45,7 @@ extension RecordWriter {
       as: .updated)
   }
 
-  /// Seals a row again after `change`: its head alone, or its text too where its epoch is below the active one.
+  /// Seals a row again after `change`: its head alone, or its text too if its epoch is below the active one.
   ///
   /// - Parameter parts: the columns that `change` touches.
   package func rewrite(
@@ -84,7 +83,7 @@ extension RecordWriter {
   ///
   /// - Parameters:
   ///   - collection: the collection that an index names for it; the row itself must say so too.
-  ///   - kind: `placed` where it stays between the same neighbours.
+  ///   - kind: `placed` if it stays between the same neighbours.
   package func move(
     _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, as kind: ChangeLog.Kind = .moved
   ) throws(StoreError) {
@@ -100,7 +99,7 @@ extension RecordWriter {
     return try keys.blindIndex(of: key, in: collection, under: keys.active)
   }
 
-  /// Seals a document into the writer's batch; only its head where the body of that tag is kept.
+  /// Seals a document into the writer's batch; only its head if the body of that tag is kept.
   private func seal(
     _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
     keepingBody kept: [UInt8]? = nil

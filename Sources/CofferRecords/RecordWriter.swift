@@ -4,7 +4,7 @@ package import CofferSealing
 
 /// Writes the rows of one transaction. No other code inserts, changes or deletes a row.
 ///
-/// Every row that goes in or out changes the state with it: set hash, count and next id; and the change log notes it.
+/// Every row written or deleted changes the state too: set hash, count and next id; the change log notes it.
 /// A new document is an INSERT and a change an UPDATE of one row, never an UPSERT, which after a replayed state would
 /// overwrite a live document.
 package final class RecordWriter {
@@ -16,16 +16,16 @@ package final class RecordWriter {
   package let revision: UInt64
   package private(set) var changes: ChangeLog
   package private(set) var hasWritten = false
-  /// Rows inserted, changed and deleted so far, by which a caller notices writes of its own closure.
+  /// Rows inserted, changed and deleted so far; callers use it to notice writes of a closure that they ran.
   package private(set) var rowsWritten = 0
-  /// Set where a change was left half made: the transaction can only be rolled back.
+  /// Set if a change was left half done: the transaction can only be rolled back.
   package private(set) var failure: StoreError?
 
   let collections: CollectionTable
-  /// For rows that this writer changes; what callers read has readers of its own.
+  /// For rows that this writer changes; callers read rows with other readers.
   private(set) var reader: RecordReader
   private(set) var sealer: RecordSealer
-  /// The row of a single change; bulk work brings batches of its own.
+  /// The row of a single change; bulk work uses other batches.
   let batch = SealedBatch()
   private var statements: [RowStatements?] = [nil, nil, nil, nil]
 
@@ -51,15 +51,15 @@ package final class RecordWriter {
 
   // MARK: The transaction
 
-  /// Must be called before the first change.
+  /// Call before the first change.
   package func willWrite() {
     if !hasWritten { keys.beginRun() }
     hasWritten = true
-    // Rows written from here on are of this generation, and are read again as such.
+    // Rows written after this call have this generation; reading them again must accept it.
     state.generation = revision
   }
 
-  /// Seals under other keys from here on.
+  /// Seals under other keys from now on.
   package func use(_ keys: RowKeys) {
     reader.reset()
     self.keys = keys
@@ -67,8 +67,8 @@ package final class RecordWriter {
     sealer = RecordSealer(keys)
   }
 
-  /// A change of several statements: when it fails, the caller may catch the error, but the transaction can no longer be
-  /// committed.
+  /// Runs a change of several statements. If it fails, the caller may catch the error, but the transaction can no
+  /// longer be committed.
   package func changing(_ change: () throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) {
       try change()
@@ -78,7 +78,7 @@ package final class RecordWriter {
     }
   }
 
-  /// After work on many rows that ended early: only a rollback is left.
+  /// Call when work on many rows ended early: the transaction can only be rolled back.
   package func fail(_ error: any Error) {
     failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off (\(type(of: error)))")
   }
@@ -93,7 +93,7 @@ package final class RecordWriter {
 
   package var mark: Mark { Mark(state: state, changes: changes, failure: failure, hasWritten: hasWritten) }
 
-  /// After SQLite has undone everything since `mark`.
+  /// Call after SQLite has undone everything since `mark`.
   package func restore(_ mark: Mark) {
     state = mark.state
     changes = mark.changes
@@ -104,7 +104,7 @@ package final class RecordWriter {
 
   // MARK: Rows
 
-  /// Inserts a sealed row. A refused one leaves the transaction as it was.
+  /// Inserts a sealed row. A refused row leaves the transaction unchanged.
   ///
   /// - Throws: `alreadyExists` for an id that is taken, `duplicateKey`.
   package func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
@@ -149,7 +149,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Puts a sealed row in the place of the one with the same id.
+  /// Replaces the row with the same id by a sealed row.
   ///
   /// - Parameters:
   ///   - element: the old row's element of the set hash.
@@ -173,7 +173,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes a document; its row must be the one that was written, or the set hash would no longer tell.
+  /// Deletes a document. Its row must be the one that was written, or the set hash would no longer reveal a change.
   ///
   /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
   package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
@@ -204,20 +204,20 @@ package final class RecordWriter {
 
   // MARK: Ids
 
-  /// Counts ids up to this one as given.
+  /// Counts all ids up to this one as given out.
   package func reserveIDs(through id: UInt64) {
     guard id >= state.nextID else { return }
     willWrite()
     state.nextID = id + 1
   }
 
-  /// Makes the next id the lowest above all rows: ids that were deleted above them are given again.
+  /// Sets the next id to the lowest id above all rows: deleted ids above them are given out again.
   package func restartIDs() throws(StoreError) {
     willWrite()
     state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
   }
 
-  /// Deletes every row of documents and collections, sound or not; ids begin at 1 again.
+  /// Deletes every row of documents and collections, sound or not; ids restart at 1.
   package func deleteEverything() throws(StoreError) {
     willWrite()
     try changing { () throws(StoreError) in
@@ -240,7 +240,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Seals a collection with another name, other settings, or under another epoch.
+  /// Seals a collection with another name or other settings, or under another epoch.
   package func replaceCollection(with new: CollectionRecord) throws(StoreError) {
     willWrite()
     let before = try collections.row(new.id, state)
@@ -271,10 +271,10 @@ package final class RecordWriter {
     collections.forget()
   }
 
-  /// Number of ids read at a time where rows are changed on the way.
+  /// Number of ids read at a time by a walk that changes rows.
   package static let idPage: Int64 = 1024
 
-  /// Deletes all documents of a collection, a page of ids at a time; where one is damaged, only a rollback is left.
+  /// Deletes all documents of a collection, a page of ids at a time. If one is damaged, only a rollback is left.
   package func deleteDocuments(in record: CollectionRecord) throws(StoreError) {
     willWrite()
     try changing { () throws(StoreError) in
@@ -284,7 +284,7 @@ package final class RecordWriter {
     }
   }
 
-  /// The ids that a statement gives in its only column.
+  /// The ids in the only column of a statement's rows.
   package func ids(_ sql: String, _ parameters: Int64...) throws(StoreError) -> [DocumentID] {
     var ids: [DocumentID] = []
     try database.forEachRow(sql, parameters) { row in
@@ -296,7 +296,7 @@ package final class RecordWriter {
 }
 
 extension SealedBatch.Row {
-  /// `record N: ` where the row comes from an input.
+  /// `record N: ` if the row is from an input.
   fileprivate var place: String { record > 0 ? "record \(record): " : "" }
 
   fileprivate func duplicateKey(_ other: DocumentID) -> StoreError {

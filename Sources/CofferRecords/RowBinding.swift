@@ -1,6 +1,6 @@
 internal import CofferSealing
 
-/// What a row says of itself outside its seals; the head is bound to all of it (FORMAT, "The row as bytes").
+/// The row's plaintext columns; the head is bound to all of them (FORMAT, "The row as bytes").
 package struct RowFields {
   package var id: Int64
   package var collection: UInt32
@@ -22,7 +22,7 @@ package struct RowFields {
     self.flags = flags
   }
 
-  /// An index that names a row for another collection was tampered with.
+  /// Refuses an index that names a row for another collection: the index was tampered with.
   package func require(_ collection: UInt32?) throws(StoreError) {
     guard collection == nil || collection == self.collection else {
       throw .damagedDocument(id, "the list names it in another collection")
@@ -30,11 +30,11 @@ package struct RowFields {
   }
 }
 
-/// Builds the bytes that seals are bound to and that the set hash sums, in memory that is used again.
+/// Builds the bytes that seals are bound to and that the set hash sums, in reused memory.
 ///
-/// What a call returns is valid until the next call. Belongs to one thread at a time.
+/// A result is valid until the next call. Belongs to one thread at a time.
 package final class RowBinding {
-  /// The width of the labels of heads, bodies, names and rows; that of collections in the set hash is another.
+  /// The width of the labels of heads, bodies, names and rows; the label of collections in the set hash is wider.
   private static let labelCount = 16
   private static let collectionLabelCount = 20
 

@@ -20,13 +20,13 @@ package final class EpochContext {
   }
 }
 
-/// The contexts of every live epoch, for one thread at a time; made anew when the session's keys change.
+/// The contexts of every live epoch, for one thread at a time; replaced when the session's keys change.
 package final class RowKeys {
   package let session: SessionKeys
   package let nonces: RandomBytes
   package let binding: RowBinding
   package let active: EpochContext
-  /// By rising epoch, the active one among them.
+  /// Sorted by epoch, the active one included.
   package let epochs: [EpochContext]
 
   package init(_ session: SessionKeys) throws(StoreError) {
@@ -43,8 +43,8 @@ package final class RowKeys {
     active = epochs.first { $0.epoch == session.keyring.active }!
   }
 
-  /// Rows sealed from here on are one transaction's: the first halves of their nonces are the same, which tells no more
-  /// than their revisions do.
+  /// Starts the run of one transaction: all rows sealed in it share the first half of their nonces. That reveals no
+  /// more than their revisions do.
   package func beginRun() {
     active.body.beginRun()
     active.head.beginRun()

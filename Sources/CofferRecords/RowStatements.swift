@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The two statements that write a row: the record, and its body where it was sealed with one.
+/// The two statements that write a row: the record and, if it was sealed too, its body.
 package struct RowStatements {
   /// The columns that a statement writes, beside epoch, revision and seals.
   package enum Parts: Int {
@@ -31,7 +31,7 @@ package struct RowStatements {
     body = try database.statement(parts == .insert ? SQL.insertBody : SQL.updateBody).base
   }
 
-  /// - Throws: SQLite's own error, whose constraint says what a new row collides with.
+  /// - Throws: SQLite's error; its constraint names the conflict of a new row.
   func runRecord(_ row: SealedBatch.Row, of batch: SealedBatch) throws(SQLiteError) {
     let fields = row.fields
     try record.bind(fields.id, at: 1)

@@ -76,7 +76,7 @@ package enum SQL {
   package static let insertBody = "INSERT INTO coffer_body VALUES(?,?)"
   package static let updateRecord =
     "UPDATE coffer_record SET coll=?2,epoch=?3,rev=?4,pos=?5,parent=?6,flags=?7,lookup=?8,title=?9,head=?10,body_nt=?11 WHERE id=?1"
-  // The indexes are left alone: SQLite writes each anew that a changed column is part of, the same value or not.
+  // Sets no indexed column: SQLite rewrites an index entry for each such column, even if the value stays the same.
   package static let updateContent =
     "UPDATE coffer_record SET epoch=?2,rev=?3,flags=?4,title=?5,head=?6,body_nt=?7 WHERE id=?1"
   package static let updatePosition = "UPDATE coffer_record SET rev=?2,pos=?3,head=?4 WHERE id=?1"

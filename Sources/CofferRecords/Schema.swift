@@ -2,7 +2,7 @@ internal import CofferSQLite
 
 /// The nine objects of format 1, by name; a store's own texts must equal these exactly.
 ///
-/// Bodies stand in a table of their own so that listing, ordering and the set hash never read their pages.
+/// Bodies have a separate table so that listing, ordering and the set hash never read their pages.
 package enum Schema {
   package static let objects: [(name: String, sql: String)] = [
     (
@@ -35,12 +35,12 @@ package enum Schema {
 
   private static let texts = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.sql) })
 
-  /// So many entries a store's schema may have, those of features and tools among them.
+  /// The most entries in a store's schema, those of features and tools included.
   package static let entryLimit: Int32 = 1000
 
   package static var tooManyEntries: StoreError { refused("it has more than \(entryLimit) entries") }
 
-  /// Refuses every schema that is not ours: files come from strangers, and a trigger or a view is their code.
+  /// Refuses every schema that is not ours: files may be hostile, and a trigger or a view is code of the attacker.
   package static func check(_ database: StoreDatabase) throws(StoreError) {
     let rows = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     guard rows.count <= entryLimit else { throw tooManyEntries }
@@ -62,7 +62,7 @@ package enum Schema {
     }
   }
 
-  /// Makes sure of the tables without which nothing can be salvaged; what else stands there is not looked at.
+  /// Requires the tables that salvage reads; other tables are not looked at.
   package static func requireTables(_ names: [String], in database: StoreDatabase) throws(StoreError) {
     let rows = try database.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
     for name in names where !rows.contains(where: { $0[0] == .text(name) && $0[1] == .text(texts[name]!) }) {
@@ -70,14 +70,14 @@ package enum Schema {
     }
   }
 
-  /// What may stand beside our objects: tables of features that readers may ignore, and those of known tools.
+  /// Allows foreign objects: tables of features that readers may ignore, and those of known tools.
   private static func checkForeign(type: String, name: String, table: String, sql: String?) throws(StoreError) {
     let isOptional = isOptionalTable(table)
     switch type {
     case "table":
       guard isOptional, name == table, let sql, !isVirtual(sql) else { throw refused("an unknown table") }
     case "index":
-      // An automatic index has no text of its own.
+      // An automatic index has no SQL text.
       let isAutomatic = sql == nil && name.hasPrefix("sqlite_autoindex_")
       let isFeature = name.hasPrefix("coffer_x_") && table.hasPrefix("coffer_x_")
       guard isOptional, isAutomatic || isFeature else { throw refused("an unknown index") }

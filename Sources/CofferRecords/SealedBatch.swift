@@ -1,8 +1,8 @@
 package import CofferSealing
 
-/// Rows ready for SQLite: sealed, in one piece of memory that is used again.
+/// Rows ready for SQLite: sealed, in one reused piece of memory.
 ///
-/// One thread at a time owns a batch; handing it over is the owner's end.
+/// One thread at a time owns a batch; after handing it over, the former owner must not use it.
 package final class SealedBatch {
   /// A row's columns; ranges point into the batch's memory.
   package struct Row {
@@ -11,9 +11,9 @@ package final class SealedBatch {
     package var title: Range<Int>?
     package var head: Range<Int>
     package var bodyTag: Range<Int>
-    /// Empty where only the head was sealed.
+    /// Empty if only the head was sealed.
     package var body: Range<Int>
-    /// What the row adds to the set hash.
+    /// The row's element of the set hash.
     package var element: SetHash
     /// The record's number in its input, for messages.
     package var record = 0
@@ -22,7 +22,7 @@ package final class SealedBatch {
   }
 
   package private(set) var rows: [Row] = []
-  /// Collections that must stand before these rows.
+  /// Collections that must be inserted before these rows.
   package var newCollections: [CollectionRecord] = []
   private var memory: UnsafeMutableRawBufferPointer
   private var used = 0
@@ -38,7 +38,7 @@ package final class SealedBatch {
   /// Bytes of all rows so far.
   package var byteCount: Int { used }
 
-  /// Forgets the rows and keeps the memory, unless a single huge text made it large.
+  /// Removes the rows; keeps the memory, unless a single huge text made it large.
   package func removeAll() {
     rows.removeAll(keepingCapacity: true)
     newCollections.removeAll()
@@ -53,13 +53,13 @@ package final class SealedBatch {
     rows.append(row)
   }
 
-  /// Sets the last row's number in its input, and the blind indexes under which its key must not be taken.
+  /// Sets the last row's number in its input, and the older blind indexes under which its key must be free.
   package func describeLast(record: Int, olderBlindIndexes: [[UInt8]]) {
     rows[rows.count - 1].record = record
     rows[rows.count - 1].olderBlindIndexes = olderBlindIndexes
   }
 
-  /// Room for `count` bytes behind what is there.
+  /// Reserves `count` bytes behind the used ones.
   package func reserve(_ count: Int) -> Range<Int> {
     if used + count > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(

@@ -1,8 +1,8 @@
 package import CofferDocuments
 package import CofferSealing
 
-/// What an unlocked store knows: the root key, the header it was proved with, and the epochs' keys. Never changed;
-/// when the header changes, another takes its place.
+/// The secrets of an unlocked store: the root key, the header it was verified with, and the epochs' keys. Immutable:
+/// when the header changes, a new object replaces this one.
 package final class SessionKeys: Sendable {
   package let root: RootKey
   package let header: StoreHeader
@@ -12,14 +12,14 @@ package final class SessionKeys: Sendable {
   package let stateKey: Secret
   package let anchorKey: Secret
   package let headerMACKey: Secret
-  /// False only while a store is salvaged whose header or slots are not what was written.
+  /// False only during salvage of a store whose header or slots are not as they were written.
   package let isHeaderProved: Bool
 
-  /// Proves the header with the root key, then opens the keyring (FORMAT, "Opening").
+  /// Verifies the header with the root key, then opens the keyring (FORMAT, "Opening").
   ///
-  /// - Parameter isSalvaging: goes on where the header's code does not fit; the keyring proves itself, and each
-  ///   document is proved by its own keys.
-  /// - Throws: `damaged` when the header MAC or the keyring does not fit, or titles hold another number.
+  /// - Parameter isSalvaging: continues if the header MAC does not fit; the keyring's seal verifies the keyring, and
+  ///   each document is verified with its keys.
+  /// - Throws: `damaged` if the header MAC or the keyring does not fit, or titles hold another number.
   package init(root: RootKey, header: StoreHeader, slots: [KeySlotRecord], isSalvaging: Bool = false) throws(StoreError)
   {
     self.root = root
@@ -51,7 +51,7 @@ package final class SessionKeys: Sendable {
     PreAuthenticationEncoding("coffer1/state").adding(storeID).bytes
   }
 
-  /// The line to keep outside (FORMAT, "Key files, pin, anchor").
+  /// The anchor line to keep outside the store (FORMAT, "Key files, pin, anchor").
   package func anchor(of state: StoreState) throws(StoreError) -> String {
     do throws(SealingError) {
       let code = try HMACKey(anchorKey).authenticate(state.bytes)

@@ -1,10 +1,10 @@
 package import CofferSQLite
 
-/// A SQLite connection whose errors are a store's (``StoreError``).
+/// A SQLite connection that throws ``StoreError``.
 ///
-/// One thread at a time uses it, with its statements.
+/// Only one thread at a time may use it and its statements.
 package struct StoreDatabase {
-  /// For pragmas, backup and checkpoints, and for whatever else needs SQLite's own error.
+  /// For pragmas, backup and checkpoints, and for code that needs SQLite's error.
   package let connection: Database
 
   package init(_ connection: Database) {
@@ -44,7 +44,7 @@ package struct StoreDatabase {
     }
   }
 
-  /// All rows of a query that gives few.
+  /// All rows of a query that returns few.
   package func rows(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws(StoreError) -> [SQLiteRow] {
     do throws(SQLiteError) {
       return try connection.query(sql, parameters: parameters).rows
@@ -53,7 +53,7 @@ package struct StoreDatabase {
     }
   }
 
-  /// The first column of the first row; nil where there is no row, or the column is no integer.
+  /// The first column of the first row; nil if there is no row, or the column is no integer.
   package func integer(_ sql: String, _ parameters: Int64?...) throws(StoreError) -> Int64? {
     do throws(SQLiteError) {
       let statement = try connection.statement(sql)
@@ -92,7 +92,7 @@ package struct StoreDatabase {
     try run { connection throws(SQLiteError) in try connection.commit() }
   }
 
-  /// Undoes the transaction, unless an error has done so already.
+  /// Undoes the transaction, unless an error has already undone it.
   package func rollback() {
     try? connection.rollback()
   }
@@ -100,7 +100,7 @@ package struct StoreDatabase {
   package var isInTransaction: Bool { connection.isInTransaction }
 }
 
-/// A compiled statement whose errors are a store's.
+/// A compiled statement that throws ``StoreError``.
 package struct StoreStatement {
   package let base: Statement
 
@@ -108,7 +108,7 @@ package struct StoreStatement {
     self.base = base
   }
 
-  /// Goes to the next row; false at the end.
+  /// Steps to the next row; false at the end.
   @inline(__always)
   package func step() throws(StoreError) -> Bool {
     do throws(SQLiteError) { return try base.step() } catch { throw StoreError(error) }
@@ -118,12 +118,12 @@ package struct StoreStatement {
     do throws(SQLiteError) { try base.bind(value, at: index) } catch { throw StoreError(error) }
   }
 
-  /// Binds bytes in place: they must stay until the statement has been stepped.
+  /// Binds bytes without a copy: they must stay valid until the statement has been stepped.
   package func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: Int) throws(StoreError) {
     do throws(SQLiteError) { try base.bindBlob(bytes, at: index) } catch { throw StoreError(error) }
   }
 
-  /// Runs a statement that selects a blob by id; nil where there is none. Valid until the next step or reset.
+  /// Runs a statement that selects a blob by id; nil if there is none. Valid until the next step or reset.
   package func blob(of id: Int64) throws(StoreError) -> UnsafeRawBufferPointer? {
     base.reset()
     try bind(id, at: 1)

@@ -1,7 +1,7 @@
 package import CofferSQLite
 
 extension StoreError {
-  /// What an error of SQLite means for a store. Where it means damage, the message says so in our words.
+  /// Translates an error of SQLite. For damage, the message is ours.
   package init(_ error: SQLiteError, path: String? = nil) {
     let place = path.map { "\($0): " } ?? ""
     switch error.code {

@@ -2,89 +2,90 @@ public import CofferDocuments
 internal import CofferSQLite
 package import CofferSealing
 
-/// What kept a store from doing as told. Equality looks at the code: what the caller can do.
+/// A store error. Equality looks at the code: what the caller can do.
 ///
 /// Messages name documents by id and fields by name; they never hold text, titles, keys or values.
 public struct StoreError: Error, Sendable {
   public enum Code: String, Sendable, CaseIterable {
-    /// Nothing stands at that path.
+    /// No file exists at that path.
     case noSuchFile
-    /// A file, but no store.
+    /// The file is not a store.
     case notAStore
-    /// Another process or thread holds the lock longer than the store was told to wait.
+    /// Another process or thread holds the lock longer than the store's waiting time.
     case locked
     /// No slot opens with this key.
     case cannotUnlock
-    /// A secret is needed that was not given.
+    /// A secret is needed, but none was given.
     case keyNeeded
     case noSuchDocument
     case noSuchCollection
-    /// No document stands at that index of its collection.
+    /// The collection has no document at that index.
     case indexOutOfRange
-    /// A document's text is not the JSON of a value of the type that was asked for.
+    /// A document's text is not the JSON of a value of the requested type.
     case notDecodable
-    /// A value that JSON has no form for.
+    /// JSON can't represent this value.
     case notEncodable
     /// Made by a later version of the format.
     case newerFormat
-    /// A test key or a TEST store where they were not allowed, or a real key for a TEST store.
+    /// A test key or a TEST store that the caller did not allow, or a real key for a TEST store.
     case testKeyRefused
-    /// A document, or the store itself, is not what was written.
+    /// A document, or the store itself, is not as it was written.
     case damaged
-    /// Older than what this session or the anchor has seen.
+    /// Older than a state that this session or the anchor has seen.
     case rolledBack
     /// The rows are not the set that was written: some are missing, older or foreign.
     case setMismatch
-    /// The store is not the one the anchor names, or not in that state.
+    /// The store is not the one that the anchor names, or not in that state.
     case anchorMismatch
     /// Documents remain under old keys.
     case rekeyUnfinished
-    /// Another process changed the root key, and the key at hand may not or can not follow: `unlock(with:)` the new one.
+    /// Another process changed the root key, and the current key may not or can not follow: `unlock(with:)` the new
+    /// one.
     case keyChanged
-    /// Not the store that the pin names.
+    /// The pin names another store.
     case pinMismatch
-    /// A file, document or collection of that name or number is there already.
+    /// A file, document or collection of that name or number exists already.
     case alreadyExists
-    /// The highest number of all was given to a document, so that the store has none to give to a new one.
+    /// A document has the highest possible id, so no id is left for a new document.
     case noNumberLeft
     /// Another document of the collection has that key.
     case duplicateKey
-    /// A synchronisation would remove more than it was allowed to.
+    /// A synchronisation would remove more documents than the caller allowed.
     case removalRefused
     case readOnly
     case diskFull
-    /// An argument that no store takes.
+    /// Invalid argument.
     case invalidArgument
-    /// A query over the documents that could not go on with what it found in them.
+    /// A query failed on the data that it found in the documents.
     case queryFailed
     /// A text, title, key or name over its limit.
     case tooLarge
-    /// A text without a byte, where the caller would have none (``EmptyTextMode/fail``).
+    /// An empty text that the caller asked to refuse (``EmptyTextMode/fail``).
     case emptyText
-    /// A key file, identity, recipient or passphrase that is not one.
+    /// An invalid key file, identity, recipient or passphrase.
     case keyFileInvalid
     /// Slot parameters outside the bounds that protect against a hostile file.
     case parametersRefused
-    /// Bytes that are not valid UTF-8, where text is meant.
+    /// Bytes that must be text but are not valid UTF-8.
     case notText
-    /// A call where it does not belong: `write` inside `write`, a scope's argument after its end.
+    /// A call in the wrong place: `write` inside `write`, a scope's argument after its end.
     case misuse
     /// The store was closed.
     case closed
     case cancelled
-    /// The disk or the file system failed. Where it did not confirm what was written, every later write of the open store
-    /// throws this too, until the store is opened again.
+    /// The disk or the file system failed. If it did not confirm a write, every later write of the open store throws
+    /// this too, until the store is opened again.
     case ioFailure
     /// Memory, randomness or OpenSSL failed.
     case systemFailure
   }
 
   public let code: Code
-  /// What happened, and where.
+  /// The error in words, with the place.
   public let message: String
-  /// What to do next, where there is something.
+  /// The next step for the user, if there is one.
   public let hint: String?
-  /// The document it is about.
+  /// The document with the error.
   public let documentID: DocumentID?
 
   public init(_ code: Code, _ message: String, hint: String? = nil, documentID: DocumentID? = nil) {
@@ -107,10 +108,10 @@ extension StoreError: CustomStringConvertible {
   }
 }
 
-// MARK: - From the rooms below
+// MARK: - From the modules below
 
 extension StoreError {
-  /// A key or seal that failed before any row was in question.
+  /// A key or seal that failed before a row was known.
   package init(_ error: SealingError) {
     switch error.code {
     case .notAuthentic, .malformed: self = .damagedStore(error.message)
@@ -125,12 +126,12 @@ extension StoreError {
     }
   }
 
-  /// A seal that did not open: `damage`, unless it is this machine that failed.
+  /// The error for a seal that did not open: `damage`, unless this machine failed.
   package static func unopened(_ error: SealingError, _ damage: @autoclosure () -> StoreError) -> StoreError {
     error.code == .systemFailure ? StoreError(error) : damage()
   }
 
-  /// Whether it is about this machine or this moment, and says nothing of what is in the file.
+  /// Whether the error is about this machine or this moment and says nothing about the file.
   package var isPassing: Bool {
     switch code {
     case .systemFailure, .locked, .cancelled, .keyChanged, .closed: true

@@ -3,8 +3,8 @@ package enum StoreFormat {
   /// "COFR"
   package static let applicationID: UInt32 = 0x434F_4652
   package static let version: UInt32 = 1
-  /// Writers choose it; readers take any. Against 4096, measured with our rows: bulk insert and file an eighth less,
-  /// scans faster, random reads up to a tenth slower.
+  /// Writers choose it; readers accept any. Compared with 4096, measured with our rows: bulk insert and file are an
+  /// eighth less, scans faster, random reads up to a tenth slower.
   package static let pageSize = 8192
   package static let storeIDCount = 16
   package static let commitmentCount = 32
@@ -17,20 +17,20 @@ package enum StoreFormat {
   package static let maximumCollectionName = 1 << 10
   /// SQLite's own limit for one value.
   package static let maximumValue: Int32 = 320 << 20
-  /// The distance between neighbours that are placed at an end.
+  /// The distance between neighbours at either end of the order.
   package static let positionGap: Int64 = 1 << 32
   /// The highest number of a u32 column.
   package static let maximumNumber = Int64(Int32.max)
-  /// Numbers of documents: the state's next id, which is above them all, is an i64 itself.
+  /// Ids of documents. The state's next id, which is above them all, is an i64 itself.
   package static let documentIDs: ClosedRange<Int64> = 1...Int64.max - 1
 
-  /// Feature bits that a reader must know.
+  /// Feature bits that a reader must support.
   package struct Incompatible: OptionSet {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// May have test keys, and no others.
+    /// The store may have test keys and no other keys.
     package static let test = Incompatible(rawValue: 1)
     /// Frames are padded.
     package static let padded = Incompatible(rawValue: 2)

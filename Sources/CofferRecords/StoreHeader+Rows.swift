@@ -2,9 +2,9 @@ package import CofferSQLite
 package import CofferSealing
 
 extension StoreHeader {
-  /// Reads the one header row, where there is one state and slots are within their bounds.
+  /// Reads the only header row, if there is exactly one state and the slots are within their bounds.
   ///
-  /// - Throws: `newerFormat` for features this version doesn't know, `damaged` for anything no writer makes.
+  /// - Throws: `newerFormat` for features that this version doesn't know, `damaged` for invalid values.
   package init(_ database: StoreDatabase) throws(StoreError) {
     let counts = try database.rows(SQL.rowCounts)[0]
     guard counts[0] == .integer(1), counts[1] == .integer(1) else {
@@ -51,7 +51,7 @@ extension StoreHeader {
     mac = try blob(9, StoreFormat.macCount...StoreFormat.macCount, "mac")
   }
 
-  /// Writes what a key change changes.
+  /// Writes the columns that a key change affects.
   package func update(_ database: StoreDatabase) throws(StoreError) {
     try database.execute(SQL.updateHeader, Int64(titles), Int64(rootGeneration), commitment, keyring, mac)
   }
@@ -64,7 +64,7 @@ extension StoreHeader {
 }
 
 extension KeySlotRecord {
-  /// Every slot by rising number, its columns checked.
+  /// Every slot with checked columns, sorted by number.
   package static func readAll(_ database: StoreDatabase) throws(StoreError) -> [KeySlotRecord] {
     let rows = try database.rows(SQL.slots)
     guard (1...maximumSlots).contains(rows.count) else {
@@ -94,7 +94,7 @@ extension KeySlotRecord {
     try database.execute(SQL.insertSlot, Int64(slot), Int64(kind), label, parameters, wrapped)
   }
 
-  /// What the parameters say, within the bounds that hold whatever the secret is.
+  /// The parameters, within the bounds that apply to every kind of secret.
   package func checkedParameters(isTest: Bool, isRaised: Bool = false) throws(StoreError) -> SlotParameters? {
     do throws(SealingError) {
       return try SlotParameters(kind: kind, bytes: parameters, isTest: isTest, isRaised: isRaised)

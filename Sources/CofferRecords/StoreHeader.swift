@@ -1,7 +1,7 @@
 internal import CofferDocuments
 package import CofferSealing
 
-/// The header row as it stands in the file (FORMAT, "Header" and "Header MAC").
+/// The header row of the file (FORMAT, "Header" and "Header MAC").
 package struct StoreHeader: Sendable, Equatable {
   package var format: UInt32
   package var storeID: [UInt8]
@@ -33,7 +33,7 @@ package struct StoreHeader: Sendable, Equatable {
   package var isTest: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.test) }
   package var isPadded: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.padded) }
 
-  /// The bytes that the header MAC covers, slots in rising order included.
+  /// The bytes that the header MAC covers, including the slots sorted by number.
   package func authenticatedBytes(slots: [KeySlotRecord]) -> [UInt8] {
     var encoding = PreAuthenticationEncoding("coffer1/header").adding(format).adding(storeID).adding(incompatible)
       .adding(readOnlyCompatible).adding(compatible).adding(titles).adding(rootGeneration).adding(commitment)

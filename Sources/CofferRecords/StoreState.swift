@@ -1,6 +1,6 @@
 package import CofferSealing
 
-/// The sealed state row: what ties header and rows together, written in every transaction (FORMAT, "State").
+/// The sealed state row: it ties header and rows together; every transaction writes it (FORMAT, "State").
 package struct StoreState: Sendable, Equatable {
   package static let byteCount = 124
 
@@ -11,12 +11,12 @@ package struct StoreState: Sendable, Equatable {
   /// Number of documents.
   package internal(set) var count: UInt64
   package internal(set) var set: SetHash
-  /// The epoch a rekey is moving rows to; 0 when none runs.
+  /// The target epoch of a running rekey; 0 if none runs.
   package var target: UInt32
-  /// The next id a rekey looks at.
+  /// The next id that a rekey looks at.
   package var cursor: UInt64
   package var headerMAC: [UInt8]
-  /// Where an exported store or an editable copy came from; zeros when nowhere.
+  /// The store that an exported store or an editable copy was made from; zeros if none.
   package var originStoreID: [UInt8]
   package var originGeneration: UInt64
 
@@ -46,7 +46,7 @@ package struct StoreState: Sendable, Equatable {
     return builder.bytes
   }
 
-  /// - Returns: nil for bytes that are no state.
+  /// - Returns: nil for invalid bytes.
   package init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     let state: StoreState? = bytes.withBytes { bytes in
@@ -57,8 +57,8 @@ package struct StoreState: Sendable, Equatable {
         let mac = reader.bytes(StoreFormat.macCount), let origin = reader.bytes(StoreFormat.storeIDCount),
         let originGeneration: UInt64 = reader.integer(), reader.isAtEnd
       else { return nil }
-      // Columns hold 0…2^63−1, and both counters start at 1. The count may be anything: after rows were deleted behind
-      // our back it no longer fits the ids, and everything that is left must still read.
+      // Columns hold 0…2^63−1, and both counters start at 1. The count may be any number: after someone deleted rows
+      // behind our back it no longer fits the ids, and the rest must still be readable.
       let limit = UInt64(Int64.max)
       guard (1...limit).contains(generation), (1...limit).contains(nextID), count <= limit, cursor <= limit,
         target <= StoreFormat.maximumNumber, originGeneration <= limit
@@ -79,7 +79,7 @@ package struct StoreState: Sendable, Equatable {
   }
 }
 
-/// Seals and opens the state row under the keys of one session.
+/// Seals and opens the state row with the keys of one session.
 package struct StateCipher {
   private let key: XAESKey
   private let binding: [UInt8]

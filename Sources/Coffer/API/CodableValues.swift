@@ -36,7 +36,8 @@ enum CodableValues {
     }
   }
 
-  /// Why, in words that hold nothing of the document: names of members are the type's own, where it asks for them.
+  /// The reason, without any content of the document: names of members are the type's, at the places where it asks for
+  /// them.
   private static func reason(_ error: any Error) -> String {
     switch error {
     case DecodingError.keyNotFound(let key, _): "it has no \(key.stringValue)"

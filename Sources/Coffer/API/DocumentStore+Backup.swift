@@ -7,16 +7,18 @@ public import FoundationEssentials
 #endif
 
 extension DocumentStore {
-  /// Copies the store at `url`, as of one moment, into a file of its own; needs no key.
+  /// Copies the store at `url`, as of one moment, into a separate file; needs no key.
   ///
-  /// One read transaction: in the write-ahead log others go on writing, in the rollback journal they wait. The copy is
-  /// the same store with the same keys, in one file, with the permissions of the original; it is written beside
-  /// `target`, made durable, and then given its name.
+  /// One read transaction: in WAL mode other connections continue to write, in rollback journal mode they wait. The
+  /// copy is the same store with the same keys, in one file, with the permissions of the original; it is written beside
+  /// `target`, made durable, and then renamed.
   ///
   /// - Parameters:
-  ///   - isReplacing: takes the place of a file that is there.
-  ///   - progress: told after each step how many pages are copied of how many; false stops.
-  /// - Throws: `alreadyExists`, also where `target` is the store itself or has another one's journal beside it; `cancelled`, `diskFull`, `locked`, and what keeps the store from being opened. Nothing is left then. `ioFailure` where the disk does not confirm the copy; if that is about its name alone, the copy is in place.
+  ///   - isReplacing: replaces an existing file.
+  ///   - progress: called after each step with the numbers of copied pages and of all pages; returns false to stop.
+  /// - Throws: `alreadyExists`, also if `target` is the store itself or another store's journal is beside it;
+  ///   `cancelled`, `diskFull`, `locked`, and errors of opening the store. Nothing is left then. `ioFailure` if the
+  ///   disk does not confirm the copy; if that is about its name alone, the copy is in place.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
     progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
@@ -38,7 +40,7 @@ extension DocumentStore {
 
   /// ``backup(at:to:replacing:wait:progress:)`` of this store, as last committed.
   ///
-  /// - Throws: also `misuse` inside of `write`.
+  /// - Throws: also `misuse` inside `write`.
   public func backup(
     to target: URL, replacing isReplacing: Bool = false,
     progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
@@ -53,7 +55,7 @@ extension DocumentStore {
   ) throws(StoreError) {
     do throws(SQLiteError) {
       let copy = try Database(path, mode: .readWrite)
-      // Until it has its name, a copy that fails is only thrown away.
+      // A copy that fails before it is renamed is only thrown away.
       _ = try copy.textPragma("journal_mode = OFF")
       _ = try copy.textPragma("synchronous = OFF")
       try source.backup(to: copy) { remaining, total in progress?(total - remaining, total) ?? true }

@@ -2,7 +2,7 @@ internal import CofferRecords
 internal import CofferSQLite
 public import FoundationEssentials
 
-/// A clear title with its number, as the file shows it to anyone.
+/// A clear title with its document's id, as anyone can see it in the file.
 public struct ClearHeader: Sendable, Hashable {
   public let id: DocumentID
   public let position: Int64
@@ -10,9 +10,9 @@ public struct ClearHeader: Sendable, Hashable {
 }
 
 extension DocumentStore {
-  /// Clear titles in order, as anyone can read them; nothing of it is proved.
+  /// Clear titles in order, as anyone can read them; nothing is verified.
   ///
-  /// - Throws: `invalidArgument` where titles do not stand in clear, `noSuchCollection`.
+  /// - Throws: `invalidArgument` if the store has no clear titles, `noSuchCollection`.
   public static func clearHeaders(
     at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10)
   ) throws -> [ClearHeader] {
@@ -23,7 +23,7 @@ extension DocumentStore {
     return headers
   }
 
-  /// The same one at a time: memory stays small however long the list is.
+  /// The same, one at a time: memory stays small however long the list is.
   public static func forEachClearHeader(
     at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
     _ body: (ClearHeader) throws -> Void
@@ -55,7 +55,7 @@ extension DocumentStore {
 }
 
 extension ClearHeader {
-  /// A row as `SQL.clearTitles` selects it; nil where id or position are no integers.
+  /// A row as `SQL.clearTitles` selects it; nil if id or position is no integer.
   fileprivate init?(_ row: UnsafeBufferPointer<StoredColumn>) {
     guard row[0].storageClass == .integer, row[1].storageClass == .integer else { return nil }
     let title = row[2].storageClass == .text ? String(validating: row[2].bytes, as: UTF8.self) : nil

@@ -2,22 +2,21 @@ internal import CofferRecords
 internal import CofferSQLite
 public import FoundationEssentials
 
-/// What a store's file took, before and after ``DocumentStore/compact(at:wait:)``.
+/// The size of a store's file before and after ``DocumentStore/compact(at:wait:)``.
 public struct CompactReport: Sendable, Hashable {
   public let bytesBefore: Int64
   public let bytesAfter: Int64
 }
 
 extension DocumentStore {
-  /// Writes the store at `url` anew without free pages; needs no key and opens nothing.
+  /// Rewrites the store at `url` without free pages; needs no key and opens nothing.
   ///
-  /// Nobody else can use the store meanwhile. It takes as much room again in SQLite's folder for temporary files
-  /// (`SQLITE_TMPDIR`, else `/var/tmp`) and beside the store; what stands there is sealed like the store. A log is
-  /// copied into the file first and cut. Whatever breaks it off leaves the store as it was. Nothing of what was deleted
-  /// stays in the file.
+  /// No other process can use the store meanwhile. Compacting takes as much room again in SQLite's folder for temporary
+  /// files (`SQLITE_TMPDIR`, else `/var/tmp`) and beside the store; the data there is sealed like the store. A log is
+  /// first copied into the file and cut. An interruption leaves the store unchanged. No deleted data stays in the file.
   ///
-  /// - Throws: `locked`, also where a reader that came meanwhile keeps the new pages in the log, which the message
-  ///   says; `diskFull`, `readOnly`, and what keeps the store from being opened.
+  /// - Throws: `locked`, also if a reader that started meanwhile keeps the new pages in the log, which the message
+  ///   says; `diskFull`, `readOnly`, and errors of opening the store.
   @discardableResult
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
@@ -29,14 +28,14 @@ extension DocumentStore {
     try lock?.lock(wait: wait)
     defer { lock?.unlock() }
     let report = try compact(file)
-    // Before the lock is let go of: the last to close checkpoints.
+    // Before the lock is released: the last connection to close checkpoints.
     try file.database.run { database throws(SQLiteError) in try database.close() }
     return report
   }
 
   /// ``compact(at:wait:)`` of this store.
   ///
-  /// - Throws: also `misuse` inside of `read` or `write`.
+  /// - Throws: also `misuse` inside `read` or `write`.
   @discardableResult
   public func compact() throws(StoreError) -> CompactReport {
     guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
@@ -53,7 +52,7 @@ extension DocumentStore {
     do throws(SQLiteError) {
       if file.isWriteAhead { try database.checkpoint(.truncate) }
       before = try database.fileSize()
-      // In memory it would hold the whole file.
+      // In memory, the temporary data would be as large as the file.
       _ = try database.textPragma("temp_store = FILE")
       let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
       _ = try database.textPragma("temp_store = MEMORY")
@@ -69,7 +68,7 @@ extension DocumentStore {
     }
   }
 
-  /// Copies what was written anew from the log into the file, which holds the old pages until then.
+  /// Copies the rewritten pages from the log into the file, which holds the old pages until then.
   private static func cutLog(of file: StoreFile) throws(StoreError) {
     do throws(SQLiteError) {
       try file.database.connection.checkpoint(.truncate)

@@ -3,16 +3,16 @@ internal import CofferSealing
 public import FoundationEssentials
 
 extension DocumentStore {
-  /// Makes a new store with one slot for each key, and opens it.
+  /// Creates a new store with one slot for each key, and opens it.
   ///
-  /// The file is made whole beside its place (mode 0600) and then given its name: a failed or killed one leaves
-  /// nothing at `url`. A test key, recipient or identity implies the TEST mark.
+  /// The file is completed beside its path (mode 0600) and then renamed: a failed or killed creation leaves nothing at
+  /// `url`. A test key, recipient or identity implies the TEST mark.
   ///
-  /// The store that is returned holds the root key, whoever the slots are for: with recipients only, this is the last
+  /// The returned store holds the root key, even if no slot is for this process: with recipients only, this is the last
   /// time that it opens here.
   ///
-  /// - Throws: `alreadyExists`, the path untouched; `keyNeeded` without any key; `testKeyRefused` where test and real
-  ///   keys mix or are not allowed.
+  /// - Throws: `alreadyExists`, the path untouched; `keyNeeded` without any key; `testKeyRefused` if test and real keys
+  ///   mix or are not allowed.
   public static func create(
     at url: URL, keys: [NewKey], creation: CreateOptions = CreateOptions(), options: OpenOptions = OpenOptions()
   ) throws(StoreError) -> DocumentStore {
@@ -20,12 +20,12 @@ extension DocumentStore {
       at: url, keys: keys, creation: creation, options: options, openedWith: .anyOf(keys.compactMap(\.asStoreKey)))
   }
 
-  /// Makes a new store that gets its name once `use` has written into it: until then nobody else sees it, and where
-  /// `use` throws nothing is left.
+  /// Creates a new store that is renamed to its path after `use` has written into it: no other process sees it before,
+  /// and if `use` throws nothing is left.
   ///
-  /// - Parameter begin: called when all keys are known and nothing is written yet.
-  /// - Throws: as ``create(at:keys:creation:options:)``, and what `begin` and `use` throw. `alreadyExists` also at the
-  ///   end, where something has taken the place meanwhile.
+  /// - Parameter begin: called when all keys are known and before anything is written.
+  /// - Throws: as ``create(at:keys:creation:options:)``, and errors of `begin` and `use`. `alreadyExists` also at the
+  ///   end, if another file took the path meanwhile.
   package static func create<R>(
     at url: URL, keys: [NewKey], creation: CreateOptions, options: OpenOptions, begin: () throws -> Void,
     use: (DocumentStore) throws -> R

@@ -4,22 +4,22 @@ internal import CofferSealing
 public import FoundationEssentials
 
 extension DocumentStore {
-  /// Writes documents into a new store of its own identity, under keys of its own: the way to hand a part of a store
-  /// to somebody, and the only way out of a TEST store.
+  /// Writes documents into a new store with another store id and other keys: the way to hand over a part of a store,
+  /// and the only way out of a TEST store.
   ///
-  /// Numbers, positions, dates, keys, titles, attributes and collections with their settings come along; a parent only
-  /// if it comes too. No key, nonce or sealed byte of this store does. The new store keeps, sealed, this one's id and
-  /// generation.
+  /// Copies ids, positions, dates, keys, titles, attributes and collections with their settings; a parent only if it is
+  /// copied too. No encryption key, nonce or sealed byte of this store is copied. The new store keeps, sealed, this
+  /// one's id and generation.
   ///
-  /// All of one moment: in the rollback journal, writers wait until it ends. Documents are sealed on another thread
-  /// while this one writes; memory stays the same whatever the size, a single huge text excepted. The file is made
-  /// beside its place (mode 0600) and then given its name: a failed or killed export leaves nothing at `url`.
+  /// Everything is as of one moment: in rollback journal mode, writers wait until it ends. Documents are sealed on
+  /// another thread while this one writes; memory stays the same whatever the size, a single huge text excepted. The
+  /// file is completed beside its path (mode 0600) and then renamed: a failed or killed export leaves nothing at `url`.
   ///
   /// - Parameters:
-  ///   - keys: who can open the new store; a test key makes it a TEST store, whatever this one is.
-  ///   - progress: called once the keys are known, then after each batch; throwing from it ends the work.
-  /// - Throws: `noSuchDocument`, `noSuchCollection`, `damaged` with the id at the first document that is,
-  ///   `alreadyExists`, `testKeyRefused`, `keyNeeded`, `diskFull`, and what `progress` throws.
+  ///   - keys: the keys that open the new store; a test key makes it a TEST store, whatever this one is.
+  ///   - progress: called once the keys are known, then after each batch; if it throws, the work ends.
+  /// - Throws: `noSuchDocument`, `noSuchCollection`, `damaged` with the id at the first damaged document,
+  ///   `alreadyExists`, `testKeyRefused`, `keyNeeded`, `diskFull`, and errors of `progress`.
   @discardableResult
   public func export(
     _ selection: ExportSelection = .everything, to url: URL, keys: [NewKey], options: ExportOptions = ExportOptions(),
@@ -28,7 +28,7 @@ extension DocumentStore {
     try engine.export(selection, to: url.path, keys: keys, options: options, progress: progress)
   }
 
-  /// Titles and padding as here: what a new store is like that is made from this one.
+  /// The options of a new store that is made from this one: the same titles and padding.
   public var creationOptions: CreateOptions {
     engine.creationOptions
   }

@@ -6,7 +6,7 @@ public import FoundationEssentials
 // MARK: - Without a key
 
 extension DocumentStore {
-  /// Describes the store at `url`; needs no key, and believes nothing.
+  /// Describes the store at `url`; needs no key, and verifies nothing.
   public static func info(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> StoreInfo {
     try withFile(url, wait) { file throws(StoreError) in
       let (header, slots) = try file.readHeader()
@@ -36,8 +36,8 @@ extension DocumentStore {
     }
   }
 
-  /// How many documents each epoch holds. Outside of a rekey all are of one, which is counted by there being no other:
-  /// that takes a third of the time of sorting them.
+  /// Number of documents in each epoch. Outside a rekey all have the same epoch; checking that no other epoch exists
+  /// takes a third of the time of sorting them.
   private static func epochs(of documents: Int, in database: Database) throws(SQLiteError) -> [(
     epoch: UInt32, count: Int
   )] {
@@ -54,7 +54,7 @@ extension DocumentStore {
     }
   }
 
-  /// Sealed rows whose lengths no writer makes.
+  /// Sealed rows with invalid lengths.
   private static func misfits(in database: Database) throws(SQLiteError) -> [String] {
     var problems: [String] = []
     let states = try database.query(SQL.state).rows.map { $0[0] }
@@ -78,7 +78,7 @@ extension DocumentStore {
   /// Checks everything that needs no key: schema, bounds, classes and lengths of every row, bodies, SQLite's pages.
   ///
   /// - Parameter isQuick: leaves out SQLite's own integrity check.
-  /// - Throws: `notAStore`, `newerFormat`, and what keeps the file from being opened; findings are in the report.
+  /// - Throws: `notAStore`, `newerFormat`, and errors of opening the file; findings are in the report.
   public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
     -> CheckReport
   {
@@ -99,7 +99,7 @@ extension DocumentStore {
       do throws(SQLiteError) {
         let statement = try database.statement(SQL.allRecords)
         defer { statement.reset() }
-        // Without the key the state can't be opened: only bounds that hold in every state are checked.
+        // Without the key the state can't be opened: only bounds of every state are checked.
         let limits = RowLimits(nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: 0)
         while try statement.step() {
           count += 1
@@ -130,7 +130,7 @@ extension DocumentStore {
     }
   }
 
-  /// One read transaction on a file that nothing unlocks.
+  /// One read transaction on a file that is not unlocked.
   static func withFile<R>(_ url: URL, _ wait: Duration?, _ body: (StoreFile) throws(StoreError) -> R)
     throws(StoreError) -> R
   {

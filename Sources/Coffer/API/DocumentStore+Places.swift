@@ -7,12 +7,12 @@ public import FoundationEssentials
 #endif
 
 extension DocumentStore {
-  /// Where a store of that name belongs for this user: `$XDG_DATA_HOME` (`~/.local/share`), then `name`.
+  /// The default location of a store for this user: `$XDG_DATA_HOME` (`~/.local/share`), then `name`.
   ///
-  /// The folders above it are made where they are missing, for their owner alone; nothing is made at the place itself.
-  /// A name without an extension gets `.coffer`.
+  /// Missing folders above it are created, for their owner alone; nothing is created at the location itself. A name
+  /// without an extension gets `.coffer`.
   ///
-  /// - Parameter name: may name folders, so that an app has one of its own: `my-app/notes`.
+  /// - Parameter name: may contain folders, so that an app has a separate one: `my-app/notes`.
   /// - Throws: `invalidArgument` for a name that leads out of the data home; `ioFailure`.
   public static func defaultLocation(named name: String) throws(StoreError) -> URL {
     try location(named: name, in: dataHome())
@@ -36,7 +36,7 @@ extension DocumentStore {
     return place
   }
 
-  /// By the XDG Base Directory Specification, which ignores a path that is not absolute.
+  /// The data home of the XDG Base Directory Specification, which ignores a path that is not absolute.
   private static func dataHome() throws(StoreError) -> URL {
     let variables = ProcessInfo.processInfo.environment
     if let path = variables["XDG_DATA_HOME"], path.hasPrefix("/") { return URL(filePath: path) }
@@ -51,13 +51,13 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-  /// Stops SQLite from counting its memory, which costs a lock for the whole process at every allocation: with it two
-  /// readers on two cores are slower than one.
+  /// Stops SQLite from counting its memory, which costs a lock for the whole process at every allocation: with
+  /// counting, two readers on two cores are slower than one.
   ///
-  /// Call it first thing in a program, before anything opens a database; a program that reads SQLite's memory
-  /// statistics should not.
+  /// Call it first in a program, before any database is opened; don't call it in a program that reads SQLite's memory
+  /// statistics.
   ///
-  /// - Returns: false when SQLite was in use already; nothing has changed then.
+  /// - Returns: false if SQLite was in use already; nothing has changed then.
   @discardableResult
   public static func disableMemoryStatistics() -> Bool {
     Database.disableMemoryStatistics()

@@ -2,17 +2,17 @@ internal import CofferRecords
 internal import CofferSQLite
 
 extension DocumentStore {
-  /// Gives the store a new root key at once, then seals every document under a new epoch in batches.
+  /// Replaces the store's root key at once, then seals every document under a new epoch in batches.
   ///
-  /// Others read and write meanwhile; what they write is under the new keys already. A kill at any point loses at most
-  /// one batch of work: the store opens with the new key from the first commit on, and `isResuming` goes on.
-  /// FORMAT, "Changing keys".
+  /// Other processes and threads read and write meanwhile; their writes already use the new keys. A kill at any point
+  /// loses at most one batch of work: the store opens with the new key from the first commit on, and a rekey with
+  /// `isResuming` continues. FORMAT, "Changing keys".
   ///
   /// - Parameters:
-  ///   - replacements: new keys in the place of the slot that opened; none keeps the same secrets, which are asked for
+  ///   - replacements: new keys that replace the slot that opened; none keeps the same secrets, which are asked for
   ///     again.
-  ///   - progress: called before the first and after every commit; throwing from it stops between batches, and the
-  ///     store stays consistent.
+  ///   - progress: called before the first and after every commit; if it throws, the rekey stops between batches, and
+  ///     the store stays consistent.
   /// - Throws: `keyNeeded` before the first write, listing the slots whose secret is missing; `readOnly`; `cancelled`.
   @discardableResult
   public func rekey(
@@ -22,7 +22,7 @@ extension DocumentStore {
     try engine.rekey(to: replacements, options: options, progress: progress)
   }
 
-  /// ``rekey(to:options:progress:)`` as a sequence of its progress; ends when the rekey has.
+  /// ``rekey(to:options:progress:)`` as a sequence of its progress; ends when the rekey has ended.
   ///
   /// Ending the iteration early stops the rekey between batches.
   public func rekey(to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions())
@@ -45,7 +45,7 @@ extension DocumentStore {
     }
   }
 
-  /// Whether documents remain under old keys. Counts by a scan of the table.
+  /// Whether documents remain under old keys. Counts them with a scan of the table.
   public func rekeyStatus() throws(StoreError) -> RekeyStatus {
     try engine.rekeyStatus()
   }

@@ -2,11 +2,11 @@ internal import CofferRecords
 internal import Dispatch
 
 extension DocumentStore {
-  /// Reads in one transaction: everything the closure sees is of one moment.
+  /// Reads in one transaction: the closure sees the store as of one moment.
   ///
-  /// In the rollback journal a commit waits until it returns.
+  /// In rollback journal mode a commit waits until it returns.
   ///
-  /// - Throws: what the closure throws; `locked`, `keyChanged`, `rolledBack`, `damaged`.
+  /// - Throws: errors of the closure; `locked`, `keyChanged`, `rolledBack`, `damaged`.
   @discardableResult
   public func read<T>(_ body: (inout StoreReader) throws -> T) throws -> T {
     try read(nil, body)
@@ -19,11 +19,11 @@ extension DocumentStore {
     }
   }
 
-  /// Writes in one transaction: committed when the closure returns, undone when it throws.
+  /// Writes in one transaction: committed when the closure returns, undone if it throws.
   ///
-  /// A closure that wrote nothing leaves the file as it was.
+  /// A closure that wrote nothing leaves the file unchanged.
   ///
-  /// - Throws: what the closure throws; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
+  /// - Throws: errors of the closure; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
   @discardableResult
   public func write<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
     try write(nil, body)
@@ -36,15 +36,15 @@ extension DocumentStore {
     }
   }
 
-  /// ``read(_:)`` for async code: runs on a thread of its own, so that waiting for a lock holds up no other task.
+  /// ``read(_:)`` for async code: runs on a separate thread, so that waiting for a lock blocks no other task.
   ///
-  /// A task that is cancelled throws `CancellationError` at its next call of the scope, between rows, or out of a wait.
+  /// A cancelled task throws `CancellationError` at its next call of the scope, between rows, or while it waits.
   @discardableResult
   public func read<T: Sendable>(_ body: @escaping @Sendable (inout StoreReader) throws -> T) async throws -> T {
     try await offCooperativePool { try self.read($0, body) }
   }
 
-  /// ``write(_:)`` for async code. Cancelled before it has committed, it has written nothing.
+  /// ``write(_:)`` for async code. If cancelled before its commit, it has written nothing.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (inout StoreWriter) throws -> T) async throws -> T {
     try await offCooperativePool { try self.write($0, body) }

@@ -1,20 +1,20 @@
 internal import CofferRecords
 
 extension DocumentStore {
-  /// Looks at everything: whether the rows are the set that was written, and whether each document opens.
+  /// Verifies the whole store: whether the rows are the set that was written, and whether each document opens.
   ///
-  /// The quick part is one read transaction; documents are then opened in short ones, so that writers go on. Damage is
-  /// in the verdict, not thrown.
+  /// The quick part is one read transaction; documents are then opened in short ones, so that writers can continue.
+  /// Damage is in the verdict, not thrown.
   ///
-  /// - Parameter progress: called after each batch; throwing from it ends the work.
-  /// - Throws: `keyChanged`, `locked`, `cancelled` and what `progress` throws as `cancelled`.
+  /// - Parameter progress: called after each batch; if it throws, the work ends.
+  /// - Throws: `keyChanged`, `locked`, `cancelled`; errors of `progress` are thrown as `cancelled`.
   public func verify(
     _ depth: VerifyDepth = .full, anchor line: String? = nil, progress: ((WorkProgress) throws -> Void)? = nil
   ) throws(StoreError) -> Verdict {
     try engine.verify(depth, anchor: line, progress: progress)
   }
 
-  /// The line to keep outside: against it, a whole older file put in this one's place is seen.
+  /// The anchor line to keep outside the store: comparing with it reveals an older file in place of the current one.
   ///
   /// Keep the latest, at each close. FORMAT, "Key files, pin, anchor".
   public func anchor() throws(StoreError) -> String {
@@ -25,7 +25,7 @@ extension DocumentStore {
 
   /// Compares the store with an anchor line.
   ///
-  /// - Parameter exact: a newer store is refused too.
+  /// - Parameter exact: also refuses a newer store.
   /// - Throws: `anchorMismatch` for another store, or another history of the same generation; `rolledBack` for an older
   ///   store; `invalidArgument` for a line that is no anchor.
   public func checkAnchor(_ line: String, exact: Bool = false) throws(StoreError) -> AnchorCheck {

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// An encrypted document store in one SQLite file.
 ///
-/// Every text is sealed with XAES-256-GCM before SQLite sees it, and bound to its place. Used from any number of
-/// threads; one writes at a time, others read. Nothing is kept open between transactions but the file itself.
+/// Every text is sealed with XAES-256-GCM before SQLite sees it, and bound to its row. Any number of threads may use a
+/// store; one writes at a time, others read. Between transactions only the file itself is kept open.
 ///
 /// ```swift
 /// let store = try DocumentStore.open(at: url, key: .keyFile(keyURL), creatingIfMissing: true)
@@ -18,10 +18,10 @@ internal import Synchronization
 /// let titles = try store.read { try $0.headers(in: notes).map(\.title) }
 /// ```
 public final class DocumentStore: Sendable {
-  /// How the store came to be open.
+  /// How the store was opened.
   public enum Opening: Sendable, Hashable {
     case created, opened
-    /// It was there, and was emptied because that was asked for.
+    /// It existed, and was emptied as the caller asked.
     case reset
   }
 
@@ -38,7 +38,7 @@ public final class DocumentStore: Sendable {
   /// 32 hex digits, the same for the store's whole life and in every copy of it.
   public var storeID: String { Hexadecimal.text(engine.session.header.storeID) }
 
-  /// What a recipient compares before believing a store: changes with every rekey.
+  /// A pin for a recipient to compare before trusting a store; changes with every rekey.
   public var pin: String { engine.session.header.pin }
 
   public var titles: TitleMode { TitleMode(rawValue: engine.session.header.titles)! }
@@ -46,7 +46,7 @@ public final class DocumentStore: Sendable {
   /// Whether its keys are published ones.
   public var isTest: Bool { engine.session.header.isTest }
 
-  /// A handle to a collection by name; nothing is read or made.
+  /// A handle to a collection by name; reads and creates nothing.
   public func collection(_ name: String) -> DocumentCollection {
     DocumentCollection(name)
   }
@@ -64,14 +64,14 @@ public final class DocumentStore: Sendable {
 extension DocumentStore {
   /// Opens the store at `url`.
   ///
-  /// Checks come in the order of FORMAT, "Opening": nothing in the file is believed before the key has proved it, and no
-  /// key is derived before the bounds of every slot are checked. With a key file no scrypt runs.
+  /// The checks follow FORMAT, "Opening": nothing in the file is trusted before the key has verified it, and no key is
+  /// derived before the bounds of every slot are checked. With a key file no scrypt runs.
   ///
   /// - Parameters:
-  ///   - creatingIfMissing: makes a store with one slot for each way of `key`.
-  ///   - startingAfresh: empties a store that is there, in one transaction: its collections go with all documents, and
-  ///     numbers begin at 1 again, whatever is damaged among them. It stays the same store with the same keys. For what can be had anew, such as a
-  ///     cache whose form has changed; ``opening`` then says `reset`.
+  ///   - creatingIfMissing: creates a store with one slot for each way of `key`.
+  ///   - startingAfresh: empties an existing store in one transaction: it deletes its collections with all documents,
+  ///     even damaged ones, and ids restart at 1. It stays the same store with the same keys. Use it for data that can
+  ///     be rebuilt, such as a cache whose form has changed; ``opening`` is then `reset`.
   /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`, `damaged`,
   ///   `rolledBack`, `parametersRefused`, `keyFileInvalid`, `locked`.
   public static func open(
@@ -97,12 +97,12 @@ extension DocumentStore {
 
   /// Unlocks the store again after a transaction threw `keyChanged`: with another key, or with the same.
   ///
-  /// A store does this by itself where the key that it was opened with is a passphrase or a key file that still opens:
-  /// it is asked for again, on the thread of the transaction. Not so through a slot of a recipient or a provider, which
-  /// anyone may be able to make, nor where a pin was expected, which every such change changes.
+  /// A store does this automatically if it was opened with a passphrase or a key file that still opens it: the key is
+  /// asked for again, on the thread of the transaction. It does not if it was opened through the slot of a recipient or
+  /// a provider, which anyone may be able to make, or with an expected pin, which every such change changes.
   ///
-  /// - Parameter pin: the store must be the one of this pin.
-  /// - Throws: `cannotUnlock`, `pinMismatch`, `rolledBack`, what asking for the key throws; the store is then as it was.
+  /// - Parameter pin: the store must have this pin.
+  /// - Throws: `cannotUnlock`, `pinMismatch`, `rolledBack`, errors of asking for the key; the store is then unchanged.
   public func unlock(with key: StoreKey, expectingPin pin: String? = nil) throws(StoreError) {
     try engine.unlock(with: key, expectingPin: pin)
   }

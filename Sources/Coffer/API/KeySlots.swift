@@ -4,18 +4,18 @@ internal import CofferSealing
 internal import Synchronization
 
 extension DocumentStore {
-  /// The store's keys: who can open it. Every change is one commit, whatever the store's size.
+  /// The slots of the keys that open the store. Every change is one commit, whatever the store's size.
   public var keys: KeySlots { KeySlots(store: engine) }
 }
 
 /// Lists and changes the slots of an open store.
 ///
-/// Removing a slot is not revocation: whoever has the old secret and an old copy, or remembers the root key, still
-/// reads what was sealed before. Only a rekey ends that for what is in the file.
+/// Removing a slot is not revocation: a holder of the old secret and an old copy, or of the root key, can still read
+/// what was sealed before. Only a rekey ends that for the data in the file.
 public struct KeySlots: Sendable {
   let store: StoreEngine
 
-  /// Every slot by rising number, as the file has them now.
+  /// Every slot now in the file, sorted by number.
   public func list() throws(StoreError) -> [KeySlot] {
     let opened = store.holder.withLock { $0.slot }
     return try store.reading { transaction throws(StoreError) in
@@ -28,7 +28,7 @@ public struct KeySlots: Sendable {
 
   /// Adds a slot.
   ///
-  /// The key is asked for and derived before the store is locked, and the new slot is proved to open before it is
+  /// The key is asked for and derived before the store is locked, and the new slot is tested to open before it is
   /// committed.
   ///
   /// - Returns: its number.
@@ -44,9 +44,9 @@ public struct KeySlots: Sendable {
     }
   }
 
-  /// Removes a slot; the last one stays.
+  /// Removes a slot; the last one can't be removed.
   ///
-  /// - Throws: `invalidArgument` when there is no such slot or no other.
+  /// - Throws: `invalidArgument` if there is no such slot or no other.
   public func remove(slot: Int) throws(StoreError) {
     try store.changingSlots { slots, _ throws(StoreError) in
       guard let index = slots.firstIndex(where: { Int($0.slot) == slot }) else {
@@ -61,11 +61,11 @@ public struct KeySlots: Sendable {
     }
   }
 
-  /// Puts a new key in the place of a slot: the one that opened, unless another is named.
+  /// Replaces a slot by one for a new key: the slot that opened, unless another is named.
   ///
-  /// The new slot is proved to open before the old one goes; a passphrase gets at least the cost the old one had.
+  /// The new slot is tested to open before the old one is removed; a passphrase gets at least the cost of the old one.
   ///
-  /// - Parameter label: nil keeps the old one's.
+  /// - Parameter label: nil keeps the old label.
   /// - Returns: the new slot's number.
   @discardableResult
   public func replace(slot: Int? = nil, with key: NewKey, label: String? = nil) throws(StoreError) -> Int {
@@ -103,7 +103,7 @@ public struct KeySlots: Sendable {
     try store.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
   }
 
-  /// What a wrap needs, and the proof for it.
+  /// The input of a wrap, and of the test that the slot opens.
   private func derive(_ key: NewKey, replacing old: KeySlotRecord? = nil) throws(StoreError)
     -> KeySlotRecord.DerivedKey
   {

@@ -1,14 +1,14 @@
 internal import CofferRecords
 
-// Listing, in order. No text is opened for a header, and one statement reads a whole page.
+// Listing, in order. Reading a header opens no text, and one statement reads a whole page.
 
 extension ReadScope where Self: ~Copyable {
   /// A page of headers in order.
   ///
   /// - Parameters:
-  ///   - after: the last header of the page before; costs the same wherever it stands.
-  ///   - offset: how many to pass over, each at the cost of an index entry.
-  /// - Throws: `noSuchCollection`; `damaged` also when the order itself was tampered with.
+  ///   - after: the last header of the page before; its place does not affect the cost.
+  ///   - offset: number of documents to pass over, each at the cost of an index entry.
+  /// - Throws: `noSuchCollection`; `damaged` also if the order itself was tampered with.
   public func headers(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max
   ) throws(StoreError) -> [DocumentHeader] {
@@ -45,9 +45,9 @@ extension ReadScope where Self: ~Copyable {
 
   /// Every document of a collection in order, texts as bytes that are valid during each call.
   ///
-  /// One read transaction: in the rollback journal, writers wait until it ends.
+  /// One read transaction: in rollback journal mode, writers wait until it ends.
   ///
-  /// - Throws: what `body` throws; `damaged` with the id at the first document that is.
+  /// - Throws: errors of `body`; `damaged` with the id at the first damaged document.
   public func forEach(in collection: DocumentCollection, _ body: (OpenedDocument) throws -> Void) throws {
     let record = try transaction.requireCollection(collection)
     try transaction.scan(record, RowScan(withTexts: true)) { header, text in

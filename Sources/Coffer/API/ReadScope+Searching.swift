@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// A document that a search has found, valid during the call that it is handed to.
+/// A document found by a search, valid during the call that it is passed to.
 public struct FoundDocument {
   /// Header and text; the text is empty if only titles are searched.
   public let document: OpenedDocument

@@ -1,8 +1,8 @@
 internal import CofferRecords
 
-/// What a collection's documents are sorted by.
+/// A sort order of a collection's documents.
 ///
-/// Texts and titles go by their code points, as stored: no language's rules, no folding of case or composition.
+/// Texts and titles are ordered by code points, as stored: no language's rules, no folding of case or composition.
 public enum DocumentOrder: Sendable, Hashable {
   case id
   /// Documents without a title first.
@@ -16,15 +16,15 @@ public enum DocumentOrder: Sendable, Hashable {
   /// Documents without a key first; keys by their bytes.
   case key
   /// A value within texts that are JSON: first documents without it and null, then false, true, numbers by value,
-  /// strings by their code points, and what is an array or object by its JSON.
+  /// strings by code points, and arrays and objects by their JSON.
   case json(JSONPath)
 }
 
 extension ReadScope where Self: ~Copyable {
-  /// The documents of a collection in another order than its own, which stays as it is.
+  /// The documents of a collection in another order; the collection's order doesn't change.
   ///
-  /// Documents that are equal in it come in the collection's order, descending too. Costs a reading of every header,
-  /// and of the texts for `text` and `json`; memory for an id and a short key each.
+  /// Equal documents keep the collection's order, even in a descending sort. Reads every header, and for `text` and
+  /// `json` every text; uses memory for an id and a short key each.
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
   public func ids(in collection: DocumentCollection, sortedBy order: DocumentOrder, descending: Bool = false)
@@ -78,7 +78,7 @@ extension ReadScope where Self: ~Copyable {
   }
 }
 
-/// Bytes in their order, none before all.
+/// Bytes in their order; no bytes sort first.
 private struct BytesKey: Comparable {
   private let bytes: [UInt8]?
 
@@ -92,11 +92,11 @@ private struct BytesKey: Comparable {
   }
 }
 
-/// Sorts long texts by their beginnings, and looks further into those only that begin alike.
+/// Sorts long texts by their beginnings, and compares further only those with equal beginnings.
 private struct ByteSorter {
-  /// So much of each text is held at first.
+  /// Bytes of each text that are held at first.
   private static let beginning = 64
-  /// The most that is held of texts that begin alike, together.
+  /// The most bytes held of texts with equal beginnings, together.
   private static let budget = 16 << 20
 
   private struct Entry {
@@ -115,7 +115,7 @@ private struct ByteSorter {
     entries.append(Entry(id: id, part: Array(text.prefix(Self.beginning))))
   }
 
-  /// - Parameter part: reads bytes of a text, as many as there are.
+  /// - Parameter part: reads a range of a text, up to its end.
   func sorted(_ part: (DocumentID, Range<Int>) throws -> [UInt8]) throws -> [DocumentID] {
     try sorted(entries, at: 0, count: Self.beginning, part)
   }
@@ -146,7 +146,7 @@ private struct ByteSorter {
 }
 
 extension UnsafeRawBufferPointer {
-  /// What there is within `range`.
+  /// The existing bytes within `range`.
   fileprivate subscript(clamping range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
   }

@@ -1,20 +1,20 @@
 internal import CofferRecords
 
 extension ReadScope where Self: ~Copyable {
-  /// A document as the value that it was stored as.
+  /// The value that was stored as a document.
   ///
   /// ```swift
   /// let note = try store.read { try $0.value(Note.self, of: id) }
   /// ```
   ///
-  /// - Throws: `noSuchDocument`, `damaged`; `notDecodable` where its text is not the JSON of such a value.
+  /// - Throws: `noSuchDocument`, `damaged`; `notDecodable` if its text is not the JSON of such a value.
   public func value<Value: Decodable & Sendable>(_ type: Value.Type = Value.self, of id: DocumentID) throws(StoreError)
     -> Value
   {
     try transaction.withOpened(id) { opened throws(StoreError) in try CodableValues.value(type, opened) }
   }
 
-  /// The value of the document with that key; nil when there is none.
+  /// The value of the document with that key; nil if there is none.
   ///
   /// - Throws: `notDecodable`, `damaged`.
   public func value<Value: Decodable & Sendable>(
@@ -26,7 +26,7 @@ extension ReadScope where Self: ~Copyable {
 
   /// Every document of a collection as a value, in order.
   ///
-  /// - Throws: `noSuchCollection`, `damaged`; `notDecodable` at the first that is no such value.
+  /// - Throws: `noSuchCollection`, `damaged`; `notDecodable` at the first document that is no such value.
   public func values<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, in collection: DocumentCollection
   ) throws(StoreError) -> [Value] {

@@ -1,9 +1,9 @@
 internal import CofferRecords
 
-/// What can be read inside of `read { }` and `write { }`, all of it as of one moment.
+/// Reads inside `read { }` and `write { }`, all of them as of one moment.
 ///
-/// Every row is proved before anything of it is returned; a row that is not the one that was written throws `damaged`
-/// with its id. Order is (position, id).
+/// Every row is verified before any of it is returned; a row that is not the one that was written throws `damaged` with
+/// its id. Order is (position, id).
 public protocol ReadScope: ~Copyable {
   /// For this library alone.
   var _transaction: StoreTransaction { get }
@@ -25,7 +25,7 @@ public struct StoreReader: ReadScope, ~Copyable {
 // MARK: - Documents
 
 extension ReadScope where Self: ~Copyable {
-  /// What a list shows of one document. Opens no text.
+  /// A document without its text, for lists. Opens no text.
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
@@ -39,7 +39,7 @@ extension ReadScope where Self: ~Copyable {
     try transaction.withOpened(id) { opened throws(StoreError) in opened.text }
   }
 
-  /// One document as it would be written again.
+  /// One document, in a form that can be inserted again.
   public func document(_ id: DocumentID) throws(StoreError) -> Document {
     try transaction.document(id)
   }
@@ -52,7 +52,7 @@ extension ReadScope where Self: ~Copyable {
     return try result!.get()
   }
 
-  /// Whether there is a document of that number. Looks at its row, opens nothing.
+  /// Whether a document of that id exists. Looks at its row, opens nothing.
   public func exists(_ id: DocumentID) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try transaction.reading { reader throws(StoreError) in
@@ -65,9 +65,9 @@ extension ReadScope where Self: ~Copyable {
     }
   }
 
-  /// The document with that key, found by an index without showing the key; nil when there is none.
+  /// The document with that key, found by an index that does not reveal the key; nil if there is none.
   ///
-  /// Finds it under every live epoch, and believes only a head that holds the key.
+  /// Looks under every live epoch, and accepts only a document whose head holds the key.
   public func id(forKey key: ExternalKey, in collection: DocumentCollection) throws(StoreError) -> DocumentID? {
     guard let record = try transaction.collection(named: collection.name) else { return nil }
     return try transaction.id(forKey: key, in: record)
@@ -76,20 +76,20 @@ extension ReadScope where Self: ~Copyable {
   /// The number of the store's last write transaction.
   public var generation: UInt64 { transaction.state.generation }
 
-  /// How many documents the store holds, in all collections.
+  /// Number of documents in all collections of the store.
   public var documentCount: Int { Int(transaction.state.count) }
 }
 
 // MARK: - Collections
 
 extension ReadScope where Self: ~Copyable {
-  /// Every collection by its number. Counting looks at an index only.
+  /// Every collection, sorted by number. Counting looks at an index only.
   public func collections() throws(StoreError) -> [CollectionInfo] {
     let counts = try transaction.documentCounts()
     return try transaction.collections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
   }
 
-  /// Whether there is such a collection; makes none.
+  /// Whether the collection exists; does not create it.
   public func exists(_ collection: DocumentCollection) throws(StoreError) -> Bool {
     try transaction.collection(named: collection.name) != nil
   }
@@ -100,7 +100,7 @@ extension ReadScope where Self: ~Copyable {
     return CollectionInfo(record, count: try transaction.count(in: record))
   }
 
-  /// How many documents stand in a collection.
+  /// Number of documents in a collection.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
     try transaction.count(in: try transaction.requireCollection(collection))
   }

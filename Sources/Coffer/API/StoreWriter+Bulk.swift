@@ -4,11 +4,10 @@ extension StoreWriter {
   /// The source is read and sealed on another thread while this one writes; memory stays the same whatever the
   /// source's size, a single huge text excepted.
   ///
-  /// - Parameter collection: where to; nil takes each document's own collection, `documents` where it names none.
-  ///   Collections are made where they are missing.
-  /// - Throws: what the source throws; `alreadyExists` for a kept number that is taken, `duplicateKey`, `tooLarge`,
-  ///   each naming the source's record. The transaction must then be rolled back, as it is when the error leaves
-  ///   `write`.
+  /// - Parameter collection: the target; nil takes each document's own collection, or `documents` if it names none.
+  ///   Missing collections are created.
+  /// - Throws: errors of the source; `alreadyExists` for a kept id that is taken, `duplicateKey`, `tooLarge`, each
+  ///   naming the source's record. The transaction must then be rolled back, as it is when the error leaves `write`.
   @discardableResult
   public func insert(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions = BulkOptions()

@@ -1,8 +1,8 @@
 internal import CofferRecords
 
 extension StoreWriter {
-  /// Makes an empty collection. One that documents are put into without having been made has the settings that are
-  /// usual here.
+  /// Creates an empty collection. A collection that is created by inserting a document has the default settings of this
+  /// method.
   ///
   /// ```swift
   /// if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
@@ -18,9 +18,9 @@ extension StoreWriter {
     return CollectionInfo(record, count: 0)
   }
 
-  /// Gives a collection another name; its documents stay as they are.
+  /// Renames a collection; its documents don't change.
   ///
-  /// - Returns: the collection under its new name. Under the old one there is none from here on.
+  /// - Returns: the collection under its new name. The old name no longer exists.
   /// - Throws: `noSuchCollection`, `alreadyExists`, `invalidArgument`.
   @discardableResult
   public func rename(_ collection: DocumentCollection, to name: String) throws(StoreError) -> DocumentCollection {
@@ -32,13 +32,14 @@ extension StoreWriter {
     return DocumentCollection(name)
   }
 
-  /// Changes a collection's settings; what is nil stays.
+  /// Changes a collection's settings; nil keeps a setting.
   ///
-  /// Another title rule holds for documents to come: titles that are there stay. Another folding looks up every key of
-  /// the collection anew and seals the heads of their documents.
+  /// Another title rule applies to later documents only: existing titles don't change. Another folding rebuilds the
+  /// blind index of every key in the collection and seals the heads of those documents again.
   ///
-  /// - Throws: `noSuchCollection`; `duplicateKey` where folding makes one key of two, and `invalidArgument` for a key
-  ///   to be folded that is no text: the transaction must then be rolled back, as it is when the error leaves `write`.
+  /// - Throws: `noSuchCollection`; `duplicateKey` if folding makes two keys equal, and `invalidArgument` for a key that
+  ///   is to be folded but is no text: the transaction must then be rolled back, as it is when the error leaves
+  ///   `write`.
   public func change(_ collection: DocumentCollection, titleRule: TitleRule? = nil, foldsKeys: Bool? = nil)
     throws(StoreError)
   {
@@ -58,12 +59,12 @@ extension StoreWriter {
     try transaction.writer.deleteCollection(try transaction.requireCollection(collection))
   }
 
-  /// Deletes all documents of a collection, which stays with its settings.
+  /// Deletes all documents of a collection; keeps the collection and its settings.
   ///
-  /// - Parameter restartingIDs: gives the numbers of deleted documents again. Numbers are unique in the whole store, so
-  ///   the next one becomes the lowest above all documents that remain in any collection: 1 only where none remains.
-  ///   By default a number never comes back with other content.
-  /// - Returns: how many there were.
+  /// - Parameter restartingIDs: gives out the ids of deleted documents again. Ids are unique in the whole store, so the
+  ///   next id becomes the lowest above all documents that remain in any collection: 1 only if none remains. By default
+  ///   an id is never reused for other content.
+  /// - Returns: the number of deleted documents.
   /// - Throws: `noSuchCollection`, `damaged`.
   @discardableResult
   public func truncate(_ collection: DocumentCollection, restartingIDs: Bool = false) throws(StoreError) -> Int {
@@ -74,12 +75,12 @@ extension StoreWriter {
     return Int(before - transaction.state.count)
   }
 
-  /// Puts these documents in the place of all that the collection holds, in their order; makes it where it is missing.
+  /// Replaces all documents of the collection by these, in their order; creates the collection if it is missing.
   ///
-  /// One that is refused leaves nothing half replaced: the transaction must then be rolled back, as it is when the
+  /// If one is refused, the replacement is incomplete: the transaction must then be rolled back, as it is when the
   /// error leaves `write`.
   ///
-  /// - Returns: their numbers, in order.
+  /// - Returns: their ids, in order.
   /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument`.
   @discardableResult
   public func replaceAll(

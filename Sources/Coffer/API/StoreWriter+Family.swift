@@ -1,7 +1,7 @@
 internal import CofferRecords
 
 extension ReadScope where Self: ~Copyable {
-  /// The documents that name this one as their parent, in order. One that is gone may still have children.
+  /// The documents that name this one as their parent, in order. A deleted document may still have children.
   ///
   /// - Throws: `damaged`.
   public func children(of parent: DocumentID) throws(StoreError) -> [DocumentHeader] {
@@ -19,9 +19,9 @@ extension ReadScope where Self: ~Copyable {
     return headers
   }
 
-  /// Children, their children and so on, each before its own, in order.
+  /// Children, their children and so on in order, each document before its own children.
   ///
-  /// Each comes once, and the document itself never: where the names of parents go round, this stops.
+  /// Each appears once, and the document itself never: if parents form a ring, the walk stops.
   ///
   /// - Throws: `damaged`.
   public func descendants(of ancestor: DocumentID) throws(StoreError) -> [DocumentHeader] {
@@ -40,8 +40,8 @@ extension ReadScope where Self: ~Copyable {
 extension StoreWriter {
   /// Deletes a document and all its descendants.
   ///
-  /// - Returns: what was deleted, the document itself first.
-  /// - Throws: `noSuchDocument`; `damaged`, after which only a rollback is left.
+  /// - Returns: the deleted documents, this one first.
+  /// - Throws: `noSuchDocument`; `damaged`, after which the transaction can only be rolled back.
   @discardableResult
   public func deleteWithDescendants(_ id: DocumentID) throws(StoreError) -> [DocumentID] {
     _ = try header(of: id)
@@ -52,10 +52,10 @@ extension StoreWriter {
     return ids
   }
 
-  /// Makes a document a child of another one in its collection, or of none. Only its head is sealed anew.
+  /// Makes a document a child of another one in its collection, or of none. Only its head is sealed again.
   ///
   /// - Throws: `noSuchDocument`; `invalidArgument` for a parent in another collection, the document itself, or one of
-  ///   its own descendants.
+  ///   its descendants.
   public func setParent(of id: DocumentID, to parent: DocumentID?) throws(StoreError) {
     let header = try header(of: id)
     guard header.parent != parent else { return }
@@ -63,7 +63,7 @@ extension StoreWriter {
     try transaction.writer.rewrite(id) { _, fields throws(StoreError) in fields.parent = parent?.rawValue }
   }
 
-  /// Gives a document another key, or none. Only its head is sealed anew.
+  /// Gives a document another key, or none. Only its head is sealed again.
   ///
   /// - Throws: `noSuchDocument`, `duplicateKey`; `tooLarge` for a key that is empty or longer than 1 KiB.
   public func setKey(of id: DocumentID, to key: ExternalKey?) throws(StoreError) {

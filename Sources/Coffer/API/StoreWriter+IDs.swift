@@ -1,17 +1,17 @@
 internal import CofferRecords
 
-// Numbers that were given, and are never given again.
+// Ids that were given out, and are never given out again.
 extension ReadScope where Self: ~Copyable {
-  /// The highest number that was ever given to a document, be it still there or not; nil where none was.
+  /// The highest id that was ever given to a document, even if that was deleted; nil if there was none.
   public var highestID: DocumentID? {
     transaction.state.nextID > 1 ? DocumentID(transaction.state.nextID - 1) : nil
   }
 }
 
 extension DocumentID {
-  /// The number of a document to come, `wanted` or the counter's. It is taken when the document is inserted.
+  /// The id of a new document: `wanted`, or the next one. It is taken when the document is inserted.
   ///
-  /// - Throws: `invalidArgument` for a wanted number that no document can have, `noNumberLeft`.
+  /// - Throws: `invalidArgument` for a wanted id that no document can have, `noNumberLeft`.
   static func next(_ counter: UInt64, unless wanted: DocumentID?) throws(StoreError) -> Int64 {
     let numbers = StoreFormat.documentIDs
     if let wanted {
@@ -31,9 +31,9 @@ extension DocumentID {
 }
 
 extension StoreWriter {
-  /// Counts numbers up to this one as given, so that new documents get higher ones.
+  /// Counts ids up to this one as given out, so that new documents get higher ones.
   ///
-  /// - Throws: `invalidArgument` for a number that leaves none to give.
+  /// - Throws: `invalidArgument` for an id that leaves none to give out.
   public func reserveIDs(through id: DocumentID) throws(StoreError) {
     guard id.rawValue < StoreFormat.documentIDs.upperBound else {
       throw StoreError(.invalidArgument, "a counter that leaves no number for new documents")

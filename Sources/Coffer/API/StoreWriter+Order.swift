@@ -1,10 +1,10 @@
 internal import CofferRecords
 
 extension StoreWriter {
-  /// Puts a document elsewhere in its collection's order. Only its head is sealed anew.
+  /// Moves a document within its collection's order. Only its head is sealed again.
   ///
-  /// Rows nearby are moved apart where no position is left between two: over many moves a few rows each, whatever the
-  /// collection's size.
+  /// If no position is left between two rows, rows nearby are moved apart: over many moves a few rows each, whatever
+  /// the collection's size.
   ///
   /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
   public func move(_ id: DocumentID, to placement: Placement) throws(StoreError) {
@@ -19,13 +19,13 @@ extension StoreWriter {
       id, toPosition: try transaction.position(at: spot, for: placement, in: collection), in: collection)
   }
 
-  /// Puts the document that stands at one index at another, both as a table view reports them: counted from 0, and the
-  /// second one after the first was taken out.
+  /// Moves the document at one index to another. Both are indexes from 0 as a table view reports them: the second one
+  /// counts without the moved document.
   ///
   /// Each document before an index costs an index entry.
   ///
   /// - Returns: the document that was moved.
-  /// - Throws: `noSuchCollection`, `indexOutOfRange` where either is no document's place.
+  /// - Throws: `noSuchCollection`, `indexOutOfRange` if either is out of range.
   @discardableResult
   public func move(fromIndex source: Int, toIndex target: Int, in collection: DocumentCollection) throws(StoreError)
     -> DocumentID
@@ -37,10 +37,10 @@ extension StoreWriter {
     return id
   }
 
-  /// Adds a copy of a document under a number of its own: title, text, attributes, parent. A key is not copied, since
-  /// it belongs to one document only; both dates are now.
+  /// Adds a copy of a document with a new id: title, text, attributes, parent. The key is not copied, since it belongs
+  /// to one document only; both dates are now.
   ///
-  /// - Parameter placement: where to; nil is right behind the original.
+  /// - Parameter placement: nil is right behind the original.
   /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
@@ -50,17 +50,17 @@ extension StoreWriter {
     copy.key = nil
     copy.created = nil
     copy.modified = nil
-    // A parent that is gone is kept by the original, but no new document can name it.
+    // The original keeps a parent that was deleted, but a new document can't name it.
     if let parent = copy.parent, try !exists(parent) { copy.parent = nil }
     return try insert(copy, into: DocumentCollection(record.name), at: placement ?? .after(id))
   }
 
-  /// Sorts a collection once, and keeps that order: documents added later go where they are put.
+  /// Sorts a collection once: documents added later are not sorted in.
   ///
-  /// Documents that are equal in it keep the order they had. Positions are dealt out anew among the documents, so those
-  /// whose place stays are not written, and a sorted collection costs its reading only.
+  /// Equal documents keep their order. The documents get new positions, but those whose position stays the same are not
+  /// written: a sorted collection costs only reading.
   ///
-  /// - Returns: how many documents changed their place.
+  /// - Returns: the number of documents that moved.
   /// - Throws: `noSuchCollection`, `damaged`.
   @discardableResult
   public func sort(_ collection: DocumentCollection, by order: DocumentOrder, descending: Bool = false)
@@ -73,7 +73,7 @@ extension StoreWriter {
 }
 
 extension ReadScope where Self: ~Copyable {
-  /// The document at a place in its collection's order, counted from 0; each one before it costs an index entry.
+  /// The document at an index of its collection's order, from 0; each document before it costs an index entry.
   ///
   /// - Throws: `noSuchCollection`, `indexOutOfRange`.
   public func id(at index: Int, in collection: DocumentCollection) throws(StoreError) -> DocumentID {

@@ -2,13 +2,14 @@ internal import CofferRecords
 internal import CofferSQLite
 
 extension StoreWriter {
-  /// Makes a collection what a source of truth says: adds, updates, leaves alone what has not changed, and lists or
-  /// removes what no longer comes. Makes the collection where it is missing.
+  /// Makes a collection match a source of truth: adds, updates, leaves unchanged documents alone, and lists or removes
+  /// those that the source no longer has. Creates the collection if it is missing.
   ///
-  /// Memory holds ids only. An unchanged document keeps everything below it, unless its item says what is there.
+  /// Memory holds ids only. An unchanged document keeps its descendants, unless its item lists children.
   ///
-  /// - Throws: `removalRefused` when more would go than `options.stale` allows; for an invalid document where those are
-  ///   not to be passed over. The transaction must then be rolled back, as it is when the error leaves `write`.
+  /// - Throws: `removalRefused` if more would be removed than `options.stale` allows; an error for an invalid document,
+  ///   if the options don't skip those. The transaction must then be rolled back, as it is when the error leaves
+  ///   `write`.
   @discardableResult
   public func synchronize(
     _ collection: DocumentCollection, with items: some Sequence<SyncItem>, options: SyncOptions = SyncOptions()
@@ -18,10 +19,10 @@ extension StoreWriter {
     }
   }
 
-  /// The same for documents in bulk, told by their keys or, where numbers are kept, by these.
+  /// The same for documents in bulk, identified by their keys or, if ids are kept, by ids.
   ///
-  /// Each record says what one document is; where none has a parent, what is below documents stays. A record that says
-  /// neither number nor key is invalid. Collections that records name are not looked at.
+  /// Each record is one document; if no record has a parent, descendants of documents stay. A record with neither id
+  /// nor key is invalid. Collections that records name are not looked at.
   @discardableResult
   public func synchronize(
     _ collection: DocumentCollection, with source: some DraftSource, options: SyncOptions = SyncOptions()

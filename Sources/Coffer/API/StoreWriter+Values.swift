@@ -1,14 +1,14 @@
 internal import CofferRecords
 
-// Values of any Codable type, each the JSON text of a document. Their title is what they say themselves: the string
-// `title`, or else `name`, of their JSON.
+// Values of any Codable type, each the JSON text of a document. Their default title is in their JSON: the string
+// `title`, or else `name`.
 
 extension StoreWriter {
-  /// Adds a value as a document; makes the collection where it is missing.
+  /// Adds a value as a document; creates the collection if it is missing.
   ///
   /// - Parameters:
-  ///   - title: what lists show; nil is the value's own `title` or `name`.
-  ///   - attributes: what headers show without reading the value.
+  ///   - title: the title for lists; nil takes the value's `title` or `name`.
+  ///   - attributes: details for headers, which can be read without the value.
   /// - Throws: `notEncodable`, `duplicateKey`, `alreadyExists`, `tooLarge`, `invalidArgument`.
   @discardableResult
   public func insert(
@@ -22,7 +22,7 @@ extension StoreWriter {
 
   /// Replaces the document with that key by a value, or adds one.
   ///
-  /// What is not given is kept: attributes, parent, place, the date of making, and a title that was given.
+  /// Keeps what the call does not give: attributes, parent, place, the creation date, and a title that was given.
   ///
   /// - Throws: `notEncodable`, `tooLarge`, `invalidArgument`, `damaged`.
   @discardableResult
@@ -37,11 +37,11 @@ extension StoreWriter {
     return id
   }
 
-  /// Replaces the document of that number by a value, or adds one under it; keeps what
+  /// Replaces the document of that id by a value, or adds one under it; keeps what
   /// ``put(_:into:key:title:attributes:)`` keeps.
   ///
-  /// - Returns: true when it was added.
-  /// - Throws: `notEncodable`, `tooLarge`, `damaged`; `alreadyExists` where it stands in another collection.
+  /// - Returns: true if it was added.
+  /// - Throws: `notEncodable`, `tooLarge`, `damaged`; `alreadyExists` if it is in another collection.
   @discardableResult
   public func put(
     _ value: some Encodable & Sendable, id: DocumentID, into collection: DocumentCollection, title: String? = nil,
@@ -86,7 +86,7 @@ extension StoreWriter {
     return document
   }
 
-  /// A title that the old value gave goes with it; one that was given beside it stays.
+  /// A title derived from the old value changes with the value; a title that was given stays.
   private func overwrite(_ old: StoredDocument, with document: Document, title: String?) throws(StoreError) {
     var document = document
     let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON

@@ -2,7 +2,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The scope of ``DocumentStore/write(_:)``: all of it is committed when the closure returns, none of it when it throws.
+/// The scope of ``DocumentStore/write(_:)``: committed as a whole when the closure returns, undone if it throws.
 public struct StoreWriter: ReadScope, ~Copyable {
   public let _transaction: StoreTransaction
 
@@ -14,11 +14,11 @@ public struct StoreWriter: ReadScope, ~Copyable {
 // MARK: - Documents
 
 extension StoreWriter {
-  /// Adds a document; makes the collection where it is missing.
+  /// Adds a document; creates the collection if it is missing.
   ///
-  /// - Parameter id: a number to keep, as an import does; otherwise the store gives the next.
-  /// - Returns: its number, which no later document gets, unless ``truncate(_:restartingIDs:)`` is told otherwise.
-  /// - Throws: `alreadyExists` for a taken number, `noNumberLeft`, `duplicateKey`, `tooLarge`, `invalidArgument`.
+  /// - Parameter id: an id to keep, as an import does; nil takes the next id.
+  /// - Returns: its id, which no later document gets, except after ``truncate(_:restartingIDs:)`` with restarted ids.
+  /// - Throws: `alreadyExists` for a taken id, `noNumberLeft`, `duplicateKey`, `tooLarge`, `invalidArgument`.
   @discardableResult
   public func insert(
     _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
@@ -34,10 +34,10 @@ extension StoreWriter {
     }
   }
 
-  /// Adds a document, unless its text is empty and that is not wanted.
+  /// Adds a document, unless its text is empty and the caller does not want empty texts.
   ///
-  /// - Returns: its number; nil where it was skipped, and nothing was made.
-  /// - Throws: `emptyText`, and what ``insert(_:into:at:id:)`` throws.
+  /// - Returns: its id; nil if it was skipped, and nothing was created.
+  /// - Throws: `emptyText`, and errors of ``insert(_:into:at:id:)``.
   @discardableResult
   public func insert(
     _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
@@ -47,20 +47,20 @@ extension StoreWriter {
     return try insert(document, into: collection, at: placement, id: wanted)
   }
 
-  /// Changes a document in place; its number can't be lost.
+  /// Changes a document in place; its id can't be lost.
   ///
-  /// `modified` becomes now, unless the closure sets it. Where the collection derives titles, one that the old text gave
-  /// becomes the new text's.
+  /// `modified` becomes now, unless the closure sets it. If the collection derives titles, a title derived from the old
+  /// text is replaced by the new text's.
   ///
   /// - Throws: `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `damaged`.
   public func update(_ id: DocumentID, _ change: (inout Document) -> Void) throws(StoreError) {
     try update(id, whenEmpty: .store, change)
   }
 
-  /// Changes a document in place, unless that leaves it without text and such a one is not wanted.
+  /// Changes a document in place, unless that leaves its text empty and the caller does not want empty texts.
   ///
-  /// - Returns: false where it was skipped, and is as it was.
-  /// - Throws: `emptyText`, and what ``update(_:_:)`` throws.
+  /// - Returns: false if it was skipped, and is unchanged.
+  /// - Throws: `emptyText`, and errors of ``update(_:_:)``.
   @discardableResult
   public func update(_ id: DocumentID, whenEmpty mode: EmptyTextMode, _ change: (inout Document) -> Void)
     throws(StoreError) -> Bool
@@ -70,7 +70,7 @@ extension StoreWriter {
     var new = old.document
     change(&new)
     guard try transaction.takes(new, mode, as: id) else { return false }
-    // The closure may have written itself.
+    // The closure may itself have written to the store.
     if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
     guard !new.isIdentical(to: old.document) else { return true }
     if new.modified == old.document.modified { new.modified = .now() }
@@ -79,9 +79,9 @@ extension StoreWriter {
     return true
   }
 
-  /// Replaces the document of that number, or adds one under it; what `document` doesn't give is kept.
+  /// Replaces the document of that id, or adds one under it; keeps what `document` doesn't give.
   ///
-  /// - Returns: true when it was added.
+  /// - Returns: true if it was added.
   @discardableResult
   public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool
   {
@@ -93,7 +93,7 @@ extension StoreWriter {
     return false
   }
 
-  /// Replaces the document with that key, or adds one; what `document` doesn't give is kept.
+  /// Replaces the document with that key, or adds one; keeps what `document` doesn't give.
   @discardableResult
   public func put(_ document: Document, into collection: DocumentCollection, key: ExternalKey) throws(StoreError)
     -> DocumentID
@@ -105,14 +105,14 @@ extension StoreWriter {
     return id
   }
 
-  /// Deletes one document. Those that name it as their parent stay, and go on naming it.
+  /// Deletes one document. Its children stay, and still name it as their parent.
   ///
   /// - Throws: `noSuchDocument`, and `damaged` for a row that is not the one that was written.
   public func delete(_ id: DocumentID) throws(StoreError) {
     try transaction.writer.delete(id)
   }
 
-  /// Runs `body` so that what it did is undone when it throws, and the rest of the transaction goes on.
+  /// Runs `body`. If it throws, its changes are undone and the rest of the transaction continues.
   @discardableResult
   public func savepoint<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
     try transaction.savepoint {

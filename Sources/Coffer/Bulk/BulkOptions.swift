@@ -1,45 +1,45 @@
-/// How documents come in in bulk.
+/// Options of bulk insertion.
 public struct BulkOptions {
-  /// Before what is there, instead of behind it; in the source's order either way.
+  /// Inserts before the existing documents instead of behind them; in the source's order either way.
   public var atTop = false
-  /// Keeps the numbers that the source gives; documents without one get the next. Parents are numbers too: they are
-  /// kept only then.
+  /// Keeps the ids that the source gives; documents without one get the next. Parents are ids too: they are kept only
+  /// if this is true.
   public var keepsIDs = false
-  /// What happens to a document without a title; nil leaves it to the collection. A collection that is made here keeps
-  /// this as its own rule.
+  /// The rule for a document without a title; nil uses the collection's rule. A collection that is created here keeps
+  /// this as its rule.
   public var titleRule: TitleRule?
-  /// What happens where a kept number or a key is taken. Other than `fail` costs a look for each document.
+  /// The handling of a kept id or a key that is taken. Modes other than `fail` cost a look-up for each document.
   public var onConflict = ConflictMode.fail
-  /// Called after each batch with how many documents were dealt with; throwing from it ends the work.
+  /// Called after each batch with the number of documents handled; if it throws, the work ends.
   public var progress: ((Int) throws -> Void)?
-  /// Told each number that was given, in order.
+  /// Called with the id of each new document, in order.
   public var onInsert: ((DocumentID) -> Void)?
 
   public init() {}
 }
 
-/// What came in.
+/// The result of a bulk insertion.
 public struct BulkReport: Sendable {
   public internal(set) var created = 0
-  /// Documents that were there and were changed, were the same already, or were to be left as they are.
+  /// Existing documents that were changed, were the same already, or were left unchanged as the options say.
   public internal(set) var updated = 0
   public internal(set) var unchanged = 0
   public internal(set) var skipped = 0
-  /// Of those created, in the source's order.
+  /// The first created document, in the source's order.
   public internal(set) var firstID: DocumentID?
   public internal(set) var lastID: DocumentID?
-  /// Of those created, by name.
+  /// The number of created documents by collection name.
   public internal(set) var collections: [String: Int] = [:]
-  /// Documents whose parent was not taken over, because their numbers were not.
+  /// Documents whose parent was not taken over because ids were not kept.
   public internal(set) var parentsDropped = 0
 }
 
-/// What happens when a document that comes in has a kept number, or a key, that another document has.
+/// The handling of an incoming document whose kept id, or key, belongs to another document.
 public enum ConflictMode: Hashable, Sendable {
   /// The work ends with `alreadyExists` or `duplicateKey`.
   case fail
-  /// The one that is there becomes what comes in; a title and attributes that are not given are kept.
+  /// The existing document is updated from the incoming one; a missing title and missing attributes are kept.
   case update
-  /// The one that is there stays as it is.
+  /// The existing document stays unchanged.
   case skip
 }

@@ -3,11 +3,11 @@ internal import CofferSQLite
 internal import CofferSealing
 internal import CofferText
 
-/// The first stage of bulk work: reads drafts, numbers and places them, and seals them, on a thread of its own.
+/// The first stage of bulk work: reads drafts, gives them ids and positions, and seals them, on a separate thread.
 ///
-/// Only that thread uses it while the pipeline runs; what the other thread needs of it comes with each batch.
+/// Only that thread uses it while the pipeline runs; each batch brings the other thread all that it needs of it.
 final class SealingStage {
-  /// A collection as this stage knows it.
+  /// The state of one collection in this stage.
   private struct Target {
     var record: CollectionRecord
     var positions: PositionRun
@@ -39,7 +39,7 @@ final class SealingStage {
     defaultName = Array((collection?.name ?? "documents").utf8)
     let records = try transaction.collections()
     newest = records.map(\.id).max() ?? 0
-    // Those that may be asked for: room may have to be made in each.
+    // The collections that drafts may name: room may have to be made in each.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
       targets.append(Target(record: record, positions: try transaction.run(in: record.id, atTop: options.atTop)))
     }
@@ -55,7 +55,7 @@ final class SealingStage {
 
   /// Seals the source's next drafts into an emptied batch.
   ///
-  /// - Returns: false when there were no more.
+  /// - Returns: false if there were no more.
   func fill(_ batch: SealedBatch, from source: inout some DraftSource) throws -> Bool {
     drafts.removeAll()
     guard try source.read(into: &drafts) else { return false }
@@ -75,7 +75,7 @@ final class SealingStage {
     let record = targets[current].record
     let id = try number(draft)
     let text = UnsafeRawBufferPointer(rebasing: bytes[draft.text])
-    // What is no text would be sealed and never read again.
+    // Bytes that are no text would be sealed and could never be read again.
     guard UTF8Validity.isValid(text) else {
       throw StoreError(.notText, "record \(draft.record): its text is not UTF-8")
     }
@@ -131,7 +131,7 @@ final class SealingStage {
     return id
   }
 
-  /// Makes `current` the collection of that name, or the one all documents go to.
+  /// Makes `current` the collection of that name, or the one that all documents go to.
   private func choose(_ name: UnsafeRawBufferPointer?, _ batch: SealedBatch) throws(StoreError) {
     func isNamed(_ target: Target) -> Bool {
       name.map { target.record.name.utf8.elementsEqual($0) } ?? target.record.name.utf8.elementsEqual(defaultName)

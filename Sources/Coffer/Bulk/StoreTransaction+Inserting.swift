@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// A batch of sealed rows on its way from the thread that seals them to the one that inserts them.
+/// A batch of sealed rows on its way from the thread that seals them to the thread that inserts them.
 private final class InsertionBatch {
   let sealed = SealedBatch()
   var isEnd = false
@@ -15,10 +15,10 @@ extension StoreTransaction {
   ///
   /// - Parameters:
   ///   - seal: fills an empty batch with sealed rows, and with the collections that must be inserted before them; false
-  ///     at the end. It runs on another thread, and nobody else may use what it uses.
-  ///   - refused: called for a row that the store can't take beside those it has; throwing from it ends the work.
-  ///   - inserted: called after each batch; throwing from it ends the work.
-  /// - Throws: what the closures throw; only a rollback is left then.
+  ///     at the end. It runs on another thread, and no other code may use its data meanwhile.
+  ///   - refused: called for a row that conflicts with the store's rows; if it throws, the work ends.
+  ///   - inserted: called after each batch; if it throws, the work ends.
+  /// - Throws: errors of the closures; the transaction can then only be rolled back.
   func insert(
     sealedBy seal: @escaping (SealedBatch) throws -> Bool,
     refused: (SealedBatch.Row, StoreError) throws -> Void = { _, error in throw error },
@@ -26,12 +26,12 @@ extension StoreTransaction {
   ) throws {
     let writer = try writer
     writer.willWrite()
-    // Only the working threads use the first, one after another; only this one the second.
+    // Only the working threads use the first variable, one after another; only this thread uses the second.
     var hasEnded = false
     var isOver = false
     let conveyor = Conveyor<InsertionBatch>(limit: Self.sealedBatches, workers: .oneInOrder) { batch in
       do {
-        // A source that is asked again behind its end may begin again.
+        // A source that is read again after its end may start over.
         hasEnded = try hasEnded || !seal(batch.sealed)
       } catch {
         hasEnded = true

@@ -28,7 +28,7 @@ public struct StoreChange: Sendable, Hashable {
     self.generation = generation
   }
 
-  /// Of all collections.
+  /// Inserted documents of all collections.
   public var inserted: Set<DocumentID> { union(\.inserted) }
   public var updated: Set<DocumentID> { union(\.updated) }
   public var moved: Set<DocumentID> { union(\.moved) }

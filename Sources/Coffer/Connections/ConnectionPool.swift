@@ -7,19 +7,19 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// The connections of one open store: one that writes, and as many that read as threads do at once.
+/// The connections of one open store: one for writing, and one for each thread that reads at the same time.
 final class ConnectionPool: Sendable {
-  /// Page caches: readers pass over pages, the writer collects a bulk transaction's.
+  /// Sizes of page caches: readers only pass over pages, the writer collects those of a bulk transaction.
   static let readerCache = 8 << 20
   static let writerCache = 64 << 20
-  /// Idle readers kept open.
+  /// The most idle readers kept open.
   private static let keptReaders = 4
 
   private struct Idle {
-    // A connection is used by one thread at a time: whoever took it out of here.
+    // Only the thread that took a connection out of here uses it.
     nonisolated(unsafe) var readers: [StoreConnection] = []
     var isClosed = false
-    /// Threads inside `read`, each with how deep.
+    /// Threads inside `read`, each with its depth.
     var reading: [UInt: Int] = [:]
   }
 
@@ -35,13 +35,13 @@ final class ConnectionPool: Sendable {
   let isWriteAhead: Bool
   private let idle: Mutex<Idle>
   private let writing: Mutex<Writing>
-  /// StoreWriter queue.
+  /// Writer queue.
   private let writers = FairLock()
-  /// The thread inside `write`, 0 when none is.
+  /// The thread inside `write`; 0 if none.
   private let writer = Atomic<UInt>(0)
-  /// Locks and connections are this process's alone.
+  /// Locks and connections belong to this process alone.
   private let process = getpid()
-  /// Whether the disk has failed to confirm a write. It may confirm the next one without having kept this one, so that
+  /// Whether the disk has failed to confirm a write. It may confirm the next write without having kept this one, so
   /// nothing more is written until the store is opened again.
   private let hasFailedSync = Atomic<Bool>(false)
 
@@ -62,9 +62,9 @@ final class ConnectionPool: Sendable {
     try? close()
   }
 
-  /// Runs `body` on a connection that reads.
+  /// Runs `body` on a connection for reading.
   ///
-  /// - Throws: `misuse` inside of a `write` of this thread, in the rollback journal: once its pages no longer fit the
+  /// - Throws: `misuse` inside a `write` of this thread in the rollback journal mode: once its pages no longer fit the
   ///   cache, a reader would wait for it.
   func withReader<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
@@ -95,7 +95,7 @@ final class ConnectionPool: Sendable {
     }
     let back = Taken(connection: connection)
     defer {
-      // A reader undoes a killed writer's journal.
+      // A reader undoes the journal of a killed writer.
       if connection.database.connection.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
       idle.withLock { idle in
         if !idle.isClosed && idle.readers.count < Self.keptReaders, let connection = back.connection,
@@ -108,10 +108,10 @@ final class ConnectionPool: Sendable {
     return try connection.cancellable(cancellation) { () throws(StoreError) in try body(connection) }
   }
 
-  /// Runs `body` on the connection that writes, one thread at a time, in the order that they come.
+  /// Runs `body` on the connection for writing, one thread at a time, in the order of their calls.
   ///
-  /// - Throws: `misuse` inside of another `write` of this thread, or inside of a `read` that would keep it from
-  ///   committing; `locked` if other writers hold the lock for too long.
+  /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would keep it from committing;
+  ///   `locked` if other writers hold the lock for too long.
   func withWriter<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -141,7 +141,7 @@ final class ConnectionPool: Sendable {
         let connection = try connection(of: &writing)
         defer {
           if connection.database.connection.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
-          // Without memory a rollback may fail: closing the connection does not.
+          // Without memory a rollback may fail; closing the connection does not.
           if connection.database.isInTransaction { writing.connection = nil }
         }
         try writeAheadLock?.lock(wait: wait, cancellation)
@@ -155,7 +155,7 @@ final class ConnectionPool: Sendable {
     return try result.get().value
   }
 
-  /// - Throws: `misuse` inside of a `write` of this thread, whose rows nobody else sees.
+  /// - Throws: `misuse` inside a `write` of this thread, whose rows no other connection sees.
   func requireOutsideOfWrite() throws(StoreError) {
     guard writer.load(ordering: .acquiring) != currentThread() else {
       throw StoreError(.misuse, "what write is doing is not in the file yet", hint: "do this after it")
@@ -170,7 +170,7 @@ final class ConnectionPool: Sendable {
     return connection
   }
 
-  /// - Throws: `noSuchFile` where another file stands there now.
+  /// - Throws: `noSuchFile` if another file is at the path now.
   private func newConnection(cacheBytes: Int) throws(StoreError) -> StoreConnection {
     let file = try StoreFile(at: place.path, wait: wait, cacheBytes: cacheBytes)
     try place.requireSameFile()
@@ -178,7 +178,7 @@ final class ConnectionPool: Sendable {
     return try StoreConnection(file, session: session)
   }
 
-  /// In WAL with a SQLite that has the reset bug, only we checkpoint, under our lock.
+  /// In WAL mode with a SQLite that has the WAL-reset bug, only this library checkpoints, under its lock.
   private static func configure(_ file: StoreFile) throws(StoreError) {
     guard file.isWriteAhead, WriteAheadLock.isNeeded else { return }
     try file.database.run { database throws(SQLiteError) in
@@ -187,14 +187,14 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// Runs `body` on the connection that writes, once all of the log is copied into the file and cut.
+  /// Runs `body` on the connection for writing, after all of the log was copied into the file and cut.
   ///
-  /// Waits for readers that hold on to the log, but lets others write meanwhile.
+  /// Waits for readers that still use the log, but lets others write meanwhile.
   ///
   /// - Parameters:
   ///   - waiting: called while readers are in the way.
-  ///   - body: gives nil to begin again, where somebody has written to the log before it had the lock.
-  /// - Throws: `locked` when readers stay longer than the store waits; what `waiting` throws.
+  ///   - body: returns nil to start over if another writer wrote to the log before `body` had the lock.
+  /// - Throws: `locked` if readers stay longer than the store's waiting time; errors of `waiting`.
   func withEmptyLog<R>(
     waiting: () throws(StoreError) -> Void, _ body: (StoreConnection) throws(StoreError) -> R?
   ) throws(StoreError) -> R {
@@ -213,7 +213,7 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// - Returns: false when somebody is in the way.
+  /// - Returns: false if another connection is in the way.
   private func cutLog(_ connection: StoreConnection) throws(StoreError) -> Bool {
     guard isWriteAhead else { return true }
     let database = connection.database.connection
@@ -228,13 +228,13 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// Whether the log holds nothing; asked under the write lock.
+  /// Whether the log is empty; call under the write lock.
   var isLogEmpty: Bool {
     var status = stat()
     return !isWriteAhead || stat(place.path + "-wal", &status) != 0 || status.st_size == 0
   }
 
-  /// - Throws: `misuse` inside of a `read` or `write` of this thread, which would wait for itself.
+  /// - Throws: `misuse` inside a `read` or `write` of this thread, which would wait for itself.
   func close() throws(StoreError) {
     do throws(StoreError) {
       try requireOwnProcess()
@@ -258,9 +258,9 @@ final class ConnectionPool: Sendable {
     let result: Result<Void, StoreError> = writing.withLock { writing in
       Result { () throws(StoreError) in
         let open = readers.value + [writing.connection].compactMap { $0 }
-        // The last to close copies the log into the file and removes it, under our lock; a reader of another process
-        // only leaves that to the next.
-        // Whatever comes of the files, the keys go.
+        // The last connection to close copies the log into the file and removes it, under our lock. If another process
+        // still reads, the next one to close does that.
+        // Even if the files fail to close, the keys are released.
         session.forgetKeys()
         writing.connection = nil
         let lock: Result<Void, StoreError> = Result { () throws(StoreError) in
@@ -283,14 +283,14 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// - Throws: `misuse` inside of a `read` of this thread.
+  /// - Throws: `misuse` inside a `read` of this thread.
   func requireNoRead(_ work: String) throws(StoreError) {
     let thread = currentThread()
     let isReading = idle.withLock { $0.reading[thread] != nil }
     guard !isReading else { throw StoreError(.misuse, "\(work) inside of read would wait for itself") }
   }
 
-  /// - Throws: `misuse` in the child of a fork, which has copies of connections whose locks are its parent's.
+  /// - Throws: `misuse` in the child of a fork: its connections are copies whose locks belong to the parent.
   private func requireOwnProcess() throws(StoreError) {
     guard getpid() == process else {
       throw StoreError(
@@ -299,7 +299,7 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// In the child of a fork: lets go of the connections without closing them, which would take the parent's log away.
+  /// In the child of a fork: abandons the connections without closing them; closing would remove the parent's log.
   private func abandon() {
     // A lock that another thread of the parent held stays locked here.
     session.forgetKeysUnlessLocked()
@@ -322,13 +322,13 @@ final class ConnectionPool: Sendable {
     UInt(pthread_self())
   }
 
-  /// A connection on its way out of or into the lock, where one owner has it.
+  /// A connection on its way out of or into the lock, with one owner.
   private struct Taken: @unchecked Sendable {
-    // Whoever holds this value is the connection's only user.
+    // The holder of this value is the connection's only user.
     let connection: StoreConnection?
   }
 
-  /// What leaves a lock with its only owner.
+  /// A value that leaves a lock with its only owner.
   private struct Sent<Value>: @unchecked Sendable {
     // As above.
     let value: Value

@@ -9,15 +9,15 @@ internal import Synchronization
 /// In WAL mode, one lock for all our writers and checkpoints, where the linked SQLite needs it.
 ///
 /// SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset bug).
-/// Ours then never do both at once. The lock is advisory, on a descriptor of the store's own file. One per file serves
-/// the whole process and is never closed, since closing any descriptor of a file drops the locks that SQLite holds on
-/// it in this process.
+/// With this lock, ours never do both at once. The lock is advisory, on a descriptor of the store's own file. One
+/// descriptor per file serves the whole process and is never closed, since closing any descriptor of a file drops the
+/// locks that SQLite holds on it in this process.
 final class WriteAheadLock: Sendable {
-  /// The log is copied into the file beyond so many bytes.
+  /// A log longer than this many bytes is copied into the file.
   private static let longLog: Int64 = 4 << 20
 
   private struct Identity: Hashable {
-    /// The child of a fork needs a descriptor of its own: its parent's is one and the same lock.
+    /// The child of a fork needs another descriptor: its parent's descriptor is one and the same lock.
     let process: pid_t
     let device: UInt64
     let file: UInt64
@@ -36,14 +36,14 @@ final class WriteAheadLock: Sendable {
 
   private let descriptor: Int32
   private let isHeld = Atomic<Bool>(false)
-  /// The length of the log at which it is next copied.
+  /// The length of the log at which the next copy happens.
   private let threshold = Atomic<Int64>(longLog)
 
   private init(descriptor: Int32) {
     self.descriptor = descriptor
   }
 
-  /// The lock of the file at `path`; nil where none is needed.
+  /// The lock of the file at `path`; nil if none is needed.
   static func of(_ path: String) throws(StoreError) -> WriteAheadLock? {
     guard isNeeded else { return nil }
     return try all.withLock { all throws(StoreError) in
@@ -86,9 +86,9 @@ final class WriteAheadLock: Sendable {
     isHeld.store(false, ordering: .releasing)
   }
 
-  /// After a commit, while the lock is held: copies a long log into the file and starts it over.
+  /// Copies a long log into the file and starts it over; call after a commit, while the lock is held.
   ///
-  /// Waits for nobody. A reader in the way only puts it off, until the log has grown by as much again.
+  /// Never waits. A reader in the way postpones the copy until the log has grown by as much again.
   func checkpointIfLong(_ database: Database, path: String) {
     var status = stat()
     guard stat(path + "-wal", &status) == 0, Int64(status.st_size) >= threshold.load(ordering: .relaxed) else { return }
@@ -96,7 +96,7 @@ final class WriteAheadLock: Sendable {
     threshold.store(isDone ? Self.longLog : Int64(status.st_size) + Self.longLog, ordering: .relaxed)
   }
 
-  /// Copies the log into the file and cuts it, if no reader is in the way; while the lock is held.
+  /// Copies the log into the file and cuts it, if no reader is in the way; call while the lock is held.
   @discardableResult
   func checkpoint(_ database: Database) -> Bool {
     let wait = database.busyTimeout

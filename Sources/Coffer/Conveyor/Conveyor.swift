@@ -7,10 +7,10 @@ internal import Synchronization
 final class Conveyor<Batch: AnyObject> {
   /// The threads that work on batches.
   enum Workers {
-    /// Any, several at once. The caller works too where no other thread has begun, so it never waits for a thread that
-    /// the pool does not give.
+    /// Any thread, several at once. The caller works too on batches that no other thread has begun, so it never waits
+    /// for a thread that the pool does not give.
     case any
-    /// One at a time, never the caller's, in the order in which batches were started: the work reads a source.
+    /// One thread at a time, never the caller's, in the order in which batches were started: the work reads a source.
     case oneInOrder
   }
 
@@ -18,7 +18,7 @@ final class Conveyor<Batch: AnyObject> {
   enum Filling {
     /// More may follow.
     case more
-    /// More may follow, but only once this batch was taken.
+    /// More may follow, but only after this batch was taken.
     case moreAfterTaking
     case end
   }
@@ -26,17 +26,17 @@ final class Conveyor<Batch: AnyObject> {
   private let belt: Belt<Batch>
 
   /// - Parameters:
-  ///   - limit: the most batches under way; further ones would only take memory.
+  ///   - limit: the most batches under way; more would only take memory.
   ///   - work: runs on another thread, which alone uses the batch meanwhile.
   init(limit: Int, workers: Workers, work: @escaping (Batch) -> Void) {
     belt = Belt(limit: limit, workers, work)
   }
 
-  /// Runs until `fill` has said `end` and every batch was taken, or until a closure throws. No work is under way when
-  /// it returns.
+  /// Runs until `fill` has returned `end` and every batch was taken, or until a closure throws. No work is under way
+  /// when it returns.
   ///
   /// - Parameters:
-  ///   - make: a new batch, asked for up to the limit; batches that were taken are filled again.
+  ///   - make: makes a new batch, up to the limit; batches that were taken are filled again.
   ///   - fill: on the caller's thread; then the batch is worked on.
   ///   - take: on the caller's thread, in the order of filling.
   func run<Failure: Error>(
@@ -49,7 +49,7 @@ final class Conveyor<Batch: AnyObject> {
     var started: [Int] = []
     var filling = Filling.more
     while true {
-      // First of all the other threads are given work.
+      // The other threads get work first.
       if filling == .more, !free.isEmpty || belt.hasRoom {
         let index = if let index = free.popLast() { index } else { belt.add(try make()) }
         filling = try fill(belt[index])
@@ -59,7 +59,7 @@ final class Conveyor<Batch: AnyObject> {
       }
       guard !started.isEmpty else { return }
       let index = started.removeFirst()
-      // Works on what nobody has begun until the oldest batch is done.
+      // Until the oldest batch is done, works on batches that no thread has begun.
       belt.wait(for: index)
       try take(belt[index])
       free.append(index)
@@ -68,16 +68,16 @@ final class Conveyor<Batch: AnyObject> {
   }
 }
 
-/// The batches of one conveyor, by index, and what is under way.
+/// The batches of one conveyor, by index, and their progress.
 private final class Belt<Batch: AnyObject>: @unchecked Sendable {
   // A place is written before its batch is first started, and a batch belongs to the thread that fills, works on or
-  // takes it; `work` is released when no thread works any more. All else is behind `state`.
+  // takes it; `work` is released when no thread works any more. Everything else is behind `state`.
   private let places: UnsafeMutableBufferPointer<Batch?>
   private var count = 0
   private var work: ((Batch) -> Void)?
 
   private struct State {
-    /// Started, and not yet begun, in order.
+    /// Started but not yet begun, in order.
     var waiting: [Int] = []
     var working: Set<Int> = []
     /// The caller waits for this one.
@@ -124,9 +124,9 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
     state.withLock { !$0.working.contains(index) && !$0.waiting.contains(index) }
   }
 
-  /// Works on the oldest batch that nobody has begun.
+  /// Works on the oldest batch that no thread has begun.
   ///
-  /// - Returns: false where there is none.
+  /// - Returns: false if there is none.
   func workHere() -> Bool {
     guard workers == .any, let index = begin() else { return false }
     perform(index)
@@ -145,7 +145,7 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
     }
   }
 
-  /// Drops what nobody has begun, and waits for the rest.
+  /// Drops the batches that no thread has begun, and waits for the rest.
   func stop() {
     let rest = state.withLock { state in
       state.isStopped = true
@@ -153,7 +153,7 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
       return state.working
     }
     for index in rest { wait(for: index) }
-    // The queue may keep its closure, and with it the belt, a little longer than that runs.
+    // The queue may keep its closure, and so the belt, a little longer than the closure runs.
     work = nil
     places.update(repeating: nil)
   }

@@ -1,18 +1,18 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// Work that other threads do on copied rows, with its results.
+/// Work on copied rows by other threads, with its results.
 ///
 /// One thread at a time uses it.
 protocol RowWork: AnyObject {
-  /// Forgets the results of the rows before.
+  /// Forgets the results of earlier rows.
   func begin()
 
   /// Works on one row.
   ///
   /// - Parameters:
   ///   - head, body: memory to open the row's seals in; nil for memory of the worker itself.
-  /// - Returns: false to leave out the rows behind it.
+  /// - Returns: false to leave out the rows after it.
   func process(
     _ row: RecordRow, at index: Int, head: UnsafeMutableRawBufferPointer?, body: UnsafeMutableRawBufferPointer?
   ) -> Bool
@@ -20,19 +20,20 @@ protocol RowWork: AnyObject {
 
 /// Rows copied out of a statement, for another thread to work on: the batch of a ``Conveyor``.
 ///
-/// Its memory is used again for the next rows; heads and texts are opened in it, and it is wiped at its end.
+/// Reuses its memory for the next rows; heads and texts are opened in it, and it is wiped at its end.
 final class RowBatch<Work: RowWork> {
-  /// What follows the copied rows.
+  /// The end of the filled batch.
   enum Tail {
     case nothing
-    /// A row too large to copy, still where SQLite has it. Valid until the statement's next step.
+    /// A row too large to copy, still in SQLite's memory. Valid until the statement's next step.
     case large(RecordRow)
     case failed(StoreError)
   }
 
-  /// Room for a few hundred documents of a kilobyte: much less would be handed over too often.
+  /// Room for a few hundred documents of a kilobyte; smaller batches would be handed over too often.
   private static var capacity: Int { 576 << 10 }
-  /// A larger row is not copied: its copy would cost more memory than the second thread saves time.
+  /// The size of the largest copied row: a copy of a larger one would cost more memory than the second thread saves
+  /// time.
   private static var rowLimit: Int { 64 << 10 }
 
   let work: Work
@@ -71,14 +72,14 @@ final class RowBatch<Work: RowWork> {
     byteCount += count
   }
 
-  /// Works on the copied rows, each opened in its own place.
+  /// Works on the copied rows, each opened in place.
   func process() {
     for (index, row) in rows.enumerated() {
       guard work.process(row, at: index, head: row.headFrame, body: row.bodyFrame) else { return }
     }
   }
 
-  /// Wipes the memory and gives it back.
+  /// Wipes and frees the memory.
   func clear() {
     removeAll()
     storage.shrink(above: 0)
@@ -93,13 +94,13 @@ final class RowBatch<Work: RowWork> {
 }
 
 extension RecordRow {
-  /// The place of the head's ciphertext in a copied row.
+  /// The location of the head's ciphertext in a copied row.
   fileprivate var headFrame: UnsafeMutableRawBufferPointer {
     let sealed = UnsafeMutableRawBufferPointer(mutating: head)
     return UnsafeMutableRawBufferPointer(rebasing: sealed[XAESKey.nonceCount..<sealed.count - XAESKey.tagCount])
   }
 
-  /// The place of the body's ciphertext in a copied row.
+  /// The location of the body's ciphertext in a copied row.
   fileprivate var bodyFrame: UnsafeMutableRawBufferPointer? {
     body.map { UnsafeMutableRawBufferPointer(mutating: $0) }
   }

@@ -1,29 +1,29 @@
-/// Which documents leave a store.
+/// The documents that an export copies.
 public enum ExportSelection: Sendable {
   case everything
   case collections([DocumentCollection])
-  /// With their collections, and no others.
+  /// These documents with their collections, and no others.
   case documents([DocumentID])
 }
 
-/// How a store is made from another.
+/// Options for making a store from another.
 public struct ExportOptions: Sendable {
-  /// What the new store is like; nil is titles and padding as here, and the rollback journal.
+  /// Options of the new store; nil uses this store's titles and padding, and rollback journal mode.
   public var creation: CreateOptions?
-  /// Puts the new store in the place of a file that stands there, which nobody may have open.
+  /// Replaces an existing file, which no process may have open.
   public var replacesExisting = false
 
   public init() {}
 }
 
-/// What went into a new store.
+/// The result of making a new store from another.
 public struct ExportReport: Sendable {
   public internal(set) var documents = 0
-  /// Documents whose parent stayed behind: they have none in the new store.
+  /// Documents whose parent was not exported: they have none in the new store.
   public internal(set) var parentsDropped = 0
-  /// The new store's.
+  /// The new store's id.
   public internal(set) var storeID = ""
-  /// What the new store's recipient compares before believing it.
+  /// The new store's pin, for its recipient to compare before trusting it.
   public internal(set) var pin = ""
   /// Whether the new store's keys may be published ones.
   public internal(set) var isTest = false

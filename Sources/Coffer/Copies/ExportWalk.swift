@@ -2,22 +2,22 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The documents of a store that an export takes, by rising number, each proved before it is sealed anew.
+/// The documents that an export copies, sorted by id, each verified before it is sealed again.
 ///
-/// Walks the table, not an index: rows come in the order they stand in the file, and no index can hide any. Only one
-/// thread uses it at a time, and with it the connection of its transaction.
+/// Walks the table, not an index: rows are read in the order of the file, and no index can hide any. Only one thread at
+/// a time uses it and the connection of its transaction.
 final class ExportWalk {
-  /// What comes along, by number.
+  /// The copied collections, sorted by number.
   let collections: [CollectionRecord]
-  /// How many documents there should be.
+  /// The expected number of documents.
   let expected: Int
   private(set) var parentsDropped = 0
 
   private let transaction: StoreTransaction
   private let opener: RecordOpener
-  /// Of the collections that come along; nil is all of them.
+  /// The numbers of the copied collections; nil copies all.
   private let numbers: Set<UInt32>?
-  /// By falling number; nil takes all of the collections.
+  /// Ids left to copy, in falling order; nil copies all documents of the collections.
   private var wanted: [Int64]?
   private let wantedSet: Set<Int64>
   private let rows: StoreStatement
@@ -61,7 +61,7 @@ final class ExportWalk {
       for collection in collections { count += try transaction.count(in: collection) }
       expected = count
     }
-    // A row whose collection is gone must not be left behind in silence.
+    // A row whose collection is missing must not be left out silently.
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
     rows = try transaction.database.statement(ids == nil ? SQL.allRecords : SQL.record)
     bodies = try transaction.database.statement(SQL.body)
@@ -70,7 +70,7 @@ final class ExportWalk {
 
   /// Seals the next documents into an emptied batch.
   ///
-  /// - Returns: false when there were no more.
+  /// - Returns: false if there were no more.
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     while !RowCopier.isFull(batch), try step() {
       let row = try RecordRow(rows.columns(), within: transaction.state.limits)
@@ -82,7 +82,7 @@ final class ExportWalk {
     return !batch.rows.isEmpty
   }
 
-  /// Goes to the next row.
+  /// Steps to the next row.
   private func step() throws(StoreError) -> Bool {
     if wanted != nil {
       guard let id = wanted?.popLast() else { return false }
@@ -91,19 +91,19 @@ final class ExportWalk {
       guard try rows.step() else { throw .noSuchDocument(DocumentID(id)) }
       return true
     }
-    // A statement that is stepped behind its end begins again.
+    // A statement that is stepped after its end starts over.
     guard !isAtEnd, try rows.step() else {
       isAtEnd = true
       return false
     }
-    // Pages in a circle would come again and again.
+    // A ring of pages would give the same rows again and again.
     let id = rows.int64(at: 0)
     guard id > last else { throw .damagedDocument(id, "it does not stand in its order") }
     last = id
     return true
   }
 
-  /// The parent, if it comes along.
+  /// The parent, if it is exported too.
   private func parent(of row: RecordRow) throws(StoreError) -> Int64? {
     guard let parent = row.fields.parent else { return nil }
     let comes: Bool

@@ -2,11 +2,11 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// Seals what was opened in one store into the rows of a new one: same numbers, positions and dates, other keys.
+/// Seals documents opened in one store into the rows of a new one: same ids, positions and dates, other keys.
 ///
-/// Belongs to the thread that fills batches, beside the one that inserts them.
+/// Belongs to the thread that fills batches; another thread inserts them.
 final class RowCopier {
-  /// A batch is full at either of these, so that memory stays the same and the inserting thread has work.
+  /// A batch is full at either of these limits, so that memory stays the same and the inserting thread has work.
   private static let batchBytes = 256 << 10
   private static let batchRows = 512
 
@@ -15,7 +15,7 @@ final class RowCopier {
   private let revision: UInt64
   private(set) var collections: [UInt32: CollectionRecord] = [:]
 
-  /// - Parameter transaction: of the new store; only its keys and its generation are used here.
+  /// - Parameter transaction: a transaction of the new store; only its keys and its generation are used here.
   init(into transaction: StoreTransaction) throws(StoreError) {
     keys = try RowKeys(transaction.keys.session)
     keys.beginRun()
@@ -27,9 +27,9 @@ final class RowCopier {
     batch.byteCount >= batchBytes || batch.rows.count >= batchRows
   }
 
-  /// Takes over a collection, under its number.
+  /// Takes over a collection and its number.
   ///
-  /// - Returns: what must be inserted before the first row of it.
+  /// - Returns: the record to insert before the first row of the collection.
   func add(_ collection: CollectionRecord) -> CollectionRecord {
     var copy = collection
     copy.epoch = keys.active.epoch

@@ -2,7 +2,7 @@ internal import CofferRecords
 internal import CofferSealing
 
 extension StoreEngine {
-  /// Writes documents into a new store at `target`, under keys of its own.
+  /// Writes documents into a new store at `target`, under other keys.
   func export(
     _ selection: ExportSelection, to target: String, keys: [NewKey], options: ExportOptions,
     progress: ((WorkProgress) throws -> Void)?
@@ -11,7 +11,7 @@ extension StoreEngine {
       path: target, creation: options.creation ?? creationOptions, wait: self.options.wait,
       replacesExisting: options.replacesExisting, source: path)
     return try read { source in
-      // What is not there is said before anybody is asked for a key.
+      // Missing documents and collections are reported before any key is asked for.
       let walk = try ExportWalk(source, selection)
       var report = ExportReport()
       let made = try maker.make(
@@ -37,7 +37,7 @@ extension StoreEngine {
     }
   }
 
-  /// Titles and padding as here.
+  /// The same titles and padding as this store.
   var creationOptions: CreateOptions {
     var creation = CreateOptions()
     creation.titles = TitleMode(rawValue: session.header.titles)!

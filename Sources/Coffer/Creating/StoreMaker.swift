@@ -2,17 +2,17 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// Makes a store file: header, slots, keyring and state of generation 1, without rows.
+/// Creates a store file: header, slots, keyring and state of generation 1, without rows.
 struct StoreMaker {
   let path: String
   let creation: CreateOptions
   let wait: Duration?
-  /// Whether a file that stands at `path` may be replaced.
+  /// Whether an existing file at `path` may be replaced.
   var replacesExisting = false
-  /// What is read meanwhile, and must not be replaced.
+  /// A file that is read meanwhile and must not be replaced.
   var source: String?
 
-  /// A whole store beside its place, which has yet to get its name.
+  /// A complete store beside its path, not yet renamed.
   struct Draft {
     let file: StagedFile
     let unlocked: Unlocking.Unlocked
@@ -25,10 +25,10 @@ struct StoreMaker {
     return (draft.unlocked, draft.keys)
   }
 
-  /// Makes a store that `fill` writes into, in one transaction, before it gets its name.
+  /// Creates a store, which `fill` writes into in one transaction before the file is renamed.
   ///
-  /// - Parameter begin: called when all keys are known and nothing is written yet.
-  /// - Throws: what `begin` and `fill` throw; nothing is left then.
+  /// - Parameter begin: called when all keys are known and before anything is written.
+  /// - Throws: errors of `begin` and `fill`; nothing is left then.
   func make(
     _ keys: [NewKey], allowsTestKeys: Bool, begin: () throws -> Void, fill: (StoreTransaction) throws -> Void
   ) throws -> SessionKeys {
@@ -36,7 +36,7 @@ struct StoreMaker {
       .keys
   }
 
-  /// The same with as many transactions as `use` makes.
+  /// The same, but `use` may run any number of transactions.
   func make<R>(
     _ keys: [NewKey], options: OpenOptions, allowsTestKeys: Bool, begin: () throws -> Void,
     use: (StoreEngine) throws -> R
@@ -59,7 +59,7 @@ struct StoreMaker {
     return (draft.keys, result)
   }
 
-  /// What a new store begins with, in memory.
+  /// The parts of a new store, in memory.
   private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord])
 
   private func prepare(_ keys: [NewKey], allowsTestKeys: Bool) throws(StoreError) -> Parts {
@@ -69,7 +69,7 @@ struct StoreMaker {
       throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
     }
     var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
-    // Before anyone is asked, and again when what was delivered turns out to be a test key.
+    // Before any secret is asked for, and again if a secret turns out to be a test key.
     try requireAllowance(isTest, allowsTestKeys)
     try StagedFile(path, replacesExisting: replacesExisting, source: source).checkPlace()
     var given: [NewKey.Given] = []
@@ -99,7 +99,7 @@ struct StoreMaker {
     return Draft(file: file, unlocked: Unlocking.Unlocked(root: parts.root, slot: 1), keys: session)
   }
 
-  /// Draws the keys and wraps the root key for everyone.
+  /// Generates the keys and wraps the root key for every slot.
   private func sealed(_ keys: [NewKey.Given], isTest: Bool) throws(StoreError) -> Parts {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
@@ -164,7 +164,7 @@ struct StoreMaker {
 }
 
 extension StoreMaker {
-  /// Gives the finished file its name, unless something took it meanwhile, and makes the name durable.
+  /// Renames the finished file, unless another file took the name meanwhile, and makes the name durable.
   func publish(_ draft: Draft) throws(StoreError) {
     do throws(StoreError) {
       try setJournal(draft.file.temporary)
@@ -175,7 +175,7 @@ extension StoreMaker {
     }
   }
 
-  /// Last of all: what is written in bulk before goes straight into the file, not through a log.
+  /// Sets the journal mode last, so that the bulk writes before it go straight into the file, not through a log.
   private func setJournal(_ temporary: String) throws(StoreError) {
     guard creation.journal == .writeAheadLog else { return }
     do throws(SQLiteError) {

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-// What subscribers of changes are compared with, and the polling for commits of other processes.
+// The baseline of subscribers, and polling for commits of other processes.
 
 extension StoreEngine {
   /// Every document's position, for the first subscriber.
@@ -37,7 +37,7 @@ extension StoreEngine {
           took: ContinuousClock.now - start)
       }
     } catch {
-      // A lock is released some time, so the next poll tries again. Any other error ends the subscriptions.
+      // A lock is released some time later, so the next poll tries again. Any other error ends the subscriptions.
       guard error.code != .locked else { return }
       session.feed.finish(error)
     }

@@ -2,21 +2,21 @@ internal import CofferRecords
 internal import CofferSealing
 internal import Synchronization
 
-/// Root key source of an open store, for the first unlocking and for the next when another process has changed the key.
+/// Root key source of an open store: used to unlock it, and again when another process has changed the key.
 struct KeyHolder: Sendable {
-  /// Asks for the key again; no secret.
+  /// Asks for the key again; holds no secret.
   var key: StoreKey
   /// The slot that opened.
   var slot: UInt32
 }
 
-// A transaction that finds another root key in the file unlocks the store again before anything of it has run.
+// A transaction that finds another root key in the file unlocks the store again before it runs any of its work.
 
 extension StoreEngine {
-  /// How often one transaction follows others that change the root key again and again.
+  /// How many changes of the root key in a row one transaction follows.
   private static let followedChanges = 8
 
-  /// - Throws: `cannotUnlock`, `pinMismatch`, `rolledBack`, what asking for the key throws; the store is then as it was.
+  /// - Throws: `cannotUnlock`, `pinMismatch`, `rolledBack`, errors of asking for the key; the store is then unchanged.
   func unlock(with key: StoreKey, expectingPin pin: String?) throws(StoreError) {
     try unlock(key, after: nil) { header, _ throws(StoreError) in
       if let pin { try header.requirePin(pin) }
@@ -24,9 +24,9 @@ extension StoreEngine {
     try reading { _ throws(StoreError) in }
   }
 
-  /// Runs one transaction; where its beginning finds another root key, unlocks again and begins anew.
+  /// Runs one transaction. If it finds another root key at its beginning, unlocks again and starts it over.
   ///
-  /// - Parameter transaction: throws `keyChanged` only where it has done nothing yet.
+  /// - Parameter transaction: throws `keyChanged` only if it has done nothing yet.
   func followingKeyChanges<R>(_ transaction: () throws(StoreError) -> R) throws(StoreError) -> R {
     for _ in 0..<Self.followedChanges {
       let known = try session.keys
@@ -42,14 +42,14 @@ extension StoreEngine {
 
   /// Asks for the store's own key again.
   ///
-  /// - Throws: `keyChanged` where that key opens nothing any more, or may not be used unasked.
+  /// - Throws: `keyChanged` if that key opens no slot any more, or may not be used without a new call of `unlock`.
   private func unlockAgain(after known: SessionKeys) throws(StoreError) {
     guard options.expectedPin == nil else {
       throw .keyChanged("and with it the pin that was expected")
     }
     do throws(StoreError) {
       try unlock(holder.withLock { $0.key }, after: known) { _, slots throws(StoreError) in
-        // Whoever has a public key can make slots for it: those prove nothing of who changed the root key.
+        // Anyone with a public key can make slots for it: such slots don't prove who changed the root key.
         slots.removeAll { !$0.isMadeWithItsSecret }
       }
     } catch {
@@ -61,7 +61,7 @@ extension StoreEngine {
     }
   }
 
-  /// One thread at a time asks for the key; the others find the store unlocked when it is their turn.
+  /// Only one thread at a time asks for the key; the others then find the store unlocked.
   ///
   /// - Parameter known: the keys that failed; nil unlocks in any case.
   private func unlock(
@@ -82,7 +82,7 @@ extension StoreEngine {
           allowsTestKeys: options.allowsTestKeys)
         try unlocking.checkBounds()
         let unlocked = try unlocking.unlock(with: key)
-        // A root key that was this store's before is not believed again; the state proves the rest.
+        // A former root key of this store is not trusted again; the state proves the rest.
         let isSame = header.commitment == current.header.commitment
         guard isSame || header.rootGeneration > current.header.rootGeneration else {
           throw StoreError(
@@ -90,7 +90,7 @@ extension StoreEngine {
             hint: "somebody restored an older file: close the store, and compare it with its anchor")
         }
         let new = try SessionKeys(root: unlocked.root, header: header, slots: slots)
-        // Before anything is kept: keys of a file that is refused must not stay.
+        // Before any key is kept: keys of a file that is refused must not stay.
         try connections.withReader { connection throws(StoreError) in try connection.prove(new, since: session.snapshot)
         }
         session.replaceKeys(current, with: new)
@@ -103,7 +103,7 @@ extension StoreEngine {
 }
 
 extension KeySlotRecord {
-  /// Whether wrapping a root key for it takes the secret itself: passphrases and key files.
+  /// Whether wrapping a root key for the slot takes the secret itself: true for passphrases and key files.
   fileprivate var isMadeWithItsSecret: Bool { kind == 1 || kind == 2 }
 }
 

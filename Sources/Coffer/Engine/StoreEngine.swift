@@ -14,20 +14,20 @@ final class StoreEngine: Sendable {
   let connections: ConnectionPool
   let log: StoreLog
 
-  /// - Parameter verb: the log's word for how the store came to be open.
+  /// - Parameter verb: the log's word for how the store was opened.
   init(
     _ file: StoreFile, unlocked: Unlocking.Unlocked, keys: SessionKeys, key: StoreKey, options: OpenOptions,
     verb: String
   ) throws(StoreError) {
     self.options = options
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
-    // Features that only readers may ignore, and a file that can't be written, leave reading.
+    // Unknown features that only readers may ignore, or a file that can't be written, allow reading only.
     isReadOnly =
       options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.connection.isReadOnly
     session = Session(keys: keys, generation: 0, cacheBytes: options.textCacheBytes)
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
-    // The state proves header and generation before anything else is believed.
+    // The state proves header and generation before anything else is trusted.
     let generation = try reading { transaction throws(StoreError) in transaction.state.generation }
     log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
   }
@@ -88,7 +88,7 @@ final class StoreEngine: Sendable {
     return try result.get()
   }
 
-  /// A read transaction whose body may throw anything.
+  /// A read transaction whose body may throw any error.
   func read<T>(_ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws -> T) throws -> T {
     let result: Result<T, any Error> = try reading(cancellation) { transaction throws(StoreError) in
       Result { try body(transaction) }
@@ -98,9 +98,9 @@ final class StoreEngine: Sendable {
 
   // MARK: Keys
 
-  /// One transaction that changes the slots and nothing else.
+  /// One transaction that changes only the slots.
   ///
-  /// It builds only on header and slot rows that it reads and proves itself: a slot put back, or a recipient swapped,
+  /// It builds only on header and slot rows that it reads and verifies itself: a slot put back, or a recipient swapped,
   /// in an open session must not be sealed into the new header (FORMAT, "Each transaction").
   func changingSlots<R>(_ change: (inout [KeySlotRecord], RootKey) throws(StoreError) -> R) throws(StoreError) -> R {
     try writing { transaction throws(StoreError) in
@@ -115,7 +115,7 @@ final class StoreEngine: Sendable {
     }
   }
 
-  /// A cipher that does not give the published values must seal nothing.
+  /// Refuses a cipher that does not give the published values: it must seal nothing.
   static func requireSoundCipher() throws(StoreError) {
     guard XAESKey.selfTestPassed else {
       throw StoreError(.systemFailure, "the self-test of XAES-256-GCM failed: this OpenSSL can't be trusted")

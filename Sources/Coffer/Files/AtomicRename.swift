@@ -2,7 +2,7 @@
   internal import Glibc
 #endif
 
-/// What `renameat2(2)` of Linux does in one step: no moment has both names, or neither, and a kill leaves nothing between.
+/// Atomic renames with Linux's `renameat2(2)`: no moment has both names, or neither, and a kill leaves nothing between.
 package enum AtomicRename {
   /// RENAME_NOREPLACE and RENAME_EXCHANGE of linux/fs.h, which the C library's module does not have.
   private static let noReplace: UInt32 = 1
@@ -11,14 +11,14 @@ package enum AtomicRename {
   private typealias Renameat2 =
     @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
 
-  /// Renames, unless something has the new name.
+  /// Renames, unless the new name exists.
   ///
-  /// - Returns: false, with errno, also where the system or the file system can't do it.
+  /// - Returns: false, with errno, also if the system or the file system can't do it.
   package static func withoutReplacing(_ old: String, as new: String) -> Bool {
     rename(old, new, noReplace)
   }
 
-  /// Two files or folders change names. Returns as ``withoutReplacing(_:as:)``.
+  /// Exchanges the names of two files or folders. Returns as ``withoutReplacing(_:as:)``.
   package static func exchanging(_ one: String, _ other: String) -> Bool {
     rename(one, other, exchange)
   }

@@ -4,16 +4,16 @@ internal import CofferRecords
   internal import Glibc
 #endif
 
-/// What waits until the disk has a name, or all that stands below a folder: then it outlasts a loss of power.
+/// Syncs the directory of a new name, or everything below a folder, so that it outlasts a loss of power.
 package enum Durability {
-  /// What a file system says that has no such thing for folders: nothing failed then.
+  /// Errors of file systems that can't sync a directory: not failures.
   private static let unsupported: Set<Int32> = [EINVAL, ENOTSUP, ENOSYS]
 
   private typealias Syncfs = @convention(c) (Int32) -> Int32
 
-  /// Waits until the disk has the name of what has just got it.
+  /// Syncs the directory of a new name.
   ///
-  /// - Throws: `ioFailure` when the disk does not confirm it.
+  /// - Throws: `ioFailure` if the disk does not confirm it.
   package static func confirmName(of path: String) throws(StoreError) {
     guard let number = ofNames(beside: path) else { return }
     throw StoreError(
@@ -21,17 +21,17 @@ package enum Durability {
       hint: "look after the disk: the file may not outlast a loss of power")
   }
 
-  /// Waits for the names in the folder that a path stands in.
+  /// Syncs the directory of a path.
   ///
-  /// - Returns: errno, where the disk did not confirm them; nil also where a folder can't be synchronised, or not by who
-  ///   may write to it and not read it.
+  /// - Returns: errno if the disk did not confirm it; nil also if the directory can't be synced, or if this process may
+  ///   write to it but not read it.
   static func ofNames(beside path: String) -> Int32? {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     return withFolder(folder) { fsync($0) }
   }
 
-  /// Waits for all files and names below a folder, and whatever else its file system has yet to write: one call, where
-  /// a folder of many files would take one for each.
+  /// Syncs all files and names below a folder, and all other pending writes of its file system. This takes one call,
+  /// where a folder of many files would take one for each.
   ///
   /// - Returns: as ``ofNames(beside:)``.
   package static func ofEverything(in folder: String) -> Int32? {

@@ -4,18 +4,18 @@ internal import CofferRecords
   internal import Glibc
 #endif
 
-/// Where a store's file stands, and which file that is.
+/// The path of a store's file, and the identity of the file there.
 ///
-/// SQLite finds the journal of a killed writer, and in WAL mode the log that all share, by the file's name. Where one
-/// file has two names, or got another one while it was open, some would write without the others' journal: that ends in
-/// a file that nobody can put right. So a symbolic link is followed once, and writers look before each transaction.
+/// SQLite finds the journal of a killed writer, and in WAL mode the log that all share, by the file's name. If one file
+/// has two names, or got another one while it was open, some connections would write without the others' journal and
+/// damage the file beyond repair. So a symbolic link is followed once, and writers check before each transaction.
 struct FilePlace: Sendable {
-  /// Absolute and without symbolic links: beside it SQLite puts journal and log.
+  /// Absolute and without symbolic links: SQLite puts journal and log beside it.
   let path: String
   private let device: UInt64
   private let file: UInt64
 
-  /// - Throws: `noSuchFile` where nothing stands there.
+  /// - Throws: `noSuchFile` if there is no file.
   init(of path: String) throws(StoreError) {
     guard let resolved = realpath(path, nil) else {
       guard errno != ENOENT, errno != ENOTDIR else {
@@ -30,16 +30,16 @@ struct FilePlace: Sendable {
     (device, file) = (UInt64(status.st_dev), UInt64(status.st_ino))
   }
 
-  /// Before a new connection is believed, and before each write.
+  /// Call before a new connection is trusted, and before each write.
   ///
-  /// - Throws: `noSuchFile` when the file was moved, removed or replaced.
+  /// - Throws: `noSuchFile` if the file was moved, removed or replaced.
   func requireSameFile() throws(StoreError) {
     _ = try status()
   }
 
-  /// Before each write.
+  /// Call before each write.
   ///
-  /// - Throws: `noSuchFile` as above; `readOnly` when the file has a second name.
+  /// - Throws: `noSuchFile` as above; `readOnly` if the file has a second name.
   func requireOnlyName() throws(StoreError) {
     guard try status().st_nlink <= 1 else { throw Self.secondName(path) }
   }

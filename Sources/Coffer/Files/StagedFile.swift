@@ -6,14 +6,14 @@ internal import FoundationEssentials
   internal import Glibc
 #endif
 
-/// A file that is written beside its place under another name, and takes its own when it is whole.
+/// A file that is written beside its target path under another name, and renamed when complete.
 ///
-/// Whoever makes it discards it when that fails; a killed process leaves the other name.
+/// After a failure, the caller that made it discards it; a killed process leaves the temporary file.
 struct StagedFile {
   let path: String
-  /// Whether a file that stands at `path` may be replaced.
+  /// Whether an existing file at `path` may be replaced.
   let replacesExisting: Bool
-  /// What is read meanwhile, and must not be replaced.
+  /// A file that is read meanwhile and must not be replaced.
   let source: String?
   /// `.NAME.<16 hex digits>.new` in the same folder.
   let temporary: String
@@ -28,9 +28,9 @@ struct StagedFile {
       url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(Hexadecimal.text(mark)).new").path
   }
 
-  /// Refuses a place where something stands that may not be replaced, or what would be read as part of the new file.
+  /// Refuses an existing file that may not be replaced, and files that SQLite would read as part of the new one.
   ///
-  /// SQLite would undo a journal that an older database left there into the new one.
+  /// SQLite would apply a journal left there by an older database to the new file.
   func checkPlace() throws(StoreError) {
     var status = stat()
     if lstat(path, &status) == 0 {
@@ -49,17 +49,17 @@ struct StagedFile {
     }
   }
 
-  /// Makes the file, empty, for its owner alone.
+  /// Creates the file, empty, readable by its owner only.
   func make() throws(StoreError) {
     let descriptor = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.failure(path) }
-    // Nobody else has this file open, so closing it drops no locks.
+    // No other connection of this process has this file open, so closing it drops no locks.
     close(descriptor)
   }
 
-  /// Gives the finished file its name, unless something took it meanwhile, and makes the name durable.
+  /// Renames the finished file, unless another file took the name meanwhile, and makes the name durable.
   ///
-  /// - Throws: also `ioFailure` when the disk does not confirm the name, which the file has then all the same.
+  /// - Throws: also `ioFailure` if the disk does not confirm the name; the file has that name all the same.
   func publish() throws(StoreError) {
     try checkPlace()
     try takeName()
@@ -71,15 +71,15 @@ struct StagedFile {
       guard rename(temporary, path) == 0 else { throw Self.failure(path) }
       return
     }
-    // Never replaces what somebody made meanwhile.
+    // Never replaces a file that was created meanwhile.
     if AtomicRename.withoutReplacing(temporary, as: path) { return }
-    // Where the file system can't do that: a link, unlike a rename, replaces nothing either.
+    // If the file system can't do that: a link, unlike a rename, replaces nothing either.
     if link(temporary, path) == 0 {
       unlink(temporary)
       return
     }
     if errno == EEXIST { try checkPlace() }
-    // A file system without hard links: take the name with an empty file, then put the finished one in its place.
+    // A file system without hard links: reserve the name with an empty file, then rename the finished file over it.
     let placeholder = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard placeholder >= 0 else {
       let failure = Self.failure(path)
@@ -98,7 +98,7 @@ struct StagedFile {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
   }
 
-  /// What the last call of the system said.
+  /// The error for errno after a failed system call.
   static func failure(_ path: String) -> StoreError {
     let reason = String(cString: strerror(errno))
     switch errno {

@@ -6,9 +6,9 @@ internal import CofferSealing
   internal import Glibc
 #endif
 
-/// An open file that is known to be a store of our format; nothing in it is believed yet.
+/// An open file that is known to be a store of our format; nothing in it is trusted yet.
 ///
-/// Every check here comes before any key is touched (FORMAT, "Opening"), and the verbs without a key stop here.
+/// All of these checks run before any key is used (FORMAT, "Opening"); commands without a key need no others.
 struct StoreFile {
   let path: String
   let database: StoreDatabase
@@ -22,7 +22,7 @@ struct StoreFile {
 
   /// Opens the file, without keys.
   ///
-  /// Opened for writing where the file may be written, so that SQLite can undo a killed writer's journal.
+  /// Opened for writing if the file may be written, so that SQLite can undo a killed writer's journal.
   ///
   /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `damaged`, `locked`.
   init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
@@ -54,7 +54,7 @@ struct StoreFile {
 
   static func connect(to path: String, wait: Duration?) throws(StoreError) -> Database {
     var status = stat()
-    // Reading from a pipe would wait for whoever writes to it.
+    // Reading from a pipe would wait for its writer.
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
       throw StoreError(.notAStore, "\(path): not a store, and no regular file")
     }
@@ -69,7 +69,7 @@ struct StoreFile {
     }
   }
 
-  /// Reads SQLite's own header before SQLite believes it.
+  /// Checks SQLite's file header before SQLite uses it.
   static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
     let page: [UInt8]
     let size: Int64
@@ -96,11 +96,11 @@ struct StoreFile {
     guard number(60) == StoreFormat.version, number(56) == 1 else {
       throw .damagedStore("its version or text encoding is not one that a writer makes")
     }
-    // Each name of the file would have a log of its own.
+    // With several names, each name of the file would have another log.
     if page[18] == 2 { try FilePlace(of: path).requireOnlyName() }
   }
 
-  /// A store whose journal must be undone first, in a place where nothing may be written, is not damaged: say so.
+  /// If a journal must be undone first but nothing may be written there, the store is not damaged: the error says so.
   private static func opening(_ error: SQLiteError, path: String, database: Database) -> StoreError {
     if database.isReadOnly, error.code == .readOnly || error.code == .cantOpen {
       // Byte 18 of SQLite's header: 2 for a file in WAL mode.
@@ -116,9 +116,10 @@ struct StoreFile {
     return StoreError(error, path: path)
   }
 
-  /// Sees a file that was cut short, which SQLite does not where only part of the last page is gone.
+  /// Detects a file that was cut short; SQLite does not notice if only part of the last page is gone.
   ///
-  /// Within a transaction, in which nobody else changes the file's size. In WAL mode the last pages may stand in the log.
+  /// Call within a transaction, so that no writer changes the file's size. In WAL mode the last pages may be in the
+  /// log.
   func checkSize() throws(StoreError) {
     guard !isWriteAhead else { return }
     let isWhole = try database.run { database throws(SQLiteError) in
@@ -129,29 +130,29 @@ struct StoreFile {
     guard isWhole else { throw .damagedStore("the file was cut short") }
   }
 
-  /// The header and its slots, checked as far as that goes without a key.
+  /// The header and its slots, checked as far as possible without a key.
   func readHeader() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
     let header = try StoreHeader(database)
     return (header, try KeySlotRecord.readAll(database))
   }
 
-  /// The header and its slots of one moment, read in a short transaction.
+  /// The header and its slots as of one moment, read in a short transaction.
   func readConsistently() throws(StoreError) -> (StoreHeader, [KeySlotRecord]) {
     try database.begin(.deferred)
     let result: Result<(StoreHeader, [KeySlotRecord]), StoreError> = Result { () throws(StoreError) in
       try checkSize()
       return try readHeader()
     }
-    // The connection is used again: a transaction that stays open, for want of memory, must not.
+    // The connection is used again, so no transaction may stay open, even if memory runs out.
     try database.run { database throws(SQLiteError) in try database.rollback() }
     return try result.get()
   }
 }
 
 extension Database {
-  /// The settings of every connection to a store, one that makes it included.
+  /// The settings of every connection to a store, including one that creates it.
   ///
-  /// Temporary files would hold plaintext of titles that SQLite sorts; deleted rows are overwritten; a commit is on the
+  /// Temporary files would hold plaintext titles that SQLite sorts; deleted rows are overwritten; a commit is on the
   /// disk when it returns.
   func setStorePragmas() throws(SQLiteError) {
     for pragma in ["temp_store = MEMORY", "secure_delete = ON", "synchronous = EXTRA"] { _ = try textPragma(pragma) }

@@ -6,12 +6,12 @@ public import CofferSealing
 #endif
 
 extension KeyLine {
-  /// Writes the line and LF into a new file that only its owner may read (mode 0600), and waits until the disk has the
-  /// file and its name: no store that is made for the key then outlasts it.
+  /// Writes the line and LF into a new file that only its owner may read (mode 0600), and waits until the file and its
+  /// name are on the disk: so no store that is created for the key outlasts it.
   ///
-  /// - Throws: `alreadyExists`, the file as it was; `diskFull`, `readOnly` or `ioFailure` when it can't be written: a
-  ///   file begun is removed. `ioFailure` also when the disk does not confirm the name, which the file has then all the
-  ///   same.
+  /// - Throws: `alreadyExists`, the file unchanged; `diskFull`, `readOnly` or `ioFailure` if it can't be written: an
+  ///   incomplete file is removed. `ioFailure` also if the disk does not confirm the name; the file has that name all
+  ///   the same.
   public func write(toNewFile path: String) throws(StoreError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {

@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// One of the keys a store opens with, as the file shows it to anyone.
+/// One of the keys that open a store, as anyone can see it in the file.
 public struct KeySlot: Sendable, Hashable, Identifiable {
   public enum Kind: Sendable, Hashable {
     case passphrase
@@ -15,7 +15,7 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
   public let slot: Int
   public let kind: Kind
   public let label: String
-  /// What else may be shown: the cost of a passphrase, the line of a recipient.
+  /// Other public details: the cost of a passphrase, the line of a recipient.
   public let detail: String
   /// Whether this session was opened with it.
   public let opened: Bool

@@ -1,10 +1,10 @@
 internal import CofferRecords
 internal import CofferSealing
 
-// Limits that a writer of slots keeps, so that no reader refuses the store.
+// Limits for writers of slots, so that no reader refuses the store.
 
 extension SlotTarget {
-  /// A writer refuses what a reader would: more scrypt than all slots together may ask for.
+  /// Refuses what a reader would refuse: more scrypt work than all slots together may cost.
   static func checkWork(_ targets: [SlotTarget], beside slots: [KeySlotRecord] = []) throws(StoreError) {
     var work: UInt64 = 0
     for target in targets {

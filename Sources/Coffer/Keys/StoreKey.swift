@@ -2,7 +2,7 @@ internal import CofferRecords
 public import CofferSealing
 public import FoundationEssentials
 
-/// How a secret is come by, when it is needed: where it lies, or whom to ask.
+/// How to get a secret when it is needed: from a file, or from a closure.
 enum SecretWay: Sendable {
   case keyFile(String)
   case identity(String)
@@ -15,9 +15,9 @@ enum SecretWay: Sendable {
   }
 }
 
-/// A way to open a store: asked when a key is needed, never kept.
+/// A way to open a store: asks for the key when it is needed and never keeps it.
 ///
-/// Secrets come as ``Secret``, from files, descriptors or a closure; never as a String.
+/// Secrets are passed as ``Secret``, from files, descriptors or a closure; never as a String.
 public struct StoreKey: Sendable {
   /// Each tried in turn.
   let ways: [SecretWay]
@@ -42,13 +42,13 @@ public struct StoreKey: Sendable {
     StoreKey(ways: [.passphraseFile(url.path)])
   }
 
-  /// What a descriptor or a command delivers: a key or identity file if it begins with `coffer-` or `#`, otherwise a
-  /// passphrase, of which one line end is dropped.
+  /// The output of a descriptor or a command: a key or identity file if it begins with `coffer-` or `#`, otherwise a
+  /// passphrase, without its line end, if any.
   public static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> StoreKey {
     StoreKey(ways: [.material(read)])
   }
 
-  /// A program or service that answers 32…1024 bytes for the blob of an external slot of that name.
+  /// A program or service that answers the blob of an external slot of that name with 32…1024 bytes.
   public static func provider(name: String, _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret)
     -> StoreKey
   {
@@ -64,12 +64,12 @@ public struct StoreKey: Sendable {
   var newKeys: [NewKey] { ways.map { NewKey(owner: .holder($0, blob: [])) } }
 }
 
-/// A slot to be made: what a new key is, or for whom.
+/// A slot to be made: its key, or its recipient.
 public struct NewKey: Sendable {
   enum Owner: Sendable {
-    /// Whoever has the secret; `blob` is what a provider's slot keeps for it.
+    /// The owner of the secret; `blob` is what a provider's slot stores for the provider.
     case holder(SecretWay, blob: [UInt8])
-    /// Whoever has the identity of this line.
+    /// The owner of the identity for this recipient line.
     case recipient(String)
   }
 
@@ -92,17 +92,18 @@ public struct NewKey: Sendable {
     NewKey(owner: .holder(.passphraseFile(url.path), blob: []))
   }
 
-  /// As ``StoreKey/keyMaterial(_:)``; an identity stands for its recipient.
+  /// As ``StoreKey/keyMaterial(_:)``; for an identity, the slot is for its recipient.
   public static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> NewKey {
     NewKey(owner: .holder(.material(read), blob: []))
   }
 
-  /// A `coffer-recipient-1-` line: whoever has its identity opens the store.
+  /// A `coffer-recipient-1-` line: the owner of its identity can open the store.
   public static func recipient(_ line: String) -> NewKey {
     NewKey(owner: .recipient(line))
   }
 
-  /// A provider's slot: `blob` is stored in clear and handed back to the provider, which must answer the same again.
+  /// A provider's slot: `blob` is stored in clear and handed back to the provider, which must give the same answer
+  /// again.
   public static func provider(
     name: String, blob: [UInt8] = [], _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret
   ) -> NewKey {
@@ -118,7 +119,7 @@ public struct NewKey: Sendable {
 // MARK: - Asking
 
 extension NewKey {
-  /// What was given for a new slot, before it is known whether it may be one.
+  /// The input for a new slot, before it is known whether it is allowed.
   enum Given {
     case line(KeyLine)
     case passphrase(Secret)
@@ -130,9 +131,9 @@ extension NewKey {
     }
   }
 
-  /// Asks for the secret and says what the slot is wrapped for.
+  /// Asks for the secret and returns the target that the slot is wrapped for.
   ///
-  /// - Throws: `testKeyRefused` where test and real would mix; what the closure throws; `keyFileInvalid`.
+  /// - Throws: `testKeyRefused` if test and real keys would mix; errors of the closure; `keyFileInvalid`.
   func target(isTest: Bool) throws(StoreError) -> SlotTarget {
     try asked().target(isTest: isTest)
   }
@@ -153,7 +154,7 @@ extension NewKey {
     }
   }
 
-  /// Whether the key is a published test key, as far as that is known without asking anyone.
+  /// Whether the key is a published test key, as far as that is known without asking for it.
   var isKnownTestKey: Bool {
     switch owner {
     case .holder(.keyFile(let path), _), .holder(.identity(let path), _):
@@ -201,7 +202,7 @@ extension Secret {
 }
 
 extension KeyLine {
-  /// The line of a file that was given as a key file, which may hold an identity, or as an identity.
+  /// The line of a file given as a key file, which may hold an identity, or as an identity.
   static func loading(_ path: String, as kind: Kind) throws(StoreError) -> KeyLine {
     let line = try sealing { () throws(SealingError) in try KeyLine.load(path: path) }
     guard line.kind != .recipient else { throw .recipientOpensNothing("\(path) holds a recipient") }
@@ -211,7 +212,7 @@ extension KeyLine {
     return line
   }
 
-  /// The line of what a descriptor or a command delivered.
+  /// The line in the output of a descriptor or a command.
   static func reading(_ material: Secret) throws(StoreError) -> KeyLine {
     let line = try sealing { () throws(SealingError) in try KeyLine(parsing: material) }
     guard line.kind != .recipient else { throw .recipientOpensNothing("a recipient was delivered as a key") }
@@ -227,7 +228,7 @@ extension StoreError {
   }
 }
 
-/// A caller's closure; what it throws of ours goes on as it is.
+/// Runs a caller's closure; a ``StoreError`` that it throws is passed on unchanged.
 func asking(_ ask: () throws -> Secret) throws(StoreError) -> Secret {
   do {
     return try ask()

@@ -15,7 +15,7 @@ struct Unlocking {
     let slot: UInt32
   }
 
-  /// Refuses, before any secret is asked for, what could cost more than it may.
+  /// Refuses excessive costs before it asks for any secret.
   func checkBounds() throws(StoreError) {
     if header.isTest && !allowsTestKeys {
       throw StoreError(
@@ -30,7 +30,7 @@ struct Unlocking {
     }
   }
 
-  /// The same for a passphrase alone, which would be tried on every slot of its kind; other keys cost nothing there.
+  /// The same for a passphrase alone, which would be tried on every passphrase slot; other keys cost nothing there.
   private func checkWork() throws(StoreError) {
     guard named == nil else { return }
     var work: UInt64 = 0
@@ -79,7 +79,7 @@ struct Unlocking {
     do throws(SealingError) {
       passphrase = try Passphrase.normalized(typed)
     } catch {
-      // A passphrase that no slot could have been made with opens none.
+      // A passphrase that no slot can have been made with opens none.
       return nil
     }
     return try unlock(secret: .passphrase(passphrase))

@@ -5,13 +5,13 @@ internal import Synchronization
 
 /// The first transaction of a rekey: a new root key for every slot, a new epoch for every later write.
 ///
-/// Secrets are asked for and derived before the write lock is taken; slots that changed meanwhile stop it.
+/// Secrets are asked for and derived before the write lock is taken; if slots changed meanwhile, the rekey stops.
 struct KeyChange {
   let store: StoreEngine
   let options: RekeyOptions
   let replacements: [NewKey]
 
-  /// What a slot becomes.
+  /// The planned change of a slot.
   private struct Plan {
     let slot: UInt32
     let label: String
@@ -51,7 +51,7 @@ struct KeyChange {
     }
   }
 
-  /// Says for every slot whom it is wrapped for anew.
+  /// Plans how each slot is rewrapped.
   ///
   /// - Throws: `keyNeeded`, naming the slots whose secret is missing.
   private func plan(_ slots: [KeySlotRecord], opened: UInt32, isTest: Bool, storeID: [UInt8]) throws(StoreError)
@@ -83,7 +83,7 @@ struct KeyChange {
       known.merge(try finding.targets(key)) { first, _ in first }
     }
     if !options.otherKeys.isEmpty { try find(.anyOf(options.otherKeys)) }
-    // The store's own is asked for again only where none of the others was it.
+    // The store's key is asked for again only if none of the others opened its slot.
     let isOwnMissing = open.contains { $0.slot == opened && known[opened] == nil }
     if options.otherKeys.isEmpty || isOwnMissing { try find(store.holder.withLock { $0.key }) }
     let missing = open.filter { known[$0.slot] == nil }
@@ -104,7 +104,7 @@ struct KeyChange {
   }
 }
 
-/// Finds, among the secrets at hand, the one of each slot, to wrap it anew.
+/// Finds the secret of each slot among the known ones, to wrap the slot again.
 private struct SlotSecretSearch {
   let slots: [KeySlotRecord]
   let isTest: Bool
@@ -123,7 +123,7 @@ private struct SlotSecretSearch {
     return found
   }
 
-  /// The secret that a way gives for a slot of these parameters; a passphrase is asked for once per slot of its kind.
+  /// The secrets of a way for a slot of these parameters; a passphrase is asked for once per slot of its kind.
   private func secrets(_ way: SecretWay, for parameters: SlotParameters) throws(StoreError) -> [SlotSecret] {
     func passphrase(_ typed: Secret) throws(StoreError) -> [SlotSecret] {
       guard parameters.kind == 1 else { return [] }
@@ -159,7 +159,7 @@ private struct SlotSecretSearch {
     }
   }
 
-  /// Rewrapping uses the stronger of stored and default.
+  /// Rewrapping uses the stronger cost: the stored or the default one.
   private func target(_ secret: SlotSecret, _ parameters: SlotParameters) -> SlotTarget? {
     switch (secret, parameters) {
     case (.passphrase(let passphrase), .passphrase(let cost, _)):
@@ -175,7 +175,7 @@ private struct SlotSecretSearch {
 extension StoreTransaction {
   /// New root key, new active epoch, collections sealed under it, rekey begun: one commit.
   ///
-  /// - Parameter titles: the title mode from now on; rows below the new epoch may stand in any.
+  /// - Parameter titles: the title mode from now on; rows below the new epoch may be in any mode.
   func changeRoot(to root: RootKey, slots: [KeySlotRecord], titles: TitleMode?, from old: SessionKeys)
     throws(StoreError)
   {
@@ -205,7 +205,7 @@ extension StoreTransaction {
     let new = try SessionKeys(root: root, header: header, slots: slots)
     let writer = try writer
     writer.willWrite()
-    // From here on this connection seals under the new keys; a failure goes back to the old.
+    // From now on this connection seals under the new keys; a failure restores the old ones.
     try use(new)
     do throws(StoreError) {
       for collection in collections {

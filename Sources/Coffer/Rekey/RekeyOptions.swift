@@ -1,36 +1,36 @@
-/// How a rekey is done.
+/// Options of a rekey.
 public struct RekeyOptions: Sendable {
-  /// Stops after the key change: instant, whatever the size; documents stay under old keys until a resumed one.
+  /// Stops after the key change, at once whatever the size; documents stay under old keys until a resumed rekey.
   public var isKeysOnly = false
-  /// Goes on with an unfinished rekey, keys as they are.
+  /// Resumes an unfinished rekey, with the current keys.
   public var isResuming = false
-  /// Documents per transaction; fewer where they are large. Small batches let others in more often, and write the
+  /// Documents per transaction; fewer if they are large. Smaller batches let other writers in more often, and write the
   /// pages of the index of keys more often.
   public var batchSize = 16384
-  /// Lets go of slots whose secret was not given, instead of stopping before the first write.
+  /// Removes slots whose secret was not given, instead of stopping before the first write.
   public var dropsOtherSlots = false
   /// Secrets of other slots, so that they open the new root key too.
   public var otherKeys: [StoreKey] = []
-  /// How titles are kept from now on; nil leaves that as it is.
+  /// The title mode from now on; nil doesn't change it.
   private(set) var titles: TitleMode?
 
   public init() {}
 
-  /// Changes how titles are kept: from the key change on for whatever is written, and for every document as the rekey
-  /// comes to it.
+  /// Changes the title mode: from the key change on for every write, and for every existing document when the rekey
+  /// reaches it.
   ///
-  /// `TitleMode.none` drops every title for good. Goes neither with `isKeysOnly` nor with `isResuming`, which goes on in
-  /// the mode that the rekey began with.
+  /// `TitleMode.none` drops every title for good. Can't be combined with `isKeysOnly`, nor with `isResuming`, which
+  /// continues in the mode that the rekey began with.
   public mutating func changeTitles(to mode: TitleMode) {
     titles = mode
   }
 }
 
-/// How far a rekey has come.
+/// The progress of a rekey.
 public struct RekeyProgress: Sendable, Hashable {
   public enum Phase: Sendable, Hashable {
     case keys, documents, finishing
-    /// All is sealed anew; a reader holds on to old pages in the write-ahead log. Told again and again.
+    /// Everything is sealed again; a reader still uses old pages in the write-ahead log. Reported repeatedly.
     case waiting
   }
 
@@ -39,22 +39,21 @@ public struct RekeyProgress: Sendable, Hashable {
   public let total: Int
 }
 
-/// What a rekey did.
+/// The result of a rekey.
 public struct RekeyReport: Sendable {
   /// Documents that were sealed under the new keys.
   public internal(set) var documents = 0
-  /// Documents that don't open, or whose title is too long to be sealed: left as they are, under keys that are therefore
-  /// kept.
+  /// Documents that don't open, or whose title is too long to be sealed: left unchanged. Their keys are therefore kept.
   public internal(set) var skipped: [DamagedDocument] = []
-  /// Whether nothing in the file is under an old key any more, and the old keys are gone.
+  /// Whether nothing in the file is under an old key any more, and the old keys are deleted.
   public internal(set) var isFinished = false
-  /// False when the rows were not the set that was written; the old keys are then kept, and verify reports it.
+  /// False if the rows were not the set that was written; the old keys are then kept, and verify reports it.
   public internal(set) var setMatches = true
   /// The store's pin from now on.
   public internal(set) var pin = ""
 }
 
-/// Whether a rekey is under way.
+/// The state of a rekey.
 public struct RekeyStatus: Sendable {
   public let isUnfinished: Bool
   /// Documents under old keys.

@@ -6,7 +6,7 @@ internal import CofferSealing
 
 /// Seals the rows below the target epoch under it, a batch in each transaction.
 ///
-/// Rows are opened and sealed on another thread while this one reads the next and writes those before.
+/// Rows are opened and sealed on another thread while this one reads the next rows and writes earlier ones.
 final class RekeyWalk {
   /// Sealed bytes after which a transaction ends, so that large texts don't pile up in memory.
   private static let transactionBytes = 24 << 20
@@ -15,7 +15,7 @@ final class RekeyWalk {
 
   private let store: StoreEngine
   private let limit: Int
-  /// Kept from transaction to transaction, so that all seals of a walk are one run.
+  /// Kept between transactions, so that all seals of a walk are one run.
   private var batches: [RowBatch<ResealedRows>] = []
 
   init(_ store: StoreEngine, limit: Int) {
@@ -25,8 +25,8 @@ final class RekeyWalk {
 
   /// Seals the next rows, in one transaction with cursor and state.
   ///
-  /// Revision, position and parent stay; the blind index is computed again, the title put where the store's mode says.
-  /// A row that doesn't open, or whose clear title is longer than a head may be, is left and listed.
+  /// Keeps revision, position and parent; computes the blind index again and puts the title where the store's mode
+  /// says. A row that doesn't open, or whose clear title is longer than a head may be, is left unchanged and listed.
   ///
   /// - Returns: false when no row was left from the cursor on.
   func next(_ report: inout RekeyReport) throws(StoreError) -> Bool {
@@ -100,7 +100,7 @@ final class RekeyWalk {
     return batches
   }
 
-  /// The next row that can be read; nil when the transaction is long enough.
+  /// The next row that can be read; nil if the transaction is long enough.
   private func next(_ statement: StoreStatement, _ pass: inout Pass) throws(StoreError) -> RecordRow? {
     while pass.byteCount < Self.transactionBytes, try statement.step() {
       let id = statement.int64(at: 0)
@@ -134,9 +134,9 @@ final class RekeyWalk {
 }
 
 extension StoreEngine {
-  /// Ends a rekey: when no row is below the target and the rows are the set that was written, the old keys go.
+  /// Ends a rekey: if no row is below the target and the rows are the set that was written, deletes the old keys.
   ///
-  /// - Returns: false when rows were found behind the cursor, which now stands at the beginning again.
+  /// - Returns: false if rows were found behind the cursor, which is now at the beginning again.
   func finishRekey(_ report: inout RekeyReport, mayRestart: Bool) throws(StoreError) -> Bool {
     try writing { transaction throws(StoreError) in
       let target = transaction.state.target
@@ -162,7 +162,7 @@ extension StoreEngine {
       report.setMatches =
         sum.isComplete && sum.set == transaction.state.set && UInt64(sum.count) == transaction.state.count
       guard !behind, report.skipped.isEmpty, report.setMatches else {
-        // The old keys stay: what is left under them can still be read, and verify tells what is wrong.
+        // The old keys stay: rows left under them can still be read, and verify reports the problem.
         try transaction.commit()
         return true
       }
@@ -181,7 +181,7 @@ extension RekeyReport {
 }
 
 extension StoreTransaction {
-  /// Whether rows stand below an epoch, those that don't open aside; found by a scan of the table.
+  /// Whether any row is below an epoch, apart from rows that don't open; found by a scan of the table.
   func rowsBelow(_ epoch: UInt32, except skipped: Set<Int64>) throws(StoreError) -> Bool {
     let rows = try database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(skipped.count + 1))
     return rows.contains { row in

@@ -4,9 +4,9 @@ internal import CofferSealing
 /// Opens rows below the active epoch and seals them under it.
 final class ResealedRows: RowWork {
   let sealed = SealedBatch()
-  /// Each sealed row as it was: its element of the set hash, and its columns.
+  /// The former state of each sealed row: its element of the set hash, and its columns.
   private(set) var before: [(element: SetHash, fields: RowFields)] = []
-  /// Rows that can't be sealed again, and why.
+  /// Rows that can't be sealed again, and the reasons.
   private(set) var skipped: [(id: Int64, reason: String)] = []
   private(set) var failure: StoreError?
   var collections: [CollectionRecord]
@@ -16,7 +16,7 @@ final class ResealedRows: RowWork {
 
   init(_ session: SessionKeys, _ collections: [CollectionRecord]) throws(StoreError) {
     keys = try RowKeys(session)
-    // Revisions and order stay as they are, so one run for the whole walk tells nothing.
+    // Revisions and order don't change, so one run for the whole walk reveals nothing.
     keys.beginRun()
     opener = RecordOpener(keys)
     sealer = RecordSealer(keys)
@@ -39,7 +39,7 @@ final class ResealedRows: RowWork {
     body bodyFrame: UnsafeMutableRawBufferPointer?
   ) -> Bool {
     do throws(StoreError) {
-      // Before the seals are opened in their own places.
+      // Before the seals are opened in place.
       let element = try opener.element(of: row)
       let head = try opener.openHead(row, in: headFrame)
       let text = try opener.openBody(row, head, in: bodyFrame)

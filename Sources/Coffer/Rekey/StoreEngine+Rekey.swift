@@ -72,9 +72,9 @@ extension StoreEngine {
 }
 
 extension StoreError {
-  /// What stops a rekey after its first commit must not make anyone throw the new key away.
+  /// Adds to an error after the first commit that the new key must be kept.
   fileprivate func afterKeyChange() -> StoreError {
-    // Stopped as told, or by another key change, of which its own message speaks.
+    // Stopped by the caller, or by another key change, which has its own message.
     guard code != .cancelled, code != .keyChanged else { return self }
     return StoreError(
       code, "the key was changed, but re-encryption is unfinished: \(message)",

@@ -2,13 +2,13 @@ internal import CofferRecords
 internal import CofferSQLite
 
 extension StoreEngine {
-  /// Pages that are looked at in one transaction.
+  /// Pages per transaction.
   private static let slackPages: Int64 = 8192
 
-  /// Zeros what pages still hold of rows that have left them, such as titles in clear and what opens with old keys.
+  /// Zeros remains of former rows in the pages, such as titles in clear and data that old keys open.
   ///
-  /// Reads the whole file, in transactions that keep other writers waiting for some 64 MiB at a time; writes only where
-  /// something was left. In WAL mode it waits until no reader needs the log.
+  /// Reads the whole file, in transactions that keep other writers waiting for some 64 MiB at a time; writes only pages
+  /// with remains. In WAL mode it waits until no reader needs the log.
   func clearSlack(waiting: () throws(StoreError) -> Void) throws(StoreError) {
     var next: Int64? = 1
     while let first = next {
@@ -25,12 +25,12 @@ extension StoreEngine {
 }
 
 extension StoreTransaction {
-  /// - Returns: where to go on; nil behind the last page.
+  /// - Returns: the page to continue with; nil after the last page.
   fileprivate func clearSlack(from first: Int64, count: Int64) throws(StoreError) -> Int64? {
     let (isCleared, pages) = try database.run { database throws(SQLiteError) in
       let pages = try database.integerPragma("page_count") ?? 0
       let cleared = try database.clearSlack(ofPages: first..<first + count)
-      // What this connection remembers of those pages must not be written back with the commit that follows.
+      // This connection's cached copies of those pages must not be written back with the next commit.
       if cleared > 0 { try database.releaseCache() }
       return (cleared > 0, pages)
     }

@@ -97,7 +97,7 @@ final class DocumentTable: VirtualTable {
     }
   }
 
-  /// Keeps the error of `work`, of which SQLite would pass on only that there was one.
+  /// Keeps the error of `work`; SQLite would report only that there was one.
   func noting<R>(_ work: () throws(StoreError) -> R) throws -> R {
     do throws(StoreError) {
       return try work()

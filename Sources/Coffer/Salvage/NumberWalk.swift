@@ -3,9 +3,9 @@ internal import CofferSQLite
 
 /// The numbers of a table in rising order, past pages that SQLite can't read.
 ///
-/// A tree of pages is entered from above for each number that is asked for, so a page that can't be read hides only the
-/// numbers below it. Where the walk breaks off, it asks for one number after the other until it is answered again.
-/// Pages in a circle or out of order end no walk and make none endless: numbers must rise.
+/// SQLite enters a tree of pages from its root for each number, so an unreadable page hides only the numbers below it.
+/// After a failure, the walk asks for one number after the other until it gets an answer again. Pages in a ring or out
+/// of order neither end the walk nor make it endless: numbers must rise.
 final class NumberWalk {
   private enum Answer {
     case number(Int64)
@@ -13,8 +13,8 @@ final class NumberWalk {
     case unreadable
   }
 
-  /// How the questions spread when many in a row find nothing: no good page of sixteen rows is passed over near the
-  /// place, and a hole of any size ends.
+  /// How far apart the walk asks when many questions in a row fail: close enough near the failure to pass over no good
+  /// page of sixteen rows, and so wide later that a hole of any size ends.
   private static let closeQuestions = 64
   private static let wideStep: Int64 = 16
   private static let wideQuestions = 4096
@@ -24,7 +24,7 @@ final class NumberWalk {
   private var last: Int64?
   private var isRunning = false
   private var isAtEnd = false
-  /// Between which numbers nothing could be read.
+  /// The ranges of numbers in which nothing could be read.
   private(set) var holes: [ClosedRange<Int64>] = []
 
   /// - Parameter sql: selects numbers at or above its parameter, rising.
@@ -56,7 +56,7 @@ final class NumberWalk {
     return nil
   }
 
-  /// Finds the first number behind the place that can be read.
+  /// Finds the first readable number after the failure.
   private func goOn() throws(StoreError) -> Int64? {
     let start = max(last.map { $0 + 1 } ?? 0, 0)
     var failed = start - 1
@@ -82,7 +82,7 @@ final class NumberWalk {
     }
   }
 
-  /// The lowest question between one that failed and one that was answered.
+  /// The lowest readable number between one that failed and one that was answered.
   private func firstReadable(above failed: Int64, upTo answered: Int64) throws(StoreError) -> Int64 {
     var (failed, answered) = (failed, answered)
     while answered - failed > Self.wideStep {
@@ -109,9 +109,9 @@ final class NumberWalk {
 }
 
 extension StoreDatabase {
-  /// Reads what may be unreadable.
+  /// Runs a read that may fail.
   ///
-  /// - Returns: nil where pages are in disorder, the disk fails or a value is longer than any that is written.
+  /// - Returns: nil if pages are in disorder, the disk fails or a value is longer than writers allow.
   func reading<R>(_ body: () throws(SQLiteError) -> R) throws(StoreError) -> R? {
     do throws(SQLiteError) {
       return try body()
@@ -120,7 +120,7 @@ extension StoreDatabase {
       case .corrupt, .ioError, .tooBig, .notADatabase, .invalidText: break
       default: throw StoreError(error)
       }
-      // A failure of the disk ends the transaction; reading goes on in another.
+      // A failure of the disk ends the transaction; reading continues in another.
       if !isInTransaction {
         rollback()
         try begin(.deferred)
@@ -130,7 +130,7 @@ extension StoreDatabase {
   }
 }
 
-/// Rising numbers; those in a row cost nothing.
+/// Rising numbers; consecutive ones take no memory.
 struct NumberRanges {
   private var ranges: [ClosedRange<Int64>] = []
 

@@ -1,27 +1,27 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// What was salvaged, and what was not.
+/// The result of a salvage.
 public struct SalvageReport: Sendable {
   /// Documents in the new store.
   public internal(set) var documents = 0
-  /// How many there were when the store was last written; nil where no state is left to tell.
+  /// The number of documents when the store was last written; nil if no state is left.
   public internal(set) var expected: Int?
-  /// Documents that stayed behind, as far as their numbers can still be found, by rising number.
+  /// Documents that were not salvaged, as far as their ids can be found, sorted by id.
   public internal(set) var left: [DamagedDocument] = []
   /// Collections whose name is lost: in the new store they are named by their number.
   public internal(set) var namedByNumber: [CollectionID] = []
-  /// Whether what was found is exactly what was written; nil where no state is left to tell.
+  /// Whether the found rows are exactly those that were written; nil if no state is left.
   public internal(set) var setMatches: Bool?
-  /// What else is wrong with the store.
+  /// Other problems of the store.
   public internal(set) var problems: [String] = []
-  /// The new store's.
+  /// The new store's id.
   public internal(set) var storeID = ""
   public internal(set) var pin = ""
   /// Whether the new store's keys may be published ones.
   public internal(set) var isTest = false
 
-  /// Whether everything that was written is in the new store, names of collections included.
+  /// Whether everything that was written is in the new store, including names of collections.
   public var isComplete: Bool { left.isEmpty && namedByNumber.isEmpty && setMatches == true }
 }
 
@@ -42,7 +42,7 @@ struct Salvage {
   }
 
   /// - Parameters:
-  ///   - change: changes the options of the new store, which otherwise are those of the old one.
+  ///   - change: changes the options of the new store; the defaults are those of the old one.
   ///   - progress: called once the keys are known, then after each batch.
   func run(
     creation change: ((inout CreateOptions) throws -> Void)?, progress: ((WorkProgress) throws -> Void)?
@@ -75,7 +75,7 @@ struct Salvage {
         try transaction.insert(
           sealedBy: { try walk.fill($0, with: copier) },
           refused: { row, error in
-            // A store never holds a key twice; one that was put back to an older row may.
+            // A sound store never holds a key twice; one with a row put back to an older version may.
             guard error.code == .duplicateKey else { throw error }
             let other = error.documentID.map { "document \($0)" } ?? "another document"
             let damage = StoreError.damagedDocument(row.fields.id, "\(other) has its key")
@@ -86,7 +86,7 @@ struct Salvage {
             report.documents = sealed - refused.count
             try tell()
           })
-        // Ids that were given are never given again, those of parents that are gone included.
+        // Ids that were given out are never given out again, including those of deleted parents.
         try transaction.writer.reserveIDs(through: max(source.state?.nextID ?? 1, walk.firstUnusedNumber) - 1)
         try walk.findLost(tell)
       })

@@ -6,16 +6,16 @@ internal import CofferSealing
   internal import Glibc
 #endif
 
-/// A damaged store, open to be read as far as that goes, in one read transaction.
+/// A damaged store, open for reading as far as possible, in one read transaction.
 struct SalvageSource {
   let database: StoreDatabase
   let keys: SessionKeys
-  /// Nil where none can be opened.
+  /// Nil if no state can be opened.
   let state: StoreState?
-  /// What was found wrong on the way here.
+  /// Problems found while opening.
   private(set) var problems: [String] = []
 
-  /// Takes the steps of FORMAT, "Opening", and goes on where they can be spared (FORMAT, "Salvage").
+  /// Follows FORMAT, "Opening", and continues past failed steps that it can do without (FORMAT, "Salvage").
   init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let file = try StoreFile(salvaging: path, wait: options.wait)
     database = file.database
@@ -56,7 +56,7 @@ struct SalvageSource {
     }
   }
 
-  /// As the old store; but a header that is not proved can't bring titles into the clear.
+  /// The options of the old store; but a header that is not verified can't switch to clear titles.
   var creation: CreateOptions {
     var creation = CreateOptions()
     if keys.isHeaderProved {
@@ -84,7 +84,7 @@ struct SalvageSource {
     }
   }
 
-  /// The slots that may be tried; none costs more than its bounds allow, whatever the others say.
+  /// The slots that may be tried; none costs more than its bounds allow, whatever the others are.
   private static func slots(of database: StoreDatabase, isTest: Bool) throws(StoreError) -> (
     sound: [KeySlotRecord], damaged: Int
   ) {
@@ -118,18 +118,18 @@ struct SalvageSource {
 }
 
 extension StoreFile {
-  /// Opens a file that may be damaged, for reading alone.
+  /// Opens a file that may be damaged, for reading only.
   ///
-  /// SQLite is told to go on with a schema it can't read whole and a file shorter than its header says, and to use what
-  /// is left of a page whose cells don't add up. That is safe here: it writes nothing, nothing of the file's own SQL
-  /// runs, and what it returns is proved afterwards.
+  /// SQLite is configured to continue with an incomplete schema and a file shorter than its header says, and to use the
+  /// rest of a page whose cells don't add up. That is safe here: it writes nothing, no SQL from the file runs, and its
+  /// results are verified afterwards.
   init(salvaging path: String, wait: Duration?) throws(StoreError) {
     var status = stat()
     let hasLog = try stat(FilePlace(of: path).path + "-wal", &status) == 0 && status.st_size > 0
     let database = try Self.connect(to: path, wait: wait)
     try Self.checkFirstPage(database, path: path)
     do throws(SQLiteError) {
-      // A log stays as it is: copying it into a damaged file could make that worse.
+      // A log stays unchanged: copying it into a damaged file could make the damage worse.
       if hasLog { try database.set(.noCheckpointOnClose, to: true) }
       try database.set(.defensive, to: false)
       for pragma in [

@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-// Documents that no tree of pages leads to any more, looked for on every page.
+// Documents that no tree of pages leads to any more: searched for on every page.
 extension SalvageWalk {
   struct Unreadable {
     let reason: String
@@ -11,17 +11,17 @@ extension SalvageWalk {
 
   struct Search {
     let strays: StrayRows?
-    /// What is worth a second look, by rising number; nil while pages are looked at.
+    /// The ids worth a second look, sorted; nil while pages are searched.
     var numbers: [Int64]?
     var next = 0
   }
 
-  /// Looks at the next pages, where the trees left something to look for.
+  /// Searches the next pages, if the trees left anything to search for.
   ///
-  /// - Returns: whether it did; there may be more.
+  /// - Returns: whether it searched; there may be more pages.
   func searchPages() throws(StoreError) -> Bool {
     if search == nil {
-      // A tree may have lost a part and look sound: the set hash tells.
+      // A tree may have lost a part and look sound: the set hash shows it.
       guard !unreadable.isEmpty || !numbers.holes.isEmpty || !isWhole else { return false }
       search = Search(strays: try StrayRows(source.database))
     }
@@ -32,14 +32,14 @@ extension SalvageWalk {
     return false
   }
 
-  /// The next number that is worth a look on the pages themselves.
+  /// The next id worth a look on the pages themselves.
   func nextStray() -> Int64? {
     guard let place = search?.next, let number = search?.numbers?[safely: place] else { return nil }
     search?.next += 1
     return number
   }
 
-  /// Tries every row and text that was found of a number; the seals say which belong together.
+  /// Tries every row and text that was found for an id; the seals decide which belong together.
   func salvageStray(_ number: Int64, with copier: RowCopier, into batch: SealedBatch) throws(StoreError) {
     guard let strays = search?.strays else { return try giveUp(number) }
     let known = unreadable[number]
@@ -66,12 +66,12 @@ extension SalvageWalk {
     if isSaved {
       found.insert(number)
     } else if isAuthentic {
-      // What only looked like a row is none, and nothing is lost with it.
+      // It only looked like a row, so nothing is lost.
       try giveUp(number)
     }
   }
 
-  /// A row that was copied belongs to the sum.
+  /// Whether a row that was copied belongs to the sum.
   private func isCounted(_ row: RecordRow) throws(StoreError) -> Bool {
     _ = try prove(row)
     return true

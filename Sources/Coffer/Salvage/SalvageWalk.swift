@@ -2,16 +2,16 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The documents of a damaged store: the sound ones for a copier, by rising number, the others for the report.
+/// The documents of a damaged store, sorted by id: sound ones for a copier, the others for the report.
 ///
-/// First what the trees of pages lead to. Where these have holes, or miss a text, the rest is looked for on every page.
+/// First the rows that the trees of pages lead to. If these have holes, or miss a text, every page is searched for it.
 ///
-/// Only one thread uses it at a time, and with it the source's connection.
+/// Only one thread at a time uses it and the source's connection.
 final class SalvageWalk {
-  /// So many rows without a sound one among them, and whoever waits is told that the work goes on.
+  /// After this many rows without a sound one, progress is reported all the same.
   private static let rowsPerBatch = 4096
-  /// The state's bounds don't hold here: it may be older than its rows, or gone. The head proves the row, whatever
-  /// place it keeps its title at.
+  /// The state's bounds don't apply here: it may be older than its rows, or missing. The head proves the row, whatever
+  /// title mode it has.
   static let limits = RowLimits(
     nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: UInt32.max)
 
@@ -20,24 +20,24 @@ final class SalvageWalk {
   let numbers: NumberWalk
   private let rows: Statement
   private let bodies: Statement
-  /// Numbers that the table of rows gave.
+  /// Ids that the table of rows gave.
   var seen = NumberRanges()
-  /// Documents of those whose row or text no tree leads to.
+  /// Documents among those whose row or text no tree leads to.
   var unreadable: [Int64: Unreadable] = [:]
-  /// The walk over what was found page by page; nil while the trees are walked.
+  /// The walk over the rows found page by page; nil while the trees are walked.
   var search: Search?
-  /// Numbers that only the search found.
+  /// Ids that only the search found.
   var found: Set<Int64> = []
   private var left: [DamagedDocument] = []
   private var namedByNumber: [CollectionID] = []
-  /// As bytes: composed and decomposed forms are two names.
+  /// As bytes: the composed and the decomposed form are two names.
   private var names: Set<[UInt8]> = []
   private var problems: [String] = []
   private var set = SetHash()
   private var count: UInt64 = 0
-  /// False when a row could not even be summed.
+  /// False if a row could not even be summed.
   var isSummed = true
-  /// Above every number that an authentic row has or names.
+  /// Above every id that an authentic row has or names.
   private(set) var firstUnusedNumber: UInt64 = 1
 
   init(_ source: SalvageSource) throws(StoreError) {
@@ -65,7 +65,7 @@ final class SalvageWalk {
     return collections
   }
 
-  /// - Returns: nil where the name is not authentic, or another collection has it.
+  /// - Returns: nil if the name is not authentic, or another collection has it.
   private func readCollection(_ number: Int64) throws(StoreError) -> CollectionRecord? {
     let database = source.database
     let keys = opener.keys
@@ -81,7 +81,7 @@ final class SalvageWalk {
     return collection
   }
 
-  /// A collection whose name is lost, by a name that no other has.
+  /// A collection whose name is lost, under a name that no other collection has.
   private func collection(named number: UInt32) -> CollectionRecord {
     var name = "collection \(number)"
     while !names.insert(Array(name.utf8)).inserted { name += "*" }
@@ -94,7 +94,7 @@ final class SalvageWalk {
 
   /// Seals the next sound documents into an emptied batch.
   ///
-  /// - Returns: false when there were no more rows.
+  /// - Returns: false if there were no more rows.
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     var looked = 0
     while !RowCopier.isFull(batch), looked < Self.rowsPerBatch {
@@ -113,7 +113,7 @@ final class SalvageWalk {
     return true
   }
 
-  /// Puts a document that is damaged on the list of those that stay behind.
+  /// Runs work on a document; if that is damaged, adds it to the list of documents that are not salvaged.
   private func listing(_ number: Int64, _ work: () throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) {
       try work()
@@ -136,7 +136,7 @@ final class SalvageWalk {
     try copy(row, head, text: try opener.openBody(row.joined(with: body), head), with: copier, into: batch)
   }
 
-  /// - Returns: nil where SQLite finds no way to it.
+  /// - Returns: nil if SQLite finds no way to it.
   func readRow(_ number: Int64) throws(StoreError) -> RecordRow? {
     rows.reset()
     bodies.reset()
@@ -187,7 +187,7 @@ final class SalvageWalk {
     try copier.copy(row, head, text: text, parent: row.fields.parent, into: batch)
   }
 
-  /// Whether what was read is all that was written, as far as a state tells.
+  /// Whether everything that was written has been read, as far as a state shows.
   var isWhole: Bool {
     source.state.map { set == $0.set && count == $0.count } ?? false
   }
@@ -196,9 +196,9 @@ final class SalvageWalk {
 
   private func isKnown(_ number: Int64) -> Bool { seen.contains(number) || found.contains(number) }
 
-  /// Looks for documents whose row is gone, by what other tables still say of them.
+  /// Looks for documents whose row is missing but that other tables still name.
   ///
-  /// - Parameter goOn: called now and then; throwing from it ends the work.
+  /// - Parameter goOn: called now and then; if it throws, the work ends.
   func findLost(_ goOn: () throws -> Void) throws {
     var looked = 0
     func look() throws {
@@ -219,7 +219,7 @@ final class SalvageWalk {
       left.append(.init(id: DocumentID(number), reason: "document \(number) is damaged: its row is gone"))
     }
     var known = Set(left.map(\.id.rawValue))
-    // An index may be missing or broken; what it says up to there is worth a look, and no more than the file can hold.
+    // An index may be missing or broken; its entries up to the break are read, but no more than the file can hold.
     let database = source.database
     guard let index = try? database.statement(SQL.indexedNumbers).base, let size = try? database.connection.fileSize()
     else { return }
@@ -239,7 +239,7 @@ final class SalvageWalk {
     report.left = left
     report.namedByNumber = namedByNumber.sorted()
     report.problems = source.problems + problems
-    // Rows that were found again make the set whole: its hash says whether any is missing.
+    // Rows that the search found may complete the set: its hash shows whether any is missing.
     report.setMatches = source.state.map { _ in isSummed && isWhole }
     if report.setMatches == false, left.isEmpty {
       report.problems.append("the documents are not the set that was written: some are missing, older or changed")

@@ -1,18 +1,18 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// Rows and texts of a damaged store to which no tree of pages leads any more, found by looking at every page.
+/// Rows and texts of a damaged store that no tree of pages leads to any more, found by searching every page.
 ///
-/// What it finds is only a candidate: a page may be an old one. The seals decide.
+/// Its results are only candidates: a page may be an old one. The seals decide.
 final class StrayRows {
   private static let recordColumns = 11
   private static let bodyColumns = 2
-  /// Copies of one number that are tried; a sound file has one, and a file made by a stranger may have any number.
+  /// The most copies of one id that are tried; a sound file has one, but a hostile file may have any number.
   private static let candidates = 8
   /// Far above the longest row without its text: head, title, look-up and numbers.
   private static let recordLimit = 4 * StoreFormat.maximumHead
 
-  /// So many pages are looked at in one go.
+  /// Pages searched per call.
   private static let pagesAtATime = 4096
 
   private let reader: LeafReader
@@ -22,9 +22,9 @@ final class StrayRows {
   private var records: [Int64: [LeafReader.Place]] = [:]
   private var bodies: [Int64: [LeafReader.Place]] = [:]
 
-  /// Has found nothing before ``lookAtMorePages(wanted:)`` has come to its end.
+  /// Finds nothing before ``lookAtMorePages(wanted:)`` has reached its end.
   ///
-  /// - Returns: nil where the file's own header is no help.
+  /// - Returns: nil if the file's own header is no help.
   init?(_ database: StoreDatabase) throws(StoreError) {
     let reader = try database.run { database throws(SQLiteError) in try LeafReader(database) }
     guard let reader else { return nil }
@@ -34,7 +34,7 @@ final class StrayRows {
 
   /// Reads the file once, a part at a time.
   ///
-  /// - Returns: false when no page was left.
+  /// - Returns: false if no page was left.
   func lookAtMorePages(wanted: (Int64) -> Bool) -> Bool {
     guard !pagesAhead.isEmpty else { return false }
     let pages = pagesAhead.prefix(Self.pagesAtATime)
@@ -56,12 +56,13 @@ final class StrayRows {
     if places[number, default: []].count < candidates { places[number, default: []].append(place) }
   }
 
-  /// The numbers of which a row was found.
+  /// The ids for which a row was found.
   var numbers: Dictionary<Int64, [LeafReader.Place]>.Keys { records.keys }
 
-  /// What may be the row of that number, the latest first, until `use` is content; each is valid during its call.
+  /// Calls `use` with each candidate row of that id, the latest first, until it returns true; each is valid for one
+  /// call.
   ///
-  /// - Returns: whether it was.
+  /// - Returns: whether `use` returned true.
   func withRecords(_ number: Int64, within limits: RowLimits, _ use: (RecordRow) throws(StoreError) -> Bool)
     throws(StoreError) -> Bool
   {
@@ -80,7 +81,7 @@ final class StrayRows {
     return record.columns.withUnsafeBufferPointer { try? RecordRow($0, id: number, within: limits) }
   }
 
-  /// What may be the text of that number, likewise.
+  /// Calls `use` with each candidate text of that id, likewise.
   func withBodies(_ number: Int64, _ use: (UnsafeRawBufferPointer) throws(StoreError) -> Bool) throws(StoreError)
     -> Bool
   {

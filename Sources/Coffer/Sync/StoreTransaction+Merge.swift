@@ -2,7 +2,7 @@ internal import CofferRecords
 internal import CofferSQLite
 
 extension StoreTransaction {
-  /// Bulk insertion where conflicts are settled: one document at a time, each looked for first.
+  /// Bulk insertion that resolves conflicts: one document at a time, each looked up first.
   func merge(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions
   ) throws -> BulkReport {
@@ -56,7 +56,7 @@ extension StoreTransaction {
     }
   }
 
-  /// The collection of a draft, made where it is missing.
+  /// The collection of a draft, created if it is missing.
   private func record(
     for draft: DraftBatch.Draft, of batch: DraftBatch, in collection: DocumentCollection?, _ options: BulkOptions
   ) throws(StoreError) -> CollectionRecord {

@@ -1,22 +1,22 @@
 /// One document of a source of truth, as ``StoreWriter/synchronize(_:with:options:)`` takes it.
 public struct SyncItem: Sendable {
-  /// Which document of the collection it stands for.
+  /// Identifies the document of the collection that the item describes.
   public enum Identity: Hashable, Sendable {
-    /// The one with this key. The document gets it.
+    /// The document with this key. A new document gets the key.
     case key(ExternalKey)
-    /// The only one there ever is beside its siblings: the first of them.
+    /// The only item among its siblings: the first document there.
     case singleton
-    /// None: each time it is a new one.
+    /// None: each time it is a new document.
     case alwaysNew
   }
 
   public var identity: Identity?
-  /// Its parent is not looked at: the item that it is a child of says it.
+  /// Its parent is not looked at: the parent is the document of the item that lists it as a child.
   public var document: Document
-  /// The documents below it; nil leaves those that there are as they are, an empty array says that there are none.
+  /// The documents below it; nil leaves existing ones unchanged, an empty array says that there are none.
   public var children: [SyncItem]?
 
-  /// - Parameter identity: nil is the document's own key; without one the item is invalid.
+  /// - Parameter identity: nil uses the document's key; without a key the item is invalid.
   public init(_ document: Document, identity: Identity? = nil, children: [SyncItem]? = nil) {
     self.document = document
     self.identity = identity
@@ -24,42 +24,43 @@ public struct SyncItem: Sendable {
   }
 }
 
-/// How ``StoreWriter/synchronize(_:with:options:)`` goes about it.
+/// Options of ``StoreWriter/synchronize(_:with:options:)``.
 public struct SyncOptions {
-  /// What happens to documents that the source no longer has.
+  /// The handling of documents that the source no longer has.
   public enum Stale: Hashable, Sendable {
     /// They stay, and are listed.
     case keep
-    /// They go, with everything below them, unless they are a larger part of the collection than this, from 0 to 1:
-    /// then nothing at all is done, and `removalRefused` is thrown.
+    /// They are removed, with everything below them, unless they are a larger part of the collection than this, from 0
+    /// to 1: then nothing at all is done, and `removalRefused` is thrown.
     case remove(atMost: Double)
   }
 
   public var stale = Stale.keep
-  /// Asked when all has come: false where records were left out, so that nobody can say what is gone. Then what is stale
-  /// stays, as it does when a document came without a number or key.
+  /// Called after the last record; returns false if records were left out, so that it is unknown which documents are
+  /// gone. Then stale documents stay, as they do if a record had neither id nor key.
   public var isSourceWhole: (() -> Bool)?
-  /// Finds out what would happen, and leaves everything as it was.
+  /// Finds out what would happen, and changes nothing.
   public var isDryRun = false
-  /// Told the old header and the new document; true says that nothing of it has changed, nor below it: no text is opened,
-  /// and what is below stays as it is. Nil compares title, text, key, attributes and parent, byte by byte.
+  /// Called with the old header and the new document; true says that neither the document nor anything below it has
+  /// changed: no text is opened, and descendants stay unchanged. Nil compares title, text, key, attributes and parent,
+  /// byte by byte.
   public var isUnchanged: ((DocumentHeader, Document) -> Bool)?
-  /// Why a document is not to be stored, without any of its text; nil where it is.
+  /// The reason why a document must not be stored, without any of its text; nil for a valid document.
   public var invalidReason: ((Document) -> String?)?
-  /// An invalid document that is there already goes, in place of staying as it is.
+  /// Removes an existing document that is now invalid, instead of leaving it unchanged.
   public var removesInvalid = false
-  /// An invalid document is listed and passed over; false throws why.
+  /// Lists and skips an invalid document; false throws the reason.
   public var skipsInvalid = true
-  /// What happens to a document without a title; nil leaves it to the collection. A collection that is made here keeps
-  /// this as its own rule.
+  /// The rule for a document without a title; nil uses the collection's rule. A collection that is created here keeps
+  /// this as its rule.
   public var titleRule: TitleRule?
-  /// A collection that is made here takes keys that differ in case or composition only for one.
+  /// A collection that is created here treats keys that differ only in case or composition as one.
   public var foldsKeys = false
-  /// New documents go before what is there, in the source's order.
+  /// New documents go before the existing ones, in the source's order.
   public var atTop = false
-  /// Documents of a ``DraftSource`` that have numbers are told by them, and keep them.
+  /// Documents of a ``DraftSource`` that have ids are identified by them, and keep them.
   public var keepsIDs = false
-  /// Called now and then with how many documents have been looked at; throwing from it ends the work.
+  /// Called now and then with the number of documents handled; if it throws, the work ends.
   public var progress: ((Int) throws -> Void)?
 
   public init(stale: Stale = .keep, isDryRun: Bool = false) {
@@ -68,14 +69,14 @@ public struct SyncOptions {
   }
 }
 
-/// What a synchronisation did: ids and reasons, never text.
+/// The result of a synchronisation: ids and reasons, never text.
 public struct SyncReport: Sendable {
   public enum DeletionReason: Hashable, Sendable {
     /// The source no longer has it.
     case stale
-    /// It was below one that went.
+    /// It was below a document that was removed.
     case parentDeleted
-    /// What came for it is invalid.
+    /// The source's document for it is invalid.
     case invalid(String)
   }
 
@@ -85,9 +86,9 @@ public struct SyncReport: Sendable {
   }
 
   public struct Invalid: Hashable, Sendable {
-    /// Which document of the source it is, from 1, parents before their children.
+    /// The number of the document in the source, from 1, parents before their children.
     public let record: Int
-    /// The document that it stands for, if there is one; nil also when it is not known which.
+    /// The document that it describes, if that exists; nil also if it is unknown which.
     public let id: DocumentID?
     public let reason: String
   }
@@ -97,9 +98,9 @@ public struct SyncReport: Sendable {
   public internal(set) var unchanged: [DocumentID] = []
   public internal(set) var deleted: [Deletion] = []
   public internal(set) var invalid: [Invalid] = []
-  /// Documents that the source no longer has, and that stay.
+  /// Documents that the source no longer has, and that were kept.
   public internal(set) var stale: [DocumentID] = []
-  /// They stay because the source is not known to be whole.
+  /// They were kept because the source is not known to be complete.
   public internal(set) var removalWasWithheld = false
 
   public init() {}

@@ -1,24 +1,24 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// One synchronisation of one collection: settles what comes, then deals with what did not come.
+/// One synchronisation of one collection: upserts incoming documents, then handles the stale ones.
 ///
-/// Holds ids of what was seen, never texts.
+/// Holds ids of documents that it saw, never texts.
 final class Synchronizer {
   private(set) var report = SyncReport()
-  /// How many documents came in.
+  /// Number of incoming documents.
   private(set) var count = 0
   private let transaction: StoreTransaction
   private let record: CollectionRecord
   private let options: SyncOptions
   private var upsert: Upsert
-  /// How many documents the collection had.
+  /// Number of documents that the collection had before.
   private let before: Int
   private var seen: Set<Int64> = []
-  /// Seen documents of which the source said what is below them.
+  /// Seen documents whose children the source described.
   private var described: Set<Int64> = []
   private var isDescribingAll = false
-  /// Something came of which nobody can say what it stands for.
+  /// Whether an incoming document could not be identified.
   private var hasUnknown = false
 
   init(_ transaction: StoreTransaction, _ record: CollectionRecord, _ options: SyncOptions) throws(StoreError) {
@@ -29,9 +29,9 @@ final class Synchronizer {
     before = try transaction.count(in: record)
   }
 
-  // MARK: What comes
+  // MARK: Incoming documents
 
-  /// An item with everything below it, parents first.
+  /// Takes an item with everything below it, parents first.
   func take(_ item: SyncItem) throws {
     var left: [(item: SyncItem, parent: DocumentID?)] = [(item, nil)]
     while let (item, parent) = left.popLast() {
@@ -53,7 +53,7 @@ final class Synchronizer {
     }
   }
 
-  /// A document of a flat source, told by its number or key.
+  /// Takes a document of a flat source, identified by its id or key.
   func take(_ incoming: Incoming) throws {
     if incoming.document.parent != nil { isDescribingAll = true }
     _ = try take(incoming) { () throws(StoreError) in
@@ -68,7 +68,7 @@ final class Synchronizer {
     return StoreError(.invalidArgument, "no key says which document it is")
   }
 
-  /// - Returns: the document, where what is below it is to be looked at.
+  /// - Returns: the document, if its children are to be looked at.
   private func take(
     _ incoming: Incoming, match find: () throws(StoreError) -> DocumentHeader?
   ) throws -> DocumentID? {
@@ -107,7 +107,7 @@ final class Synchronizer {
     }
   }
 
-  // MARK: What did not come
+  // MARK: Stale documents
 
   func finish() throws(StoreError) {
     let rows = try Rows(transaction, record)
@@ -129,7 +129,7 @@ final class Synchronizer {
     }
     let gone = Set(stale)
     for id in rows.ids where seen.contains(id) {
-      // What came stays, even where it stood below what did not.
+      // An incoming document stays, even if it was below a stale one.
       guard let parent = rows.parents[id], gone.contains(parent) else { continue }
       try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
     }
@@ -141,11 +141,11 @@ final class Synchronizer {
     }
   }
 
-  /// Whether a document that did not come stays because it is below one that did, of which nothing was said.
+  /// Whether a stale document stays because it is below a seen one whose children the source did not describe.
   private func isKept(_ id: Int64, _ rows: Rows) -> Bool {
     guard !isDescribingAll else { return false }
     var id = id
-    // No chain is longer than there are rows; a hostile one may be a ring.
+    // No chain is longer than the number of rows; a hostile one may be a ring.
     for _ in 0...rows.ids.count {
       guard let parent = rows.parents[id] else { return false }
       if seen.contains(parent) { return !described.contains(parent) }
@@ -161,7 +161,7 @@ final class Synchronizer {
     var order = [root.rawValue]
     var next = 0
     while next < order.count {
-      // What came stays, even where it stood below what was no good.
+      // An incoming document stays, even if it was below one that is removed.
       for child in children[order[next]] ?? [] where !seen.contains(child) && gone.insert(child).inserted {
         order.append(child)
       }
@@ -179,7 +179,7 @@ final class Synchronizer {
     }
   }
 
-  /// Every document of the collection with its parent, as the index and the rows have it: proved only when one is
+  /// Every document of the collection with its parent, as the index and the rows have it: verified only when one is
   /// deleted.
   private struct Rows {
     var ids: [Int64] = []

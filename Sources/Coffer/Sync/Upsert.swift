@@ -1,24 +1,24 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// A document that comes in, with what says which one it stands for.
+/// An incoming document, with the details that identify the stored one.
 struct Incoming {
   var document: Document
-  /// The number that it brings.
+  /// The id in the source.
   var id: DocumentID?
-  /// Which one of its source it is, from 1.
+  /// Its number in its source, from 1.
   var record: Int
-  /// No title means none.
+  /// A missing title means that it has none.
   var isComplete = false
-  /// No parent means that it is not known.
+  /// A missing parent means that the parent is unknown.
   var keepsParent = false
 }
 
 extension Incoming {
-  /// A draft on its own, out of its batch.
+  /// A separate copy of a draft, out of its batch.
   init(_ draft: DraftBatch.Draft, of batch: DraftBatch, keepingIDs: Bool) throws(StoreError) {
     func text(_ range: Range<Int>, _ part: String) throws(StoreError) -> String {
-      // What is no text would be sealed and never read again.
+      // Bytes that are no text would be sealed and could never be read again.
       guard let text = String(validating: batch.bytes[range], as: UTF8.self) else {
         throw StoreError(.invalidArgument, "record \(draft.record): its \(part) is not UTF-8")
       }
@@ -40,7 +40,7 @@ extension Incoming {
   }
 }
 
-/// Settles documents that come in, one at a time: on the one they stand for, or as new ones in their source's order.
+/// Upserts incoming documents, one at a time: updates the stored one, or adds a new one in the source's order.
 struct Upsert {
   enum Outcome {
     case created(DocumentID)
@@ -51,9 +51,9 @@ struct Upsert {
   let transaction: StoreTransaction
   let titleRule: TitleRule?
   let atTop: Bool
-  /// What comes in is all there is to know: attributes that it does not give are gone. Otherwise they are kept.
+  /// The incoming document is complete: attributes that it does not give are removed. Otherwise they are kept.
   let replacesWhole: Bool
-  /// Where the next new document of each collection goes.
+  /// The position run for the next new document of each collection.
   private var positions: [UInt32: PositionRun] = [:]
 
   init(_ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool) {
@@ -63,7 +63,7 @@ struct Upsert {
     self.replacesWhole = replacesWhole
   }
 
-  /// Makes the document of `match` what came in, or adds it where that is nil.
+  /// Updates the document `match` from the incoming one, or adds that if `match` is nil.
   mutating func apply(
     _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
   ) throws(StoreError) -> Outcome {
@@ -101,9 +101,9 @@ struct Upsert {
     return try run.take()
   }
 
-  /// The document of that number.
+  /// The document of that id.
   ///
-  /// - Throws: `alreadyExists` where it stands in another collection.
+  /// - Throws: `alreadyExists` if it is in another collection.
   func match(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
     guard try transaction.hasRow(id) else { return nil }
     let header = try transaction.header(of: id)
@@ -133,7 +133,7 @@ struct Upsert {
 }
 
 extension StoreError {
-  /// Whether it is about one document that was to be written, so that others can go on.
+  /// Whether the error is about one incoming document, so that others can continue.
   var isOfOneDocument: Bool {
     switch code {
     case .tooLarge, .invalidArgument, .duplicateKey, .alreadyExists: true
@@ -141,7 +141,7 @@ extension StoreError {
     }
   }
 
-  /// The same, naming which one of its source it is about.
+  /// The same error, naming the number of the document in its source.
   func of(record: Int) -> StoreError {
     StoreError(code, "record \(record): \(message)", hint: hint, documentID: documentID)
   }

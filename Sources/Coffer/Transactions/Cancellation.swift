@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import Synchronization
 
-/// Tells work on another thread that nobody waits for it any more.
+/// Tells work on another thread that its caller no longer waits for it.
 final class Cancellation: Sendable {
   private let cancelled = Atomic<Bool>(false)
   private let action = Mutex<(@Sendable () -> Void)?>(nil)
@@ -13,7 +13,7 @@ final class Cancellation: Sendable {
     action.withLock { $0?() }
   }
 
-  /// What wakes the work where it waits, done at once where it is late; nil once it no longer waits there.
+  /// Sets how `cancel` wakes the work while it waits; runs at once if already cancelled. nil: the work no longer waits.
   func setAction(_ new: (@Sendable () -> Void)?) {
     action.withLock { action in
       action = new

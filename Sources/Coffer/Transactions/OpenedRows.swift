@@ -9,9 +9,9 @@ final class OpenedRows: RowWork {
     let text: UnsafeRawBufferPointer
   }
 
-  /// Rows proved: all, or those before the one that failed.
+  /// Number of verified rows: all, or those before the one that failed.
   private(set) var provedCount = 0
-  /// Proved rows that match.
+  /// Verified matches.
   private(set) var opened: [Opened] = []
   private(set) var failure: StoreError?
   private let opener: RecordOpener
@@ -26,7 +26,7 @@ final class OpenedRows: RowWork {
     opener.keys.session === keys
   }
 
-  /// Sets the work on the rows from here on; nil between walks.
+  /// Sets the work on the rows from now on; nil between walks.
   func prepare(_ scan: RowScan?) {
     withTexts = scan?.withTexts ?? false
     matcher = scan?.matcher()

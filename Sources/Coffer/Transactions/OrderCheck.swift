@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// Checks the order of proved rows: an index in disorder could show rows twice or hide them.
+/// Checks the order of verified rows: a disordered index could show rows twice or hide them.
 struct OrderCheck {
   private enum Listed {
     case collection(UInt32)
@@ -9,7 +9,8 @@ struct OrderCheck {
 
   private let listed: Listed
   private var last: (position: Int64, id: Int64)?
-  /// Rows that the store had can come; further ones are rows that the list's own body moves on before it.
+  /// How many more rows the list may give: as many as the store had. Further ones were moved ahead by the list's own
+  /// body.
   private var left: UInt64
 
   init(collection: UInt32, after header: DocumentHeader?, limit: UInt64) {

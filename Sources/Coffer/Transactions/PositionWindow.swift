@@ -1,23 +1,24 @@
 internal import CofferRecords
 
-/// A stretch of positions around one of them, whose rows may be spaced out anew.
+/// A stretch of positions around one of them, whose rows may be spaced out evenly.
 ///
-/// Stretches double until one is sparse enough, and a larger one must be sparser than a smaller one: after it is spaced
-/// out, each half of it takes a number of further documents in proportion to its rows before it is full again. That is
-/// what makes renumbering cheap over time: in 10,000 documents put at one spot, 9 rows each were measured.
+/// Stretches double until one is sparse enough, and a larger one must be sparser than a smaller one. So each half of a
+/// stretch that was spaced out takes further documents in proportion to its rows before it is full. This keeps
+/// renumbering cheap over time: in 10,000 documents put at one spot, 9 rows each were measured.
 struct PositionWindow {
   /// The smallest stretch is 2^4 positions, the largest all of them.
   static let levels = 4...64
-  /// How many times as many rows a stretch may hold as one half as long; below 2, or larger ones would not be sparser.
+  /// How many times the rows of a stretch of half its length a stretch may hold; at 2, larger ones would not be
+  /// sparser.
   private static let growth = 4.0 / 3
 
   let level: Int
   /// The first and last position.
   let bounds: ClosedRange<Int64>
-  /// The most rows, the one to come included, that are spaced out within this stretch.
+  /// The most rows, including the new one, that are spaced out within this stretch.
   let capacity: Double
 
-  /// The stretch of 2^level positions, at a multiple of its length from the lowest, that holds `position`.
+  /// The stretch of 2^level positions that holds `position`, at a multiple of its length from the lowest.
   init(around position: Int64, level: Int) {
     self.level = level
     let mask: UInt64 = level == 64 ? .max : (1 << level) - 1
@@ -31,7 +32,7 @@ struct PositionWindow {
     Double(count) + 1 <= capacity || level == Self.levels.upperBound
   }
 
-  /// The distance between two of `count` rows that are spaced out evenly, the same from both bounds.
+  /// The distance between neighbours of `count` rows spaced out evenly, and from each bound.
   func gap(for count: Int) -> Int64 {
     let length = Self.place(of: bounds.upperBound) - Self.place(of: bounds.lowerBound)
     return Int64(length / (UInt64(count) + 1))
@@ -54,16 +55,16 @@ struct Spot {
     let id: Int64
   }
 
-  /// What stands right before it, if anything does.
+  /// The document right before the spot, if any.
   let before: Entry?
   let after: Entry?
 
-  /// Whether the document stands there already.
+  /// Whether the document is already at this spot.
   func touches(_ id: DocumentID) -> Bool {
     before?.id == id.rawValue || after?.id == id.rawValue
   }
 
-  /// A position that belongs there; nil where no number is left between the neighbours.
+  /// A position for the spot; nil if no number is left between the neighbours.
   var position: Int64? {
     switch (before, after) {
     case (nil, nil):

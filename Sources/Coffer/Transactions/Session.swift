@@ -1,19 +1,19 @@
 internal import CofferRecords
 internal import Synchronization
 
-/// What all connections of one open store share: the keys, and the latest generation that was seen.
+/// Shared by all connections of one open store: the keys, and the latest generation seen.
 final class Session: Sendable {
   struct Known {
-    /// Nil once the store is closed, so that nothing keeps them longer than the last transaction.
+    /// Nil once the store is closed, so that nothing keeps the keys longer than the last transaction.
     var keys: SessionKeys?
     var header: StoreHeader
-    /// Of a key change that is being committed: other threads may find it in the file before it is noted here.
+    /// Keys of a commit in progress: other threads may find them in the file before the commit is noted here.
     var next: SessionKeys?
     var generation: UInt64
   }
 
   private let known: Mutex<Known>
-  /// nil where it is turned off.
+  /// nil if the cache is off.
   let texts: TextCache?
   let feed = ChangeFeed()
 
@@ -30,13 +30,13 @@ final class Session: Sendable {
     }
   }
 
-  /// What the keys were last proved with; known for ever.
+  /// The header that the keys were last verified with; kept after the store is closed.
   var header: StoreHeader {
     known.withLock { $0.header }
   }
 
-  /// What was known at one moment. A transaction asks before it begins: what it finds may then be newer, but not older,
-  /// even where other threads commit before it has read.
+  /// The state of knowledge at one moment. A transaction reads it before it begins: the file may then be newer but not
+  /// older, even if other threads commit before the transaction has read.
   var snapshot: Known {
     known.withLock { $0 }
   }
@@ -46,12 +46,12 @@ final class Session: Sendable {
     known.withLock { $0.generation = max($0.generation, generation) }
   }
 
-  /// Says which keys the commit that follows will put into the file, or that it failed.
+  /// Notes the keys that the next commit will write to the file; nil if the commit failed.
   func announce(_ next: SessionKeys?) {
     known.withLock { $0.next = next }
   }
 
-  /// After a change of header or slots by this process.
+  /// Call after a change of header or slots by this process.
   func replaceKeys(_ keys: SessionKeys) {
     known.withLock {
       $0.replace(keys)
@@ -59,17 +59,17 @@ final class Session: Sendable {
     }
   }
 
-  /// After a change of header or slots by another process; a thread that has followed further goes before.
+  /// Call after a change of header or slots by another process; does nothing if another thread replaced `old` already.
   func replaceKeys(_ old: SessionKeys, with keys: SessionKeys) {
     known.withLock { if $0.keys === old { $0.replace(keys) } }
   }
 
-  /// Lets go of the keys: they are wiped with the last transaction that uses them.
+  /// Releases the keys: the end of the last transaction that uses them wipes them.
   func forgetKeys() {
     known.withLock { $0.forgetKeys() }
   }
 
-  /// For the child of a fork, in which a lock may never be given back.
+  /// For the child of a fork, where a lock may stay locked for ever.
   func forgetKeysUnlessLocked() {
     _ = known.withLockIfAvailable { $0.forgetKeys() }
   }
@@ -82,7 +82,7 @@ extension Session.Known {
   }
 
   fileprivate mutating func replace(_ keys: SessionKeys) {
-    // A transaction that outlives the store's closing gives it no keys again.
+    // A transaction that ends after the store was closed must not store keys again.
     guard self.keys != nil else { return }
     self.keys = keys
     header = keys.header
@@ -92,7 +92,7 @@ extension Session.Known {
 extension Session {
   // MARK: Commits of this process
 
-  /// Until the commit that follows has ended, nobody takes its rows for another process's.
+  /// Call before a commit: until the commit ends, its rows are not taken for another process's.
   func willCommit(_ generation: UInt64) {
     texts?.willCommit()
     feed.willCommit(generation)

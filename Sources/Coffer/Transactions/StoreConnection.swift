@@ -1,7 +1,7 @@
 internal import CofferRecords
 internal import CofferSealing
 
-/// One connection to the store's file, with the keys' contexts for one thread: a transaction runs on it.
+/// One connection to the store's file, with key contexts for one thread: a transaction runs on it.
 final class StoreConnection {
   let database: StoreDatabase
   let session: Session
@@ -11,7 +11,7 @@ final class StoreConnection {
   private var idleReaders: [RecordReader] = []
   private var idleBatches: [RowBatch<OpenedRows>] = []
   private var cipher: StateCipher
-  /// The state row as last read or written, so that an unchanged one is opened once.
+  /// The state row as last read or written, so that an unchanged row is opened only once.
   private var lastState: (sealed: [UInt8], state: StoreState)?
 
   init(_ file: StoreFile, session: Session) throws(StoreError) {
@@ -25,10 +25,10 @@ final class StoreConnection {
 
   // MARK: Cancelling
 
-  /// Ends the work that runs on this connection now.
+  /// Cancels the work that runs on this connection now.
   private(set) var cancellation: Cancellation?
 
-  /// Runs work that ends with `cancelled` soon after it was cancelled: waiting for a lock or between rows too.
+  /// Runs work that throws `cancelled` soon after it was cancelled, even while it waits for a lock or between rows.
   func cancellable<R>(_ cancellation: Cancellation?, _ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     guard let cancellation else { return try body() }
     let handle = database.connection.interruptHandle
@@ -45,14 +45,14 @@ final class StoreConnection {
 
   // MARK: Before the first row of every transaction
 
-  /// Proves that header and state are those of this session, or of a key change it can follow.
+  /// Verifies that header and state are those of this session, or of a key change that it can follow.
   ///
   /// - Parameter known: the session as it was before the transaction began.
-  /// - Throws: `keyChanged` when the root key is another; `rolledBack`; `damaged`.
+  /// - Throws: `keyChanged` if the root key is another; `rolledBack`; `damaged`.
   func proveState(since known: Session.Known) throws(StoreError) -> StoreState {
     let (commitment, mac, sealed) = try readMark()
     let current = session.snapshot
-    // Another thread of ours may have changed the keys since, or be about to.
+    // Another thread of this process may have changed the keys since, or may be changing them.
     let candidates = [known.keys, current.keys, known.next, current.next].compactMap { $0 }
     guard let root = candidates.first(where: { $0.header.commitment == commitment }) else {
       throw StoreError(
@@ -89,7 +89,7 @@ final class StoreConnection {
     return (Array(columns[0].bytes), Array(columns[1].bytes), Array(columns[2].bytes))
   }
 
-  /// Reads header and slots again and proves them with the root key in memory.
+  /// Reads header and slots again and verifies them with the root key in memory.
   private func reloadKeys(after known: SessionKeys) throws(StoreError) -> SessionKeys {
     let (header, slots) = try file.readHeader()
     let keys = try SessionKeys(root: known.root, header: header, slots: slots)
@@ -97,7 +97,7 @@ final class StoreConnection {
     return keys
   }
 
-  /// Makes the contexts of other keys.
+  /// Replaces the contexts by those of other keys.
   func use(_ session: SessionKeys) throws(StoreError) {
     keys = try RowKeys(session)
     idleReaders = []
@@ -109,7 +109,7 @@ final class StoreConnection {
 
   // MARK: Readers and batches, used again
 
-  /// A reader that nobody else uses until it is given back: callers read while they look at what another opened.
+  /// A reader for exclusive use until it is given back: callers read while they use rows that another reader opened.
   func takeReader() -> RecordReader {
     idleReaders.popLast() ?? RecordReader(database, keys)
   }
@@ -119,7 +119,7 @@ final class StoreConnection {
     if reader.keys === keys { idleReaders.append(reader) }
   }
 
-  /// A batch to open rows with beside this thread, to be given back.
+  /// A batch for opening rows on another thread; the caller gives it back.
   func takeBatch() throws(StoreError) -> RowBatch<OpenedRows> {
     if let batch = idleBatches.popLast() { return batch }
     return RowBatch(try OpenedRows(keys.session))
@@ -140,12 +140,12 @@ final class StoreConnection {
     return state
   }
 
-  /// Proves the state with keys that are not believed yet.
+  /// Verifies the state with keys that are not trusted yet.
   ///
   /// - Throws: `rolledBack`, `damaged`.
   func prove(_ new: SessionKeys, since known: Session.Known) throws(StoreError) {
     let (commitment, mac, sealed) = try readMark()
-    // Changed again meanwhile: the next user of the keys finds that out.
+    // The keys changed again meanwhile: the next user of the keys notices that.
     guard commitment == new.header.commitment, mac == new.header.mac else { return }
     let state = try StateCipher(new).open(sealed)
     guard state.headerMAC == mac, state.generation >= known.generation else {

@@ -13,7 +13,7 @@ extension StoreTransaction {
   }
 
   func collection(named name: String) throws(StoreError) -> CollectionRecord? {
-    // Names are bytes: composed and decomposed forms are two names.
+    // Names are bytes: the composed and the decomposed form are two names.
     try collections().first { $0.name.utf8.elementsEqual(name.utf8) }
   }
 
@@ -34,7 +34,7 @@ extension StoreTransaction {
     return record
   }
 
-  /// A collection that isn't there yet, under the next number; not written.
+  /// A new collection with the next number; not written yet.
   func newCollection(_ name: String, titleRule: TitleRule, foldsKeys: Bool) throws(StoreError) -> CollectionRecord {
     try checkCollectionName(name)
     let highest = try collections().map(\.id).max() ?? 0
@@ -44,7 +44,7 @@ extension StoreTransaction {
       foldsKeys: foldsKeys)
   }
 
-  /// The collection of that name, made with these settings where it is missing.
+  /// The collection of that name, created with these settings if it is missing.
   func openOrCreate(_ collection: DocumentCollection, titleRule: TitleRule, foldsKeys: Bool = false)
     throws(StoreError) -> CollectionRecord
   {
@@ -54,7 +54,7 @@ extension StoreTransaction {
     return record
   }
 
-  /// Seals a collection with another name or other settings, under the active epoch.
+  /// Replaces a collection's row, for another name or other settings, sealed under the active epoch.
   func change(_ record: CollectionRecord) throws(StoreError) {
     var changed = record
     changed.epoch = keys.active.epoch
@@ -74,10 +74,10 @@ extension StoreTransaction {
 
   // MARK: Settings
 
-  /// Gives every key of a collection the blind index of another folding; rows without a key stay as they are.
+  /// Gives every key of a collection the blind index of another folding; rows without a key don't change.
   ///
-  /// - Throws: `duplicateKey` where two keys become one, `invalidArgument` for a key to be folded that is no text. Only
-  ///   a rollback is left then.
+  /// - Throws: `duplicateKey` if two keys become one, `invalidArgument` for a key that is to be folded but is no text.
+  ///   After either, the transaction can only be rolled back.
   func refold(_ record: CollectionRecord) throws(StoreError) {
     let writer = try writer
     try writer.changing { () throws(StoreError) in

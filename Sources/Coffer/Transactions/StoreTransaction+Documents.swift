@@ -40,7 +40,7 @@ extension StoreTransaction {
     try reading { reader throws(StoreError) in try reader.storedDocument(id, within: state.limits) }
   }
 
-  /// - Throws: `alreadyExists` where it belongs to another collection.
+  /// - Throws: `alreadyExists` if it belongs to another collection.
   func storedDocument(_ id: DocumentID, in collection: DocumentCollection) throws(StoreError) -> StoredDocument {
     let stored = try storedDocument(id)
     guard try self.collection(named: collection.name)?.id == stored.fields.collection else {
@@ -54,7 +54,7 @@ extension StoreTransaction {
     try reading { reader throws(StoreError) in try reader.hasRow(id) }
   }
 
-  /// The document with that key, found under every live epoch; the head decides whether it really has the key.
+  /// The document with that key, found under every live epoch; its head decides whether it really has the key.
   func id(forKey key: ExternalKey, in collection: CollectionRecord) throws(StoreError) -> DocumentID? {
     try reading { reader throws(StoreError) in try reader.id(forKey: key, in: collection, within: state.limits) }
   }
@@ -63,12 +63,12 @@ extension StoreTransaction {
 // MARK: - Writing
 
 extension StoreTransaction {
-  /// Adds a document; whatever can be refused is, before anything is written.
+  /// Adds a document; refuses everything that must be refused before it writes.
   ///
   /// - Parameters:
   ///   - isNew: the collection is not written yet either.
   ///   - rule: decides about a missing title; nil leaves it missing.
-  ///   - requiresParent: a parent must be there already.
+  ///   - requiresParent: the parent must exist already.
   func add(
     _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
     titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
@@ -87,7 +87,7 @@ extension StoreTransaction {
     return DocumentID(id)
   }
 
-  /// Upserts: keeps title, attributes, parent and creation date where the new document gives none.
+  /// Upserts: keeps title, attributes, parent and creation date if the new document gives none.
   func overwrite(_ old: StoredDocument, with document: Document) throws(StoreError) {
     var new = document
     new.title = document.title ?? old.document.title
@@ -100,7 +100,8 @@ extension StoreTransaction {
     try replace(old, with: new)
   }
 
-  /// The title of a changed document: where the collection derives titles, one that the old text gave goes with it.
+  /// The title of a changed document. In a collection that derives titles, a title derived from the old text changes
+  /// too.
   func title(of new: Document, insteadOf old: StoredDocument) throws(StoreError) -> String? {
     guard new.title == nil || new.title == old.document.title,
       let rule = try collections().first(where: { $0.id == old.fields.collection })?.titleRule
@@ -127,7 +128,7 @@ extension StoreTransaction {
     throw StoreError(.duplicateKey, "document \(other) has that key already", documentID: other)
   }
 
-  /// Whether a document is to be stored; an empty text may be skipped or refused.
+  /// Whether to store a document: an empty text may be skipped or refused.
   func takes(_ document: Document, _ mode: EmptyTextMode, as id: DocumentID? = nil) throws(StoreError) -> Bool {
     try requireOpen()
     guard document.text.utf8.isEmpty else { return true }
@@ -139,9 +140,9 @@ extension StoreTransaction {
     }
   }
 
-  /// A parent is another document of the same collection, and none of the document's own descendants.
+  /// Requires that a parent is another document of the same collection and no descendant of the document.
   ///
-  /// - Parameter isNew: nothing can name the document as its parent yet.
+  /// - Parameter isNew: no document can have it as parent yet.
   func requireParent(_ parent: DocumentID?, of id: Int64, isNew: Bool, in collection: UInt32) throws(StoreError) {
     guard let parent else { return }
     guard let fields = try fieldsIfThere(of: parent), fields.collection == collection, parent.rawValue != id else {
@@ -150,7 +151,7 @@ extension StoreTransaction {
         documentID: DocumentID(id))
     }
     guard !isNew else { return }
-    // Rows that others wrote may form a ring: each ancestor is looked at once.
+    // Rows of other writers may form a ring: each ancestor is looked at once.
     var seen: Set<Int64> = [parent.rawValue]
     var next = fields.parent
     while let ancestor = next, seen.insert(ancestor).inserted {

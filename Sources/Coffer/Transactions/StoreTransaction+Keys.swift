@@ -4,19 +4,19 @@ internal import CofferSealing
 // Changes of header and slots.
 
 extension StoreTransaction {
-  /// Header and slots as this transaction reads them, proved with the root key in memory.
+  /// Header and slots as this transaction reads them, verified with the root key in memory.
   func proveHeader() throws(StoreError) -> (keys: SessionKeys, slots: [KeySlotRecord]) {
     let (header, slots) = try connection.file.readHeader()
     return (try SessionKeys(root: keys.session.root, header: header, slots: slots), slots)
   }
 
-  /// Seals and opens under other keys from here on.
+  /// Seals and opens under other keys from now on.
   func use(_ keys: SessionKeys) throws(StoreError) {
     try connection.use(keys)
     if isOpen, isWriter { try writer.use(connection.keys) }
   }
 
-  /// Writes header, slots and state of new keys and commits; the session goes on with them.
+  /// Writes header, slots and state of new keys and commits; the session continues with them.
   func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
     let old = keys.session
     let writer = try writer
@@ -33,7 +33,7 @@ extension StoreTransaction {
       connection.session.announce(nil)
       try connection.use(old)
       guard error.code == .ioFailure else { throw error }
-      // A commit may have been written before what failed in it.
+      // The commit may have been written before it failed.
       throw StoreError(
         error.code, error.message,
         hint:

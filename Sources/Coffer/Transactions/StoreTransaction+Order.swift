@@ -1,14 +1,14 @@
 internal import CofferRecords
 
-// Positions: a document goes midway between its neighbours. Where no number is left, the rows nearby are spaced out.
+// Positions: a document goes midway between its neighbours. If no number is left, the rows nearby are spaced out.
 
 extension StoreTransaction {
-  /// The position that puts a document where `placement` says, rows nearby moved apart if they must be.
+  /// The position for `placement`; moves rows nearby apart if necessary.
   func position(for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
     try position(at: try spot(for: placement, in: collection), for: placement, in: collection)
   }
 
-  /// The same, where the spot is known already.
+  /// The same, for a known spot.
   func position(at spot: Spot, for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
     if let position = spot.position { return position }
     guard let crowded = spot.before ?? spot.after else { throw .damagedStore("positions can't be spread") }
@@ -35,12 +35,12 @@ extension StoreTransaction {
     }
   }
 
-  /// The document at a place in the order, from 0; each one before it costs an index entry.
+  /// The document at an index of the order, from 0; each document before it costs an index entry.
   func id(at index: Int, in collection: UInt32) throws(StoreError) -> DocumentID? {
     try entry(SQL.entryAtIndex, Int64(collection), Int64(index)).map { DocumentID($0.id) }
   }
 
-  /// Where documents of unknown number go, in their order: behind what is there, or all of them before it.
+  /// The run for an unknown number of documents, kept in their order: behind the documents there, or before them all.
   func run(in collection: UInt32, atTop: Bool) throws(StoreError) -> PositionRun {
     guard atTop, let top = try entry(SQL.topEntry, Int64(collection)) else {
       return PositionRun(from: try position(for: .bottom, in: collection))
@@ -71,9 +71,9 @@ extension StoreTransaction {
     return found
   }
 
-  /// Deals the collection's positions out anew, in the order of `ids`, which are all of its documents.
+  /// Gives the collection's documents new positions in the order of `ids`, which must name all of them.
   ///
-  /// - Returns: how many were given another one.
+  /// - Returns: how many got another position.
   func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
     var entries: [Spot.Entry] = []
     try database.forEachRow(SQL.entries, [Int64(collection)]) { row in
@@ -83,7 +83,7 @@ extension StoreTransaction {
     guard entries.count == ids.count else { throw .damagedStore("its index of positions lacks documents") }
     var places: [Int64: Int64] = [:]
     for entry in entries { places[entry.id] = entry.position }
-    // Documents that share a position are told apart by their ids, which another order may contradict.
+    // Documents that share a position are ordered by their ids, which another order may contradict.
     let isStrict = zip(entries, entries.dropFirst()).allSatisfy { $0.position < $1.position }
     var changed = 0
     let writer = try writer
@@ -100,7 +100,8 @@ extension StoreTransaction {
 
   // MARK: Making room
 
-  /// Moves the rows around a position apart: as few as are in a stretch that is sparse enough (``PositionWindow``).
+  /// Moves the rows around a position apart: the rows of the smallest stretch that is sparse enough
+  /// (``PositionWindow``).
   private func spaceOut(around position: Int64, in collection: UInt32) throws(StoreError) {
     for level in PositionWindow.levels {
       let window = PositionWindow(around: position, level: level)
@@ -111,10 +112,10 @@ extension StoreTransaction {
     }
   }
 
-  /// Moves the rows at the top, as few as make room for half of all positions, down to the next one below them.
+  /// Moves the fewest rows at the top that free half of all positions down to the next row below them.
   ///
-  /// Each run takes room for millions, however few come in it. What was packed once stays where it is, so that it is
-  /// about one row for each document that came in at the top.
+  /// Each run takes room for millions, even for few documents. Packed rows stay packed, so that packing moves about one
+  /// row for each document that was added at the top.
   private func pack(_ collection: UInt32) throws(StoreError) {
     var ids: [DocumentID] = []
     var below: Int64?
@@ -127,12 +128,12 @@ extension StoreTransaction {
       }
       return below == nil
     }
-    // Where even the last one stands too high, all begin anew.
+    // If even the last row is too high, all rows get new positions.
     let start = below.map { $0 - Int64(ids.count + 1) * StoreFormat.positionGap } ?? 0
     try place(ids, from: start, apart: StoreFormat.positionGap, in: collection)
   }
 
-  /// All of them or, when one is damaged, nothing that can be committed: half of it could be another order.
+  /// Places all rows. If one is damaged, the transaction can't be committed: half of the work could be another order.
   private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError)
   {
     let writer = try writer

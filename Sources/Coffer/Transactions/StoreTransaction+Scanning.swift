@@ -12,7 +12,7 @@ struct RowScan {
   var withTexts: Bool
   /// Visits only documents that match.
   var search: (pattern: SearchPattern, fields: SearchFields)?
-  /// Called from time to time with the number of further rows that were passed; throwing from it ends the scan.
+  /// Called from time to time with the number of further rows passed; if it throws, the scan ends.
   var progress: ((Int) throws -> Void)?
 
   /// For one thread.
@@ -21,12 +21,12 @@ struct RowScan {
   }
 }
 
-// Long reads: this thread steps through the rows and visits opened ones, others open the next ones meanwhile.
+// Long reads: this thread steps through the rows and visits opened ones; other threads open the next ones meanwhile.
 
 extension StoreTransaction {
-  /// Rows read on one thread before others are thought worth it: a page of a list never is.
+  /// Rows read on one thread before others help: a page of a list is never worth their help.
   private static let alone = 64
-  /// One batch for each core to open and one to fill; one thread's reading keeps no more than four cores busy.
+  /// One batch for each core to open and one to fill; one reading thread keeps no more than four cores busy.
   private static let batchCount = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4) + 2
 
   /// A whole collection in order.
@@ -35,13 +35,13 @@ extension StoreTransaction {
     try self.scan(statement, OrderCheck(collection: record.id, after: nil, limit: state.count), scan, visit)
   }
 
-  /// Steps through a bound statement to its end, each row proved before `visit` sees it; resets it.
+  /// Steps through a bound statement to its end and resets it; each row is verified before `visit` sees it.
   ///
-  /// - Throws: what `visit` throws; `damaged` at the first row that is, after all before it were visited.
+  /// - Throws: errors of `visit`; `damaged` at the first damaged row, after `visit` saw all rows before it.
   func scan(_ statement: StoreStatement, _ order: OrderCheck, _ scan: RowScan, _ visit: RowScan.Visit) throws {
     defer { statement.reset() }
     var order = order
-    // Rows that a writer changes on its way must not have been read before.
+    // A writer may change rows during its walk: they must not have been read ahead.
     let limit = isWriter ? Int.max : Self.alone
     guard try scanAlone(statement, &order, rows: limit, scan, visit) else { return }
     try scanAhead(statement, &order, scan, visit)

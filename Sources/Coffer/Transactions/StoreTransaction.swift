@@ -9,15 +9,15 @@ public final class StoreTransaction {
   /// Writes the rows; nil in a transaction that only reads.
   private let rowWriter: RecordWriter?
   private(set) var isOpen = true
-  /// Rows that were given another position to make room.
+  /// Number of rows moved to another position to make room.
   var renumbered = 0
   let logger: StoreLog
-  /// The cache of texts; nil in a transaction that writes, which reads from the file.
+  /// The cache of texts; nil in a write transaction, which reads from the file.
   private let texts: TextCache?
-  /// Asked for at the first text.
+  /// The transaction's pass to the cache, set by its first look-up of a text.
   private var pass: TextCache.Pass?
 
-  /// Begins, and proves the state (FORMAT, "Each transaction").
+  /// Begins, and verifies the state (FORMAT, "Each transaction").
   init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
     self.connection = connection
     self.logger = logger
@@ -49,7 +49,7 @@ public final class StoreTransaction {
         return try connection.proveState(since: known)
       } catch {
         connection.database.rollback()
-        // Threads of ours may have changed the keys more than once since: look again from there.
+        // Other threads of this process may have changed the keys more than once since: look again from there.
         let now = connection.session.snapshot
         guard error.code == .keyChanged, now.keys !== known.keys else { throw error }
         known = now
@@ -61,10 +61,10 @@ public final class StoreTransaction {
   var database: StoreDatabase { connection.database }
   var isWriter: Bool { rowWriter != nil }
   var hasWritten: Bool { rowWriter?.hasWritten ?? false }
-  /// The state with everything that this transaction has done.
+  /// The state, including all changes of this transaction.
   var state: StoreState { rowWriter?.state ?? start }
 
-  /// The writer of rows, in a transaction that is open and may write.
+  /// The writer of rows; the transaction must be open and may write.
   var writer: RecordWriter {
     get throws(StoreError) {
       try requireOpen()
@@ -78,7 +78,7 @@ public final class StoreTransaction {
     try connection.cancellation?.check()
   }
 
-  /// Runs `body` so that all it did is undone when it throws, and the rest of the transaction goes on.
+  /// Runs `body`. If it throws, all its changes are undone and the rest of the transaction continues.
   func savepoint<T>(_ body: () throws -> T) throws -> T {
     let writer = try writer
     let mark = writer.mark
@@ -100,7 +100,7 @@ public final class StoreTransaction {
 
   // MARK: The end
 
-  /// Seals the state once and commits; a transaction that wrote nothing leaves the file as it was.
+  /// Seals the state once and commits; a transaction that wrote nothing leaves the file unchanged.
   func commit() throws(StoreError) {
     var announced: Announcement?
     do throws(StoreError) {
@@ -131,13 +131,13 @@ public final class StoreTransaction {
     }
   }
 
-  /// A commit, as the rest of the process learns of it.
+  /// A commit, as announced to the rest of the process.
   struct Announcement {
     let before: TextCache.Version
     let after: TextCache.Version
-    /// nil where something was written that was not noted.
+    /// nil if a write was not logged.
     let changes: ChangeLog?
-    /// The collections, where they changed and there are subscribers.
+    /// The collections, if they changed and there are subscribers.
     let names: [CollectionID: String]?
   }
 
@@ -158,7 +158,7 @@ public final class StoreTransaction {
     database.rollback()
   }
 
-  /// A replayed state would give ids a second time: no row may have an id at or above the next one.
+  /// A replayed state would give out ids a second time: no row may have an id at or above the next one.
   private func checkHighestID() throws(StoreError) {
     if let id = try database.integer(SQL.highestID), id < 1 || UInt64(id) >= state.nextID {
       throw .damagedStore("its state is older than its rows")
@@ -167,7 +167,7 @@ public final class StoreTransaction {
 
   // MARK: Rows
 
-  /// Reads with a reader that nobody else uses meanwhile, and gives it back.
+  /// Runs `work` with a reader for its exclusive use, and gives the reader back.
   func reading<R>(_ work: (RecordReader) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOpen()
     let reader = connection.takeReader()
@@ -175,9 +175,9 @@ public final class StoreTransaction {
     return try work(reader)
   }
 
-  /// The row of a list that began within `start`.
+  /// The row of a list that began within the limits `start`.
   ///
-  /// - Throws: `misuse` for a row that this transaction wrote behind the place that its own list had reached.
+  /// - Throws: `misuse` for a row that this transaction wrote beyond the place that its own list had reached.
   func row(_ statement: StoreStatement, within start: RowLimits) throws(StoreError) -> RecordRow {
     do throws(StoreError) {
       return try RecordRow(statement.columns(), within: start)
@@ -189,7 +189,7 @@ public final class StoreTransaction {
 
   // MARK: Texts in memory
 
-  /// The cached document, still as it is in this transaction; else the largest text worth keeping.
+  /// The cached document if it is current in this transaction; else the size of the largest text worth keeping.
   func cached(_ id: DocumentID) throws(StoreError) -> TextCache.Answer {
     guard let texts else { return .missing(room: 0) }
     try requireOpen()

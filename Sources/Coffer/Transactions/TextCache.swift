@@ -2,9 +2,9 @@ internal import CofferRecords
 internal import CofferSealing
 internal import Synchronization
 
-/// A document as a read transaction proved and opened it; its text is wiped with its last owner.
+/// A document as a read transaction verified and opened it; its last owner wipes its text.
 final class CachedDocument: Sendable {
-  // As callers get it; its bytes are those of `text`, which never change.
+  // In the form for callers; its bytes are those of `text`, which never change.
   nonisolated(unsafe) let opened: OpenedDocument
   private let text: OpenedBytes
 
@@ -17,14 +17,14 @@ final class CachedDocument: Sendable {
   var byteCount: Int { opened.utf8.count }
 }
 
-/// Texts that were opened lately, for every thread of one open store; bounded in bytes.
+/// Recently opened texts, for every thread of one open store; limited in bytes.
 ///
-/// What it holds is true for one set of rows: generation and set hash of a proved state. A transaction asks once, when
-/// it has proved its own, whether that is the one; from then on a hit looks at no row. A commit of this process takes
-/// out what it changed, and the rest stays true; a state that another process wrote empties it. Only reading
-/// transactions use it: a writer sees the file.
+/// Its entries are valid for one version of the rows: generation and set hash of a verified state. A transaction
+/// compares versions once, after it has verified its own state; from then on a hit looks at no row. A commit of this
+/// process removes the documents that it changed, and the rest stays valid; a state written by another process empties
+/// the cache. Only read transactions use it: a writer reads the file.
 final class TextCache: Sendable {
-  /// Which rows are meant.
+  /// Cached database version.
   struct Version: Equatable {
     let generation: UInt64
     let set: SetHash
@@ -35,7 +35,7 @@ final class TextCache: Sendable {
     }
   }
 
-  /// Lets one reading transaction use the cache; one with the number 0 fits no cache.
+  /// Lets one read transaction use the cache; a pass with the number 0 fits no cache.
   struct Pass: Equatable {
     fileprivate var number: UInt64
   }
@@ -43,22 +43,22 @@ final class TextCache: Sendable {
   /// The answer to a look-up.
   enum Answer {
     case document(CachedDocument)
-    /// Not held; a text of so many bytes is worth keeping, no larger one.
+    /// Not cached; a text of up to `room` bytes is worth keeping.
     case missing(room: Int)
   }
 
-  /// What an entry takes beside its text.
+  /// Bytes counted for an entry in addition to its text.
   fileprivate static let overhead = 256
 
-  /// Over so many look-ups it is counted how many were worth it.
+  /// The number of look-ups over which hits are counted.
   fileprivate static let window = 1024
-  /// Below this share of hits, one in so many texts is kept once the cache is full: keeping and wiping each would cost a
-  /// sixth of a read that nobody repeats.
+  /// Below this share of hits, a full cache keeps only one in this many texts: keeping and wiping each would cost a
+  /// sixth of a read that no caller repeats.
   fileprivate static let sparseness = 16
 
   fileprivate struct Slot {
     var document: CachedDocument?
-    /// Read since the hand last passed it.
+    /// Read since the eviction hand last passed it.
     var isUsed = false
   }
 
@@ -80,7 +80,7 @@ final class TextCache: Sendable {
   private let capacity: Int
   private let state = Mutex(State())
 
-  /// - Parameter capacity: bytes, of which an entry takes those of its text and 256 more.
+  /// - Parameter capacity: in bytes; an entry takes those of its text and 256 more.
   init(capacity: Int) {
     self.capacity = capacity
   }
@@ -88,7 +88,7 @@ final class TextCache: Sendable {
   // MARK: Reading
 
   /// The first look-up of a reading transaction, with the pass for its later ones.
-  ///
+  /// - Parameter transaction: the state that the transaction has verified.
   /// - Parameter transaction: the state that it has proved.
   func firstDocument(_ id: DocumentID, of transaction: StoreState) -> (Answer, Pass) {
     let (answer, pass, dropped) = state.withLock { state in
@@ -115,12 +115,12 @@ final class TextCache: Sendable {
 
   // MARK: Writing
 
-  /// Until the commit that follows has ended, readers of its rows go without.
+  /// Call before a commit: until the commit ends, readers of its rows don't use the cache.
   func willCommit() {
     state.withLock { $0.isCommitting = true }
   }
 
-  /// - Parameter changed: what is no longer as it was; nil when that is not known.
+  /// - Parameter changed: the changed documents; nil if unknown.
   func didCommit(_ before: Version, _ after: Version, changed: [DocumentID]?) {
     let dropped = state.withLock { state -> State? in
       state.isCommitting = false
@@ -139,7 +139,7 @@ final class TextCache: Sendable {
     state.withLock { $0.isCommitting = false }
   }
 
-  /// Wipes everything, and keeps nothing from here on.
+  /// Wipes everything, and caches nothing from now on.
   func close() {
     let dropped = state.withLock { state in
       defer { state.isClosed = true }
@@ -148,15 +148,15 @@ final class TextCache: Sendable {
     _ = dropped
   }
 
-  /// Whether it is held now; no look-up.
+  /// Whether the document is cached now; not counted as a look-up.
   func holds(_ id: DocumentID) -> Bool { state.withLock { $0.places[id] != nil } }
 
-  /// Bytes held, overhead included.
+  /// Bytes cached, overhead included.
   var byteCount: Int { state.withLock { $0.byteCount } }
 }
 
 extension TextCache.State {
-  /// What it held, to be wiped outside of the lock.
+  /// Empties the cache and returns its former content, for the caller to wipe outside of the lock.
   fileprivate mutating func empty() -> Self {
     let old = self
     self = Self()
@@ -168,12 +168,12 @@ extension TextCache.State {
     return old
   }
 
-  /// A pass for a transaction of that version; empties the cache where another process has committed since.
+  /// A pass for a transaction of that version; empties the cache if another process has committed since.
   fileprivate mutating func admit(_ wanted: TextCache.Version, _ dropped: inout Self?) -> TextCache.Pass {
     if isClosed { return TextCache.Pass(number: 0) }
     if version == wanted { return pass }
-    // While this process commits, the new rows are in the file before it has said which they are. A reader of an older
-    // state goes without.
+    // During a commit of this process, the new rows may be in the file before the cache knows their version. A reader
+    // of an older state gets no pass.
     if isCommitting { return TextCache.Pass(number: 0) }
     if let version, wanted.generation < version.generation { return TextCache.Pass(number: 0) }
     dropped = empty()
@@ -193,7 +193,7 @@ extension TextCache.State {
       slots[place].isUsed = true
       return .document(document)
     }
-    // A text that would push most others out is not worth it.
+    // A text that would evict most others is not worth keeping.
     let largest = capacity / 8
     let isKept = !isSparse || lookups % TextCache.sparseness == 0
     return .missing(room: isKept ? largest : min(largest, capacity - byteCount - TextCache.overhead))
@@ -225,7 +225,7 @@ extension TextCache.State {
     free.append(place)
   }
 
-  /// Takes out what was not read since the hand last passed.
+  /// Evicts texts that were not read since the hand last passed.
   fileprivate mutating func makeRoom(_ cost: Int, within capacity: Int) {
     while byteCount + cost > capacity, !places.isEmpty {
       if hand >= slots.count { hand = 0 }

@@ -1,7 +1,7 @@
-/// A number of bytes in words: `0 bytes`, `1 byte`, `1.9 MB`.
+/// A number of bytes as text: `0 bytes`, `1 byte`, `1.9 MB`.
 ///
 /// Decimal units, as files and disks are sold and shown: 1 kB is 1000 bytes. Two significant digits below 10, whole
-/// numbers above; rounded to nearest, into the next unit where that is what it comes to.
+/// numbers above; rounded to nearest, and shown in the next unit if rounding reaches it.
 public struct ByteCount: Sendable, Hashable, Comparable, CustomStringConvertible {
   public let bytes: Int64
 
@@ -14,7 +14,7 @@ public struct ByteCount: Sendable, Hashable, Comparable, CustomStringConvertible
     let sign = bytes < 0 ? "-" : ""
     var unit: UInt64 = 1000
     for name in ["kB", "MB", "GB", "TB", "PB", "EB"] {
-      // In tenths, rounded half up; the remainder keeps it exact where the product would overflow.
+      // In tenths, rounded half up; using the remainder keeps it exact where the product would overflow.
       let tenths = bytes.magnitude / unit * 10 + (bytes.magnitude % unit * 10 + unit / 2) / unit
       if tenths < 100 { return "\(sign)\(tenths / 10).\(tenths % 10) \(name)" }
       let whole = bytes.magnitude / unit + (bytes.magnitude % unit >= unit / 2 ? 1 : 0)

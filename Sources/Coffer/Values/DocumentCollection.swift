@@ -1,4 +1,4 @@
-/// The name of a collection, to read from and write into. Making one reads and writes nothing.
+/// The name of a collection, for reading and writing. Creating this value reads and writes nothing.
 public struct DocumentCollection: Sendable, Hashable {
   public let name: String
 
@@ -7,17 +7,17 @@ public struct DocumentCollection: Sendable, Hashable {
   }
 }
 
-/// What a store says of one of its collections.
+/// Information about one collection of a store.
 public struct CollectionInfo: Sendable, Hashable, Identifiable {
   public let id: CollectionID
   public let name: String
-  /// What happens to a document that comes without a title.
+  /// The rule for a document without a title.
   public let titleRule: TitleRule
-  /// Whether keys that differ in case or composition only are one.
+  /// Whether keys that differ only in case or composition are one key.
   public let foldsKeys: Bool
-  /// How many documents.
+  /// Number of documents.
   public let count: Int
 
-  /// What the collection is read from and written into by.
+  /// The collection's handle for reading and writing.
   public var handle: DocumentCollection { DocumentCollection(name) }
 }

@@ -1,15 +1,15 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// How a store compares with an anchor that was kept outside.
+/// The result of comparing a store with an anchor.
 public enum AnchorCheck: Sendable, Hashable {
   /// Exactly the state that the anchor names.
   case same
-  /// So many write transactions later than the anchor. Of what was written since, a rekey included, nothing is known.
+  /// Newer by this many write transactions. The anchor says nothing about later writes, a rekey included.
   case newer(by: UInt64)
 }
 
-/// An anchor line, taken apart: `coffer1:<32 hex>:<decimal>:<32 hex>`.
+/// A parsed anchor line: `coffer1:<32 hex>:<decimal>:<32 hex>`.
 struct Anchor {
   let line: String
   let storeID: String

@@ -3,7 +3,7 @@ internal import CofferSQLite
 internal import CofferSealing
 
 extension StoreEngine {
-  /// Looks at everything; see ``DocumentStore/verify(_:anchor:progress:)``.
+  /// Verifies the whole store; see ``DocumentStore/verify(_:anchor:progress:)``.
   func verify(
     _ depth: VerifyDepth, anchor line: String?, progress: ((WorkProgress) throws -> Void)?
   ) throws(StoreError) -> Verdict {
@@ -25,7 +25,7 @@ extension StoreEngine {
     return verdict
   }
 
-  /// Sums every row and collection anew.
+  /// Sums every row and collection again.
   private func verifySet(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
     let sum = try transaction.sumOfRows()
     verdict.documents = sum.count
@@ -42,7 +42,7 @@ extension StoreEngine {
         return try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
       } catch {
         guard !error.isPassing else { throw error }
-        // Pages in disorder, which the integrity check names.
+        // Pages in disorder; the integrity check names them.
         return []
       }
     }
@@ -52,7 +52,7 @@ extension StoreEngine {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
     }
     do throws(StoreError) {
-      // Names are bytes: composed and decomposed forms are two.
+      // Names are bytes: the composed and the decomposed form are two.
       let names = try transaction.collections().map { Array($0.name.utf8) }
       if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
     } catch {
@@ -62,7 +62,7 @@ extension StoreEngine {
     verdict.problems += try integrityProblems(database)
   }
 
-  /// Opens each head and text; a rekey or a write meanwhile is no damage.
+  /// Opens each head and text; a concurrent rekey or write is no damage.
   private func verifyDocuments(_ verdict: inout Verdict, _ progress: ((WorkProgress) throws -> Void)?)
     throws(StoreError)
   {
@@ -83,7 +83,7 @@ extension StoreEngine {
           do throws(StoreError) {
             guard try statement.step() else { break }
           } catch {
-            // Pages in disorder end the walk; what lies behind can't be listed.
+            // Pages in disorder end the walk; the rows behind them can't be listed.
             guard error.code == .damaged else { throw error }
             verdict.problems.append(error.message)
             return
@@ -123,9 +123,9 @@ extension Verdict {
   }
 }
 
-/// What SQLite itself finds; quick_check would miss most wrong orders of an index.
+/// The findings of SQLite's integrity check; quick_check would miss most wrong orders of an index.
 ///
-/// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
+/// - Throws: errors that are no findings: `systemFailure`, `locked`, `cancelled`.
 func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {
   do throws(SQLiteError) {
     return try database.connection.query(SQL.integrity).rows.compactMap { row in
@@ -140,7 +140,7 @@ func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String]
 }
 
 extension StoreTransaction {
-  /// That a document is found by the key in its head; one whose collection is damaged or gone can't be looked up at all.
+  /// Requires that the key in a head finds the document; without a sound collection, no look-up is possible.
   fileprivate func requireBlindIndex(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
     throws(StoreError)
   {
@@ -159,7 +159,7 @@ extension StoreTransaction {
     }
   }
 
-  /// None where one of them is damaged, which the structure's check has said.
+  /// The collections; none if one is damaged, which the check of the structure has reported.
   fileprivate func collectionsThatOpen() throws(StoreError) -> [CollectionRecord] {
     do throws(StoreError) {
       return try collections()
@@ -169,17 +169,17 @@ extension StoreTransaction {
     }
   }
 
-  /// The set hash and count of what really stands in the file.
+  /// The set hash and count of the rows that are in the file.
   struct RowSum {
     var set = SetHash()
     var count = 0
     var damaged: [DamagedDocument] = []
     var problems: [String] = []
-    /// False when a row was so damaged that it could not be summed.
+    /// False if a row was so damaged that it could not be summed.
     var isComplete = true
   }
 
-  /// - Throws: what is no finding: `systemFailure`, `locked`, `cancelled`.
+  /// - Throws: errors that are no findings: `systemFailure`, `locked`, `cancelled`.
   func sumOfRows() throws(StoreError) -> RowSum {
     var sum = RowSum()
     do throws(StoreError) {

@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// What a store file says of itself without a key. Nothing of it is proved.
+/// Information about a store file that is readable without a key. Nothing of it is verified.
 public struct StoreInfo: Sendable {
   public let storeID: String
   public let pin: String
@@ -11,20 +11,20 @@ public struct StoreInfo: Sendable {
   public let isTest: Bool
   public let isPadded: Bool
   public let documents: Int
-  /// Collections by number with their counts; names are sealed.
+  /// The number of documents in each collection, sorted by number; names are sealed.
   public let collections: [(id: CollectionID, count: Int)]
   public let slots: [KeySlot]
-  /// Epochs with how many documents each holds; more than one while a rekey is unfinished.
+  /// The number of documents in each epoch; more than one epoch during an unfinished rekey.
   public let epochs: [(epoch: UInt32, count: Int)]
   public let pageSize: Int
   public let pageCount: Int
   public let freePages: Int
   public let sqliteVersion: String
-  /// Whether the linked SQLite can lose commits when WAL is checkpointed beside a commit.
+  /// Whether the linked SQLite can lose commits when one connection checkpoints the WAL while another commits.
   public let hasWALResetBug: Bool
 }
 
-/// What ``DocumentStore/check(at:isQuick:wait:)`` found without a key.
+/// The findings of ``DocumentStore/check(at:isQuick:wait:)``, made without a key.
 public struct CheckReport: Sendable {
   public let documents: Int
   public let problems: [String]

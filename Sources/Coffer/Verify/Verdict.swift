@@ -1,25 +1,25 @@
 internal import CofferRecords
 
-/// What ``DocumentStore/verify(_:anchor:progress:)`` found.
+/// The findings of ``DocumentStore/verify(_:anchor:progress:)``.
 public struct Verdict: Sendable {
-  /// How many rows there are.
+  /// Number of rows.
   public internal(set) var documents = 0
-  /// By rising id.
+  /// Sorted by id.
   public internal(set) var damaged: [DamagedDocument] = []
-  /// What is wrong with the file as a whole.
+  /// Problems of the file as a whole.
   public internal(set) var problems: [String] = []
   /// Whether the rows are exactly those that were written.
   public internal(set) var setMatches = true
-  /// Whether there are as many as were written.
+  /// Whether the number of documents is the one that was written.
   public internal(set) var countMatches = true
-  /// How the anchor compares, where one was given.
+  /// The comparison with the anchor, if one was given.
   public internal(set) var anchor: AnchorCheck?
-  /// Why the anchor does not fit.
+  /// The reason why the anchor does not fit.
   public internal(set) var anchorError: StoreError?
 
   public var isSound: Bool { error == nil }
 
-  /// What to report: a set or anchor that does not match comes before single damages; nil when all is well.
+  /// The error to report: a set or anchor that does not match precedes single damages; nil if there is no problem.
   public var error: StoreError? {
     if !setMatches || !countMatches {
       return StoreError(
@@ -41,7 +41,7 @@ public struct Verdict: Sendable {
   }
 }
 
-/// How deep a store is verified.
+/// The depth of a verification.
 public enum VerifyDepth: Sendable {
   /// Set hash, count, structure; opens no document.
   case quick
