@@ -27,6 +27,13 @@ package final class RecordReader {
     recordByIndex?.reset()
   }
 
+  /// Gives the statements back to the connection.
+  package func end() {
+    record = nil
+    recordWithBody = nil
+    recordByIndex = nil
+  }
+
   // MARK: Rows
 
   /// - Throws: `noSuchDocument`, `damaged`.

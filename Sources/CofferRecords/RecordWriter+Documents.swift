@@ -12,7 +12,7 @@ extension RecordWriter {
   package func insert(
     _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp
   ) throws(StoreError) {
-    willWrite()
+    try willWrite()
     defer { batch.removeAll() }
     let fields = RowFields(
       id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision, position: position,
@@ -26,7 +26,7 @@ extension RecordWriter {
 
   /// Replaces the stored document with a changed one. An unchanged text under unchanged keys is not sealed again.
   package func replace(_ old: StoredDocument, with new: Document, in collection: CollectionRecord) throws(StoreError) {
-    willWrite()
+    try willWrite()
     defer { batch.removeAll() }
     let active = keys.active.epoch
     let fields = RowFields(
@@ -52,8 +52,11 @@ extension RecordWriter {
     _ id: DocumentID, changing parts: RowStatements.Parts = .all, as kind: ChangeLog.Kind = .updated,
     _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
   ) throws(StoreError) {
-    willWrite()
-    defer { batch.removeAll() }
+    try willWrite()
+    defer {
+      reader.reset()
+      batch.removeAll()
+    }
     var row = try reader.row(id, withBody: false, within: state.limits)
     let keepsEpoch = row.fields.epoch == keys.active.epoch
     if !keepsEpoch { row = try reader.row(id, withBody: true, within: state.limits) }
@@ -137,5 +140,5 @@ extension RecordWriter {
 }
 
 extension Document {
-  fileprivate var rowFlags: UInt32 { isJSON ? StoreFormat.RowFlags.json.rawValue : 0 }
+  fileprivate var rowFlags: UInt32 { StoreFormat.RowFlags(isJSON: isJSON).rawValue }
 }

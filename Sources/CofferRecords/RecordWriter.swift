@@ -2,7 +2,7 @@ package import CofferDocuments
 internal import CofferSQLite
 package import CofferSealing
 
-/// Writes the rows of one transaction. No other code inserts, changes or deletes a row.
+/// Writes the records, bodies and collections of one transaction. No other code inserts, changes or deletes their rows.
 ///
 /// Every row written or deleted changes the state too: set hash, count and next id; the change log notes it.
 /// A new document is an INSERT and a change an UPDATE of one row, never an UPSERT, which after a replayed state would
@@ -28,12 +28,16 @@ package final class RecordWriter {
   /// The row of a single change; bulk work uses other batches.
   let batch = SealedBatch()
   private var statements: [RowStatements?] = [nil, nil, nil, nil]
+  private let checkCancellation: () throws(StoreError) -> Void
 
-  /// - Parameter notesDocuments: whether the change log names documents, for subscribers.
+  /// - Parameters:
+  ///   - notesDocuments: whether the change log names documents, for subscribers.
+  ///   - checkCancellation: called before every change; throwing ends it.
   package init(
     _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, state: StoreState,
-    notesDocuments: Bool
+    notesDocuments: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
   ) {
+    self.checkCancellation = checkCancellation
     self.database = database
     self.keys = keys
     self.collections = collections
@@ -44,15 +48,19 @@ package final class RecordWriter {
     sealer = RecordSealer(keys)
   }
 
-  /// Ends the runs of all statements; the transaction is over.
+  /// Ends the runs of all statements and gives them back to the connection; the transaction is over.
   package func end() {
-    reader.reset()
+    reader.end()
+    statements = [nil, nil, nil, nil]
   }
 
   // MARK: The transaction
 
   /// Call before the first change.
-  package func willWrite() {
+  ///
+  /// - Throws: `cancelled`.
+  package func willWrite() throws(StoreError) {
+    try checkCancellation()
     if !hasWritten { keys.beginRun() }
     hasWritten = true
     // Rows written after this call have this generation; reading them again must accept it.
@@ -119,7 +127,9 @@ package final class RecordWriter {
     do throws(SQLiteError) {
       try statements.runRecord(row, of: batch)
     } catch {
-      throw try conflict(error, row, batch)
+      let refusal = try conflict(error, row, batch)
+      if refusal.code != .alreadyExists, refusal.code != .duplicateKey { failure = failure ?? refusal }
+      throw refusal
     }
     try changing { () throws(StoreError) in try statements.runBody(row, of: batch) }
     state.set.add(row.element)
@@ -177,7 +187,8 @@ package final class RecordWriter {
   ///
   /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
   package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
-    willWrite()
+    try willWrite()
+    defer { reader.reset() }
     let row = try reader.row(id, withBody: false, within: state.limits)
     _ = try reader.opener.openHead(row)
     try row.fields.require(collection)
@@ -205,21 +216,21 @@ package final class RecordWriter {
   // MARK: Ids
 
   /// Counts all ids up to this one as given out.
-  package func reserveIDs(through id: UInt64) {
+  package func reserveIDs(through id: UInt64) throws(StoreError) {
     guard id >= state.nextID else { return }
-    willWrite()
+    try willWrite()
     state.nextID = id + 1
   }
 
   /// Sets the next id to the lowest id above all rows: deleted ids above them are given out again.
   package func restartIDs() throws(StoreError) {
-    willWrite()
+    try willWrite()
     state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
   }
 
   /// Deletes every row of documents and collections, sound or not; ids restart at 1.
   package func deleteEverything() throws(StoreError) {
-    willWrite()
+    try willWrite()
     try changing { () throws(StoreError) in
       for sql in SQL.deleteEverything { try database.execute(sql) }
     }
@@ -232,7 +243,7 @@ package final class RecordWriter {
   // MARK: Collections
 
   package func insertCollection(_ record: CollectionRecord) throws(StoreError) {
-    willWrite()
+    try willWrite()
     let row = try record.seal(keys)
     try changing { () throws(StoreError) in
       try database.execute(SQL.insertCollection, Int64(row.id), Int64(row.epoch), Int64(row.revision), row.sealed)
@@ -242,7 +253,7 @@ package final class RecordWriter {
 
   /// Seals a collection with another name or other settings, or under another epoch.
   package func replaceCollection(with new: CollectionRecord) throws(StoreError) {
-    willWrite()
+    try willWrite()
     let before = try collections.row(new.id, state)
     let row = try new.seal(keys)
     try changing { () throws(StoreError) in
@@ -253,7 +264,7 @@ package final class RecordWriter {
 
   /// Deletes a collection with all its documents.
   package func deleteCollection(_ record: CollectionRecord) throws(StoreError) {
-    willWrite()
+    try willWrite()
     let before = try collections.row(record.id, state)
     try changing { () throws(StoreError) in
       try deleteDocuments(in: record)
@@ -276,7 +287,7 @@ package final class RecordWriter {
 
   /// Deletes all documents of a collection, a page of ids at a time. If one is damaged, only a rollback is left.
   package func deleteDocuments(in record: CollectionRecord) throws(StoreError) {
-    willWrite()
+    try willWrite()
     try changing { () throws(StoreError) in
       while case let ids = try ids(SQL.someIDsInCollection, Int64(record.id), Self.idPage), !ids.isEmpty {
         for id in ids { try delete(id, in: record.id) }

@@ -9,6 +9,7 @@ package enum StoreFormat {
   package static let storeIDCount = 16
   package static let commitmentCount = 32
   package static let macCount = 32
+  /// The column `lookup` holds the blind index of a key.
   package static let blindIndexCount = 16
   /// Nonce and tag of a body.
   package static let bodyTagCount = 40
@@ -46,5 +47,7 @@ package enum StoreFormat {
     /// The text is JSON of a Codable value.
     package static let json = RowFlags(rawValue: 1)
     package static let known: RowFlags = [.json]
+
+    package init(isJSON: Bool) { self = isJSON ? .json : [] }
   }
 }

@@ -38,7 +38,7 @@ struct ForgedTests {
   @Test func countOfOtherDocumentsIsSeenByVerify() throws {
     let (_, verdict) = try verdict { writer, _ in
       let rows = try writer.transaction.writer
-      rows.willWrite()
+      try rows.willWrite()
       rows.state.count += 1
     }
     #expect(verdict.setMatches)
@@ -56,7 +56,7 @@ struct ForgedTests {
       header.titles = TitleMode.sealed.rawValue
       header.mac = try HMACKey(keys.headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
       let rows = try transaction.writer
-      rows.willWrite()
+      try rows.willWrite()
       try header.update(transaction.database)
       rows.state.headerMAC = header.mac
     }

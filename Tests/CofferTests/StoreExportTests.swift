@@ -1,5 +1,6 @@
 import CofferDocuments
 import CofferSQLite
+import CofferSealing
 import Foundation
 import Testing
 
@@ -30,6 +31,24 @@ struct StoreExportTests {
   }
 
   // MARK: What can't be exported
+
+  @Test func keyThatTwoDocumentsHoldEndsAnExport() throws {
+    let test = try TestStore()
+    let ids = try test.store.write { writer in
+      try ["a", "b"].map { try writer.insert(Document(text: $0, key: ExternalKey($0)), into: test.notes) }
+    }
+    // As in a file with a row put back: its blind index keeps the two apart, its head does not.
+    try test.store.write { writer in
+      try Array("a".utf8).withBytes { key throws(StoreError) in
+        try writer.transaction.writer.rewrite(ids[1]) { content, _ throws(StoreError) in content.key = key }
+      }
+    }
+    let error = try #require(throws: StoreError.self) {
+      try test.store.export(to: target, keys: [.published("next")])
+    }
+    #expect(error.code == .damaged && error.documentID == ids[1], "\(error)")
+    #expect(place.names.isEmpty)
+  }
 
   @Test func existingFileIsLeftAsItIs() throws {
     try withFilledStore { test in

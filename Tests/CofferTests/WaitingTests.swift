@@ -98,6 +98,25 @@ struct WaitingTests {
     try test.expectSound()
   }
 
+  @Test func cancelledWriteEndsBetweenRows() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for _ in 0..<3 { try writer.insert(Document(text: "text"), into: test.notes) }
+      }
+      let cancellation = Cancellation()
+      expect(.cancelled) {
+        try test.store.engine.write(cancellation) { transaction in
+          let rows = try transaction.writer
+          try rows.delete(1)
+          cancellation.cancel()
+          // SQLite forgets an interrupt that meets no running statement.
+          for id in [DocumentID(2), DocumentID(3)] { expect(.cancelled) { try rows.delete(id) } }
+        }
+      }
+      #expect(try test.store.read { try $0.count(in: test.notes) } == 3)
+    }
+  }
+
   @Test func cancelledReadEndsBetweenRows() async throws {
     let test = try store(wait: nil)
     let notes = test.notes

@@ -5,7 +5,7 @@ internal import CofferText
 
 /// The first stage of bulk work: reads drafts, gives them ids and positions, and seals them, on a separate thread.
 ///
-/// Only that thread uses it while the pipeline runs; each batch brings the other thread all that it needs of it.
+/// Only that thread uses it while the conveyor runs; each batch brings the other thread all that it needs of it.
 final class SealingStage {
   /// The state of one collection in this stage.
   private struct Target {
@@ -89,7 +89,7 @@ final class SealingStage {
     let fields = RowFields(
       id: id, collection: record.id, epoch: keys.active.epoch, revision: revision,
       position: try targets[current].positions.take(), parent: parent,
-      flags: draft.isJSON ? StoreFormat.RowFlags.json.rawValue : 0)
+      flags: StoreFormat.RowFlags(isJSON: draft.isJSON).rawValue)
     let created = draft.created?.millisecondsSince1970 ?? draft.modified?.millisecondsSince1970 ?? now
     var content = RecordSealer.Content(
       title: part(draft.title), key: key, blindIndex: index,

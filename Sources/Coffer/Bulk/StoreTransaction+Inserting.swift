@@ -7,6 +7,16 @@ private final class InsertionBatch {
   var failure: (any Error)?
 }
 
+extension SealedBatch.Row {
+  /// The error of a copied row that the new store refuses: a sound store never holds a key twice, but one with a row put
+  /// back to an older version may.
+  func refusal(_ error: StoreError) -> StoreError {
+    guard error.code == .duplicateKey else { return error }
+    let other = error.documentID.map { "document \($0)" } ?? "another document"
+    return .damagedDocument(fields.id, "\(other) has its key")
+  }
+}
+
 extension StoreTransaction {
   /// Batches under way; more would only take memory.
   private static let sealedBatches = 3
@@ -25,7 +35,7 @@ extension StoreTransaction {
     inserted: (SealedBatch) throws -> Void
   ) throws {
     let writer = try writer
-    writer.willWrite()
+    try writer.willWrite()
     // Only the working threads use the first variable, one after another; only this thread uses the second.
     var hasEnded = false
     var isOver = false

@@ -88,6 +88,10 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
   private let workers: Conveyor<Batch>.Workers
   private let state = Mutex(State())
   private let awaitedIsDone = DispatchSemaphore(value: 0)
+  /// Counts the batches started for the one thread that works in order.
+  private let started = DispatchSemaphore(value: 0)
+  /// Used on the caller's thread only.
+  private var isWorkerRunning = false
 
   init(limit: Int, _ workers: Conveyor<Batch>.Workers, _ work: @escaping (Batch) -> Void) {
     places = .allocate(capacity: limit)
@@ -115,8 +119,19 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
 
   func start(_ index: Int) {
     state.withLock { $0.waiting.append(index) }
-    DispatchQueue.global(qos: .userInitiated).async { [self] in
-      while let index = begin() { perform(index) }
+    switch workers {
+    case .any:
+      DispatchQueue.global(qos: .userInitiated).async { [self] in
+        while performNext() {}
+      }
+    case .oneInOrder:
+      started.signal()
+      if isWorkerRunning { return }
+      isWorkerRunning = true
+      // One thread for the whole run: between batches it waits, so that no other work of the pool takes its place.
+      DispatchQueue.global(qos: .userInitiated).async { [self] in
+        repeat { started.wait() } while performNext()
+      }
     }
   }
 
@@ -128,9 +143,7 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
   ///
   /// - Returns: false if there is none.
   func workHere() -> Bool {
-    guard workers == .any, let index = begin() else { return false }
-    perform(index)
-    return true
+    workers == .any && performNext()
   }
 
   func wait(for index: Int) {
@@ -152,6 +165,7 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
       state.waiting = []
       return state.working
     }
+    if isWorkerRunning { started.signal() }
     for index in rest { wait(for: index) }
     // The queue may keep its closure, and so the belt, a little longer than the closure runs.
     work = nil
@@ -167,6 +181,13 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
       state.working.insert(index)
       return index
     }
+  }
+
+  /// - Returns: false if no batch waits, or the run was stopped.
+  private func performNext() -> Bool {
+    guard let index = begin() else { return false }
+    perform(index)
+    return true
   }
 
   private func perform(_ index: Int) {

@@ -23,6 +23,7 @@ extension StoreEngine {
           try transaction.setOrigin(source.keys.session.storeID, generation: source.state.generation)
           try transaction.insert(
             sealedBy: { try walk.fill($0, with: copier) },
+            refused: { row, error in throw row.refusal(error) },
             inserted: { batch in
               report.documents += batch.rows.count
               try progress?(WorkProgress(done: report.documents, total: max(report.documents, walk.expected)))

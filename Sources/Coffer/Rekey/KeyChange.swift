@@ -204,7 +204,7 @@ extension StoreTransaction {
     header.mac = try header.authenticate(slots, under: macKey)
     let new = try SessionKeys(root: root, header: header, slots: slots)
     let writer = try writer
-    writer.willWrite()
+    try writer.willWrite()
     // From now on this connection seals under the new keys; a failure restores the old ones.
     try use(new)
     do throws(StoreError) {

@@ -39,7 +39,7 @@ final class RekeyWalk {
       try run(&pass)
       guard let last = pass.last else { return false }
       let writer = try transaction.writer
-      writer.willWrite()
+      try writer.willWrite()
       writer.state.cursor = UInt64(last) + 1
       try transaction.commit()
       report = pass.report
@@ -122,7 +122,7 @@ final class RekeyWalk {
     for (id, reason) in rows.skipped { pass.report.skip(id, reason) }
     guard !rows.sealed.rows.isEmpty else { return }
     let writer = try pass.transaction.writer
-    writer.willWrite()
+    try writer.willWrite()
     for (row, before) in zip(rows.sealed.rows, rows.before) {
       // Only the blind index differs under another epoch: without one, no index of SQLite is touched.
       try writer.replace(
@@ -147,7 +147,7 @@ extension StoreEngine {
       let behind = try transaction.rowsBelow(target, except: Set(report.skipped.map(\.id.rawValue)))
       if behind && mayRestart {
         let writer = try transaction.writer
-        writer.willWrite()
+        try writer.willWrite()
         writer.state.cursor = 0
         try transaction.commit()
         return false

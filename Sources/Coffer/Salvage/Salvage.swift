@@ -75,11 +75,8 @@ struct Salvage {
         try transaction.insert(
           sealedBy: { try walk.fill($0, with: copier) },
           refused: { row, error in
-            // A sound store never holds a key twice; one with a row put back to an older version may.
             guard error.code == .duplicateKey else { throw error }
-            let other = error.documentID.map { "document \($0)" } ?? "another document"
-            let damage = StoreError.damagedDocument(row.fields.id, "\(other) has its key")
-            refused.append(DamagedDocument(id: DocumentID(row.fields.id), reason: damage.message))
+            refused.append(DamagedDocument(id: DocumentID(row.fields.id), reason: row.refusal(error).message))
           },
           inserted: { batch in
             sealed += batch.rows.count

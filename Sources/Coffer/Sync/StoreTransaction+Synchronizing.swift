@@ -7,7 +7,7 @@ extension StoreTransaction {
   ) throws -> SyncReport {
     let rows = try writer
     func run() throws -> SyncReport {
-      rows.willWrite()
+      try rows.willWrite()
       let record = try openOrCreate(
         collection, titleRule: options.titleRule ?? .asGiven, foldsKeys: options.foldsKeys)
       let synchronizer = try Synchronizer(self, record, options)

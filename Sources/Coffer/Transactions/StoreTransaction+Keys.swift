@@ -20,7 +20,7 @@ extension StoreTransaction {
   func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
     let old = keys.session
     let writer = try writer
-    writer.willWrite()
+    try writer.willWrite()
     try new.header.update(database)
     try database.execute(SQL.deleteSlots)
     for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }

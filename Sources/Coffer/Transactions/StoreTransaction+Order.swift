@@ -75,6 +75,7 @@ extension StoreTransaction {
   ///
   /// - Returns: how many got another position.
   func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
+    try requireOpen()
     var entries: [Spot.Entry] = []
     try database.forEachRow(SQL.entries, [Int64(collection)]) { row in
       entries.append(Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1)))

@@ -30,7 +30,8 @@ public final class StoreTransaction {
     texts = nil
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
-      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits)
+      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
+      checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
       try checkHighestID()
     } catch {
@@ -93,7 +94,7 @@ public final class StoreTransaction {
   /// Notes the store that this one is made from.
   func setOrigin(_ storeID: [UInt8], generation: UInt64) throws(StoreError) {
     let writer = try writer
-    writer.willWrite()
+    try writer.willWrite()
     writer.state.originStoreID = storeID
     writer.state.originGeneration = generation
   }
