@@ -74,17 +74,17 @@ final class RekeyWalk {
     try conveyor.run(
       make: { () throws(StoreError) in free.removeLast() },
       fill: { batch throws(StoreError) in
-        batch.fill { () throws(StoreError) in try next(statement, &pass) }
+        let filling = batch.fill { () throws(StoreError) in try next(statement, &pass) }
+        // Thrown before the batches that are under way are written: the error may have ended the transaction.
+        if case .failed(let error) = batch.tail { throw error }
+        return filling
       },
       take: { batch throws(StoreError) in
         try write(batch.work, &pass)
-        switch batch.tail {
-        case .nothing: break
-        case .large(let row):
+        if case .large(let row) = batch.tail {
           batch.work.begin()
           _ = batch.work.process(row, at: 0, head: nil, body: nil)
           try write(batch.work, &pass)
-        case .failed(let error): throw error
         }
       })
   }
