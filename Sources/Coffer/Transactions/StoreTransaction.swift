@@ -191,6 +191,7 @@ public final class StoreTransaction {
   // MARK: Texts in memory
 
   /// The cached document if it is current in this transaction; else the size of the largest text worth keeping.
+  @inline(__always)
   func cached(_ id: DocumentID) throws(StoreError) -> TextCache.Answer {
     guard let texts else { return .missing(room: 0) }
     try requireOpen()

@@ -101,6 +101,7 @@ final class TextCache: Sendable {
     return (answer, pass)
   }
 
+  @inline(__always)
   func document(_ id: DocumentID, _ pass: Pass) -> Answer {
     state.withLock { $0.pass == pass ? $0.answer(id, within: capacity) : .missing(room: 0) }
   }
@@ -181,6 +182,7 @@ extension TextCache.State {
     return pass
   }
 
+  @inline(__always)
   fileprivate mutating func answer(_ id: DocumentID, within capacity: Int) -> TextCache.Answer {
     lookups += 1
     if lookups == TextCache.window {
