@@ -1,4 +1,4 @@
-/// What the process says when it ends (Commands, "Exit codes").
+/// The exit codes (Commands, "Exit codes").
 enum ExitStatus: Int32, Sendable {
   case done = 0
   case failed = 1
