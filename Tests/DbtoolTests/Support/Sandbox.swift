@@ -12,7 +12,7 @@ final class Sandbox {
 
   /// The command: the one that `COFFER_DBTOOL` names, else the one beside the bundle of these tests.
   ///
-  /// `Tools/test` names a release build, which takes about 0.015 s of processor time to start; a debug build takes 0.6 s.
+  /// `Tools/test` names a release build, which takes about 0.015 s of processor time to start; a debug build 0.6 s.
   static let dbtool: String = {
     if let given = ProcessInfo.processInfo.environment["COFFER_DBTOOL"] { return given }
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
