@@ -168,7 +168,7 @@ struct FileNameTests {
     _exit(refused)
   }
 
-  /// In a process of its own: a lock that another test's thread held at the fork would never open in the child.
+  /// Runs in a separate process: a lock that another test's thread held at the fork would never open in the child.
   @Test func childOfAForkIsRefusedAndTakesNothingAway() async {
     await #expect(processExitsWith: .success) {
       for journal in CreateOptions.Journal.allCases { try FileNameTests().forkIsRefused(journal) }

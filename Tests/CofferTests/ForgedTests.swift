@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What only a key holder can write: sealed and summed rightly, and against the format in one thing.
+/// Rows that only a key holder can write: sealed and summed correctly, but against the format in one point.
 /// `Tools/checks/check-attacks` has many more.
 struct ForgedTests {
   private func verdict(after change: (inout StoreWriter, TestStore) throws -> Void) throws -> (TestStore, Verdict) {

@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What a machine lacks is not said of the store; Tools/harnesses/out-of-memory makes it lack memory.
+/// Missing memory is not reported as damage of the store; Tools/harnesses/out-of-memory makes memory fail.
 struct WantOfMemoryTests {
   private static let damage = StoreError.damagedDocument(7, "its text is not the one that was written")
 
