@@ -33,7 +33,8 @@ public final class StoreTransaction {
     texts = nil
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
-      nonceSource: connection.nonceSource, notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
+      nonceSource: connection.nonceSource,
+      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
       checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
       try checkHighestID()
