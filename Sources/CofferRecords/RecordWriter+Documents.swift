@@ -29,6 +29,7 @@ extension RecordWriter {
     try willWrite()
     defer { batch.removeAll() }
     let active = keys.active.epoch
+    let kind = changedParts(of: new, insteadOf: old)
     let fields = RowFields(
       id: old.fields.id, collection: collection.id, epoch: active, revision: revision, position: old.fields.position,
       parent: new.parent?.rawValue, flags: new.rowFlags)
@@ -38,18 +39,34 @@ extension RecordWriter {
     try seal(
       new, fields, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified,
-      keepingBody: keepsEpoch && new.text.isIdentical(to: old.document.text) ? old.bodyTag : nil)
+      keepingBody: keepsEpoch && !kind.contains(.text) ? old.bodyTag : nil)
     let keepsIndexes = fields.parent == old.fields.parent && index == old.blindIndex
     try replace(
       old.element, before: old.fields, with: batch.rows[0], of: batch, changing: keepsIndexes ? .content : .all,
-      as: .updated)
+      as: kind)
+  }
+
+  /// A missing date stays as it is, and the flags of another text belong to that text.
+  private func changedParts(of new: Document, insteadOf old: StoredDocument) -> ChangeLog.Kind {
+    var kind: ChangeLog.Kind = []
+    var head = new
+    head.created = new.created ?? old.header.created
+    head.modified = new.modified ?? old.header.modified
+    if !new.text.isIdentical(to: old.document.text) {
+      kind.insert(.text)
+      head.isJSON = old.document.isJSON
+    }
+    if !head.isIdenticalApartFromText(to: old.document) { kind.insert(.head) }
+    return kind
   }
 
   /// Seals a row again after `change`: its head alone, or its text too if its epoch is below the active one.
   ///
-  /// - Parameter parts: the columns that `change` touches.
+  /// - Parameters:
+  ///   - parts: the columns that `change` touches.
+  ///   - kind: the parts of the document that it changes.
   package func rewrite(
-    _ id: DocumentID, changing parts: RowStatements.Parts = .all, as kind: ChangeLog.Kind = .updated,
+    _ id: DocumentID, changing parts: RowStatements.Parts = .all, as kind: ChangeLog.Kind = .head,
     _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
   ) throws(StoreError) {
     try willWrite()
@@ -86,9 +103,9 @@ extension RecordWriter {
   ///
   /// - Parameters:
   ///   - collection: the collection that an index names for it; the row itself must say so too.
-  ///   - kind: `placed` if it stays between the same neighbours.
+  ///   - kind: empty if it stays between the same neighbours.
   package func move(
-    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, as kind: ChangeLog.Kind = .moved
+    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, as kind: ChangeLog.Kind = .place
   ) throws(StoreError) {
     try rewrite(id, changing: .position, as: kind) { _, fields throws(StoreError) in
       try fields.require(collection)

@@ -43,7 +43,7 @@ package final class RecordWriter {
     self.collections = collections
     self.state = state
     revision = state.generation + 1
-    changes = ChangeLog(state, notesDocuments: notesDocuments)
+    changes = ChangeLog(notesDocuments: notesDocuments)
     reader = RecordReader(database, keys)
     sealer = RecordSealer(keys)
   }
@@ -135,7 +135,7 @@ package final class RecordWriter {
     state.set.add(row.element)
     state.count += 1
     state.nextID = max(state.nextID, UInt64(row.fields.id) + 1)
-    changes.insert(row)
+    changes.insert(row.fields)
     rowsWritten += 1
   }
 
@@ -165,6 +165,7 @@ package final class RecordWriter {
   ///   - element: the old row's element of the set hash.
   ///   - before: the old row's plaintext columns.
   ///   - parts: which columns differ, seals aside.
+  ///   - kind: the parts of the document that differ.
   package func replace(
     _ element: SetHash, before: RowFields, with row: SealedBatch.Row, of batch: SealedBatch,
     changing parts: RowStatements.Parts, as kind: ChangeLog.Kind
@@ -178,7 +179,7 @@ package final class RecordWriter {
       }
       state.set.subtract(element)
       state.set.add(row.element)
-      changes.replace(element, with: row, before: before, as: kind)
+      changes.replace(before, with: row.fields, as: kind)
       rowsWritten += 1
     }
   }
@@ -201,7 +202,7 @@ package final class RecordWriter {
       guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
       state.set.subtract(element)
       state.count -= 1
-      changes.delete(row.fields, element)
+      changes.delete(row.fields)
       rowsWritten += 1
     }
   }
@@ -226,6 +227,7 @@ package final class RecordWriter {
   package func restartIDs() throws(StoreError) {
     try willWrite()
     state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
+    changes.restartIDs()
   }
 
   /// Deletes every row of documents and collections, sound or not; ids restart at 1.
@@ -235,6 +237,7 @@ package final class RecordWriter {
       for sql in SQL.deleteEverything { try database.execute(sql) }
     }
     collections.forget()
+    changes.changeEverything()
     state.set = SetHash()
     state.count = 0
     state.nextID = 1
@@ -278,7 +281,8 @@ package final class RecordWriter {
     let after = if let new { try new.element(keys) } else { SetHash?.none }
     if let before { state.set.subtract(before) }
     if let after { state.set.add(after) }
-    changes.changeCollection(before, to: after)
+    // A row that keeps its revision was only sealed again under another epoch.
+    if let row = new ?? old, old?.revision != new?.revision { changes.changeCollection(row.id) }
     collections.forget()
   }
 

@@ -127,7 +127,7 @@ final class RekeyWalk {
       // Only the blind index differs under another epoch: without one, no index of SQLite is touched.
       try writer.replace(
         before.element, before: before.fields, with: row, of: rows.sealed,
-        changing: row.blindIndex == nil ? .content : .all, as: .resealed)
+        changing: row.blindIndex == nil ? .content : .all, as: [])
     }
     pass.report.documents += rows.sealed.rows.count
   }

@@ -105,7 +105,7 @@ extension StoreTransaction {
       return try keys.blindIndex(of: key, in: record, under: keys.active)
     }
     guard let index else { return }
-    try writer.rewrite(id, as: .placed) { content, _ throws(StoreError) in content.blindIndex = index }
+    try writer.rewrite(id, as: []) { content, _ throws(StoreError) in content.blindIndex = index }
   }
 
   // MARK: Counts, as the indexes have them
