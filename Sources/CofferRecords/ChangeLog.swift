@@ -2,18 +2,20 @@ package import CofferDocuments
 
 /// The changes of one write transaction, for the ring of the state, the cache of texts and subscribers.
 package struct ChangeLog {
-  /// The parts of a document that a rewritten row changes for a reader. None if the transaction made room for a
-  /// neighbour, changed the folding of keys, or sealed the document with another key.
+  /// The parts of a document that a rewritten row changes for its readers. None for a row that only makes room for a
+  /// neighbour, has another blind index, or is sealed with another key.
   package struct Kind: OptionSet, Sendable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let text = Kind(rawValue: 1)
-    /// Title, key, attributes, parent or dates; flags if the text stays the same.
+    /// Title, key or attributes; flags if the text stays the same.
     package static let head = Kind(rawValue: 2)
+    package static let dates = Kind(rawValue: 4)
+    package static let parent = Kind(rawValue: 8)
     /// The place in the order, or the collection.
-    package static let place = Kind(rawValue: 4)
+    package static let place = Kind(rawValue: 16)
   }
 
   /// The most documents to log one by one.
@@ -55,7 +57,7 @@ package struct ChangeLog {
     update(row.id) { change in
       var change = change ?? DocumentChange(from: before)
       change.after = DocumentPosition(row)
-      change.isUpdated = change.isUpdated || !kind.isDisjoint(with: [.text, .head])
+      change.isUpdated = change.isUpdated || !kind.isDisjoint(with: [.text, .head, .dates, .parent])
       change.isMoved = change.isMoved || kind.contains(.place)
       return change
     }
@@ -81,8 +83,7 @@ package struct ChangeLog {
     net.changeEverything()
   }
 
-  /// Rows were changed that this log does not name.
-  package mutating func changeEverything() {
+  package mutating func deleteEverything() {
     net.changeEverything()
     staleTexts = nil
     documents = nil

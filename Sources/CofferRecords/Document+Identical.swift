@@ -21,16 +21,10 @@ extension String {
 extension Document {
   /// Byte by byte, dates included.
   package func isIdentical(to other: Document) -> Bool {
-    isIdenticalApartFromText(to: other) && text.isIdentical(to: other.text)
-  }
-
-  /// Byte by byte: title, key, attributes, parent, dates and whether the text is JSON.
-  package func isIdenticalApartFromText(to other: Document) -> Bool {
     func isIdentical(_ one: String?, _ other: String?) -> Bool {
       guard let one, let other else { return one == nil && other == nil }
       return one.isIdentical(to: other)
     }
-    return isIdentical(title, other.title) && key == other.key && attributes == other.attributes
-      && parent == other.parent && created == other.created && modified == other.modified && isJSON == other.isJSON
+    return self == other && isIdentical(title, other.title) && text.isIdentical(to: other.text)
   }
 }

@@ -33,7 +33,7 @@ package final class SessionKeys: Sendable {
       guard isHeaderProved || isSalvaging else {
         throw SealingError(.notAuthentic, "the header and the slots are not what was written")
       }
-      keyring = try Keyring.open(header.keyring, under: root, generation: header.rootGeneration)
+      keyring = try Keyring.open(header.keyring, under: root, phase: header.phase)
     } catch {
       throw StoreError(error)
     }
@@ -46,18 +46,8 @@ package final class SessionKeys: Sendable {
 
   package var storeID: [UInt8] { root.storeID }
 
-  /// `PAE("coffer1/state", store_id)`
+  /// `PAE("coffer2/state", store_id)`
   package var stateBinding: [UInt8] {
-    PreAuthenticationEncoding("coffer1/state").adding(storeID).bytes
-  }
-
-  /// The anchor line to keep outside the store (FORMAT, "Key files, pin, anchor").
-  package func anchor(of state: StoreState) throws(StoreError) -> String {
-    do throws(SealingError) {
-      let code = try HMACKey(anchorKey).authenticate(state.bytes)
-      return "coffer1:\(Hexadecimal.text(storeID)):\(state.generation):\(Hexadecimal.text(code.prefix(16)))"
-    } catch {
-      throw StoreError(error)
-    }
+    PreAuthenticationEncoding("coffer2/state").adding(storeID).bytes
   }
 }

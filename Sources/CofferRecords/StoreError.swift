@@ -26,7 +26,7 @@ public struct StoreError: Error, Sendable {
     /// JSON can't represent this value.
     case notEncodable
     /// Made by a later version of the format.
-    case newerFormat
+    case otherFormat
     /// A test key or a TEST store that the caller did not allow, or a real key for a TEST store.
     case testKeyRefused
     /// A document, or the store itself, is not as it was written.
@@ -44,6 +44,8 @@ public struct StoreError: Error, Sendable {
     case keyChanged
     /// The pin names another store.
     case pinMismatch
+    /// The pin is the one that the store will have when its unfinished rekey has ended.
+    case pinUnfinished
     /// A file, document or collection of that name or number exists already.
     case alreadyExists
     /// A document has the highest possible id, so no id is left for a new document.

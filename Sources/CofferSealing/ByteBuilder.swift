@@ -27,6 +27,13 @@ package struct ByteBuilder {
     bytes.append(contentsOf: more)
   }
 
+  /// Appends `count` bytes that `write` fills.
+  package mutating func append(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
+    let start = bytes.count
+    bytes.append(contentsOf: repeatElement(0, count: count))
+    bytes.withUnsafeMutableBytes { write(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+  }
+
   /// A label of ASCII, then zeros up to `width`.
   package mutating func append(label: StaticString, width: Int = 0) {
     label.withUTF8Buffer { bytes.append(contentsOf: $0) }

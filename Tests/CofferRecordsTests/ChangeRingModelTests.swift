@@ -59,13 +59,13 @@ struct ChangeRingModelTests {
     return .entries(entries)
   }
 
-  @Test(arguments: 0..<20)
+  @Test(arguments: 0..<8)
   func ringHoldsTheLatestGenerationsThatFit(_ seed: UInt64) throws {
     var random = Pseudorandom(seed: seed)
     let first = UInt64(1 + random.number(below: 1 << 40))
     var ring = ChangeRing(after: first)
     var model: [Generation] = []
-    for generation in first + 1...first + 200 {
+    for generation in first + 1...first + 120 {
       let changes = changes(&random)
       let mark = (0..<16).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       ring.append(generation, mark: mark, changes)
@@ -76,8 +76,8 @@ struct ChangeRingModelTests {
       #expect(ring.known == first + 1 + UInt64(kept) && ring.generation == generation)
       #expect(ring.everyChange == model[kept...].map(\.changes))
       #expect(ring.mark(of: ring.known - 2) == nil && ring.mark(of: generation) == nil)
-      for (index, held) in model[kept...].enumerated() {
-        #expect(ring.mark(of: ring.known - 1 + UInt64(index)) == held.mark)
+      if generation.isMultiple(of: 10) {
+        #expect((ring.known - 1..<generation).map { ring.mark(of: $0) } == model[kept...].map(\.mark))
       }
       let earlier = ring.known - 1 + UInt64(random.number(below: model.count - kept + 1))
       #expect(ring.changes(after: earlier)?.map(\.generation) == (earlier..<generation).map { $0 + 1 })
@@ -87,8 +87,8 @@ struct ChangeRingModelTests {
       #expect(copy == ring)
       if generation.isMultiple(of: 3) { ring = copy }
     }
-    ring.empty(after: first + 200)
-    #expect(ring == ChangeRing(after: first + 200) && RingBytes(ring).bytes.allSatisfy { $0 == 0 })
+    ring.empty(after: first + 120)
+    #expect(ring == ChangeRing(after: first + 120) && RingBytes(ring).bytes.allSatisfy { $0 == 0 })
   }
 
   /// A generation that fills the ring to its last byte is kept alone; one byte more, and it is "everything".

@@ -113,7 +113,7 @@ struct AttackTests {
       case .cannotUnlock: return "cannot-unlock"
       case .damaged: return "damaged"
       case .rolledBack: return "rolled-back"
-      case .newerFormat: return "newer"
+      case .otherFormat: return "newer"
       case .parametersRefused: return "parameters"
       case .testKeyRefused: return "test-key"
       case .noSuchDocument: return "missing"

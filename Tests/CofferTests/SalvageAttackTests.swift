@@ -31,7 +31,7 @@ struct SalvageAttackTests {
         at: url, key: key, to: target, keys: [.published("next")], options: .testing)
     } catch let error as StoreError {
       let codes: [StoreError.Code] = [
-        .damaged, .cannotUnlock, .newerFormat, .parametersRefused, .testKeyRefused, .notAStore,
+        .damaged, .cannotUnlock, .otherFormat, .parametersRefused, .testKeyRefused, .notAStore,
       ]
       #expect(codes.contains(error.code) && error.hint != nil, "\(error)")
       #expect(expected["open"].string != "ok", "\(error)")

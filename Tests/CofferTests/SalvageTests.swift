@@ -123,10 +123,10 @@ struct SalvageTests {
     try expectRefused(try closedStore(5).test, .pinMismatch, options: options)
   }
 
-  @Test func newerFormatIsReportedAsNewer() throws {
+  @Test func otherFormatIsReportedAsNewer() throws {
     let test = try closedStore(5).test
     try edit(test, "UPDATE coffer_header SET incompat = incompat | 64")
-    try expectRefused(test, .newerFormat)
+    try expectRefused(test, .otherFormat)
   }
 
   @Test func lockedStoreIsReportedAsLocked() throws {

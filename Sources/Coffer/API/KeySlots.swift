@@ -115,7 +115,7 @@ public struct KeySlots: Sendable {
     }
     let storeID = store.session.header.storeID
     return try sealing { () throws(SealingError) in
-      try KeySlotRecord.derive(for: target, storeID: storeID, nonces: RandomBytes())
+      try KeySlotRecord.derive(for: target, storeID: storeID)
     }
   }
 

@@ -21,7 +21,6 @@ final class ExportWalk {
   private var wanted: [Int64]?
   private let wantedSet: Set<Int64>
   private let rows: StoreStatement
-  private let bodies: StoreStatement
   private let collectionOf: StoreStatement
   private var last: Int64 = 0
   private var isAtEnd = false
@@ -63,8 +62,7 @@ final class ExportWalk {
     }
     // A row whose collection is missing must not be left out silently.
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
-    rows = try transaction.database.statement(ids == nil ? SQL.allRecords : SQL.record)
-    bodies = try transaction.database.statement(SQL.body)
+    rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
     collectionOf = try transaction.database.statement(SQL.collectionOf)
   }
 
@@ -76,9 +74,10 @@ final class ExportWalk {
       let row = try RecordRow(rows.columns(), within: transaction.state.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
       let head = try opener.openHead(row)
-      let text = try opener.openBody(row.joined(with: try bodies.blob(of: row.fields.id)), head)
+      let text = try opener.openBody(row, head)
       try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
     }
+    try copier.finish(batch)
     return !batch.rows.isEmpty
   }
 

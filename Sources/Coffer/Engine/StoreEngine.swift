@@ -28,7 +28,13 @@ final class StoreEngine: Sendable {
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
     // The state proves header and generation before anything else is trusted.
-    let generation = try reading { transaction throws(StoreError) in transaction.state.generation }
+    let generation = try reading { transaction throws(StoreError) in
+      if let pin = options.expectedPin {
+        try StorePin(pin).check(
+          transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
+      }
+      return transaction.state.generation
+    }
     log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
   }
 
@@ -36,7 +42,7 @@ final class StoreEngine: Sendable {
   convenience init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let file = try StoreFile(at: path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
     let (header, slots) = try file.readConsistently()
-    if let pin = options.expectedPin { try header.requirePin(pin) }
+    if let pin = options.expectedPin { try StorePin(pin).check(header) }
     let unlocking = Unlocking(
       header: header, slots: slots, named: options.slot.map { UInt32(clamping: $0) },
       allowsTestKeys: options.allowsTestKeys)

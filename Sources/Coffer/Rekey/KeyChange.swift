@@ -24,15 +24,18 @@ struct KeyChange {
       let proved = try transaction.proveHeader()
       return (proved.keys.header, proved.slots)
     }
-    let plans = try plan(slots, opened: opened, isTest: before.isTest, storeID: before.storeID)
+    let plans = try plan(slots, opened: opened, of: before)
     try SlotTarget.checkWork(plans.map(\.target))
-    let storeID = before.storeID
+    guard before.rootGeneration < UInt64(StoreFormat.maximumCounter) else {
+      throw StoreError(
+        .noNumberLeft, "the store has had the last root key that can be numbered", hint: "export it into a new store")
+    }
+    let (storeID, generation) = (before.storeID, before.rootGeneration + 1)
     let (root, wrapped) = try sealing { () throws(SealingError) in
-      let root = try RootKey.random(storeID: storeID)
-      let nonces = try RandomBytes()
+      let root = try RootKey.random(storeID: storeID, generation: generation)
       var wrapped: [KeySlotRecord] = []
       for plan in plans {
-        let key = try KeySlotRecord.derive(for: plan.target, storeID: storeID, nonces: nonces)
+        let key = try KeySlotRecord.derive(for: plan.target, storeID: storeID)
         wrapped.append(try KeySlotRecord.wrap(root, under: key, slot: plan.slot, label: plan.label))
       }
       return (root, wrapped)
@@ -54,9 +57,8 @@ struct KeyChange {
   /// Plans how each slot is rewrapped.
   ///
   /// - Throws: `keyNeeded`, naming the slots whose secret is missing.
-  private func plan(_ slots: [KeySlotRecord], opened: UInt32, isTest: Bool, storeID: [UInt8]) throws(StoreError)
-    -> [Plan]
-  {
+  private func plan(_ slots: [KeySlotRecord], opened: UInt32, of header: StoreHeader) throws(StoreError) -> [Plan] {
+    let isTest = header.isTest
     var plans: [Plan] = []
     var open = slots
     if !replacements.isEmpty {
@@ -79,7 +81,8 @@ struct KeyChange {
     func find(_ key: StoreKey) throws(StoreError) {
       let unknown = open.filter { known[$0.slot] == nil }
       guard !unknown.isEmpty else { return }
-      let finding = SlotSecretSearch(slots: unknown, isTest: isTest, storeID: storeID)
+      let finding = SlotSecretSearch(
+        slots: unknown, isTest: isTest, storeID: header.storeID, generation: header.rootGeneration)
       known.merge(try finding.targets(key)) { first, _ in first }
     }
     if !options.otherKeys.isEmpty { try find(.anyOf(options.otherKeys)) }
@@ -109,6 +112,8 @@ private struct SlotSecretSearch {
   let slots: [KeySlotRecord]
   let isTest: Bool
   let storeID: [UInt8]
+  /// The header's `rk_generation`.
+  let generation: UInt64
 
   func targets(_ key: StoreKey) throws(StoreError) -> [UInt32: SlotTarget] {
     var found: [UInt32: SlotTarget] = [:]
@@ -152,10 +157,10 @@ private struct SlotSecretSearch {
   private func opens(_ slot: KeySlotRecord, _ parameters: SlotParameters, _ secret: SlotSecret) throws(StoreError)
     -> Bool
   {
-    let storeID = storeID
+    let (storeID, generation) = (storeID, generation)
     return try sealing { () throws(SealingError) in
       guard let key = try slot.derivedKey(with: secret, parameters: parameters, storeID: storeID) else { return false }
-      return try slot.unwrap(with: key, storeID: storeID) != nil
+      return try slot.unwrap(with: key, storeID: storeID, generation: generation) != nil
     }
   }
 
@@ -186,20 +191,16 @@ extension StoreTransaction {
         hint: "finish with rekey --resume")
     }
     let collections = try self.collections()
-    let nonces = keys.nonces
     var header = old.header
-    header.rootGeneration += 1
+    header.rootGeneration = root.generation
+    header.phase = 1
     if let titles { header.titles = titles.rawValue }
-    let headerBefore = header
-    let (keyring, commitment) = try sealing { () throws(SealingError) in
+    let closed = closedEpochs(of: old.keyring)
+    (header.keyring, header.commitment) = try sealing { () throws(SealingError) in
       let keyring = Keyring(
-        active: epoch, epochs: old.keyring.epochs + [try EpochKeys.random(epoch: epoch, storeID: root.storeID)])
-      return (
-        try keyring.seal(under: root, generation: headerBefore.rootGeneration, nonces: nonces), try root.commitment()
-      )
+        active: epoch, epochs: closed + [try EpochKeys.random(epoch: epoch, storeID: root.storeID)])
+      return (try keyring.seal(under: root, phase: 1), try root.commitment(phase: 1))
     }
-    header.keyring = keyring
-    header.commitment = commitment
     let macKey = try sealing { () throws(SealingError) in try root.derive(.headerMAC) }
     header.mac = try header.authenticate(slots, under: macKey)
     let new = try SessionKeys(root: root, header: header, slots: slots)
@@ -220,6 +221,23 @@ extension StoreTransaction {
       rollback()
       try connection.use(old)
       throw error
+    }
+  }
+
+  /// The epochs of a keyring that this transaction closes, or that were closed before (FORMAT, "Closed epochs").
+  ///
+  /// Whoever has the old keys can then make no row that seems to be written later, or with a higher id, or that is behind
+  /// the cursor of a rekey that this one takes over.
+  private func closedEpochs(of keyring: Keyring) -> [EpochKeys] {
+    keyring.epochs.map { keys in
+      var keys = keys
+      if keys.epoch == keyring.active {
+        keys.bounds.closed = state.generation + 1
+        keys.bounds.ceiling = state.nextID
+      } else if keys.epoch < state.target {
+        keys.bounds.floor = max(keys.bounds.floor, state.cursor)
+      }
+      return keys
     }
   }
 }

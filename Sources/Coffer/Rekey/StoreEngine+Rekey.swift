@@ -30,20 +30,15 @@ extension StoreEngine {
       try KeyChange(store: self, options: options, replacements: replacements).run()
       log.info("changed the root key")
     }
-    report.pin = session.header.pin
+    report.pin = StorePin(session.header).line
     if options.isKeysOnly { return report }
     try tell(.documents)
     do throws(StoreError) {
-      var mayRestart = true
-      var isOver = false
       let walk = RekeyWalk(self, limit: max(1, options.batchSize))
-      while !isOver {
-        while try walk.next(&report) { try tell(.documents) }
-        try tell(.finishing)
-        try clearSlack { () throws(StoreError) in try tell(.waiting) }
-        isOver = try finishRekey(&report, mayRestart: mayRestart)
-        mayRestart = false
-      }
+      while try walk.next(&report) { try tell(.documents) }
+      try tell(.finishing)
+      try clearSlack { () throws(StoreError) in try tell(.waiting) }
+      try finishRekey(&report)
     } catch {
       throw error.afterKeyChange()
     }
@@ -54,7 +49,7 @@ extension StoreEngine {
       throw StoreError(
         .locked, "the rekey is done, but \(error.message)", hint: "close the readers and run rekey --resume")
     }
-    report.pin = session.header.pin
+    report.pin = StorePin(session.header).line
     log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
     return report
   }

@@ -24,7 +24,7 @@ struct SalvageSource {
     if slots.damaged > 0 {
       problems.append("\(slots.damaged) of its slots can't be used: what they say is out of bounds")
     }
-    if let pin = options.expectedPin { try header.requirePin(pin) }
+    if let pin = options.expectedPin { try StorePin(pin).check(header) }
     let unlocking = Unlocking(
       header: header, slots: slots.sound, named: options.slot.map { UInt32(clamping: $0) },
       allowsTestKeys: options.allowsTestKeys)
@@ -64,6 +64,10 @@ struct SalvageSource {
       creation.isPadded = keys.isPadded
     }
     return creation
+  }
+
+  func origin(of state: StoreState) throws(StoreError) -> StoreOrigin {
+    StoreOrigin(state, keys, mark: try StateCipher(keys).mark(of: state), as: .export)
   }
 
   // MARK: Parts

@@ -21,10 +21,10 @@ extension StoreTransaction {
     let old = keys.session
     let writer = try writer
     try writer.willWrite()
-    try new.header.update(database)
-    try database.execute(SQL.deleteSlots)
-    for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }
+    try new.header.update(database, slots: slots)
     writer.state.headerMAC = new.header.mac
+    // Until the log is emptied, the file itself still has the old pages.
+    if connection.file.isWriteAhead { writer.state.unwiped = writer.revision }
     if keys.session !== new { try use(new) }
     connection.session.announce(new)
     do throws(StoreError) {

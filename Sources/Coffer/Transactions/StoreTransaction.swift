@@ -6,6 +6,8 @@ public final class StoreTransaction {
   let connection: StoreConnection
   /// The state that the transaction began with.
   private let start: StoreState
+  /// The number of the root key that the transaction began with.
+  private let startRoot: UInt64
   /// Writes the rows; nil in a transaction that only reads.
   private let rowWriter: RecordWriter?
   private(set) var isOpen = true
@@ -22,6 +24,7 @@ public final class StoreTransaction {
     self.connection = connection
     self.logger = logger
     start = try Self.begin(connection, kind)
+    startRoot = connection.keys.session.root.generation
     guard kind != .deferred else {
       rowWriter = nil
       texts = connection.session.texts
@@ -30,7 +33,7 @@ public final class StoreTransaction {
     texts = nil
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
-      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
+      nonceSource: connection.nonceSource, notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
       checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
       try checkHighestID()
@@ -92,11 +95,16 @@ public final class StoreTransaction {
   }
 
   /// Notes the store that this one is made from.
-  func setOrigin(_ storeID: [UInt8], generation: UInt64) throws(StoreError) {
+  func setOrigin(_ origin: StoreOrigin) throws(StoreError) {
     let writer = try writer
     try writer.willWrite()
-    writer.state.originStoreID = storeID
-    writer.state.originGeneration = generation
+    writer.state.origin = origin
+  }
+
+  /// The store as the origin of another one that is made from it.
+  func origin(as kind: StoreOrigin.Kind) throws(StoreError) -> StoreOrigin {
+    let keys = keys.session
+    return try StoreOrigin(state, keys, mark: connection.mark(of: state), as: kind)
   }
 
   // MARK: The end
@@ -111,6 +119,7 @@ public final class StoreTransaction {
       if let rowWriter, rowWriter.hasWritten {
         rowWriter.state.generation = rowWriter.revision
         try checkHighestID()
+        try note(rowWriter.changes, in: &rowWriter.state.ring)
         try connection.write(rowWriter.state)
         announced = try announce(rowWriter)
       }
@@ -130,6 +139,13 @@ public final class StoreTransaction {
       connection.session.didCommit(announced)
       logger.committed(state.generation, announced.changes.documents)
     }
+  }
+
+  /// Adds this transaction to the ring. A new root key empties it: the marks before it are of another key.
+  private func note(_ changes: ChangeLog, in ring: inout ChangeRing) throws(StoreError) {
+    guard keys.session.root.generation == startRoot else { return ring.empty(after: start.generation + 1) }
+    let mark = try connection.mark(of: start)
+    mark.withUnsafeBytes { ring.append(start.generation + 1, markBefore: $0, changes.ringChanges) }
   }
 
   /// A commit, as announced to the rest of the process.

@@ -40,12 +40,12 @@ struct StoreAccess: ParsableArguments {
       throw ValidationError("--wait takes seconds, 0 or more")
     }
     if let expect, !Self.isPin(expect) {
-      throw ValidationError("--expect takes a pin: coffer-pin-1- and 96 hex digits")
+      throw ValidationError("--expect takes a pin: coffer-pin-2- and 96 hex digits")
     }
   }
 
   private static func isPin(_ text: String) -> Bool {
-    let prefix = "coffer-pin-1-"
+    let prefix = "coffer-pin-2-"
     let digits = text.dropFirst(prefix.count).utf8
     return text.hasPrefix(prefix) && digits.count == 96
       && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
