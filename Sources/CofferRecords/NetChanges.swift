@@ -12,7 +12,7 @@ struct NetChanges {
     var before: UInt32
     /// The collection it is in; 0 if there is no document.
     var after: UInt32
-    /// None unless it is in a collection before and after.
+    /// What changed, if it is in the same collection before and after.
     var kinds: ChangeLog.Kind = []
   }
 
@@ -60,7 +60,6 @@ struct NetChanges {
   mutating func delete(_ id: Int64, from collection: UInt32) {
     var effect = effect(on: id) ?? Effect(before: collection, after: 0)
     effect.after = 0
-    effect.kinds = []
     set(effect, on: id)
   }
 
