@@ -138,7 +138,7 @@ public final class StoreTransaction {
     connection.session.note(generation: state.generation)
     if let announced {
       connection.session.didCommit(announced)
-      logger.committed(state.generation, announced.changes?.documents)
+      logger.committed(state.generation, announced.changes.documents)
     }
   }
 
@@ -153,8 +153,7 @@ public final class StoreTransaction {
   struct Announcement {
     let before: TextCache.Version
     let after: TextCache.Version
-    /// nil if a write was not logged.
-    let changes: ChangeLog?
+    let changes: ChangeLog
     /// The collections, if they changed and there are subscribers.
     let names: [CollectionID: String]?
   }
@@ -165,7 +164,7 @@ public final class StoreTransaction {
     connection.session.willCommit(writer.revision)
     return Announcement(
       before: TextCache.Version(start), after: TextCache.Version(writer.state),
-      changes: changes.isWhole ? changes : nil, names: names)
+      changes: changes, names: names)
   }
 
   func rollback() {
