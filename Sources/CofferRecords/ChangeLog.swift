@@ -1,46 +1,48 @@
 package import CofferDocuments
 
-/// The changes of one write transaction, document by document: for the cache of texts and for subscribers.
-///
-/// A transaction that deletes everything at once logs no more: the cache is emptied, and subscribers get the changes from
-/// a poll.
+/// The changes of one write transaction, for the ring of the state, the cache of texts and subscribers.
 package struct ChangeLog {
-  /// The parts of a document that a rewritten row changes for its readers. Nothing for a row that only makes room for a
-  /// neighbour, or has another blind index.
-  package struct Kind: OptionSet {
-    package let rawValue: Int
+  /// The parts of a document that a rewritten row changes for its readers. None for a row that only makes room for a
+  /// neighbour, has another blind index, or is sealed with another key.
+  package struct Kind: OptionSet, Sendable {
+    package let rawValue: UInt8
 
-    package init(rawValue: Int) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let text = Kind(rawValue: 1)
-    /// Title, key, attributes or flags.
+    /// Title, key or attributes; flags if the text stays the same.
     package static let head = Kind(rawValue: 2)
-    package static let dates = Kind(rawValue: 32)
-    package static let parent = Kind(rawValue: 4)
-    package static let place = Kind(rawValue: 8)
-    /// The same document, sealed with another key; a change of the title mode may have removed its title.
-    package static let resealed = Kind(rawValue: 16)
+    package static let dates = Kind(rawValue: 4)
+    package static let parent = Kind(rawValue: 8)
+    /// The place in the order, or the collection.
+    package static let place = Kind(rawValue: 16)
   }
 
   /// The most documents to log one by one.
   package static let limit = 1 << 16
 
-  /// False once a write was not logged.
-  package private(set) var isWhole = true
-  /// The documents that were changed or deleted, whose cached texts are stale; nil if there are too many.
+  /// The documents whose cached texts are stale; nil if there are too many.
   package private(set) var staleTexts: [DocumentID]? = []
-  /// The changes by document id; nil if there are too many, or neither a subscriber nor the log needs them.
+  /// The changes by document id; nil if there are too many, or no subscriber needs them.
   package private(set) var documents: [Int64: DocumentChange]?
-  package private(set) var changesCollections = false
+  private var net = NetChanges()
 
   package init(notesDocuments: Bool) {
     documents = notesDocuments ? [:] : nil
   }
 
-  package mutating func insert(_ row: SealedBatch.Row) {
-    update(row.fields.id) { change in
+  package var changesCollections: Bool { !net.collections.isEmpty }
+
+  /// The changes for the ring of the state.
+  ///
+  /// A range takes two bytes there at least, so that more of them than half its bytes never fit.
+  package var ringChanges: RingChanges { net.changes(limit: ChangeRing.byteCount / 2) }
+
+  package mutating func insert(_ row: RowFields) {
+    net.insert(row.id, into: row.collection)
+    update(row.id) { change in
       var change = change ?? DocumentChange()
-      change.after = DocumentPosition(row.fields)
+      change.after = DocumentPosition(row)
       // If the id was deleted earlier in this transaction, another document takes its place.
       change.isUpdated = change.before != nil
       change.isMoved = change.isUpdated
@@ -49,15 +51,12 @@ package struct ChangeLog {
   }
 
   /// - Parameter before: the row before this change.
-  package mutating func replace(with row: SealedBatch.Row, before: RowFields, as kind: Kind) {
-    guard kind != .resealed else {
-      staleTexts = nil
-      return
-    }
-    invalidate(row.fields.id)
-    update(row.fields.id) { change in
+  package mutating func replace(_ before: RowFields, with row: RowFields, as kind: Kind) {
+    net.change(row.id, from: before.collection, to: row.collection, kind)
+    invalidate(row.id)
+    update(row.id) { change in
       var change = change ?? DocumentChange(from: before)
-      change.after = DocumentPosition(row.fields)
+      change.after = DocumentPosition(row)
       change.isUpdated = change.isUpdated || !kind.isDisjoint(with: [.text, .head, .dates, .parent])
       change.isMoved = change.isMoved || kind.contains(.place)
       return change
@@ -65,6 +64,7 @@ package struct ChangeLog {
   }
 
   package mutating func delete(_ row: RowFields) {
+    net.delete(row.id, from: row.collection)
     invalidate(row.id)
     update(row.id) { change in
       var change = change ?? DocumentChange(from: row)
@@ -73,15 +73,20 @@ package struct ChangeLog {
     }
   }
 
-  package mutating func changeCollection(_ id: UInt32) {
-    changesCollections = true
+  /// The collection was made, renamed, changed or dropped.
+  package mutating func changeCollection(_ collection: UInt32) {
+    net.changeCollection(collection)
   }
 
-  /// The changes for the ring of the state.
-  package var ringChanges: RingChanges { .everything }
+  /// Ids of deleted documents are given out again.
+  package mutating func restartIDs() {
+    net.changeEverything()
+  }
 
   package mutating func deleteEverything() {
-    isWhole = false
+    net.changeEverything()
+    staleTexts = nil
+    documents = nil
   }
 
   private mutating func invalidate(_ id: Int64) {

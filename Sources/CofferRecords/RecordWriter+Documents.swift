@@ -166,7 +166,7 @@ extension Document {
     if new.parent != parent { kind.insert(.parent) }
     let isSameTitle = new.title == title && (title ?? "").isIdentical(to: new.title ?? "")
     let isSameHead =
-      isSameTitle && new.key == key && new.attributes == attributes && new.isJSON == isJSON
+      isSameTitle && new.key == key && new.attributes == attributes && (new.isJSON == isJSON || kind.contains(.text))
     if !isSameHead { kind.insert(.head) }
     let keepsDates =
       (new.created == nil || new.created == created) && (new.modified == nil || new.modified == modified)

@@ -179,7 +179,7 @@ package final class RecordWriter {
     }
     state.count += 1
     state.nextID = max(state.nextID, UInt64(row.fields.id) + 1)
-    changes.insert(row)
+    changes.insert(row.fields)
     rowsWritten += 1
   }
 
@@ -280,7 +280,7 @@ package final class RecordWriter {
         throw .damagedDocument(row.fields.id, "its row is gone")
       }
       if hasNewBody { try replaceBody(former, with: row, of: batch) }
-      changes.replace(with: row, before: former.fields, as: kind)
+      changes.replace(former.fields, with: row.fields, as: kind)
       rowsWritten += 1
     }
   }
@@ -352,7 +352,7 @@ package final class RecordWriter {
   package func restartIDs() throws(StoreError) {
     try requireNoClosedEpoch()
     try willWrite()
-    changes.deleteEverything()
+    changes.restartIDs()
     state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
   }
 
@@ -419,7 +419,8 @@ package final class RecordWriter {
       if let before { try summer.subtract(before, from: &set) }
       if let after { try summer.add(after, to: &set) }
     }
-    if let id = new?.id ?? old?.id { changes.changeCollection(id) }
+    // A row that keeps its revision was only sealed again under another epoch.
+    if let row = new ?? old, old?.revision != new?.revision { changes.changeCollection(row.id) }
     collections.forget()
   }
 

@@ -17,7 +17,7 @@ package enum RingChanges: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     case inserted = 1
     case textChanged = 2
-    /// Title, key, attributes, parent, dates or flags.
+    /// Title, key, attributes, parent or dates; flags if the text stayed the same.
     case headChanged = 3
     case moved = 4
     case deleted = 5

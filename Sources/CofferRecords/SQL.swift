@@ -4,7 +4,7 @@ package enum SQL {
 
   package static let header =
     "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac FROM coffer_header"
-  package static let headerMark = 
+  package static let headerMark =
     "SELECT h.rk_generation,h.phase,h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
   package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)"
   package static let updateHeader =

@@ -137,7 +137,7 @@ final class RekeyWalk {
         if row.blindIndex != nil { columns.insert(.blindIndex) }
         if rows.hadTitle[index] != (row.title != nil) { columns.insert(.title) }
         return columns
-      }, as: .resealed)
+      }, as: [])
     pass.report.documents += rows.sealed.rows.count
   }
 }

@@ -33,7 +33,8 @@ public final class StoreTransaction {
     texts = nil
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
-      nonceSource: connection.nonceSource, notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
+      nonceSource: connection.nonceSource,
+      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
       checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
       try checkHighestID()
@@ -137,7 +138,7 @@ public final class StoreTransaction {
     connection.session.note(generation: state.generation)
     if let announced {
       connection.session.didCommit(announced)
-      logger.committed(state.generation, announced.changes?.documents)
+      logger.committed(state.generation, announced.changes.documents)
     }
   }
 
@@ -152,8 +153,7 @@ public final class StoreTransaction {
   struct Announcement {
     let before: TextCache.Version
     let after: TextCache.Version
-    /// nil if a write was not logged.
-    let changes: ChangeLog?
+    let changes: ChangeLog
     /// The collections, if they changed and there are subscribers.
     let names: [CollectionID: String]?
   }
@@ -164,7 +164,7 @@ public final class StoreTransaction {
     connection.session.willCommit(writer.revision)
     return Announcement(
       before: TextCache.Version(start), after: TextCache.Version(writer.state),
-      changes: changes.isWhole ? changes : nil, names: names)
+      changes: changes, names: names)
   }
 
   func rollback() {

@@ -229,7 +229,8 @@ extension StoreTransaction {
           if (try? reader.opener.requireBounds(row)) == nil {
             // It is in the sum, so that a row that an honest rekey left behind is damage and no mismatch.
             sum.damaged.append(
-              DamagedDocument(id: DocumentID(id), reason: "document \(id) is under old keys, where only new ones can be"))
+              DamagedDocument(
+                id: DocumentID(id), reason: "document \(id) is under old keys, where only new ones can be"))
           }
         } catch {
           guard !error.isPassing else { throw error }
