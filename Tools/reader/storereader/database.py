@@ -112,6 +112,8 @@ def check_kind(connection):
         raise Newer("the format is newer than this reader")
     if version == 1:
         raise Newer("the store was made before the first release")
+    if version != FORMAT_VERSION:
+        raise Damaged("user_version is no format's")
     if pragma(connection, "encoding") != b"UTF-8":
         raise Damaged("the encoding is not UTF-8")
 

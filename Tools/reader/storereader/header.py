@@ -105,8 +105,7 @@ class Header:
         row = rows[0]
         if integer(row[0], "format") > FORMAT_VERSION:
             raise Newer("the format is newer than this reader")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if row[0] != version or version < 1:
+        if row[0] != FORMAT_VERSION:
             raise Damaged("format and user_version differ")
         self.format = row[0]
         self.incompat = integer(row[2], "incompat")

@@ -105,7 +105,7 @@ class CollectionRow:
         born, edited = (counter(fields.unsigned(8), f"{self._what}: {name}") for name in ("born", "edited"))
         uid = fields.take(8)
         name, settings = fields.take(fields.unsigned(4)), fields.rest()
-        if len(name) > NAME_LIMIT or settings not in SETTINGS:
+        if not 1 <= len(name) <= NAME_LIMIT or settings not in SETTINGS:
             raise Damaged(f"{self._what}: name or settings out of bounds")
         return Collection(self.coll, utf8(name, self._what).decode(), *SETTINGS[settings], born, edited, uid)
 
