@@ -2,23 +2,30 @@
 
 from dataclasses import dataclass, field
 
+from .secrets import REMOVED, SECRETS
+
 # How values get past a STRICT table: meanwhile the table's text is another one, whose columns take and keep anything.
 LOOSE = {
     " STRICT": "", " NOT NULL": "", " CHECK(one=1)": "", " INTEGER PRIMARY KEY": " \0", " INTEGER": "", " TEXT": "",
     " BLOB": "", " \0": " INTEGER PRIMARY KEY"}
 
 
+# The documents of the stores that attacks start from.
+IDS = (1, 2, 3, 4, 5, 7, 8)
+
+
 @dataclass
 class Attack:
-    """One broken store. `edit` changes the file of the base (given a connection), or `forge` the base before it is saved
-    (given the writer, already a copy)."""
+    """One broken store. `edit` changes the file of the base (given a connection), `patch` does so (given its path), or
+    `forge` changes the base before it is saved (given the writer, already a copy)."""
 
     name: str
     base: str
     what: str
     edit: object = None
     forge: object = None
-    # What a reader finds; see the kit's README for the words.
+    patch: object = None
+    # Outcomes; see the kit's README for the words.
     open: str = "ok"
     get: dict = field(default_factory=dict)
     list: str = "ok"
@@ -28,29 +35,45 @@ class Attack:
     put: str = None
     open_by: dict = field(default_factory=dict)
     also: dict = field(default_factory=dict)
-    # Documents that are authentic and not as in the base: {id: how the base's history has them}.
+    # Documents that are authentic and not as in the base: {id: as the base's history has them}.
     reads: dict = field(default_factory=dict)
+    # Outcomes by pin, and by anchor line: (outcome, the same where descent must be proved).
+    pins: dict = field(default_factory=dict)
+    anchors: dict = field(default_factory=dict)
+    opener: str = "key"
+    note: str = None
+    # Published among the vectors, or in the kit alone.
+    is_published: bool = True
 
     def expectation(self, kit):
-        base = kit.histories[self.base][-1]
+        base = kit.base(self.base)
         found = {
             "attack": self.what, "base": self.base, "by": "key holder" if self.forge else "file",
-            "key": "primary.key", "anchor_line": base.anchor, "open": self.open,
+            "opener": {self.opener: SECRETS[self.opener]}, "anchor_line": base.anchor, "open": self.open,
         }
         if self.open_by:
             found["open_by"] = self.open_by
+            found["secrets"] = {name: (SECRETS | {"removed": REMOVED})[name] for name in self.open_by}
+        if self.pins:
+            found["pins"] = [{"pin": pin, "open": outcome} for pin, outcome in self.pins.items()]
         if self.open == "ok":
             found |= {
                 "get": {str(id): self.get.get(id, "ok") for id in sorted(set(base.records) | set(self.get))},
                 "list": self.list, "verify": self.verify, "verify_quick": self.quick or self.verify,
                 "anchor": self.anchor,
             }
+            if self.anchors:
+                found["anchors"] = [
+                    {"anchor": line, "verdict": verdict, "descends": descends}
+                    for line, (verdict, descends) in self.anchors.items()]
             if self.put:
                 found["put"] = self.put
             if self.reads:
-                found["reads"] = {str(id): document for id, document in self.reads.items()}
+                found["documents"] = {str(id): document for id, document in self.reads.items()}
         if self.also:
             found["also_acceptable"] = self.also
+        if self.note:
+            found["note"] = self.note
         return found
 
 

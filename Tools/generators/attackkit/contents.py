@@ -20,6 +20,8 @@ def contents(name, writer):
     }
     if writer.target:
         found["final_pin"] = writer.pin_of(writer.phase + 1)
+    if writer.target or writer.unwiped:
+        found["status"] = "unfinished"
     return found | {
         "slots": [slot(s) for s in sorted(writer.slots, key=lambda s: s.slot)],
         "epochs": sorted(writer.epochs),

@@ -3,7 +3,6 @@
 from .attack import Attack, loosely, run
 
 VICTIM = 2
-TABLE_OF = {"ct": "coffer_body"}
 
 
 def attacks(kit):
@@ -38,6 +37,7 @@ def _columns():
         "body-nonce": "body_nt={flip(body_nt,1)}", "body-tag": "body_nt={flip_last(body_nt)}",
         "body-nt-39-bytes": "body_nt=substr(body_nt,1,39)", "body-nt-41-bytes": "body_nt=CAST(body_nt||x'00' AS BLOB)",
         "body-nt-empty": "body_nt=x''",
+        "title-over-limit": "title=replace(hex(zeroblob(32769)),'0','t')",
     }
     for name, edit in edits.items():
         moved = name in ("coll-other", "coll-unknown", "coll-zero", "coll-above-u32")
@@ -60,7 +60,7 @@ def _columns():
         yield Attack(
             f"row-id-{name}", "sealed", f"document 2 gets the number {number}, in both tables",
             run(f"UPDATE coffer_record SET id={number} WHERE id=2", f"UPDATE coffer_body SET id={number} WHERE id=2"),
-            get={2: "missing", number: "damaged"}, list="damaged", put="damaged" if number > 8 else None,
+            get={2: "missing", number: "damaged"}, list="damaged", put="damaged" if number > 9 else None,
             also={f"get_of_{number}": ["missing"]} if number < 1 else {})
     for name, value in {
         "edited": "'another'", "cut": "'on'", "to-null": "NULL", "to-empty": "''", "nul-appended": "title||char(0)",
@@ -111,9 +111,15 @@ def _classes():
                 also={"list": ["ok"]} if column == "coll" else {})
     for name, value in {"null": "NULL", "text": "CAST(ct AS TEXT)", "integer": "1"}.items():
         yield Attack(
-            f"class-ct-{name}", "sealed", f"document 2: the body is {value}",
-            loosely(f"UPDATE coffer_body SET ct={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
+            f"class-ct-{name}", "sealed", f"document 8: the body is {value}",
+            loosely(f"UPDATE coffer_body SET ct={value} WHERE id=8"), get={8: "damaged"}, verify="damaged",
             quick="ok", also={"verify_quick": ["damaged"]})
+    for name, value in {"text": "CAST(body AS TEXT)", "integer": "1", "real": "1.5"}.items():
+        # The set hash does not see the body's column; a reader of rows may check its class even so.
+        yield Attack(
+            f"class-body-{name}", "sealed", f"document 2: the body in its row is {value}",
+            loosely(f"UPDATE coffer_record SET body={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
+            quick="ok", also={"verify": ["mismatch"], "verify_quick": ["damaged", "mismatch"], "list": ["damaged"]})
     for column, value in {
         "epoch": "'1'", "rev": "1.5", "sealed": "CAST(sealed AS TEXT)", "sealed-null": "NULL",
     }.items():
@@ -125,6 +131,7 @@ def _classes():
         ("mac-null", "coffer_header", "mac", "NULL"), ("keyring-text", "coffer_header", "keyring", "'ring'"),
         ("incompat-text", "coffer_header", "incompat", "'3'"), ("incompat-null", "coffer_header", "incompat", "NULL"),
         ("titles-real", "coffer_header", "titles", "0.5"), ("rk-generation-blob", "coffer_header", "rk_generation", "x'01'"),
+        ("phase-real", "coffer_header", "phase", "1.5"), ("phase-null", "coffer_header", "phase", "NULL"),
         ("rk-commit-null", "coffer_header", "rk_commit", "NULL"), ("format-null", "coffer_header", "format", "NULL"),
         ("format-text", "coffer_header", "format", "'1'"), ("state-null", "coffer_state", "sealed", "NULL"),
         ("state-text", "coffer_state", "sealed", "CAST(sealed AS TEXT)"),
@@ -140,17 +147,42 @@ def _classes():
 
 
 def _bodies():
-    """Only the body's own tag sees these: the row says nothing of the ciphertext's bytes."""
+    """Only the body's own tag sees these: the row says nothing of the ciphertext's bytes. Document 2 has its body in its
+    row, document 8 in the table of bodies."""
     for name, value in {
-        "first-byte": None, "last-byte": None, "cut-by-one": "substr(ct,1,length(ct)-1)",
-        "one-more": "CAST(ct||x'00' AS BLOB)", "empty": "x''", "zeros": "zeroblob(length(ct))",
-        "next-size": "CAST(ct||zeroblob(64) AS BLOB)", "huge": "zeroblob(2000000)",
+        "first-byte": None, "last-byte": None, "cut-by-one": "substr({},1,length({})-1)",
+        "one-more": "CAST({}||x'00' AS BLOB)", "empty": "x''", "zeros": "zeroblob(length({}))",
+        "next-size": "CAST({}||zeroblob(64) AS BLOB)", "huge": "zeroblob(2000000)", "seven-bytes": "substr({},1,7)",
     }.items():
-        edit = run(f"UPDATE coffer_body SET ct={value} WHERE id=2") if value else _update(
-            "coffer_body", "ct={flip(ct,1)}" if name == "first-byte" else "ct={flip_last(ct)}")
-        yield Attack(
-            f"body-{name}", "sealed", f"document 2: the body is edited ({name})", edit, get={2: "damaged"},
-            verify="damaged", quick="ok", also={"verify_quick": ["damaged"]})
+        for kind, table, column, id in (("row", "coffer_record", "body", 2), ("table", "coffer_body", "ct", 8)):
+            change = value.format(column, column) if value else (
+                f"{{flip({column},1)}}" if name == "first-byte" else f"{{flip_last({column})}}")
+            # A length out of its class, or one that belongs in the other place, is visible without a key.
+            quick = ["damaged", "mismatch"] if kind == "row" else ["damaged"]
+            yield Attack(
+                f"body-{kind}-{name}", "sealed", f"document {id}: the body is edited ({name})",
+                _update(table, f"{column}={change}", f"id={id}"), get={id: "damaged"}, verify="damaged", quick="ok",
+                also={"verify_quick": quick} | ({"verify": ["mismatch"], "list": ["damaged"]} if kind == "row" else {}))
+    yield from _places()
+
+
+def _places():
+    """A frame of at most 2,048 bytes stands in the row, a longer one in the table of bodies: nothing else."""
+
+    def place(id, where, base="bodies-padded"):
+        def forge(writer):
+            writer.records[id].odd = {"place": where}
+
+        return Attack(
+            f"place-{where}-of-{id}{'' if base.endswith('padded') else '-unpadded'}", base,
+            f"document {id}: its body stands in: {where}", forge=forge, get={id: "damaged"}, verify="damaged",
+            also={"verify": ["mismatch"], "verify_quick": ["mismatch"], "list": ["damaged"]})
+
+    # Document 6 fills its row, document 5 is as short as a body in the table can be.
+    for base in ("bodies-padded", "bodies"):
+        for id, wrong in ((6, "table"), (5, "row"), (7, "row")):
+            for where in (wrong, "both", "none"):
+                yield place(id, where, base)
 
 
 def _collections():
@@ -172,8 +204,8 @@ def _collections():
 def _states():
     for name, edit in {
         "nonce": "sealed={flip(sealed,1)}", "ciphertext": "sealed={flip(sealed,40)}", "tag": "sealed={flip_last(sealed)}",
-        "cut": "sealed=substr(sealed,1,163)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
-        "zeros": "sealed=zeroblob(164)", "huge": "sealed=zeroblob(3000000)",
+        "cut": "sealed=substr(sealed,1,4318)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
+        "zeros": "sealed=zeroblob(4319)", "of-format-1": "sealed=zeroblob(164)", "huge": "sealed=zeroblob(3000000)",
     }.items():
         yield Attack(
             f"state-{name}", "sealed", f"the state is edited ({name})", _update("coffer_state", edit, "one=1"),
@@ -182,3 +214,23 @@ def _states():
     yield Attack(
         "state-twice", "sealed", "there are two states",
         loosely("INSERT INTO coffer_state SELECT 2, sealed FROM coffer_state"), open="damaged")
+    yield from _spares()
+
+
+def _spares():
+    for name, statement in {
+        "gone": "DELETE FROM coffer_spare", "empty": "UPDATE coffer_spare SET copy=x''",
+        "zeros": "UPDATE coffer_spare SET copy=zeroblob(length(copy))",
+        "cut": "UPDATE coffer_spare SET copy=substr(copy,1,length(copy)-1)",
+        "one-more": "UPDATE coffer_spare SET copy=CAST(copy||x'00' AS BLOB)",
+        "label": "UPDATE coffer_spare SET copy=CAST('coffer1/spare'||substr(copy,14) AS BLOB)",
+        "over-limit": "UPDATE coffer_spare SET copy=zeroblob(327681)",
+    }.items():
+        yield Attack(
+            f"spare-{name}", "sealed", f"the header's copy: {statement}", run(statement), verify="damaged")
+    yield Attack(
+        "spare-text", "sealed", "the header's copy is a text", verify="damaged",
+        edit=loosely("UPDATE coffer_spare SET copy=CAST(copy AS TEXT)"))
+    yield Attack(
+        "spare-twice", "sealed", "there are two copies of the header", verify="damaged",
+        edit=loosely("INSERT INTO coffer_spare SELECT 2, copy FROM coffer_spare"))

@@ -38,7 +38,7 @@ def fill(writer):
     writer.add(1, "Second, as it was first written.", title=b"two", key=b"k2")
     writer.add(1, "", title="\u9898\u540d".encode(), parent=2)
     writer.add(2, "Gr\u00fc\u00dfe\n\u2028\0 and more", title="Stra\u00dfe".encode(), key="Stra\u00dfe".encode())
-    writer.add(2, "x" * 700, title=None, flags=0)
+    writer.add(2, "x" * 2500, title=None, flags=0)
     writer.add(1, "Deleted later.", title=b"six", key=b"k6")
     writer.add(1, '{"a":1}', title=b"seven", flags=1, pos=2**31)
     writer.add(1, "A long text. " * 200, title=b"eight")
@@ -212,7 +212,7 @@ def _texts(seed, made):
         writer.add(1, text, title=f"{name} {text}".encode(), key=text.encode())
     yield "unicode", writer.commit()
 
-    # Frames at the limit of a row and at the next length, which is 2,056 unpadded and 2,112 padded.
+    # Frames at the limit of a row and at the next length, which is 2,049 unpadded and 2,176 padded.
     for padded in (True, False):
         name = "bodies-padded" if padded else "bodies"
         writer = created(seed(name), padded=padded)
@@ -369,7 +369,8 @@ def _rings(seed, made):
     writer = created(seed("greatest-counters"), only_key)
     writer.generation = 2**62 - 3
     writer.rk_generation = writer.phase = 2**62
-    writer.slots = []
+    writer.active = 2**31 - 1
+    writer.epochs, writer.slots = {writer.active: writer.epochs[1]}, []
     only_key(writer)
     writer.commit()
     writer.add_collection(2**31 - 1, b"Notes")
