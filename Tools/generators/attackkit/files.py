@@ -171,6 +171,14 @@ def _old(kit, id, moment=OLD, store="sealed"):
     return document(writer, writer.records[id])
 
 
+def moment_reads(kit, base, store, moment):
+    """The documents of a moment that are not as in the base."""
+    writer, now = kit.histories[store][moment], kit.base(base)
+    found = {id: document(writer, record) for id, record in writer.records.items()}
+    return {
+        id: one for id, one in found.items() if id not in now.records or one != document(now, now.records[id])}
+
+
 def _replays(kit):
     older, where = ("sealed", OLD), "WHERE id=2"
     yield Attack(
@@ -313,7 +321,8 @@ def _during_rekey(kit):
          {"get": passed, "list": "damaged", "also": {"verify": ["damaged"], "verify_quick": ["damaged"]}}),
         ("names-of-before", "before", ("collection",),
          {"list": "damaged", "also": {"verify": ["damaged"], "verify_quick": ["damaged"]}}),
-        ("whole-file-of-before", "before", EVERYTHING, {"verify": "ok", "anchor": "rolled-back"}),
+        ("whole-file-of-before", "before", EVERYTHING,
+         {"verify": "ok", "anchor": "rolled-back", "reads": moment_reads(kit, "mid-rekey", "mid-rekey", "before")}),
     ):
         yield Attack(
             f"rekey-{name}", "mid-rekey",

@@ -46,6 +46,10 @@ class Kit:
             if is_wanted(attack):
                 names.add(attack.name)
                 self._attack(attack)
+        for plant in plants.plants():
+            if is_wanted(plant):
+                names.add(plant.name)
+                self._json(f"attacks/{plant.name}", plants.write(plant, self, self.folder / "attacks" / plant.name))
         shutil.copy(README, self.folder)
         shutil.rmtree(self.folder / "moments", ignore_errors=True)
         return sorted(names)

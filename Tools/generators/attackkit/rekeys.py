@@ -2,7 +2,7 @@
 
 from .attack import IDS, Attack, run
 from .contents import document
-from .files import EVERYTHING, from_file, put_back
+from .files import EVERYTHING, from_file, moment_reads, put_back
 from .secrets import OUTSIDER, RECIPIENT, value
 from .stores import FOLDED, usual_slots
 from .writer import Collection, Random, Writer, database
@@ -125,7 +125,7 @@ def _old_files(kit):
         yield Attack(
             f"rekeyed-file-of-{name}", "rekeyed", f"a finished rekey; the whole file as it was: {what}",
             from_file(("rekeyed", moment), *put_back(*EVERYTHING)), verify="ok", anchor="rolled-back", pins=pins,
-            anchors={
+            reads=moment_reads(kit, "rekeyed", "rekeyed", moment), anchors={
                 before.anchor: ("ok", "ok") if moment == "before" else ("mismatch", "mismatch"),
                 history[moment].anchor: ("ok", "ok")})
     for name, tables, open_ in (

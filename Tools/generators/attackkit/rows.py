@@ -176,7 +176,9 @@ def _places():
         return Attack(
             f"place-{where}-of-{id}{'' if base.endswith('padded') else '-unpadded'}", base,
             f"document {id}: its body stands in: {where}", forge=forge, get={id: "damaged"}, verify="damaged",
-            also={"verify": ["mismatch"], "verify_quick": ["mismatch"], "list": ["damaged"]})
+            also={"verify": ["mismatch"], "verify_quick": ["mismatch"], "list": ["damaged"]}
+            # A reader of one text may leave it to verify to find a second body.
+            | ({f"get_of_{id}": ["ok"]} if where == "both" and id == 6 else {}))
 
     # Document 6 fills its row, document 5 is as short as a body in the table can be.
     for base in ("bodies-padded", "bodies"):

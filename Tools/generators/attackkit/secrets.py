@@ -12,8 +12,8 @@ def _line(path):
     return [line for line in (KEYS / path).read_text(encoding="ascii").splitlines() if not line.startswith("#")][0]
 
 
-def key_line(kind, value):
-    prefix = f"coffer-test-{kind}-1-"
+def key_line(kind, value, is_test=True):
+    prefix = f"coffer-{'test-' if is_test else ''}{kind}-1-"
     return prefix + (value + hashlib.sha256(prefix.encode() + value).digest()[:4]).hex()
 
 

@@ -226,6 +226,8 @@ class Writer:
         record.edited = now if EDITS & set(fields) else record.edited
         record.placed = now if PLACES & set(fields) else record.placed
         record.rev, record.epoch = now, self.active
+        for name, value in record.odd.get("stamps", {}).items():
+            setattr(record, name, value)
         self.seal(record)
         return record
 
@@ -262,7 +264,7 @@ class Writer:
 
     def seal(self, record):
         """Seals body and head. `record.odd` may hold: body_frame, head_frame, head_plain (functions of the data to be
-        sealed), column, in_head (titles), lookup, length, least; and place (for `save`): row, table, both, none."""
+        sealed), column, in_head (titles), lookup, length, least, stamps; and place (for `save`): row, table, both, none."""
         r, odd = record, record.odd
         body = label16(b"coffer2/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
         sealed = self.xseal(
