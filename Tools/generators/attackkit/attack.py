@@ -37,13 +37,13 @@ class Attack:
     also: dict = field(default_factory=dict)
     # Documents that are authentic and not as in the base: {id: as the base's history has them}.
     reads: dict = field(default_factory=dict)
-    # Outcomes by pin, and by anchor line: (outcome, the same where descent must be proved).
+    # Outcomes by pin, and by anchor line: (outcome, the same where descent must be proved). With a pin given besides:
+    # (anchor line, pin, outcome, the same where descent must be proved).
     pins: dict = field(default_factory=dict)
     anchors: dict = field(default_factory=dict)
+    anchors_by_pin: tuple = ()
     opener: str = "key"
     note: str = None
-    # Published among the vectors, or in the kit alone.
-    is_published: bool = True
 
     def expectation(self, kit):
         base = kit.base(self.base)
@@ -53,7 +53,8 @@ class Attack:
         }
         if self.open_by:
             found["open_by"] = self.open_by
-            found["secrets"] = {name: (SECRETS | {"removed": REMOVED})[name] for name in self.open_by}
+        if "removed" in self.open_by:
+            found["secrets"] = {"removed": REMOVED}
         if self.pins:
             found["pins"] = [{"pin": pin, "open": outcome} for pin, outcome in self.pins.items()]
         if self.open == "ok":
@@ -62,10 +63,14 @@ class Attack:
                 "list": self.list, "verify": self.verify, "verify_quick": self.quick or self.verify,
                 "anchor": self.anchor,
             }
-            if self.anchors:
-                found["anchors"] = [
-                    {"anchor": line, "verdict": verdict, "descends": descends}
-                    for line, (verdict, descends) in self.anchors.items()]
+            anchors = [
+                {"anchor": line, "verdict": verdict, "descends": descends}
+                for line, (verdict, descends) in self.anchors.items()]
+            anchors += [
+                {"anchor": line, "pin": pin, "verdict": verdict, "descends": descends}
+                for line, pin, verdict, descends in self.anchors_by_pin]
+            if anchors:
+                found["anchors"] = anchors
             if self.put:
                 found["put"] = self.put
             if self.reads:

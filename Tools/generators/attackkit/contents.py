@@ -7,7 +7,7 @@ from .stores import open_with
 from .writer import NONE, PADDED
 
 # Texts longer than this are given by their SHA-256.
-LONG = 4096
+LONG = 2048
 
 
 def contents(name, writer):

@@ -7,8 +7,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-OPTIONAL = ("status", "slots", "keyring", "lookups", "collection_rows")
-
 
 def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
@@ -120,7 +118,8 @@ class Judge:
         attack, also = self.expected, self.expected.get("also_acceptable", {})
         before = path.read_bytes()
         for secret, wanted in attack.get("open_by", {}).items():
-            found = self.reader.open(path, secret, attack["secrets"][secret])
+            value = (self.base["open_with"] | attack.get("secrets", {}))[secret]
+            found = self.reader.open(path, secret, value)
             self.expect(f"open by {secret}", found, wanted, also.get("open_by", ()))
             if found == "ok":
                 self.reader.close()
@@ -151,9 +150,9 @@ class Judge:
         if self.asks_all or attack["anchor"] != "ok":
             self.expect("anchor", self.reader.anchor(attack["anchor_line"]), attack["anchor"], also.get("anchor", ()))
         for case in attack.get("anchors", ()):
-            what = f"anchor {case['anchor'].split(':', 5)[2:5]}"
-            self.expect(what, self.reader.anchor(case["anchor"]), case["verdict"])
-            self.expect(f"{what}, descent proved", self.reader.anchor(case["anchor"], True), case["descends"])
+            what, pin = f"anchor {case['anchor'].split(':', 5)[2:5]}{' with a pin' if 'pin' in case else ''}", case.get("pin")
+            self.expect(what, self.reader.anchor(case["anchor"], pin=pin), case["verdict"])
+            self.expect(f"{what}, descent proved", self.reader.anchor(case["anchor"], True, pin), case["descends"])
         if "put" in attack:
             self.expect("put", self.reader.put(), attack["put"], also.get("put", ()))
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from . import files, headers, insiders, plants, rekeys, rows, schemas, states, stores
 from .contents import contents, document
+from .primitives import lines, primitives
+from .sessions import SESSIONS
 from .writer import database
 
 README = Path(__file__).with_name("README.txt")
@@ -50,6 +52,9 @@ class Kit:
             if is_wanted(plant):
                 names.add(plant.name)
                 self._json(f"attacks/{plant.name}", plants.write(plant, self, self.folder / "attacks" / plant.name))
+        self._json("primitives", primitives(), indent=1)
+        self._json("lines", lines(self.base("sealed")))
+        self._json("session-attacks", SESSIONS)
         shutil.copy(README, self.folder)
         shutil.rmtree(self.folder / "moments", ignore_errors=True)
         return sorted(names)
@@ -95,6 +100,17 @@ class Kit:
                     continue
         return {id: document for id, document in now.items() if base.get(id) != document}
 
-    def _json(self, name, content):
-        text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=False)
-        (self.folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    def _json(self, name, content, indent=None):
+        text = json.dumps(content, ensure_ascii=False, indent=indent) + "\n" if indent else _text(content)
+        (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def _text(content):
+    """JSON with one line for each member, or element, of the outermost object or array."""
+
+    def line(value):
+        return json.dumps(value, ensure_ascii=False)
+
+    if isinstance(content, list):
+        return "[\n" + ",\n".join(f" {line(value)}" for value in content) + "\n]\n"
+    return "{\n" + ",\n".join(f" {line(name)}: {line(value)}" for name, value in content.items()) + "\n}\n"

@@ -37,7 +37,6 @@ class Plant:
     may_change: bool = False
     after: str = "ok"
     note: str = None
-    is_published: bool = True
 
     def expectation(self, kit, folder):
         found = {

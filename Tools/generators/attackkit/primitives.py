@@ -282,3 +282,35 @@ def key_lines():
             ("test prefix over a real check", "coffer-test-key-1-" + digits), ("two key lines", f"{line}\n{test_line}\n"),
             ("trailing space", line + " "), ("unknown version", "coffer-key-2-" + digits),
             ("no key line", "# only a comment\n"), ("byte order mark", "\ufeff" + line))]}
+
+
+def lines(writer):
+    """Pins and anchors by their form alone; those of a sound store, and some that are none (a usage error)."""
+    pin, anchor = writer.pin, writer.anchor
+    prefix, digits = pin[:13], pin[13:]
+    store_id, numbers = digits[:32], digits[64:]
+
+    def with_numbers(rk_generation, phase):
+        return prefix + store_id + u64(rk_generation).hex() + u64(phase).hex() + numbers
+
+    fields = anchor.split(":")
+
+    def with_field(place, value):
+        return ":".join([*fields[:place], value, *fields[place + 1 :]])
+
+    return {
+        "pins": {
+            "valid": [pin, with_numbers(2**62, 2**62)],
+            "invalid": [
+                "", pin[:-1], pin + "0", pin.upper(), " " + pin, pin.replace("pin-2", "pin-1"), pin.replace("pin-2", "pin-3"),
+                with_numbers(0, 1), with_numbers(1, 0), with_numbers(2**62 + 1, 1), with_numbers(1, 2**62 + 1),
+                "coffer-pin-1-" + "0" * 96]},
+        "anchors": {
+            "valid": [anchor, with_field(2, str(2**62)), with_field(4, str(2**62))],
+            "invalid": [
+                "", anchor[:-1], anchor + "0", anchor.upper(), anchor + ":", ":".join(fields[:-1]), with_field(0, "coffer1"),
+                with_field(0, "coffer3"), f"coffer1:{fields[1]}:8:{fields[6][:32]}", with_field(6, fields[6][:32]),
+                with_field(1, fields[1][:-1]), with_field(5, fields[5] * 2),
+                *(with_field(place, value) for place in (2, 3, 4) for value in (
+                    "0", "01", "", "-1", "+1", " 1", "1e3", str(2**62 + 1), "9" * 20))]},
+    }

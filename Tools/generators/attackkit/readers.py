@@ -31,8 +31,8 @@ class SecondReader:
 
     def open(self, path, name, value, pin=None, allow_test=True):
         parse = keyfiles.passphrase if "passphrase" in name else keyfiles.key_line
-        secret = parse(value.encode())
-        self.store, kind = self._kind(lambda: Store(path, [secret], allow_test=allow_test, pin=pin))
+        self.path, self.secret = path, parse(value.encode())
+        self.store, kind = self._kind(lambda: Store(path, [self.secret], allow_test=allow_test, pin=pin))
         return kind
 
     def get(self, ids, readable):
@@ -61,8 +61,14 @@ class SecondReader:
             return "mismatch"
         return "damaged" if self.store.quick_problems() or not is_quick and self.store.deep_problems() else "ok"
 
-    def anchor(self, line, descends=False):
-        return self._kind(lambda: self.store.check_anchor(line, descends=descends))[1]
+    def anchor(self, line, descends=False, pin=None):
+        if pin is None:
+            return self._kind(lambda: self.store.check_anchor(line, descends=descends))[1]
+        store, kind = self._kind(lambda: Store(
+            self.path, [self.secret], allow_test=True, pin=pin, anchor=line, descends=descends))
+        if store:
+            store.connection.close()
+        return kind
 
     def put(self):
         if self.store.header.ro_compat:
@@ -216,8 +222,9 @@ class Dbtool:
     def verify(self, is_quick):
         return self.run("verify", "--quick", "--json")[0] if is_quick else self.verdict
 
-    def anchor(self, line, descends=False):
-        return self.run("anchor", "--check", line, *(["--descends"] if descends else []), "--json")[0]
+    def anchor(self, line, descends=False, pin=None):
+        options = (["--descends"] if descends else []) + (["--expect", pin] if pin else [])
+        return self.run("anchor", "--check", line, *options, "--json")[0]
 
     def put(self):
         """On a copy: what is read is not written."""

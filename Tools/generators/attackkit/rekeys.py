@@ -7,11 +7,10 @@ from .secrets import OUTSIDER, RECIPIENT, value
 from .stores import FOLDED, usual_slots
 from .writer import Collection, Random, Writer, database
 
-EITHER = {"verify": ["damaged"], "verify_quick": ["damaged"]}
-
 
 def attacks(kit):
     yield from _old_rows(kit)
+    yield from _left_behind()
     yield from _old_collections(kit)
     yield from _old_files(kit)
     yield from _old_roots(kit)
@@ -33,7 +32,7 @@ def _forged_row(name, base, what, id, epoch, rev, is_read, kit, odd=None, **fiel
         writer.seal(record)
 
     if not is_read:
-        return Attack(name, base, what, forge=forge, get={id: "damaged"}, list="damaged", also=EITHER)
+        return Attack(name, base, what, forge=forge, get={id: "damaged"}, list="damaged")
     forged = kit.base(base).copy()
     forge(forged)
     reads = document(forged, forged.records[id])
@@ -50,14 +49,13 @@ def _old_rows(kit):
         from_file(("sealed", "last"), *put_back("record", where=where)), reads={2: document(sealed, sealed.records[2])})
     yield Attack(
         "taken-over-row-of-first-epoch", "taken-over", "document 2 of epoch 1 where epoch 2 has written",
-        from_file(("sealed", "last"), *put_back("record", where=where)), get={2: "damaged"}, list="damaged", also=EITHER)
+        from_file(("sealed", "last"), *put_back("record", where=where)), get={2: "damaged"}, list="damaged")
     yield Attack(
         "taken-over-row-behind-cursor", "taken-over", "document 1 of epoch 2, behind the cursor of the second rekey",
-        from_file(("mid-rekey", "sealed-3"), *put_back("record", where="WHERE id=1")), get={1: "damaged"}, list="damaged",
-        also=EITHER)
+        from_file(("mid-rekey", "sealed-3"), *put_back("record", where="WHERE id=1")), get={1: "damaged"}, list="damaged")
     yield Attack(
         "rekeyed-row-of-old-epoch", "rekeyed", "document 2 of epoch 1, whose key is gone",
-        from_file(("sealed", "last"), *put_back("record", where=where)), get={2: "damaged"}, list="damaged", also=EITHER)
+        from_file(("sealed", "last"), *put_back("record", where=where)), get={2: "damaged"}, list="damaged")
     filled = kit.histories["sealed"]["filled"]
     yield Attack(
         "closed-epoch-resurrected", "mid-rekey", "document 6, deleted before the rekey, is back ahead of the cursor",
@@ -93,6 +91,22 @@ def _old_rows(kit):
         odd={"in_head": None, "column": b"clear"})
 
 
+def _left_behind():
+    """A document that a rekey could not open stays behind the cursor, is listed, and keeps the old key alive."""
+
+    def forge(writer):
+        writer.reseal(4, 5, 7)
+        writer.cursor = writer.next_id
+        record = writer.records[8]
+        record.ct = bytes([record.ct[0] ^ 1]) + record.ct[1:]
+        writer.commit()
+
+    yield Attack(
+        "closed-epoch-left-behind", "mid-rekey", "a document whose body does not open, left by the rekey's walk",
+        forge=forge, get={8: "damaged"}, list="damaged", verify="damaged", also={"verify": ["mismatch"], "verify_quick": ["mismatch"]},
+        note="rekey: listed, exit 3; the old keys stay")
+
+
 def _old_collections(kit):
     def forge(writer):
         writer.random = Random("forged collection")
@@ -105,10 +119,10 @@ def _old_collections(kit):
     for base in ("keys-only", "mid-rekey", "taken-over"):
         yield Attack(
             f"closed-epoch-collection-{base}", base, "a collection's row of epoch 1, its folding turned off", forge=forge,
-            list="damaged", also=EITHER)
+            list="damaged")
     yield Attack(
         "closed-epoch-collection-older", "keys-only", "a collection's row as before the change of keys",
-        from_file(("sealed", "last"), *put_back("collection", where="WHERE coll=2")), list="damaged", also=EITHER)
+        from_file(("sealed", "last"), *put_back("collection", where="WHERE coll=2")), list="damaged")
 
 
 def _old_files(kit):
@@ -140,7 +154,10 @@ def _old_files(kit):
         pins={begun: "ok", last.pin: "ok", before.pin: "mismatch", kit.base("other").pin: "mismatch"},
         anchors={
             before.anchor: ("mismatch", "mismatch"), history["begun"].anchor: ("ok", "ok"), last.anchor: ("ok", "ok"),
-            kit.base("other").anchor: ("mismatch", "mismatch")})
+            kit.base("other").anchor: ("mismatch", "mismatch")},
+        anchors_by_pin=(
+            (before.anchor, last.pin, "ok", "mismatch"), (before.anchor, begun, "ok", "mismatch"),
+            (last.anchor, last.pin, "ok", "ok")))
     promoted = kit.base("promoted")
     yield Attack(
         "promoted-file-of-before", "promoted", "a promoted copy; the whole file as before the promotion",
@@ -187,6 +204,20 @@ def _old_roots(kit):
             "the same with the recipient's slot wrapped again, which anyone can: pin and anchor alone tell",
             forge=raised(*pair, recipient_again), opener="identity", open_by={"key": "cannot-unlock"}, verify="ok",
             anchor="mismatch", pins={last.pin: "mismatch"}, anchors=wrong)
+    higher, early = raised(3, 1, recipient_again), raised(3, 1, recipient_again, 0)
+    pins = []
+    for forge in (higher, early):
+        writer = history["last"].copy()
+        forge(writer)
+        pins.append(writer.pin)
+    assert pins[0] == pins[1]
+    yield Attack(
+        "root-with-lower-generation", "rekeyed",
+        "a higher root key generation, given with its pin, and a generation that is not above the anchor's", forge=early,
+        opener="identity", open_by={"key": "cannot-unlock"}, verify="mismatch", list="damaged",
+        get=dict.fromkeys(IDS, "damaged"), anchor="mismatch", pins={pins[0]: "ok"},
+        also={"verify": ["damaged"], "verify_quick": ["damaged"]},
+        anchors_by_pin=((last.anchor, pins[0], "rolled-back", "rolled-back"),))
 
     def outsider(writer):
         """A store of his own under the same id, made from public parts."""

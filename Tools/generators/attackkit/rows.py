@@ -1,6 +1,7 @@
 """Who can write the file, and holds no key, edits single columns: values, storage classes, lengths."""
 
 from .attack import Attack, loosely, run
+from .writer import database
 
 VICTIM = 2
 
@@ -9,6 +10,7 @@ def attacks(kit):
     yield from _columns()
     yield from _classes()
     yield from _bodies()
+    yield _id_twice()
     yield from _collections()
     yield from _states()
 
@@ -91,6 +93,37 @@ def _update(table, edit, key=f"id={VICTIM}"):
         db.execute(f"UPDATE {table} SET {column}=? WHERE {key}", (bytes(value),))
 
     return change
+
+
+def _id_twice():
+    """Two rows of one number, which SQLite never writes: a copy of document 7 as 8, whose own row is gone, gets the
+    number 7 in the page itself. The count fits."""
+
+    def patch(path, kit):
+        with database(path) as db:
+            columns = "coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
+            for statement in (
+                "DELETE FROM coffer_record WHERE id=8", "DELETE FROM coffer_body WHERE id=8",
+                f"INSERT INTO coffer_record SELECT 8,coll,epoch,rev,pos,parent,flags,NULL,{columns.split(',', 7)[7]}"
+                " FROM coffer_record WHERE id=7",
+            ):
+                db.execute(statement)
+            pages = [row[0] for row in db.execute("SELECT pageno FROM dbstat WHERE name='coffer_record' AND pagetype='leaf'")]
+        data = bytearray(path.read_bytes())
+        size = int.from_bytes(data[16:18], "big")
+        for start in ((page - 1) * size for page in pages):
+            for place in range(int.from_bytes(data[start + 3 : start + 5], "big")):
+                at = start + 8 + 2 * place
+                cell = start + int.from_bytes(data[at : at + 2], "big")
+                while data[cell] & 0x80:  # the length, a varint
+                    cell += 1
+                if data[cell + 1] == 8:
+                    data[cell + 1] = 7
+        path.write_bytes(data)
+
+    return Attack(
+        "row-id-twice", "sealed", "document 7 stands there twice, in the place of 8", patch=patch,
+        get={7: "ok", 8: "missing"}, list="damaged", also={"get_of_7": ["damaged"], "list": ["ok"]})
 
 
 def _classes():

@@ -126,7 +126,7 @@ def _plain(seed, made):
         writer.add(1, text, title=text.encode())
     yield "unpadded", writer.commit()
 
-    writer = created(seed("keys-and-parents"), only_key, page_size=4096)
+    writer = created(seed("keys-and-parents"), only_key, page_size=2048)
     writer.commit()
     writer.add_collection(1, b"Exact")
     writer.add_collection(2, b"Folded", b'{"folding":1,"title":0}')
@@ -158,10 +158,12 @@ def _plain(seed, made):
 
     # Features that anyone may ignore, with tables of theirs.
     writer = created(seed("compat"), only_key)
-    writer.compat = 3
+    writer.compat = 3 + 2**40
     writer.extra_sql = [
         "CREATE TABLE coffer_x_index_words(a INTEGER PRIMARY KEY,b BLOB)", "INSERT INTO coffer_x_index_words VALUES(1,x'00')",
-        "CREATE TABLE coffer_x_release_line(a TEXT)", "CREATE INDEX coffer_x_release_a ON coffer_x_release_line(a)"]
+        "CREATE TABLE coffer_x_release_line(a TEXT)", "CREATE INDEX coffer_x_release_a ON coffer_x_release_line(a)",
+        "INSERT INTO coffer_x_release_line VALUES('signed')", "CREATE TABLE coffer_x_later(a BLOB UNIQUE)",
+        "INSERT INTO coffer_x_later VALUES(x'01')", "ANALYZE"]
     writer.commit()
     writer.add_collection(1, b"Notes")
     writer.add(1, "indexed", title=b"t")
@@ -266,7 +268,7 @@ def _rekeys(seed, made):
         yield name, writer.commit()
 
     # A rekey to sealed titles passes a title of 65,536 bytes.
-    writer = created(seed("long-title-rekeyed"), only_key, titles=CLEAR, page_size=8192)
+    writer = created(seed("long-title-rekeyed"), only_key, titles=CLEAR)
     writer.commit()
     writer.add_collection(1, b"Notes")
     writer.add(1, "text", title=b"t" * 65536)
@@ -401,7 +403,7 @@ def _copies(seed, made):
             writer.add(
                 r.coll, r.text, id=r.id, pos=r.pos, title=r.title, key=r.key, parent=r.parent, flags=r.flags,
                 attributes=r.attributes, created=r.created, modified=r.modified, uid=r.uid, **stamps)
-        writer.next_id = original.next_id
+        writer.next_id = original.next_id + (2**40 if kind == 2 else 0)
         return writer
 
     yield "exported", copied("exported", 1, 1).commit()

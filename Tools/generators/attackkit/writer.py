@@ -20,7 +20,7 @@ from storereader.records import fold
 from . import layout
 from .layout import COLLECTION, DELETED, DETAILS, FORMAT, INSERTED, MOVED, TEXT
 
-PAGE_SIZE = 1024
+PAGE_SIZE = 512
 TEST, PADDED = 1, 2
 SEALED, CLEAR, NONE = 0, 1, 2
 # What each field of a document counts as, in the ring and among the stamps of its head.
@@ -473,6 +473,7 @@ class Writer:
             connection = sqlite3.connect(path)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.close()
+            normalize(path)
 
     @staticmethod
     def _save_record(db, r):
@@ -489,7 +490,7 @@ class database:
     """A plain connection in autocommit, closed at the end; errors of SQL are the kit's own bugs and propagate."""
 
     def __init__(self, path):
-        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._path, self._connection = path, sqlite3.connect(path, isolation_level=None)
 
     def __enter__(self):
         for pragma in ("secure_delete=ON", "synchronous=OFF", "journal_mode=MEMORY"):
@@ -498,3 +499,11 @@ class database:
 
     def __exit__(self, *_):
         self._connection.close()
+        normalize(self._path)
+
+
+def normalize(path):
+    """Takes out the version of the SQLite that wrote last, so that others give the same bytes."""
+    with open(path, "r+b") as file:
+        file.seek(96)
+        file.write((3_040_001).to_bytes(4, "big"))
