@@ -77,12 +77,12 @@ def is_published(attack):
     return True
 
 
-def publish(folder, seed):
+def publish(folder, seed, preset=9 | lzma.PRESET_EXTREME):
     """Writes the vectors; gives the names of the attacks."""
     kit = Kit(folder, seed)
     kit.stores = {name: writer for name, writer in kit.stores.items() if name not in LEFT_OUT}
     names = kit.write(is_published)
-    (folder / "attacks.tar.xz").write_bytes(lzma.compress(archive(folder / "attacks", names), preset=9 | lzma.PRESET_EXTREME))
+    (folder / "attacks.tar.xz").write_bytes(lzma.compress(archive(folder / "attacks", names), preset=preset))
     for path in (folder / "attacks").iterdir():
         if path.suffix != ".json":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
