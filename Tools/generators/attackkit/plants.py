@@ -104,7 +104,8 @@ def log(before, after, page_size):
     sums = checksum(header, (0, 0))
     found = header + words(*sums)
     changed = [
-        place for place in range(0, len(after), page_size) if before[place : place + page_size] != after[place : place + page_size]]
+        place for place in range(0, len(after), page_size)
+        if before[place : place + page_size] != after[place : place + page_size]]
     for place in changed:
         start = words(place // page_size + 1, len(after) // page_size if place == changed[-1] else 0)
         page = after[place : place + page_size]
@@ -172,7 +173,8 @@ def _journals():
 
     yield Plant(
         "journal-truncates", "sealed", "a journal of the right owner that cuts the store to one page", truncating,
-        (JOURNAL,), open="damaged", may_change=True, after="damaged", also={"open": ["refused", "not-a-store"], "after": ["not-a-store"]},
+        (JOURNAL,), open="damaged", may_change=True, after="damaged",
+        also={"open": ["refused", "not-a-store"], "after": ["not-a-store"]},
         note="whoever can write beside the store can do this: it is found, not prevented")
 
 
@@ -224,8 +226,8 @@ def _logs():
         (folder / LOG).write_bytes(log(data, edited, _page_size(data)))
 
     yield Plant(
-        "wal-row-deleted", IN_WAL, "a log with a commit that deletes document 1: as if the file itself were edited", deleting,
-        (LOG,), open="ok", get={1: "missing"}, verify="mismatch", may_change=True, after=None)
+        "wal-row-deleted", IN_WAL, "a log with a commit that deletes document 1: as if the file itself were edited",
+        deleting, (LOG,), open="ok", get={1: "missing"}, verify="mismatch", may_change=True, after=None)
     yield Plant(
         "wal-beside-rollback", "sealed", "a log beside a store that is not in write-ahead mode", deleting, (LOG,))
     yield Plant(

@@ -1,4 +1,5 @@
-"""Every value of FORMAT.md once, from fixed inputs: keys, slots, keyring, header, frames, rows, set hash, ring, state."""
+"""Every value of FORMAT.md once, from fixed inputs: keys, slots, keyring, header, frames, rows, set hash, ring, state;
+and the forms of key lines, pins and anchors."""
 
 import hashlib
 import unicodedata
@@ -67,7 +68,8 @@ def slots(writer):
             "wrapped": sealed.hex(), "label": label} | more
 
     for slot, log_n, p, text, label, is_test in (
-        (1, 10, 1, PASSPHRASE, "pass", True), (2, 10, 2, OTHER_PASSPHRASE, "p\u00e4ss", True), (1, 17, 1, PASSPHRASE, "", False),
+        (1, 10, 1, PASSPHRASE, "pass", True), (2, 10, 2, OTHER_PASSPHRASE, "p\u00e4ss", True),
+        (1, 17, 1, PASSPHRASE, "", False),
     ):
         salt = random(16)
         kdf = Scrypt(salt=b"coffer2/scrypt" + store_id + salt, length=32, n=1 << log_n, r=8, p=p)
@@ -88,10 +90,12 @@ def slots(writer):
     shared, params = ephemeral.exchange(X25519PublicKey.from_public_bytes(public)), sent + public
     lines = {
         "ephemeral_secret": ephemeral.private_bytes_raw().hex(),
-        "identity_line": key_line("identity", identity.private_bytes_raw()), "recipient_line": key_line("recipient", public),
+        "identity_line": key_line("identity", identity.private_bytes_raw()),
+        "recipient_line": key_line("recipient", public),
         "fingerprint": hashlib.sha256(public).digest()[:8].hex()}
     for kind, label, more in (
-        ("test-x25519", "recipient", lines), ("x25519", "", {"note": "the same with the label of a store without TEST"}),
+        ("test-x25519", "recipient", lines),
+        ("x25519", "", {"note": "the same with the label of a store without TEST"}),
     ):
         kek = hkdf(shared, params, f"coffer2/{kind}".encode() + store_id)
         yield wrapped(4, 3, params, kek, label, shared=shared.hex(), **more)
@@ -145,7 +149,8 @@ def frames():
             "length": length, "padme": padme(8 + length), "padded_least_64": sizes[0], "padded_least_128": sizes[1],
             "unpadded": 8 + length, "data": "SHAKE-128(\"f\"), first length bytes",
             "sha256_padded_64": hashlib.sha256(frame).hexdigest(),
-            "body_in": {"padded": "row" if sizes[0] <= 2048 else "table", "unpadded": "row" if length <= 2040 else "table"},
+            "body_in": {
+                "padded": "row" if sizes[0] <= 2048 else "table", "unpadded": "row" if length <= 2040 else "table"},
         } | ({"frame_64": frame.hex()} if length <= 100 else {}))
     abc = bytes(1) + (3).to_bytes(7, "big") + b"abc"
     refused = [
@@ -159,11 +164,12 @@ def frames():
 
 
 RECORDS = (
-    {"titles": SEALED, "id": 1, "coll": 1, "rev": 5, "pos": -(2**32), "title": "Hello", "text": "Some text", "stamps": (5, 5, 5)},
+    {"titles": SEALED, "id": 1, "coll": 1, "rev": 5, "pos": -(2**32), "title": "Hello", "text": "Some text",
+     "stamps": (5, 5, 5)},
     {"titles": SEALED, "id": 2, "coll": 1, "rev": 6, "pos": 2**40, "parent": 1, "flags": 1, "key": b"key-2",
      "title": "Gr\u00fc\u00dfe", "text": '{"a":1}', "attributes": '{"color":"red"}', "stamps": (2, 4, 6)},
-    {"titles": CLEAR, "id": 7, "coll": 2, "rev": 9, "pos": 0, "parent": 2, "key": "\u00e9".encode(), "title": "", "text": "",
-     "stamps": (1, 2**62, 2**40)},
+    {"titles": CLEAR, "id": 7, "coll": 2, "rev": 9, "pos": 0, "parent": 2, "key": "\u00e9".encode(), "title": "",
+     "text": "", "stamps": (1, 2**62, 2**40)},
 )
 
 
@@ -222,7 +228,8 @@ def _record(writer, fields, total):
 
     return layout.add_lanes(total, layout.lanes(d)), {
         "titles_mode": fields["titles"], "id": record.id, "coll": record.coll, "epoch": EPOCH, "rev": record.rev,
-        "pos": record.pos, "parent": record.parent, "flags": record.flags, "external_key": None if key is None else key.hex(),
+        "pos": record.pos, "parent": record.parent, "flags": record.flags,
+        "external_key": None if key is None else key.hex(),
         "title": fields["title"], "text": fields["text"], "attributes": fields.get("attributes", ""),
         "created": record.created, "modified": record.modified, "born": born, "edited": edited, "placed": placed,
         "uid": record.uid.hex(), "lookup": None if record.lookup is None else record.lookup.hex(),
@@ -244,7 +251,8 @@ def _state(writer, total):
 
 
 RINGS = (
-    {}, {(1, 1): {1}}, {(1, 1): {1, 2, 3, 7, 8, 300}, (5, 1): {4}}, {(2, 200): {2**40, 2**40 + 1}, (3, 2**31 - 1): {2**63 - 2}},
+    {}, {(1, 1): {1}}, {(1, 1): {1, 2, 3, 7, 8, 300}, (5, 1): {4}},
+    {(2, 200): {2**40, 2**40 + 1}, (3, 2**31 - 1): {2**63 - 2}},
     {(6, 1): set(), (6, 128): set()}, {(4, 5): set(range(1, 129)) | {2**62}},
     {(kind, 1): {2**50 * number for number in range(1, 81)} for kind in (2, 3, 4)},
 )
@@ -273,7 +281,8 @@ def key_lines():
     digits = line.removeprefix("coffer-key-1-")
     return {
         "valid": [
-            {"line": line, "kind": kind, "test": is_test, "bytes": value.hex()} for (kind, is_test), line in lines.items()],
+            {"line": line, "kind": kind, "test": is_test, "bytes": value.hex()}
+            for (kind, is_test), line in lines.items()],
         "valid_files": [
             {"file": file, "bytes": value.hex()} for file in (f"# c\n{line}\n", line, f"# c\r\n{line}\r\n")],
         "invalid": [{"why": why, "file": file} for why, file in (

@@ -159,8 +159,11 @@ class Dbtool:
             "--no-input", "--quiet", *arguments]
         environment = self.environment if self.allow_test else {
             name: value for name, value in self.environment.items() if name != "DBTOOL_ALLOW_TEST_KEYS"}
-        done = subprocess.run(
-            command, env=environment, capture_output=True, timeout=60, cwd=Path(self.path).parent)
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, timeout=30, cwd=Path(self.path).parent)
+        except subprocess.TimeoutExpired:
+            return "hangs", ""
         lines = done.stderr.decode().splitlines()
         error = json.loads(lines[-1])["error"] if lines and lines[-1].startswith('{"error"') else {}
         kind = self.KINDS.get(done.returncode, f"exit {done.returncode}")
@@ -197,7 +200,7 @@ class Dbtool:
             key = key.encode().hex()
         document = {
             "pos": found["position"], "parent": found.get("parent"), "flags": int(found.get("json", False)),
-            "title": found.get("title"), "key": key, "text": found["text"], "attributes": self._attributes(found),
+            "title": found.get("title"), "key": key, "text": found["text"], "attributes": found.get("attributes"),
             "length": len(found["text"].encode()),
         }
         for name in ("created", "modified"):
@@ -207,17 +210,13 @@ class Dbtool:
                 document[name] = round(moment.total_seconds() * 1000)
         return document
 
-    @staticmethod
-    def _attributes(found):
-        """As the format has them; attributes of these stores hold text and small numbers, in order."""
-        return json.dumps(found["attributes"], separators=(",", ":"), ensure_ascii=False) if found.get("attributes") else ""
-
     def list(self):
         """Titles by id, and the outcome."""
         kind, output = self.run("ls", "--all", "--json")
         if kind != "ok":
             return None, kind
-        return {str(found["id"]): found.get("title") for found in map(json.loads, filter(None, output.split("\n")))}, kind
+        headers = json.loads(output)
+        return {str(header["id"]): header.get("title") for header in headers}, kind
 
     def verify(self, is_quick):
         return self.run("verify", "--quick", "--json")[0] if is_quick else self.verdict

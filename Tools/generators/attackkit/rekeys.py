@@ -1,4 +1,4 @@
-"""Attacks around a change of keys: by holders of old keys while it runs and after it, with old files, headers and pins."""
+"""Attacks around a change of keys: by holders of old keys, while it runs and after it; with old files, headers, pins."""
 
 from .attack import IDS, Attack, run
 from .contents import document
@@ -70,7 +70,8 @@ def _old_rows(kit):
             "behind-cursor": (3, 8, False), "at-cursor": (4, 8, True), "ahead-of-cursor": (7, 8, True),
             "first": (1, 1, False), "rev-closed": (7, 9, False)}),
         ("taken-over", 1, 9, {
-            "below-floor": (3, 8, False), "at-floor": (4, 8, True), "rev-closed": (7, 9, False), "behind-cursor": (1, 8, False)}),
+            "below-floor": (3, 8, False), "at-floor": (4, 8, True), "rev-closed": (7, 9, False),
+            "behind-cursor": (1, 8, False)}),
         ("taken-over", 2, 13, {
             "ahead-of-cursor": (2, 12, True), "rev-closed": (2, 13, False), "id-ceiling": (9, 12, False),
             "behind-cursor": (1, 12, False), "over-first-epoch": (7, 12, True)}),
@@ -79,8 +80,8 @@ def _old_rows(kit):
         for name, (id, rev, is_read) in cases.items():
             yield _forged_row(
                 f"closed-epoch-{base}-{epoch}-{name}", base,
-                f"a row of epoch {epoch}, forged by a holder of its key: document {id}, rev {rev} ({name})", id, epoch, rev,
-                is_read, kit)
+                f"a row of epoch {epoch}, forged by a holder of its key: document {id}, rev {rev} ({name})", id, epoch,
+                rev, is_read, kit)
     yield _forged_row(
         "closed-epoch-clear-title", "mid-rekey", "the same with a clear title, which a row below the target may have", 7, 1,
         8, True, kit, odd={"in_head": None, "column": b"clear"})
@@ -103,7 +104,8 @@ def _left_behind():
 
     yield Attack(
         "closed-epoch-left-behind", "mid-rekey", "a document whose body does not open, left by the rekey's walk",
-        forge=forge, get={8: "damaged"}, list="damaged", verify="damaged", also={"verify": ["mismatch"], "verify_quick": ["mismatch"]},
+        forge=forge, get={8: "damaged"}, list="damaged", verify="damaged",
+        also={"verify": ["mismatch"], "verify_quick": ["mismatch"]},
         note="rekey: listed, exit 3; the old keys stay")
 
 
@@ -196,7 +198,7 @@ def _old_roots(kit):
         wrong = {last.anchor: ("mismatch", "mismatch")}
         yield Attack(
             f"insider-old-slots-{name}", "rekeyed",
-            f"the same under root key generation {pair[0]}, phase {pair[1]}, with the slots it had: they bind their generation",
+            f"the same under root key generation {pair[0]}, phase {pair[1]}, with its slots: they bind their generation",
             forge=raised(*pair, lambda writer: None), open="cannot-unlock",
             open_by={"passphrase": "cannot-unlock", "identity": "cannot-unlock"})
         yield Attack(
@@ -245,7 +247,9 @@ def _spares(kit):
             data = bytearray(path.read_bytes())
             size = int.from_bytes(data[16:18], "big")
             with database(path) as db:
-                roots = [db.execute("SELECT rootpage FROM sqlite_schema WHERE name=?", (name,)).fetchone()[0] for name in tables]
+                roots = [
+                    db.execute("SELECT rootpage FROM sqlite_schema WHERE name=?", (name,)).fetchone()[0]
+                    for name in tables]
             for page in roots + ([1] if page_one else []):
                 data[(page - 1) * size : page * size] = bytes(size)
             path.write_bytes(data)

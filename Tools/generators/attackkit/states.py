@@ -67,7 +67,8 @@ def _counters():
         yield _damaged(f"of-{size}-bytes", f"a state of {size} bytes", {"state": bytes(size)})
     for value, is_sound in {1: True, 2**62: True, 2**62 + 1: False, 2**63: False}.items():
         yield _state(
-            f"unwiped-{value}", f"unwiped is {value}", {"unwiped": value}, **({"verify": "ok"} if is_sound else {"open": "damaged"}))
+            f"unwiped-{value}", f"unwiped is {value}", {"unwiped": value},
+            **({"verify": "ok"} if is_sound else {"open": "damaged"}))
 
 
 def _one_more(writer):
@@ -129,7 +130,8 @@ def _rings():
         ("gap-zero", "two ranges that touch", _record(_ranges(INSERTED, 1, (1, 0), (0, 0)))),
         ("id-greatest", "a range that ends at 2^63 - 1", _record(_ranges(INSERTED, 1, (2**63 - 1, 0)))),
         ("id-beyond", "a range that ends beyond all ids", _record(_ranges(INSERTED, 1, (2**62, 2**62)))),
-        ("ids-overflow", "ranges whose sum passes 2^64", _record(_ranges(INSERTED, 1, (2**62, 2**62), (2**62, 2**62), (2**62, 1)))),
+        ("ids-overflow", "ranges whose sum passes 2^64",
+         _record(_ranges(INSERTED, 1, (2**62, 2**62), (2**62, 2**62), (2**62, 1)))),
         ("ranges-beyond", "more ranges than the ring has bytes", _record(_ranges(INSERTED, 1, (1, 0), count=2**40))),
         ("varint-long-form", "a varint that is not in its shortest form", _record(b"\1\x81\0\1\1\0")),
         ("varint-10-bytes", "a varint of ten bytes", _record(b"\1\1\1" + b"\xff" * 9 + b"\1\0")),
@@ -151,15 +153,16 @@ def _rings():
         yield _damaged(f"ring-{name}", what, odd)
     for name, what, record in (
         ("no-entries", "a generation without entries: sound", _record()),
-        ("unknown-ids", "ids and collections that there are not: sound", _record(ring_entry(DETAILS, 2**31 - 1, [1, 2, 3, 2**63 - 2]))),
+        ("unknown-ids", "ids and collections that there are not: sound",
+         _record(ring_entry(DETAILS, 2**31 - 1, [1, 2, 3, 2**63 - 2]))),
         ("contradictions", "a document is inserted, changed and deleted: readers do not check that", _record(
             *(ring_entry(kind, 1, [1]) for kind in range(1, 6)), ring_entry(COLLECTION, 1))),
         ("everything", "everything, and nothing else: sound", _record(bytes([EVERYTHING]))),
     ):
         yield _state(f"ring-{name}", what, last(record), verify="ok", anchor="mismatch")
     yield _state(
-        "ring-emptied", "the ring is empty: an older anchor's descent is not proved", lambda w: {"known": w.generation + 2, "ring": b""},
-        verify="ok")
+        "ring-emptied", "the ring is empty: an older anchor's descent is not proved",
+        lambda w: {"known": w.generation + 2, "ring": b""}, verify="ok")
 
 
 def _anchors(kit):

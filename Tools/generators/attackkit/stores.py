@@ -160,7 +160,8 @@ def _plain(seed, made):
     writer = created(seed("compat"), only_key)
     writer.compat = 3 + 2**40
     writer.extra_sql = [
-        "CREATE TABLE coffer_x_index_words(a INTEGER PRIMARY KEY,b BLOB)", "INSERT INTO coffer_x_index_words VALUES(1,x'00')",
+        "CREATE TABLE coffer_x_index_words(a INTEGER PRIMARY KEY,b BLOB)",
+        "INSERT INTO coffer_x_index_words VALUES(1,x'00')",
         "CREATE TABLE coffer_x_release_line(a TEXT)", "CREATE INDEX coffer_x_release_a ON coffer_x_release_line(a)",
         "INSERT INTO coffer_x_release_line VALUES('signed')", "CREATE TABLE coffer_x_later(a BLOB UNIQUE)",
         "INSERT INTO coffer_x_later VALUES(x'01')", "ANALYZE"]
@@ -199,8 +200,10 @@ def _slots(seed, made):
 
 
 UNICODE = {
-    "emoji": "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f1e9\U0001f1ea \u2764\ufe0f", "japanese": "\u672c\u6587\u3002\n\u4e8c\u884c\u76ee",
-    "arabic": "\u0645\u0631\u062d\u0628\u0627 \u0628\u0627\u0644\u0639\u0627\u0644\u0645", "composed": "\u00e9\u00c5\u1e69", "decomposed": "e\u0301A\u030as\u0323\u0307",
+    "emoji": "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f1e9\U0001f1ea \u2764\ufe0f",
+    "japanese": "\u672c\u6587\u3002\n\u4e8c\u884c\u76ee",
+    "arabic": "\u0645\u0631\u062d\u0628\u0627 \u0628\u0627\u0644\u0639\u0627\u0644\u0645",
+    "composed": "\u00e9\u00c5\u1e69", "decomposed": "e\u0301A\u030as\u0323\u0307",
     "mark": "\ufeffkept", "nul": "a\0b\0", "line ends": "\r\n\n\r\u2028\u2029\u0085", "last": "\U0010ffff\uffff\ufffe",
     "long s": "\u017f\u00df\u1e9e\u0130\u0131\ufb03",
 }
@@ -260,7 +263,9 @@ def _rekeys(seed, made):
     yield "keys-only", writer.commit()
 
     # Rows below the target follow any title mode.
-    for name, store, titles in (("sealed-to-clear", "sealed", CLEAR), ("clear-to-sealed", "clear", SEALED), ("clear-to-none", "clear", NONE)):
+    for name, store, titles in (
+        ("sealed-to-clear", "sealed", CLEAR), ("clear-to-sealed", "clear", SEALED), ("clear-to-none", "clear", NONE),
+    ):
         writer = from_sealed(name, store)
         writer.change_root(usual_slots, titles)
         writer.commit()
