@@ -1,4 +1,4 @@
-"""What an attack is, and what must come of it."""
+"""An attack on a store, and its expected outcomes."""
 
 from dataclasses import dataclass, field
 

@@ -1,5 +1,5 @@
-"""Who can write the file, and holds no key, moves authentic bytes: between documents, from older copies, from other
-stores, and from one side of a key change to the other."""
+"""Attacks on the file without a key: authentic bytes moved between documents, from older copies, from other stores, and
+from one side of a key change to the other."""
 
 from .attack import IDS, Attack, run
 from .contents import document
@@ -95,29 +95,29 @@ def _swaps():
         "swap-collections", "sealed", "the collections exchange their numbers",
         run("UPDATE coffer_collection SET coll=-coll", "UPDATE coffer_collection SET coll=3+coll"), list="damaged")
     yield Attack(
-        "swap-state-and-name", "sealed", "the state's bytes stand as a collection's name",
+        "swap-state-and-name", "sealed", "the state's bytes as a collection's name",
         run("UPDATE coffer_collection SET sealed=(SELECT sealed FROM coffer_state) WHERE coll=2"), list="damaged")
 
 
 def _copies():
     for name, number, put in (("free-number", 6, None), ("number-above-next", 9, "damaged")):
         yield Attack(
-            f"copy-to-{name}", "sealed", f"document 3 stands a second time as {number}",
+            f"copy-to-{name}", "sealed", f"document 3 a second time as {number}",
             run(f"INSERT INTO coffer_record SELECT {number},{COLUMNS} FROM coffer_record WHERE id=3"),
             get={number: "damaged"}, list="damaged", put=put)
     yield Attack(
-        "copy-to-collection", "sealed", "document 3 stands a second time as 6, in the other collection",
+        "copy-to-collection", "sealed", "document 3 a second time as 6, in the other collection",
         run(f"INSERT INTO coffer_record SELECT 6,2,{COLUMNS.partition(',')[2]} FROM coffer_record WHERE id=3"),
         get={6: "damaged"}, list="damaged")
     yield Attack(
-        "copy-of-collection", "sealed", "collection 1 stands a second time as 3",
+        "copy-of-collection", "sealed", "collection 1 a second time as 3",
         run("INSERT INTO coffer_collection SELECT 3,epoch,rev,sealed FROM coffer_collection WHERE coll=1"),
         list="damaged")
     yield Attack(
-        "copy-of-body", "sealed", "a body stands under a number that no row has",
+        "copy-of-body", "sealed", "a body under a number that no row has",
         run("INSERT INTO coffer_body SELECT 6,ct FROM coffer_body WHERE id=8"), verify="damaged", get={6: "missing"})
     yield Attack(
-        "copy-of-head-as-name", "sealed", "a head stands as a collection's name",
+        "copy-of-head-as-name", "sealed", "a head as a collection's name",
         run("UPDATE coffer_collection SET sealed=(SELECT head FROM coffer_record WHERE id=1) WHERE coll=2"),
         list="damaged")
 
@@ -234,7 +234,7 @@ def _resurrections(kit):
         "resurrect-under-another-number", "sealed", "document 6 is back as 9", from_file(older, insert.format(9)),
         get={9: "damaged"}, list="damaged", put="damaged")
     yield Attack(
-        "resurrect-in-place-of-another", "sealed", "document 6 stands in the place of 7",
+        "resurrect-in-place-of-another", "sealed", "document 6 in the place of 7",
         from_file(older, "DELETE FROM coffer_record WHERE id=7", insert.format(7)), get={7: "damaged"}, list="damaged")
 
 

@@ -1,4 +1,4 @@
-"""Who can write the file, and holds no key, edits header and slots; and what hostile parameters a file can bring."""
+"""Attacks on the file without a key: header and slots edited, hostile parameters."""
 
 from .attack import Attack, loosely, run
 from .rows import _update
@@ -57,7 +57,7 @@ def _headers():
         "header-twice", "sealed", "there are two headers",
         loosely(f"INSERT INTO coffer_header SELECT 2,{columns} FROM coffer_header"), open="damaged")
     yield Attack(
-        "header-number-2", "sealed", "the one header stands under another number", loosely("UPDATE coffer_header SET one=2"),
+        "header-number-2", "sealed", "the one header has another number", loosely("UPDATE coffer_header SET one=2"),
         open="ok", verify="ok", also={"open": ["damaged"], "verify": ["damaged"], "verify_quick": ["damaged"]})
 
 

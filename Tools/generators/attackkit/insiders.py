@@ -1,4 +1,4 @@
-"""What a careless or hostile key holder writes: sealed rightly, summed rightly, and against the page in one thing.
+"""Stores of a careless or hostile key holder: sealed and summed rightly, and against the page in one thing.
 
 Readers refuse what writers never write, so that a hole in one program does not become a hole in the next.
 """
@@ -57,9 +57,9 @@ def _splice(offset, count, data):
 
 
 def _heads():
-    length = 16  # where the text's length stands
-    marker = 24  # of the key, which has two bytes
-    stamps = 24 + 7 + 12  # born, edited, placed, uid: behind a title of seven bytes
+    length = 16  # offset of the text's length
+    marker = 24  # offset of the marker of the key, which has two bytes
+    stamps = 24 + 7 + 12  # offset of born, edited, placed, uid: behind a title of seven bytes
     for name, change in {
         "empty": lambda plain: b"", "cut-in-dates": lambda plain: plain[:15], "cut-in-length": lambda plain: plain[:20],
         "cut-before-attributes": lambda plain: plain[:-1], "byte-more": lambda plain: plain + b"\0",
@@ -122,12 +122,12 @@ def _frames():
 
 
 def _titles():
-    yield _document("title-in-column", "sealed titles: the title stands in clear", column=b"clear", in_head=None)
-    yield _document("title-twice", "sealed titles: a title stands in head and column", column=b"clear")
-    yield _document("title-twice-clear", "clear titles: a title stands in head and column", base="clear", in_head=b"two")
-    yield _document("title-in-head-clear", "clear titles: the title stands in the head", base="clear", column=None, in_head=b"x")
-    yield _document("title-in-head-none", "no titles: one stands in the head", base="none", in_head=b"x")
-    yield _document("title-in-column-none", "no titles: one stands in clear", base="none", column=b"x")
+    yield _document("title-in-column", "sealed titles: the title is in clear", column=b"clear", in_head=None)
+    yield _document("title-twice", "sealed titles: a title is in head and column", column=b"clear")
+    yield _document("title-twice-clear", "clear titles: a title is in head and column", base="clear", in_head=b"two")
+    yield _document("title-in-head-clear", "clear titles: the title is in the head", base="clear", column=None, in_head=b"x")
+    yield _document("title-in-head-none", "no titles: one is in the head", base="none", in_head=b"x")
+    yield _document("title-in-column-none", "no titles: one is in clear", base="none", column=b"x")
     yield _document("title-not-utf8", "a sealed title that is not UTF-8", title=b"\xff")
     # A row that can't be an element of the set may count as one that is missing.
     yield _document(

@@ -90,7 +90,7 @@ class Kit:
         self._json(f"attacks/{attack.name}", expectation)
 
     def _forged(self, attack, writer):
-        """A key holder's commit is a newer moment: a reader reads his documents, where it may read them."""
+        """A key holder's commit is a newer moment: a reader gives its documents, where it may read them."""
         base, now = contents(attack.base, self.base(attack.base))["documents"], {}
         for id, record in writer.records.items():
             if attack.get.get(id, "ok") == "ok":

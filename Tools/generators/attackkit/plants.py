@@ -128,6 +128,7 @@ def _victim(folder, name):
 def plants():
     yield from _journals()
     yield from _links()
+    yield from _memories()
     yield from _logs()
     yield from _sound()
     yield from _stores()
@@ -175,7 +176,7 @@ def _journals():
         "journal-truncates", "sealed", "a journal of the right owner that cuts the store to one page", truncating,
         (JOURNAL,), open="damaged", may_change=True, after="damaged",
         also={"open": ["refused", "not-a-store"], "after": ["not-a-store"]},
-        note="whoever can write beside the store can do this: it is found, not prevented")
+        note="an attacker who can write beside the store can do this: it is found, not prevented")
 
 
 def _links():
@@ -204,6 +205,30 @@ def _links():
                 yield Plant(
                     name, base, f"{suffix} is a {kind.replace('-', ' ')}", make(name, suffix), (STORE + suffix,),
                     note="a reader that waits on the pipe hangs" if kind == "pipe" else None)
+
+
+def _memories():
+    """Shared memory that SQLite opens although byte 18 does not say so."""
+
+    def by_read_version(folder):
+        data = bytearray((folder / STORE).read_bytes())
+        data[18:20] = b"\1\2"
+        (folder / STORE).write_bytes(data)
+        os.link(_victim(folder, "shm-by-read-version"), folder / MEMORY)
+
+    def by_journal(folder):
+        """The journal's first page is in write-ahead mode, the store's is not."""
+        data = (folder / STORE).read_bytes()
+        size = _page_size(data)
+        (folder / JOURNAL).write_bytes(journal({1: data[:size]}, len(data) // size, size))
+        (folder / STORE).write_bytes(data[:18] + b"\1\1" + data[20:])
+        os.link(_victim(folder, "shm-by-journal"), folder / MEMORY)
+
+    yield Plant(
+        "shm-by-read-version", IN_WAL, "-shm is a hard link, byte 18 is 1 and byte 19 is 2", by_read_version, (MEMORY,))
+    yield Plant(
+        "shm-by-journal", IN_WAL, "-shm is a hard link, and a journal makes bytes 18 and 19 of the store 2", by_journal,
+        (MEMORY,), may_change=True)
 
 
 def _edited(data, folder, *statements):

@@ -90,7 +90,7 @@ def publish(folder, seed, preset=9 | lzma.PRESET_EXTREME):
 
 
 def archive(folder, names):
-    """Stores and folders of attacks as a tar, the same bytes whoever makes it and when."""
+    """Stores and folders of attacks as a tar, the same bytes on every machine."""
 
     def plain(member):
         member.uid = member.gid = member.mtime = 0

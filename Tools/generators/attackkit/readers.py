@@ -145,7 +145,7 @@ class Dbtool:
         self._secrets = tempfile.TemporaryDirectory(prefix="coffer-secrets-")
 
     def _key(self, name, value):
-        """The option for a secret, which stands in a file."""
+        """The option for a secret, which goes into a file."""
         path = Path(self._secrets.name, hashlib.sha256(value.encode()).hexdigest())
         if not path.exists():
             path.write_text(value + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ def attacks(kit):
 
 
 def _forged_row(name, base, what, id, epoch, rev, is_read, kit, odd=None, **fields):
-    """A row sealed under an old epoch by a holder of its key, who can't sum: he lacks the root key."""
+    """A row sealed under an old epoch by a holder of its key, who lacks the root key and so can't sum."""
 
     def forge(writer):
         writer.random = Random(f"forged {name}")
@@ -168,12 +168,12 @@ def _old_files(kit):
 
 
 def _old_roots(kit):
-    """An insider with an old root key, or nobody with any key, makes a file to look newer than a finished rekey."""
+    """A holder of an old root key, or an outsider without any key, makes a file that looks newer than a finished rekey."""
     history = kit.histories["rekeyed"]
     last = history["last"]
 
     def raised(rk_generation, phase, slots, generation=1000):
-        """The file before the rekey, whose root key he knows, with higher counters."""
+        """The file before the rekey, whose root key the insider knows, with higher counters."""
 
         def forge(writer):
             writer.__dict__ = history["before"].copy().__dict__
@@ -222,14 +222,14 @@ def _old_roots(kit):
         anchors_by_pin=((last.anchor, pins[0], "rolled-back", "rolled-back"),))
 
     def outsider(writer):
-        """A store of his own under the same id, made from public parts."""
+        """Another store under the same id, made from public parts."""
         own = Writer("an outsider's store")
         own.store_id = writer.store_id
         own.rk_generation, own.phase, own.generation = 2, 2, 1000
         own.add_recipient(value(RECIPIENT), "Empf\u00e4nger".encode())
         own.add_key_file(OUTSIDER, b"key file")
         own.add_collection(1, b"Notes")
-        own.add(1, "planted by nobody you know", title=b"planted")
+        own.add(1, "planted by an outsider", title=b"planted")
         own.commit()
         writer.__dict__ = own.__dict__
 
@@ -275,7 +275,7 @@ def _spares(kit):
         edit=from_file(("rekeyed", "sealed-8"), *put_back("spare")))
 
     def several(path, kit):
-        """Two older copies stand in an extension's table, before the header's page goes."""
+        """Two older copies are in an extension's table; then the header's page is destroyed."""
         with database(path) as db:
             db.execute("CREATE TABLE coffer_x_old(one INTEGER PRIMARY KEY,copy BLOB)")
             for number, moment in enumerate(("before", "sealed-8"), 1):
@@ -283,7 +283,7 @@ def _spares(kit):
         destroyed("coffer_header")(path, kit)
 
     yield Attack(
-        "spare-several", "rekeyed", "the header's page is zeros, and older copies of it stand elsewhere", patch=several,
+        "spare-several", "rekeyed", "the header's page is zeros, and older copies of it are elsewhere", patch=several,
         open="damaged", note="salvage: complete, by the copy of the highest pair whose MAC fits")
 
 

@@ -1,4 +1,4 @@
-"""Who can write the file, and holds no key, edits single columns: values, storage classes, lengths."""
+"""Attacks on the file without a key: single columns edited, their values, storage classes, lengths."""
 
 from .attack import Attack, loosely, run
 from .writer import database
@@ -122,7 +122,7 @@ def _id_twice():
         path.write_bytes(data)
 
     return Attack(
-        "row-id-twice", "sealed", "document 7 stands there twice, in the place of 8", patch=patch,
+        "row-id-twice", "sealed", "document 7 twice, once in the place of 8", patch=patch,
         get={7: "ok", 8: "missing"}, list="damaged", also={"get_of_7": ["damaged"], "list": ["ok"]})
 
 
@@ -140,7 +140,7 @@ def _classes():
             yield Attack(
                 f"class-{column}-{number}", "sealed", f"document 2: {column} is {value}",
                 loosely(f"UPDATE coffer_record SET {column}={value} WHERE id=2"), get={2: "damaged"}, list="damaged",
-                # A row whose collection is no number stands in no list.
+                # A row whose collection is no number is in no list.
                 also={"list": ["ok"]} if column == "coll" else {})
     for name, value in {"null": "NULL", "text": "CAST(ct AS TEXT)", "integer": "1"}.items():
         yield Attack(
@@ -200,7 +200,7 @@ def _bodies():
 
 
 def _places():
-    """A frame of at most 2,048 bytes stands in the row, a longer one in the table of bodies: nothing else."""
+    """A frame of at most 2,048 bytes belongs in the row, a longer one in the table of bodies."""
 
     def place(id, where, base="bodies-padded"):
         def forge(writer):
@@ -208,7 +208,7 @@ def _places():
 
         return Attack(
             f"place-{where}-of-{id}{'' if base.endswith('padded') else '-unpadded'}", base,
-            f"document {id}: its body stands in: {where}", forge=forge, get={id: "damaged"}, verify="damaged",
+            f"document {id}: its body's place: {where}", forge=forge, get={id: "damaged"}, verify="damaged",
             also={"verify": ["mismatch"], "verify_quick": ["mismatch"], "list": ["damaged"]}
             # A reader of one text may leave it to verify to find a second body.
             | ({f"get_of_{id}": ["ok"]} if where == "both" and id == 6 else {}))

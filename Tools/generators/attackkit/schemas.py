@@ -1,4 +1,4 @@
-"""Who can write the file plants a schema: whatever is not ours is refused before a row is read or a key derived."""
+"""Attacks on the file without a key: foreign schemas, refused before a row is read or a key derived."""
 
 from .attack import IDS, Attack, run, schema
 
@@ -60,7 +60,7 @@ def _planted():
 
 
 def _changed():
-    """Texts that mean the same are refused too: exactly these bytes stand there."""
+    """Texts that mean the same are refused too: only these bytes are accepted."""
     record, body = "coffer_record", "coffer_body"
     for name, table, old, new in (
         ("not-strict", record, ") STRICT", ")"), ("not-null-taken", record, "head BLOB NOT NULL", "head BLOB"),
@@ -114,7 +114,7 @@ def _missing():
         "table-is-view", "coffer_body is a view of another table",
         run("ALTER TABLE coffer_body RENAME TO coffer_x_body", "CREATE VIEW coffer_body AS SELECT * FROM coffer_x_body"))
     yield _refused(
-        "twice", "coffer_state stands in the schema twice",
+        "twice", "coffer_state is in the schema twice",
         schema("INSERT INTO sqlite_schema SELECT * FROM sqlite_schema WHERE name='coffer_state'"))
 
 
@@ -187,7 +187,7 @@ def _indexes_that_lie():
         ("coffer_header", "coffer_state", {"open": "damaged"}), ("coffer_slot", "coffer_collection", {"open": "damaged"}),
     ):
         yield Attack(
-            f"roots-swapped-{first}-{second}", "sealed", f"the pages of {first} and {second} stand for each other",
+            f"roots-swapped-{first}-{second}", "sealed", f"the pages of {first} and {second} are exchanged",
             schema(
                 f"UPDATE sqlite_schema SET rootpage=(SELECT sum(rootpage) FROM sqlite_schema"
                 f" WHERE name IN ('{first}','{second}'))-rootpage WHERE name IN ('{first}','{second}')"), **options)

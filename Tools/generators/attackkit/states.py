@@ -104,7 +104,7 @@ def _record(*entries, count=None):
 
 
 def _ranges(kind, coll, *pairs, count=None):
-    """An entry from gaps and lengths less one as they stand in the file."""
+    """An entry from gaps and lengths less one as stored."""
     numbers = [number for pair in pairs for number in pair]
     return bytes([kind]) + varint(coll) + varint(len(pairs) if count is None else count) + b"".join(map(varint, numbers))
 
