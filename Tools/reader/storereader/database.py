@@ -14,7 +14,7 @@ ENTRY_LIMIT = 1000
 # The highest generation, rk_generation, phase and rev.
 COUNTER_LIMIT = 2**62
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-LOG_VERSION = 2
+ROLLBACK = 1
 
 # The ten objects and their exact text in the page.
 SCHEMA = {
@@ -57,7 +57,7 @@ def connect(path):
     if os.path.getsize(path) < (65536 if page_size == 1 else page_size):
         raise NotAStore("not a store: its first page is cut short")
     path = Path(path).resolve()
-    check_neighbours(path, has_log=first[18] == LOG_VERSION)
+    check_neighbours(path, *first[18:20])
     mode = "rw" if os.access(path, os.W_OK) else "ro"
     connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None)
     connection.text_factory = Text
@@ -70,8 +70,8 @@ def connect(path):
     return connection
 
 
-def check_neighbours(path, has_log):
-    """Refuses what SQLite would follow out of the store: it plays back a journal or log that anyone put beside it."""
+def check_neighbours(path, write_version, read_version):
+    """Refuses files beside the store through which SQLite would write, delete or read other files."""
     store = os.stat(path)
     journal = _neighbour(path, "-journal", store)
     if journal and journal.st_size >= len(JOURNAL_MAGIC):
@@ -79,21 +79,21 @@ def check_neighbours(path, has_log):
             file.seek(-len(JOURNAL_MAGIC), os.SEEK_END)
             if file.read() == JOURNAL_MAGIC:
                 raise Refused("the journal names a super-journal")
-    log = _neighbour(path, "-wal", store)
-    if log and not has_log:
-        raise Refused("a log beside a store that has none")
-    if has_log:
+    if _neighbour(path, "-wal", store) and write_version == ROLLBACK:
+        raise Refused("a log beside a store in rollback mode")
+    # Playing back the journal may set the versions to those of a log.
+    if journal or (write_version, read_version) != (ROLLBACK, ROLLBACK):
         _neighbour(path, "-shm", store)
 
 
 def _neighbour(path, suffix, store):
-    """The status of a regular file with one name, of somebody who may write the store; None if there is none."""
+    """The status of the file, which must be regular, with one link, of a user who may write the store; or None."""
     try:
         file = os.lstat(f"{path}{suffix}")
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(file.st_mode) or file.st_nlink != 1:
-        raise Refused(f"the file {suffix} is a link or no regular file")
+        raise Refused(f"the file {suffix} is not a regular file with one link")
     is_writers = (
         file.st_uid in (store.st_uid, 0, os.geteuid()) or store.st_mode & stat.S_IWOTH
         or store.st_mode & stat.S_IWGRP and file.st_gid == store.st_gid

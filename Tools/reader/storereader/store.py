@@ -169,12 +169,14 @@ class Store:
             "body without a record": "SELECT id FROM coffer_body WHERE id NOT IN (SELECT id FROM coffer_record)",
         }.items():
             problems += [f"document {id}: {what}" for (id,) in self._rows(sql)]
-        for kind, rows in ((CollectionRow, self.collection_rows()), (RecordRow, self.record_rows())):
+        for what, kind, rows in (
+            ("collection", CollectionRow, self.collection_rows()), ("document", RecordRow, self.record_rows())
+        ):
             last = 0
             for values in rows:
                 # The set hash does not see 2^16 equal rows.
                 if values[0] <= last:
-                    problems.append(f"{kind.__name__}s: the numbers do not rise at {values[0]}")
+                    problems.append(f"{what} {values[0]}: numbers do not rise")
                 last = values[0]
                 try:
                     kind(values, self._context).check_epoch()
