@@ -4,7 +4,7 @@ import Testing
 
 /// `--expect`: the store must be that one.
 @Suite struct ExpectTests {
-  private static let otherPin = "coffer-pin-2-" + String(repeating: "5", count: 96)
+  private static let otherPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
 
   private func pin(of store: String, in sandbox: Sandbox) throws -> String {
     struct Info: Decodable { var pin: String }

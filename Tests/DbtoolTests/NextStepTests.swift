@@ -81,7 +81,7 @@ import Testing
       return ["anchor", "s.coffer", "--check", anchor]
     },
     Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask whoever made it") { _ in
-      ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "0", count: 96)]
+      ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "1", count: 96)]
     },
   ]
 
