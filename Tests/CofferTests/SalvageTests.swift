@@ -161,7 +161,9 @@ struct SalvageTests {
         at: test.url, key: .published("primary"), to: target, keys: [.published("next")], options: .testing)
       Issue.record("nothing was thrown")
     } catch let error as StoreError {
-      #expect(error.code == .damaged && error.message.contains("nothing can be salvaged"), "\(error)")
+      // A slot opens under the root key's number in the header alone.
+      let isDamage = error.code == .damaged && error.message.contains("nothing can be salvaged")
+      #expect(isDamage || error.code == .cannotUnlock && sql.contains("rk_generation"), "\(error)")
     }
     #expect(!FileManager.default.fileExists(atPath: target.path))
   }
@@ -243,7 +245,12 @@ struct SalvageTests {
       "UPDATE coffer_slot SET params = CAST(x'FF' || substr(params, 2) AS BLOB) WHERE slot = 3")
     expect(.parametersRefused) { try test.reopened() }
     let (report, saved) = try salvage(test)
-    #expect(saved == documents && report.problems.count == 2)
+    // Their spare copy still has the damaged ones as they were.
+    #expect(saved == documents && report.problems.count == 1)
+    try FileManager.default.removeItem(at: target)
+    try edit(test, "UPDATE coffer_spare SET copy = x'00'")
+    let (bare, kept) = try salvage(test)
+    #expect(kept == documents && bare.problems.count == 2)
     // Each slot that can be used is as good.
     try expectSalvageRefused(test, .published("next"))
   }

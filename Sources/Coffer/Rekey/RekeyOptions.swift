@@ -58,6 +58,8 @@ public struct RekeyStatus: Sendable {
   public let isUnfinished: Bool
   /// Whether the write-ahead log kept pages from before the last change of keys or slots: a resumed rekey empties it.
   public let hasOldPages: Bool
+  /// Whether a resumed rekey has work to do.
+  public var needsResuming: Bool { isUnfinished || hasOldPages }
   /// Documents under old keys.
   public let remaining: Int
   public let total: Int

@@ -120,7 +120,7 @@ struct RekeyVerb: ParsableCommand {
     let status = try store.rekeyStatus()
     try store.close()
     try Report([
-      ("finished", .bool(!status.isUnfinished && !status.hasOldPages)),
+      ("finished", .bool(!status.needsResuming)),
       ("remaining", .integer(status.remaining)),
       ("documents", .integer(status.total)),
       ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
