@@ -152,7 +152,8 @@ package struct CollectionRow {
   package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
-      numbers.contains(epoch), case .integer(let revision) = row[2], (1...StoreFormat.maximumCounter).contains(revision), UInt64(revision) <= generation,
+      numbers.contains(epoch), case .integer(let revision) = row[2],
+      (1...StoreFormat.maximumCounter).contains(revision), UInt64(revision) <= generation,
       case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
     else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
     self.init(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed)

@@ -16,7 +16,7 @@ package struct RowLimits {
 }
 
 extension StoreState {
-  package var limits: RowLimits { 
+  package var limits: RowLimits {
     RowLimits(nextID: nextID, generation: generation, target: target, cursor: cursor)
   }
 }

@@ -9,8 +9,7 @@ extension KeySlotRecord {
   }
 
   /// Derives what a new slot is wrapped under. With a passphrase this takes scrypt's time.
-  package static func derive(for target: SlotTarget, storeID: [UInt8]) throws(SealingError) -> DerivedKey
-  {
+  package static func derive(for target: SlotTarget, storeID: [UInt8]) throws(SealingError) -> DerivedKey {
     switch target {
     case .passphrase(let passphrase, let cost):
       let salt = try SystemRandom.bytes(SlotParameters.saltCount)
@@ -49,7 +48,8 @@ extension KeySlotRecord {
     var record = KeySlotRecord(
       slot: slot, kind: derived.parameters.kind, label: label, parameters: derived.parameters.bytes, wrapped: [])
     record.wrapped = try WrappingCipher.seal(
-      root.secret, under: derived.key, authenticating: record.binding(storeID: root.storeID, generation: root.generation))
+      root.secret, under: derived.key,
+      authenticating: record.binding(storeID: root.storeID, generation: root.generation))
     guard let opened = try record.unwrap(with: derived.key, storeID: root.storeID, generation: root.generation),
       opened.secret.isEqual(to: root.secret)
     else { throw SealingError(.systemFailure, "a new slot did not open: nothing was changed") }

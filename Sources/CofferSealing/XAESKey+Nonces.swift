@@ -18,11 +18,19 @@ package struct NonceSource: Sendable {
   func half() throws(SealingError) -> NonceHalf {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
+    return try half(at: UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
+  }
+
+  /// - Parameter clock: in nanoseconds.
+  func half(at clock: UInt64) throws(SealingError) -> NonceHalf {
+    try half(at: clock, key: .random(byteCount: HMACKey.byteCount))
+  }
+
+  func half(at clock: UInt64, key: Secret) throws(SealingError) -> NonceHalf {
     var message = ByteBuilder(reserving: 64)
-    message.append(UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
+    message.append(clock)
     message.append(bytes: found)
-    let code = try HMACKey(.random(byteCount: HMACKey.byteCount)).authenticate(message.bytes)
-    return code.withUnsafeBytes { NonceHalf($0) }
+    return try HMACKey(key).authenticate(message.bytes).withUnsafeBytes { NonceHalf($0) }
   }
 }
 

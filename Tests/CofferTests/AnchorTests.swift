@@ -38,12 +38,12 @@ struct AnchorTests {
   @Test func laterStoreIsNewerUnlessExactIsWanted() throws {
     try withTestStore { test in
       let anchor = try test.store.anchor()
-      #expect(try test.store.checkAnchor(anchor, exact: true) == .same)
+      #expect(try test.store.checkAnchor(anchor, options: .exact) == .same)
       #expect(try test.store.checkAnchor(anchor + "\n") == .same)
       for _ in 0..<3 { try test.store.write { try $0.insert(Document(text: ""), into: test.notes) } }
       #expect(try test.store.checkAnchor(anchor) == .newer(by: 3))
       #expect(try test.store.verify(anchor: anchor).anchor == .newer(by: 3))
-      expect(.anchorMismatch) { try test.store.checkAnchor(anchor, exact: true) }
+      expect(.anchorMismatch) { try test.store.checkAnchor(anchor, options: .exact) }
     }
   }
 

@@ -151,7 +151,7 @@ struct KeySlotTests {
       try test.store.keys.add(.published("next"))
       try test.store.keys.remove(slot: 2)
       #expect(try test.store.checkAnchor(anchor) == .newer(by: 2))
-      expect(.anchorMismatch) { try test.store.checkAnchor(anchor, exact: true) }
+      expect(.anchorMismatch) { try test.store.checkAnchor(anchor, options: .exact) }
     }
   }
 

@@ -37,7 +37,7 @@ struct RekeyErrorTests {
     let test = try TestStore()
     try test.fillForRekey()
     let whole = try test.store.everything()
-    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 11")
+    try test.raw().execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 11")
     let report = try test.store.rekey(options: .batched) { _ in }
     #expect(!report.isFinished && report.skipped.map(\.id) == [11] && report.documents == 28)
     let status = try test.store.rekeyStatus()

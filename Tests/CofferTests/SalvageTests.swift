@@ -119,7 +119,7 @@ struct SalvageTests {
 
   @Test func otherPinIsRefused() throws {
     var options = OpenOptions.testing
-    options.expectedPin = "coffer-pin-1-" + String(repeating: "0", count: 96)
+    options.expectedPin = "coffer-pin-2-" + String(repeating: "0", count: 96)
     try expectRefused(try closedStore(5).test, .pinMismatch, options: options)
   }
 
@@ -171,7 +171,7 @@ struct SalvageTests {
   @Test func damagedDocumentsAreListedAndTheOthersCome() throws {
     let (test, documents) = try closedStore(40)
     try edit(
-      test, "UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 7", "DELETE FROM coffer_body WHERE id = 8",
+      test, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 7", "UPDATE coffer_record SET body = NULL WHERE id = 8",
       "UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = 9",
       "UPDATE coffer_record SET pos = pos + 1 WHERE id = 10", "UPDATE coffer_record SET epoch = 9 WHERE id = 11",
       "DELETE FROM coffer_record WHERE id = 12")

@@ -18,7 +18,7 @@ struct TextCacheTests {
 
   /// Bytes of a text are damaged in the file, so that only a cached one can still be read.
   private func damage(_ id: DocumentID, _ test: TestStore) throws {
-    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = ?", id.rawValue)
+    try test.raw().execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = ?", id.rawValue)
   }
 
   @Test func textReadAgainLooksAtNoRow() throws {

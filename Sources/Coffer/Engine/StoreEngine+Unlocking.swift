@@ -88,7 +88,8 @@ extension StoreEngine {
         let unlocked = try unlocking.unlock(with: key)
         // A former root key of this store is not trusted again; the state proves the rest.
         let isSame =
-          header.rootGeneration == current.header.rootGeneration && unlocked.root.secret.isEqual(to: current.root.secret)
+          header.rootGeneration == current.header.rootGeneration
+          && unlocked.root.secret.isEqual(to: current.root.secret)
         guard isSame || header.rootGeneration > current.header.rootGeneration else {
           throw StoreError(
             .rolledBack, "the store was put back to an older root key",

@@ -257,7 +257,8 @@ final class SalvageWalk {
     report.namedByNumber = namedByNumber.sorted()
     report.problems = source.problems + problems
     for id in late.prefix(Self.listed) {
-      report.problems.append("document \(id) was written with old keys after these were replaced: look whether it is yours")
+      report.problems.append(
+        "document \(id) was written with old keys after these were replaced: look whether it is yours")
     }
     // Rows that the search found may complete the set: its hash shows whether any is missing.
     report.setMatches = source.state.map { _ in isSummed && isWhole }

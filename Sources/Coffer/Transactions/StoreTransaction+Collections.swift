@@ -105,7 +105,8 @@ extension StoreTransaction {
       return try keys.blindIndex(of: key, in: record, under: keys.active)
     }
     guard let index else { return }
-    try writer.rewrite(id, changing: .blindIndex, as: []) { content, _ throws(StoreError) in content.blindIndex = index }
+    try writer.rewrite(id, changing: .blindIndex, as: []) { content, _ throws(StoreError) in content.blindIndex = index
+    }
   }
 
   // MARK: Counts, as the indexes have them

@@ -93,7 +93,9 @@ struct Anchor {
     guard pin.rootGeneration == store.rootGeneration else {
       // Of an anchor from before a rekey, only the generation can still be compared.
       guard state.generation > generation else { throw rolledBack(state) }
-      guard !options.contains(.descends), !options.contains(.exact), hasPin || options.contains(.rekeyKnown) && provesRootKey else {
+      guard !options.contains(.descends), !options.contains(.exact),
+        hasPin || options.contains(.rekeyKnown) && provesRootKey
+      else {
         throw StoreError(
           .anchorMismatch, "the store has a newer root key than its anchor",
           hint: "if you know of the rekey, open the store with its new pin, and keep a new anchor")
