@@ -18,59 +18,45 @@ package struct ChangeLog {
     package static let place = Kind(rawValue: 16)
   }
 
-  /// The most documents to log one by one.
+  /// The most documents to name one by one.
   package static let limit = 1 << 16
 
   /// The documents whose cached texts are stale; nil if there are too many.
   package private(set) var staleTexts: [DocumentID]? = []
-  /// The changes by document id; nil if there are too many, or no subscriber needs them.
-  package private(set) var documents: [Int64: DocumentChange]?
-  private var net = NetChanges()
+  private var net: NetChanges
+  private var givesIDsAgain = false
 
-  package init(notesDocuments: Bool) {
-    documents = notesDocuments ? [:] : nil
+  /// - Parameter hasListeners: whether ``changes`` names up to ``limit`` documents, or only as many as a ring can hold.
+  package init(hasListeners: Bool) {
+    net = NetChanges(limit: hasListeners ? Self.limit : NetChanges.ringLimit)
   }
-
-  package var changesCollections: Bool { !net.collections.isEmpty }
 
   /// The changes for the ring of the state.
   ///
   /// A range takes two bytes there at least, so that more of them than half its bytes never fit.
-  package var ringChanges: RingChanges { net.changes(limit: ChangeRing.byteCount / 2) }
+  package var ringChanges: RingChanges {
+    givesIDsAgain ? .everything : net.changes(rangeLimit: ChangeRing.byteCount / 2)
+  }
+
+  /// The changes for subscribers of this process.
+  package var changes: RingChanges { net.changes(rangeLimit: .max) }
+
+  /// The collections that were made, renamed, changed or dropped.
+  package var collections: Set<UInt32> { net.collections }
 
   package mutating func insert(_ row: RowFields) {
     net.insert(row.id, into: row.collection)
-    update(row.id) { change in
-      var change = change ?? DocumentChange()
-      change.after = DocumentPosition(row)
-      // If the id was deleted earlier in this transaction, another document takes its place.
-      change.isUpdated = change.before != nil
-      change.isMoved = change.isUpdated
-      return change
-    }
   }
 
   /// - Parameter before: the row before this change.
   package mutating func replace(_ before: RowFields, with row: RowFields, as kind: Kind) {
     net.change(row.id, from: before.collection, to: row.collection, kind)
     invalidate(row.id)
-    update(row.id) { change in
-      var change = change ?? DocumentChange(from: before)
-      change.after = DocumentPosition(row)
-      change.isUpdated = change.isUpdated || !kind.isDisjoint(with: [.text, .head, .dates, .parent])
-      change.isMoved = change.isMoved || kind.contains(.place)
-      return change
-    }
   }
 
   package mutating func delete(_ row: RowFields) {
     net.delete(row.id, from: row.collection)
     invalidate(row.id)
-    update(row.id) { change in
-      var change = change ?? DocumentChange(from: row)
-      change.after = nil
-      return change
-    }
   }
 
   /// The collection was made, renamed, changed or dropped.
@@ -80,27 +66,16 @@ package struct ChangeLog {
 
   /// Ids of deleted documents are given out again.
   package mutating func restartIDs() {
-    net.changeEverything()
+    givesIDsAgain = true
   }
 
   package mutating func deleteEverything() {
     net.changeEverything()
     staleTexts = nil
-    documents = nil
   }
 
   private mutating func invalidate(_ id: Int64) {
     guard let count = staleTexts?.count else { return }
     if count < Self.limit { staleTexts?.append(DocumentID(id)) } else { staleTexts = nil }
-  }
-
-  private mutating func update(_ id: Int64, _ change: (DocumentChange?) -> DocumentChange) {
-    guard let count = documents?.count else { return }
-    guard count < Self.limit else {
-      documents = nil
-      return
-    }
-    let changed = change(documents?[id])
-    documents?[id] = changed
   }
 }

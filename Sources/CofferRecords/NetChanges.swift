@@ -1,10 +1,11 @@
 /// The net effect of one transaction on each document, and the collections it changed.
 ///
 /// Changes of rising ids make runs, where neighbours with the same effect share an entry: a bulk insert keeps one run,
-/// whatever its length. Other changes take an entry each; beyond ``limit`` entries everything counts as changed.
+/// whatever its length. Other changes take an entry each; with too many of them, everything counts as changed.
 struct NetChanges {
-  /// The most entries: several times the ranges that a ring can hold, since neighbours may still come together.
-  static let limit = 4096
+  /// Entries that are enough for a ring: several times the ranges that it can hold, since neighbours may still come
+  /// together.
+  static let ringLimit = 4096
 
   /// One document before and after the transaction.
   private struct Effect: Equatable {
@@ -21,12 +22,18 @@ struct NetChanges {
     let effect: Effect
   }
 
+  /// The most entries.
+  private let limit: Int
   /// Sorted by id.
   private var runs: [Run] = []
   /// Effects that take precedence over `runs`; no id is above the last run.
   private var others: [Int64: Effect] = [:]
   private(set) var collections: Set<UInt32> = []
   private var isEverything = false
+
+  init(limit: Int) {
+    self.limit = limit
+  }
 
   mutating func changeEverything() {
     runs = []
@@ -86,15 +93,15 @@ struct NetChanges {
     } else {
       runs.append(Run(ids: id...id, effect: effect))
     }
-    if runs.count + others.count > Self.limit { changeEverything() }
+    if runs.count + others.count > limit { changeEverything() }
   }
 
   // MARK: The result
 
-  /// - Parameter limit: the most ranges of ids; with more, everything changed.
-  func changes(limit: Int) -> RingChanges {
+  /// - Parameter rangeLimit: the most ranges of ids; with more, everything changed.
+  func changes(rangeLimit: Int) -> RingChanges {
     guard !isEverything else { return .everything }
-    var sums = RangesByKind(limit: limit)
+    var sums = RangesByKind()
     let ids = others.keys.sorted()
     var next = 0
     for run in runs {
@@ -107,7 +114,7 @@ struct NetChanges {
         next += 1
       }
       if first <= run.ids.upperBound { sums.add(first...run.ids.upperBound, run.effect) }
-      if sums.isFull { return .everything }
+      if sums.count > rangeLimit { return .everything }
     }
     var entries = sums.entries
     for collection in collections { entries.append(RingChanges.Entry(.collection, in: collection)) }
@@ -117,15 +124,9 @@ struct NetChanges {
 
   /// Collects the ranges of each kind and collection, given in the order of ids.
   private struct RangesByKind {
-    let limit: Int
     private(set) var entries: [RingChanges.Entry] = []
-    private var count = 0
-
-    init(limit: Int) {
-      self.limit = limit
-    }
-
-    var isFull: Bool { count > limit }
+    /// Ranges of all entries.
+    private(set) var count = 0
 
     mutating func add(_ ids: ClosedRange<Int64>, _ effect: Effect) {
       guard effect.before == effect.after else {

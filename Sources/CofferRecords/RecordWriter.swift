@@ -37,11 +37,11 @@ package final class RecordWriter {
 
   /// - Parameters:
   ///   - nonceSource: made from the state that the transaction found.
-  ///   - notesDocuments: whether the change log names documents, for subscribers.
+  ///   - hasListeners: whether the change log names many documents, for subscribers of this process.
   ///   - checkCancellation: called before every change; throwing ends it.
   package init(
     _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, state: StoreState,
-    nonceSource: NonceSource, notesDocuments: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
+    nonceSource: NonceSource, hasListeners: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
   ) {
     self.checkCancellation = checkCancellation
     self.database = database
@@ -50,7 +50,7 @@ package final class RecordWriter {
     self.state = state
     self.nonceSource = nonceSource
     revision = state.generation + 1
-    changes = ChangeLog(notesDocuments: notesDocuments)
+    changes = ChangeLog(hasListeners: hasListeners)
     reader = RecordReader(database, keys)
     sealer = RecordSealer(keys)
   }

@@ -27,6 +27,12 @@ package enum RingChanges: Sendable, Equatable {
 
   /// More changed than a ring holds, or ids were given out again.
   case everything
-  /// Sorted by kind, then collection; both differ from entry to entry.
+  /// Sorted by kind, then collection; no two entries have both in common.
   case entries([Entry])
+
+  /// The collections that were made, renamed, changed or dropped; none if everything changed.
+  package var collections: Set<UInt32> {
+    guard case .entries(let entries) = self else { return [] }
+    return Set(entries.filter { $0.kind == .collection }.map(\.collection))
+  }
 }

@@ -63,8 +63,6 @@ package enum SQL {
   package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
-  package static let places = "SELECT id,coll,pos FROM coffer_record INDEXED BY coffer_record_pos"
-  package static let placesAndRevisions = "SELECT id,coll,pos,rev FROM coffer_record ORDER BY id"
   package static let newestEpoch = "SELECT epoch FROM coffer_record ORDER BY id DESC LIMIT 1"
   package static let perOtherEpoch = "SELECT epoch,count(*) FROM coffer_record WHERE epoch<>? GROUP BY epoch"
 

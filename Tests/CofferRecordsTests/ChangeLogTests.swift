@@ -12,7 +12,7 @@ struct ChangeLogTests {
 
   /// - Parameter work: the transaction.
   private func changes(_ work: (inout ChangeLog) -> Void) -> RingChanges {
-    var log = ChangeLog(notesDocuments: false)
+    var log = ChangeLog(hasListeners: false)
     work(&log)
     return log.ringChanges
   }
@@ -38,12 +38,9 @@ struct ChangeLogTests {
   }
 
   @Test func roomForANeighbourIsNotNamedButItsTextIsStale() {
-    var log = ChangeLog(notesDocuments: true)
+    var log = ChangeLog(hasListeners: true)
     log.replace(row(1, in: 1), with: row(1, in: 1, at: 5), as: [])
-    #expect(log.ringChanges == .entries([]))
-    #expect(log.staleTexts == [1])
-    #expect(log.documents?[1]?.isMoved == false && log.documents?[1]?.isUpdated == false)
-    #expect(log.documents?[1]?.after?.position == 5)
+    #expect(log.ringChanges == .entries([]) && log.changes == .entries([]) && log.staleTexts == [1])
   }
 
   @Test func insertedAndDeletedIsNotNamed() {
@@ -106,22 +103,25 @@ struct ChangeLogTests {
   }
 
   @Test func restartOfIDsChangesEverythingForTheRingAlone() {
-    var log = ChangeLog(notesDocuments: true)
+    var log = ChangeLog(hasListeners: true)
     log.delete(row(3, in: 1))
     log.restartIDs()
     log.insert(row(1, in: 1))
     log.changeCollection(5)
-    #expect(log.ringChanges == .everything && log.changesCollections)
-    #expect(log.staleTexts == [3] && log.documents?.count == 2)
+    #expect(log.ringChanges == .everything && log.staleTexts == [3] && log.collections == [5])
+    let changes: RingChanges = .entries([
+      Entry(.inserted, in: 1, [1...1]), Entry(.deleted, in: 1, [3...3]), Entry(.collection, in: 5),
+    ])
+    #expect(log.changes == changes)
   }
 
   @Test func deletingEverythingLeavesNothingNamed() {
-    var log = ChangeLog(notesDocuments: true)
+    var log = ChangeLog(hasListeners: true)
     log.insert(row(1, in: 1))
     log.deleteEverything()
     log.insert(row(1, in: 1))
     log.delete(row(1, in: 1))
-    #expect(log.ringChanges == .everything && log.staleTexts == nil && log.documents == nil)
+    #expect(log.ringChanges == .everything && log.changes == .everything && log.staleTexts == nil)
   }
 
   @Test func bulkInsertIsOneRange() {
@@ -152,6 +152,12 @@ struct ChangeLogTests {
     }
     #expect(falling(4096) == .entries([Entry(.deleted, in: 1, [1...4096])]))
     #expect(falling(4097) == .everything)
+    // Subscribers get more than a ring can hold.
+    var log = ChangeLog(hasListeners: true)
+    for id in 1...Int64(ChangeLog.limit) { log.insert(row(2 * id, in: 1)) }
+    #expect(log.ringChanges == .everything && log.changes != .everything)
+    log.insert(row(1, in: 1))
+    #expect(log.changes == .everything)
   }
 
   // MARK: A naive model
@@ -211,7 +217,7 @@ struct ChangeLogTests {
       start[id] = UInt32(1 + random.number(below: 2))
     }
     var model = Model(before: start, now: start)
-    var log = ChangeLog(notesDocuments: false)
+    var log = ChangeLog(hasListeners: false)
     let parts: [ChangeLog.Kind] = [[], .text, .head, .dates, .parent, .place, [.text, .dates], [.text, .head, .place]]
     var kind = parts[0]
     var id: Int64 = 0

@@ -89,6 +89,27 @@ struct ChangeRingTests {
     #expect(ring.mark(of: 40) == (0xf0...0xff).map { UInt8($0) })
   }
 
+  /// The example of the format page.
+  @Test func ringOfTheFormatPageIsReadAndWritten() throws {
+    func mark(_ first: UInt8) -> [UInt8] { (first...first + 15).map { $0 } }
+    let bytes = RingBytes(
+      """
+      a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 aa ab ac ad ae af  00 02  01 02 01  ac 02 04  04 01 02  07 00  01 01
+      b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 ba bb bc bd be bf  00 00
+      c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 ca cb cc cd ce cf  00 01  07
+      """)
+    let changes: [RingChanges] = [
+      .entries([Entry(.inserted, in: 2, [300...304]), Entry(.moved, in: 1, [7...7, 9...10])]), .entries([]),
+      .everything,
+    ]
+    var ring = ChangeRing(after: 5)
+    ring.append(6, mark: mark(0xa0), changes[0])
+    ring.append(7, mark: mark(0xb0), changes[1])
+    ring.append(8, mark: mark(0xc0), changes[2])
+    #expect(RingBytes(ring).bytes == bytes.bytes && bytes.ring(known: 6, generation: 8) == ring)
+    #expect(ring.everyChange == changes && ring.mark(of: 4) == nil && ring.mark(of: 5) == mark(0xa0))
+  }
+
   // MARK: Ill-formed
 
   private static let sound = "\(mark) 0002 01 01 01 0702  04 ac02 02 800100 027f"

@@ -118,7 +118,7 @@ struct TextCacheTests {
     let reader = CacheReader(cache, state)
     #expect(!reader.reads(1))
     #expect(reader.reads(1))
-    state.set.add([UInt8](repeating: 1, count: 32).withUnsafeBytes { SetHash(bytes: $0) })
+    state.set.add([UInt8](repeating: 1, count: SetHash.byteCount).withUnsafeBytes { SetHash(bytes: $0) })
     #expect(!CacheReader(cache, state).reads(1))
     #expect(!reader.reads(1))
     #expect(CacheReader(cache, state).reads(1))

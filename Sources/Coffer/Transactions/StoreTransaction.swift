@@ -5,7 +5,7 @@ internal import CofferSQLite
 public final class StoreTransaction {
   let connection: StoreConnection
   /// The state that the transaction began with.
-  private let start: StoreState
+  let start: StoreState
   /// The number of the root key that the transaction began with.
   private let startRoot: UInt64
   /// Writes the rows; nil in a transaction that only reads.
@@ -36,7 +36,7 @@ public final class StoreTransaction {
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
       nonceSource: connection.nonceSource,
-      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
+      hasListeners: connection.session.feed.hasSubscribers || logger.tellsCommits,
       checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
       try checkHighestID()
@@ -143,7 +143,7 @@ public final class StoreTransaction {
     connection.session.note(generation: state.generation)
     if let announced {
       connection.session.didCommit(announced)
-      logger.committed(state.generation, announced.changes.documents)
+      if let rowWriter { logger.committed(state.generation, rowWriter.changes.changes) }
     }
   }
 
@@ -158,18 +158,31 @@ public final class StoreTransaction {
   struct Announcement {
     let before: TextCache.Version
     let after: TextCache.Version
-    let changes: ChangeLog
-    /// The collections, if they changed and there are subscribers.
-    let names: [CollectionID: String]?
+    /// nil if there are too many.
+    let staleTexts: [DocumentID]?
+    /// For subscribers, if there are any.
+    let report: ChangeFeed.LocalCommit?
   }
 
   private func announce(_ writer: RecordWriter) throws(StoreError) -> Announcement {
-    let changes = writer.changes
-    let names = changes.changesCollections && connection.session.feed.hasSubscribers ? try collectionNames() : nil
+    let report = try report(writer)
     connection.session.willCommit(writer.revision)
     return Announcement(
       before: TextCache.Version(start), after: TextCache.Version(writer.state),
-      changes: changes, names: names)
+      staleTexts: writer.changes.staleTexts, report: report)
+  }
+
+  private func report(_ writer: RecordWriter) throws(StoreError) -> ChangeFeed.LocalCommit? {
+    guard let reported = connection.session.feed.reported else { return nil }
+    var others: (since: UInt64, changes: ChangesSince)?
+    if reported.generation != start.generation, let changes = try changesInRing(since: reported) {
+      others = (reported.generation, changes)
+    }
+    let changes = writer.changes
+    let namesStay = changes.collections.isEmpty && others?.changes.collections?.isEmpty ?? true
+    return ChangeFeed.LocalCommit(
+      start: start.generation, state: writer.state, changes: changes.changes, others: others,
+      collections: changes.collections, names: namesStay ? nil : try collectionNames())
   }
 
   func rollback() {

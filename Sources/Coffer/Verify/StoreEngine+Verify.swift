@@ -219,8 +219,11 @@ extension StoreTransaction {
     do throws(SealingError) { try keys.summer.add(element, to: &set) } catch { throw StoreError(error) }
   }
 
+  /// - Parameter visit: called with each row that is in the sum; `damaged` is a finding.
   /// - Throws: errors that are no findings: `systemFailure`, `locked`, `cancelled`.
-  func sumOfRows() throws(StoreError) -> RowSum {
+  func sumOfRows(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError)
+    -> RowSum
+  {
     var sum = RowSum()
     do throws(StoreError) {
       for row in try connection.collections.rows(state) { try add(try row.element(keys), to: &sum.set) }
@@ -244,6 +247,7 @@ extension StoreTransaction {
           last = id
           let row = try RecordRow(statement.columns(), within: state.limits)
           try add(try reader.opener.element(of: row), to: &sum.set)
+          try visit(row, reader.opener)
           if (try? reader.opener.requireBounds(row)) == nil {
             // It is in the sum, so that a row that an honest rekey left behind is damage and no mismatch.
             sum.damaged.append(
