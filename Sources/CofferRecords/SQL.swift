@@ -9,6 +9,7 @@ package enum SQL {
   package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)"
   package static let updateHeader =
     "UPDATE coffer_header SET compat=?,titles=?,rk_generation=?,phase=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
+  package static let deleteHeader = "DELETE FROM coffer_header"
   package static let spare = "SELECT copy FROM coffer_spare"
   package static let deleteSpare = "DELETE FROM coffer_spare"
   package static let insertSpare = "INSERT INTO coffer_spare VALUES(1,?)"
@@ -104,6 +105,18 @@ package enum SQL {
   package static let collectionNumbers = "SELECT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
   package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=?"
   package static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
+
+  // MARK: Features
+
+  package static let featureTables =
+    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*' ORDER BY name"
+  package static let statisticsTables =
+    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
+
+  /// Empties a table whose name comes from the file.
+  package static func emptyTable(_ name: String) -> String {
+    "DELETE FROM \"\(name.replacing("\"", with: "\"\""))\""
+  }
 
   // MARK: Whole
 

@@ -6,6 +6,8 @@ package import CofferSealing
 package final class SessionKeys: Sendable {
   package let root: RootKey
   package let header: StoreHeader
+  /// The slots that the header was verified with.
+  package let slots: [KeySlotRecord]
   package let keyring: Keyring
   package let titles: TitleMode
   package let isPadded: Bool
@@ -24,6 +26,7 @@ package final class SessionKeys: Sendable {
   {
     self.root = root
     self.header = header
+    self.slots = slots
     do throws(SealingError) {
       headerMACKey = try root.derive(.headerMAC)
       stateKey = try root.derive(.state)

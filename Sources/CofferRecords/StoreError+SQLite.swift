@@ -13,6 +13,8 @@ extension StoreError {
       self.init(.alreadyExists, "\(place)something stands there already; it was left as it is")
     case .isDirectory:
       self.init(.notAStore, "\(place)a directory, not a store")
+    case .unsafeFile:
+      self.init(.unsafeFile, error.message, hint: error.hint)
     case .notADatabase:
       self.init(.notAStore, "\(place)not a store")
     case .corrupt, .invalidText:

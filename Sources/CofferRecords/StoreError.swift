@@ -31,6 +31,9 @@ public struct StoreError: Error, Sendable {
     case testKeyRefused
     /// A document, or the store itself, is not as it was written.
     case damaged
+    /// A journal, log or `-shm` beside the store that no writer of it leaves there, and that could harm the store or
+    /// other files: nothing was opened or changed.
+    case unsafeFile
     /// Older than a state that this session or the anchor has seen.
     case rolledBack
     /// The rows are not the set that was written: some are missing, older or foreign.

@@ -65,6 +65,22 @@ extension StoreHeader {
     try insert(slots, into: database)
   }
 
+  /// Writes header, slots and spare copy in the place of damaged ones.
+  package func replace(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
+    try database.execute(SQL.deleteHeader)
+    try insert(database, slots: slots)
+  }
+
+  /// Requires the spare copy to be the one of these slots and this header.
+  ///
+  /// - Throws: `damaged`.
+  package func requireSpare(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
+    let rows = try database.rows(SQL.spare)
+    guard rows.count == 1, rows[0][0] == .blob(spareCopy(slots: slots)) else {
+      throw .damagedStore("the spare copy of its header is not the one that was written")
+    }
+  }
+
   /// Writes header, slots and spare copy of a new store.
   package func insert(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(

@@ -106,6 +106,7 @@ final class Connection {
     if result & 0xFF == SQLITE_BUSY, waiter.takeInterruption() {
       return SQLiteError(.interrupted, "interrupted while waiting for a lock", extendedCode: result, sql: sql)
     }
+    if result == CheckingVFS.refusal, let file = UnsafeFile.take() { return SQLiteError(file, sql: sql) }
     var message = SQLiteError.plainMessage(result)
     // Only if it is this failure's: misuse, for one, leaves no message behind.
     if let handle, sqlite3_extended_errcode(handle) == result, let text = sqlite3_errmsg(handle) {

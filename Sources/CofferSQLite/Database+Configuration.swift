@@ -7,6 +7,11 @@ extension Database {
     public var busyTimeout: Duration?
     /// For files from strangers: triggers and views do nothing, the schema is not trusted, nothing written in SQL
     /// can damage the file, cells are checked, the file is not mapped into memory, no extension loads.
+    ///
+    /// Journal, log and `-shm` are input, too: each must be a regular file with one name, of the database's owner, root
+    /// or this process's user (or of any user who may write the database). Those, a journal that names a super-journal
+    /// and a log beside a database with a rollback journal are otherwise `unsafeFile`, and stay as they are; so is a
+    /// database that is no regular file. A transaction changes one database only.
     public var isHardened: Bool
     /// Enforces foreign keys, which SQLite does not by default.
     public var enforcesForeignKeys: Bool

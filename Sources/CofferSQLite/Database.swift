@@ -27,7 +27,7 @@ public final class Database {
   /// Opens a database, or with the path `:memory:` a new one that lives in memory alone.
   ///
   /// The file is first read by the first statement: that is where `notADatabase` is thrown. Throws `noSuchFile`,
-  /// `fileExists`, `isDirectory`, `cantOpen`; `misuse` in the child of a fork whose parent had databases open: fork before
+  /// `fileExists`, `isDirectory`, `cantOpen`, `unsafeFile`; `misuse` in the child of a fork whose parent had databases open: fork before
   /// that, or exec. A file made here and not opened is removed.
   public init(
     _ path: String, mode: Mode = .readWrite, configuration: Configuration = Configuration()
@@ -52,10 +52,11 @@ public final class Database {
       case .readWrite, .createNew: SQLITE_OPEN_READWRITE
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
+    let vfs: String? = configuration.isHardened ? try CheckingVFS.registeredName() : nil
     try ForkGuard.willOpen()
     var handle: OpaquePointer?
     // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.
-    let result = sqlite3_open_v2(file.name, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
+    let result = sqlite3_open_v2(file.name, &handle, access | SQLITE_OPEN_NOMUTEX, vfs)
     guard let handle else {
       ForkGuard.didClose()
       throw SQLiteError(.noMemory, "no memory to open a database", extendedCode: result)
@@ -66,6 +67,7 @@ public final class Database {
         ForkGuard.didClose()
       }
       let extendedCode = sqlite3_extended_errcode(handle)
+      if extendedCode == CheckingVFS.refusal, let file = UnsafeFile.take() { throw SQLiteError(file) }
       let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? SQLiteError.plainMessage(result)
       throw SQLiteError(SQLiteError.Code(result: extendedCode), message, extendedCode: extendedCode)
     }

@@ -7,6 +7,7 @@ extension SQLiteError.Code {
     case SQLITE_BUSY | (2 << 8): self = .staleSnapshot  // SQLITE_BUSY_SNAPSHOT
     case SQLITE_ABORT | (2 << 8): self = .rolledBack  // SQLITE_ABORT_ROLLBACK
     case SQLITE_CANTOPEN | (2 << 8): self = .isDirectory  // SQLITE_CANTOPEN_ISDIR
+    case CheckingVFS.refusal: self = .unsafeFile
     case SQLITE_IOERR | (12 << 8): self = .noMemory  // SQLITE_IOERR_NOMEM
     // SQLITE_IOERR_SHMSIZE: the index of a write-ahead log finds no room on the disk.
     case SQLITE_IOERR | (19 << 8): self = .full

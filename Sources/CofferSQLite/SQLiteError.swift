@@ -22,6 +22,9 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case fileExists
     /// The path is a directory's.
     case isDirectory
+    /// A hardened connection refused the database's file, or a journal or log beside it, because opening it could harm
+    /// other files or the database; the message names it. SQLITE_CANTOPEN_DIRTYWAL
+    case unsafeFile
     /// The file is no SQLite database. SQLITE_NOTADB
     case notADatabase
     /// The file is damaged. SQLITE_CORRUPT
@@ -65,12 +68,15 @@ public struct SQLiteError: Error, Sendable, Equatable {
   public let extendedCode: Int32
   /// For people: what happened, in SQLite's words.
   public let message: String
+  /// The next step for the user, if this layer knows one.
+  public let hint: String?
   /// The statement as it was written, its parameters unfilled.
   public let sql: String?
 
-  package init(_ code: Code, _ message: String, extendedCode: Int32 = 0, sql: String? = nil) {
+  package init(_ code: Code, _ message: String, hint: String? = nil, extendedCode: Int32 = 0, sql: String? = nil) {
     self.code = code
     self.message = message
+    self.hint = hint
     self.extendedCode = extendedCode
     self.sql = sql
   }
@@ -80,6 +86,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
 
 extension SQLiteError: CustomStringConvertible {
   public var description: String {
-    extendedCode == 0 ? "SQLite: \(message)" : "SQLite: \(message) (code \(extendedCode))"
+    let text = hint.map { "\(message) (\($0))" } ?? message
+    return extendedCode == 0 ? "SQLite: \(text)" : "SQLite: \(text) (code \(extendedCode))"
   }
 }

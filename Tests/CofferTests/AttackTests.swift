@@ -111,7 +111,7 @@ struct AttackTests {
     } catch let error as StoreError {
       switch error.code {
       case .cannotUnlock: return "cannot-unlock"
-      case .damaged: return "damaged"
+      case .damaged, .unsafeFile: return "damaged"
       case .rolledBack: return "rolled-back"
       case .otherFormat: return "newer"
       case .parametersRefused: return "parameters"

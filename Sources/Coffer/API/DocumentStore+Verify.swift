@@ -15,6 +15,14 @@ extension DocumentStore {
     try engine.verify(depth, anchor: line, anchorOptions, progress: progress)
   }
 
+  /// Writes header and slots again, as this session verified them, after they were damaged under it.
+  ///
+  /// - Throws: `rolledBack` if the state is older than one that the session has seen, or names another header; `damaged`
+  ///   if the state itself is damaged; nothing is written then.
+  public func repairHeader() throws(StoreError) {
+    try engine.repairHeader()
+  }
+
   /// The anchor line to keep outside the store: comparing with it reveals an older file in place of the current one.
   ///
   /// Keep the latest, at each close. FORMAT, "Key files, pin, anchor".

@@ -15,13 +15,15 @@ extension DocumentStore {
 public struct KeySlots: Sendable {
   let store: StoreEngine
 
-  /// Every slot now in the file, sorted by number.
+  /// Every slot now in the file, sorted by number; header and slots are verified first.
+  ///
+  /// - Throws: `damaged` if they are not as they were written.
   public func list() throws(StoreError) -> [KeySlot] {
     let opened = store.holder.withLock { $0.slot }
     return try store.reading { transaction throws(StoreError) in
-      let (header, slots) = try transaction.connection.file.readHeader()
+      let (keys, slots) = try transaction.proveHeader()
       var listed: [KeySlot] = []
-      for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: slot.slot == opened)) }
+      for slot in slots { listed.append(try KeySlot(slot, isTest: keys.header.isTest, opened: slot.slot == opened)) }
       return listed
     }
   }

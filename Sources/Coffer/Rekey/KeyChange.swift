@@ -191,10 +191,13 @@ extension StoreTransaction {
         hint: "finish with rekey --resume")
     }
     let collections = try self.collections()
+    try writer.willWrite()
     var header = old.header
     header.rootGeneration = root.generation
     header.phase = 1
     if let titles { header.titles = titles.rawValue }
+    try forgetUnknownFeatures(in: &header)
+    try forgetStatistics()
     let closed = closedEpochs(of: old.keyring)
     (header.keyring, header.commitment) = try sealing { () throws(SealingError) in
       let keyring = Keyring(
@@ -205,7 +208,6 @@ extension StoreTransaction {
     header.mac = try header.authenticate(slots, under: macKey)
     let new = try SessionKeys(root: root, header: header, slots: slots)
     let writer = try writer
-    try writer.willWrite()
     // From now on this connection seals under the new keys; a failure restores the old ones.
     try use(new)
     do throws(StoreError) {

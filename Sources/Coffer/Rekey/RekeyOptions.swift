@@ -56,6 +56,8 @@ public struct RekeyReport: Sendable {
 /// The state of a rekey.
 public struct RekeyStatus: Sendable {
   public let isUnfinished: Bool
+  /// Whether the write-ahead log kept pages from before the last change of keys or slots: a resumed rekey empties it.
+  public let hasOldPages: Bool
   /// Documents under old keys.
   public let remaining: Int
   public let total: Int

@@ -189,6 +189,8 @@ extension StoreTransaction {
       throw StoreError(.noNumberLeft, "the store has reached its last phase", hint: "export it into a new store")
     }
     header.phase += 1
+    try forgetUnknownFeatures(in: &header)
+    try forgetStatistics()
     let phase = header.phase
     let keyring = Keyring(
       active: state.target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == state.target })

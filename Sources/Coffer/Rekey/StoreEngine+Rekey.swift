@@ -31,7 +31,10 @@ extension StoreEngine {
       log.info("changed the root key")
     }
     report.pin = StorePin(session.header).line
-    if options.isKeysOnly { return report }
+    if options.isKeysOnly {
+      try emptyLog(after: "the keys were changed") { () throws(StoreError) in try tell(.waiting) }
+      return report
+    }
     try tell(.documents)
     do throws(StoreError) {
       let walk = RekeyWalk(self, limit: max(1, options.batchSize))
@@ -42,13 +45,7 @@ extension StoreEngine {
     } catch {
       throw error.afterKeyChange()
     }
-    do throws(StoreError) {
-      try connections.withEmptyLog(waiting: { () throws(StoreError) in try tell(.waiting) }) { _ in () }
-    } catch {
-      guard error.code == .locked else { throw error }
-      throw StoreError(
-        .locked, "the rekey is done, but \(error.message)", hint: "close the readers and run rekey --resume")
-    }
+    try emptyLog(after: "the rekey is done") { () throws(StoreError) in try tell(.waiting) }
     report.pin = StorePin(session.header).line
     log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
     return report
@@ -60,7 +57,7 @@ extension StoreEngine {
       let remaining =
         state.target == 0 ? 0 : try transaction.database.integer(SQL.countBelowEpoch, Int64(state.target)) ?? 0
       return RekeyStatus(
-        isUnfinished: state.target != 0, remaining: Int(remaining), total: Int(state.count),
+        isUnfinished: state.target != 0, hasOldPages: state.unwiped != 0, remaining: Int(remaining), total: Int(state.count),
         epochs: transaction.keys.epochs.map(\.epoch))
     }
   }

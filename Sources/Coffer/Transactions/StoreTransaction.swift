@@ -11,6 +11,8 @@ public final class StoreTransaction {
   /// Writes the rows; nil in a transaction that only reads.
   private let rowWriter: RecordWriter?
   private(set) var isOpen = true
+  /// Whether the commit writes header and slots too.
+  var isChangingKeys = false
   /// Number of rows moved to another position to make room.
   var renumbered = 0
   let logger: StoreLog
@@ -116,6 +118,9 @@ public final class StoreTransaction {
     do throws(StoreError) {
       if let failure = rowWriter?.failure { throw failure }
       try connection.cancellation?.check()
+      if !isChangingKeys, keys.session.header.compatible != 0, rowWriter?.changes.staleTexts != [] {
+        return try commitForgettingFeatures()
+      }
       rowWriter?.end()
       if let rowWriter, rowWriter.hasWritten {
         rowWriter.state.generation = rowWriter.revision

@@ -11,7 +11,10 @@ extension StoreEngine {
   ) throws(StoreError) -> Verdict {
     let anchor: Anchor? = if let line { try Anchor(line) } else { nil }
     var verdict = Verdict()
+    // A text that was read before must not stay believed after its row was found to be another.
+    defer { session.texts?.empty() }
     try reading { transaction throws(StoreError) in
+      try verifyHeader(transaction, &verdict)
       try verifySet(transaction, &verdict)
       try verifyStructure(transaction, &verdict)
       guard let anchor else { return }
@@ -25,6 +28,20 @@ extension StoreEngine {
     verdict.damaged.sort { $0.id < $1.id }
     log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
     return verdict
+  }
+
+  /// Header and slots as they are in the file now, whatever the session holds, and the spare copy of both.
+  private func verifyHeader(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    do throws(StoreError) {
+      let proved = try transaction.proveHeader()
+      guard proved.keys.header.mac == transaction.state.headerMAC else {
+        throw .damagedStore("its header is not the one that its state names")
+      }
+      try proved.keys.header.requireSpare(transaction.database, slots: proved.slots)
+    } catch {
+      guard !error.isPassing else { throw error }
+      verdict.problems.append(error.message)
+    }
   }
 
   func compare(_ anchor: Anchor, with transaction: StoreTransaction, _ options: AnchorOptions) throws(StoreError)

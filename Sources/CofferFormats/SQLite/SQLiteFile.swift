@@ -15,12 +15,16 @@ final class SQLiteFile {
 
   /// Opens a database and begins the one transaction that all of it is read in.
   ///
-  /// - Throws: `malformed` for what is no database, or a damaged one; `locked` while it is being written;
-  ///   `unreadable`.
+  /// - Throws: `malformed` for what is no database, or a damaged one, or one with an unsafe file beside it; `locked`
+  ///   while it is being written; `unreadable`.
   init(path: String, options: ReadingOptions) throws(FormatError) {
     let path = Self.resolved(path)
     let beside = try FileSetState(path)
     guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
+    guard !beside.hasLog || !beside.keepsRollbackJournal else {
+      throw FormatError(
+        .malformed, "\(path)-wal is a write-ahead log, but the database has a rollback journal (move it elsewhere)")
+    }
     if beside.usesLog {
       if beside.hasLog {
         copyReason = "its write-ahead log holds changes"
@@ -42,8 +46,9 @@ final class SQLiteFile {
       try direct.beginReading()
     } catch {
       try? direct.close()
-      // A transaction that a killed writer left open must be undone first, and that is writing.
-      guard error.code == .readOnly || error.code == .cantOpen, beside.hasJournal else {
+      // A transaction that a killed writer left open must be undone first, and that is writing. If its journal names a
+      // super-journal, the code is `unsafeFile`, and the copy of the journal is without that name.
+      guard error.code == .readOnly || error.code == .cantOpen || error.code == .unsafeFile, beside.hasJournal else {
         throw FormatError(error)
       }
       copyReason = "a transaction was left unfinished beside it"
@@ -179,6 +184,11 @@ private struct FileSetState: Equatable {
 
   init(_ path: String) throws(FormatError) {
     self.path = path
+    do throws(SQLiteError) {
+      try Database.checkFiles(beside: path)
+    } catch {
+      throw FormatError(error)
+    }
     files = [try Self.file(path), try Self.file(path + "-journal"), try Self.file(path + "-wal")]
     var source = try FileByteSource(path: path)
     var header = [UInt8](repeating: 0, count: Self.headerSize)
@@ -194,6 +204,8 @@ private struct FileSetState: Equatable {
   var isDatabase: Bool { header.count == Self.headerSize && header.starts(with: "SQLite format 3\0".utf8) }
   /// The read version (byte 19) is 2 with a write-ahead log.
   var usesLog: Bool { header[19] == 2 }
+  /// One of the two versions is 1.
+  var keepsRollbackJournal: Bool { header[18] == 1 || header[19] == 1 }
   var hasJournal: Bool { (files[1]?.size ?? 0) > 0 }
   var hasLog: Bool { (files[2]?.size ?? 0) > 0 }
 
@@ -206,7 +218,7 @@ private struct FileSetState: Equatable {
     }
     // A pipe of that name would make SQLite wait for ever.
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw FormatError(.unreadable, "a database and what stands beside it must be files", path: path)
+      throw FormatError(.unreadable, "a database must be a file", path: path)
     }
     return File(
       number: UInt64(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
@@ -225,7 +237,7 @@ extension FormatError {
       case .full: .unwritable
       default: .malformed
       }
-    self.init(code, "SQLite: \(error.message)")
+    self.init(code, "SQLite: \(error.message)\(error.hint.map { " (\($0))" } ?? "")")
     systemError = error.code == .full ? ENOSPC : nil
   }
 }

@@ -82,7 +82,7 @@ extension StoreError.Code {
     case .noSuchDocument, .noSuchCollection: .noDocument
     case .otherFormat: .otherFormat
     case .testKeyRefused: .testKeyRefused
-    case .damaged, .parametersRefused: .damaged
+    case .damaged, .unsafeFile, .parametersRefused: .damaged
     case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch, .pinUnfinished: .mismatch
     case .rekeyUnfinished: .rekeyUnfinished
     case .invalidArgument, .indexOutOfRange: .usage

@@ -120,11 +120,16 @@ struct RekeyVerb: ParsableCommand {
     let status = try store.rekeyStatus()
     try store.close()
     try Report([
-      ("finished", .bool(!status.isUnfinished)),
+      ("finished", .bool(!status.isUnfinished && !status.hasOldPages)),
       ("remaining", .integer(status.remaining)),
       ("documents", .integer(status.total)),
       ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
     ]).print(as: options.common.listFormat)
+    if status.hasOldPages, !status.isUnfinished {
+      options.common.diagnostics.note(
+        "old pages remain in the write-ahead log: close its readers, and go on with rekey --resume")
+      throw Outcome(.rekeyUnfinished)
+    }
     if status.isUnfinished {
       options.common.diagnostics.note("documents remain under old keys: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)

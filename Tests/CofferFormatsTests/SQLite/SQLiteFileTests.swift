@@ -97,7 +97,34 @@ struct SQLiteFileTests {
     let directory = try TemporaryDirectory()
     let path = try directory.database("CREATE TABLE records(id, title, txt)")
     #expect(mkfifo(path + suffix, 0o600) == 0)
-    #expect(failure(SQLiteSource(path: path))?.code == .unreadable)
+    let error = failure(SQLiteSource(path: path))
+    #expect(error?.code == .malformed && error?.reason.contains(path + suffix) == true)
+  }
+
+  @Test(arguments: ["-journal", "-wal"]) func linkBesideADatabaseIsNotRead(suffix: String) throws {
+    for makeLink in [symlink, link] {
+      let directory = try TemporaryDirectory()
+      let path = try directory.killedWriter()
+      try FileManager.default.moveItem(atPath: path + "-journal", toPath: path + "-elsewhere")
+      #expect(makeLink(path + "-elsewhere", path + suffix) == 0)
+      let before = try directory.everything()
+      let error = failure(SQLiteSource(path: path))
+      #expect(error?.code == .malformed && error?.reason.contains(path + suffix) == true)
+      #expect(try directory.everything() == before)
+    }
+  }
+
+  /// The header's two versions say that the database has no log, or one of them does.
+  @Test(arguments: [[1, 1], [1, 2], [2, 1]] as [[UInt8]]) func logOfAnotherDatabaseIsNotRead(versions: [UInt8]) throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.unfinishedLog()
+    var bytes = try directory.bytes(of: "log.db")
+    bytes.replaceSubrange(18...19, with: versions)
+    try directory.write(bytes, to: "log.db")
+    let before = try directory.everything()
+    let error = failure(SQLiteSource(path: path))
+    #expect(error?.code == .malformed && error?.reason.contains(path + "-wal") == true)
+    #expect(try directory.everything() == before)
   }
 
   @Test func streamIsReadThroughACopy() throws {

@@ -117,14 +117,16 @@ extension Sandbox {
   }
 
   @discardableResult
-  func run(_ arguments: [String], input: [UInt8] = [], without variables: [String] = []) throws -> Outcome {
+  func run(
+    _ arguments: [String], input: [UInt8] = [], under prefix: [String] = [], without variables: [String] = []
+  ) throws -> Outcome {
     let number = UUID().uuidString
     try write(".in-\(number)", bytes: input)
     defer {
       for stream in ["in", "out", "err"] { try? FileManager.default.removeItem(atPath: path(".\(stream)-\(number)")) }
     }
     let child = try Child(
-      arguments, in: self, without: variables,
+      arguments, in: self, under: prefix, without: variables,
       streams: .files(input: path(".in-\(number)"), output: path(".out-\(number)"), errors: path(".err-\(number)")))
     let status = child.wait()
     return Outcome(status: status, output: try read(".out-\(number)"), errors: try text(of: ".err-\(number)"))

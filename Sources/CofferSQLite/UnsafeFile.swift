@@ -1,0 +1,89 @@
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A file that SQLite must not open, and why.
+struct UnsafeFile: Sendable {
+  enum Problem: Sendable {
+    case symbolicLink, directory, special
+    case secondName
+    case foreignOwner
+    /// A journal whose end names a file that SQLite would delete.
+    case namesSuperJournal
+    /// A log beside a database that keeps a rollback journal.
+    case logOfAnother
+    /// The super-journal of a transaction over several databases.
+    case superJournal
+  }
+
+  let path: String
+  let problem: Problem
+
+  init(_ path: UnsafePointer<CChar>, _ problem: Problem) {
+    self.path = String(cString: path)
+    self.problem = problem
+  }
+
+  var message: String {
+    switch problem {
+    case .symbolicLink: "\(path) is a symbolic link, not a regular file: SQLite would change the file that it leads to"
+    case .directory: "\(path) is a directory, not a regular file"
+    case .special: "\(path) is a pipe, socket or device, not a regular file: SQLite could wait for ever"
+    case .secondName: "\(path) has a second name (a hard link): SQLite would change that file, too"
+    case .foreignOwner: "\(path) belongs to a user who may not write the database"
+    case .namesSuperJournal: "\(path) names a second file (a super-journal), which SQLite would delete"
+    case .logOfAnother: "\(path) is a write-ahead log, but the database has a rollback journal"
+    case .superJournal: "a hardened connection makes no transaction over several databases"
+    }
+  }
+
+  var hint: String {
+    switch problem {
+    case .symbolicLink, .directory, .special, .logOfAnother:
+      "nothing was changed; move it elsewhere, then the database opens again"
+    case .secondName:
+      "nothing was changed; if the database's own writer left it, put a copy in its place, otherwise move it elsewhere"
+    case .foreignOwner:
+      "nothing was changed; if you trust it, change its owner, otherwise move it elsewhere"
+    case .namesSuperJournal:
+      "nothing was changed; if a program left it that changes several databases in one transaction, let that program "
+        + "open them first, otherwise move it elsewhere"
+    case .superJournal: "change one database in a transaction"
+    }
+  }
+
+  // MARK: From xOpen to the error
+
+  /// By thread: xOpen returns a number, and the call of SQLite that led there fails with it on the same thread.
+  private static let kept = Mutex<[UInt: UnsafeFile]>([:])
+
+  func keep() {
+    Self.kept.withLock { $0[Self.thread] = self }
+  }
+
+  /// The file that this thread's last refusal was about.
+  static func take() -> UnsafeFile? {
+    kept.withLock { $0.removeValue(forKey: thread) }
+  }
+
+  private static var thread: UInt {
+    #if canImport(Glibc)
+      UInt(pthread_self())
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+}
+
+extension SQLiteError {
+  init(_ file: UnsafeFile, sql: String? = nil) {
+    self.init(
+      .unsafeFile, file.message, hint: file.hint, extendedCode: CheckingVFS.refusal, sql: sql)
+  }
+}
