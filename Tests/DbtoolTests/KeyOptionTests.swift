@@ -124,7 +124,7 @@ import Testing
 
   @Test func rightStoreForThePinOpens() throws {
     let sandbox = try Sandbox.withStore()
-    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin:") }
+    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
     let pin = try #require(line?.split(separator: " ").last)
     try sandbox.succeed("collections", "s.coffer", "--expect", String(pin))
   }
