@@ -59,6 +59,7 @@ let package = Package(
     tests(of: "CofferPatterns", ["CofferPatterns"]),
     tests(of: "CofferSealing", ["CofferSealing"]),
     tests(of: "CofferSQLite", ["CofferSQLite"]),
+    tests(of: "CofferRecords", ["CofferRecords", "CofferDocuments"]),
     tests(
       of: "CofferFormats",
       ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),

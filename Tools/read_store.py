@@ -2,12 +2,14 @@
 """Reads a store without the library: a second reader, written from FORMAT.md alone.
 
 Opens STORE, checks all that a reader checks, verifies every document, and prints one JSON object:
-store_id, pin, generation, anchor, titles, padded, test, next_id, count, target, cursor, epochs,
-collections {number: name}, documents in (coll, pos, id) order (key in hex, dates in milliseconds since 1970,
-attributes as their JSON text), set_hash "ok" or "mismatch", and problems, a list that should be empty.
+store_id, rk_generation, phase, pin, generation, anchor, descent ("same", "newer" or "newer, descent not proved", of
+the anchor given), titles, padded, test, next_id, count, target, cursor, unwiped, origin, epochs, changes {generation:
+entries of the ring, as [kind, collection, ranges of ids]}, collections {number: name}, documents in (coll, pos, id)
+order (key and uid in hex, dates in milliseconds since 1970, attributes as their JSON text), set_hash "ok" or
+"mismatch", and problems, a list that should be empty.
 
-Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, 16 TEST not allowed, 20 damaged,
-21 mismatch or rolled back, 64 usage.
+Exit codes: 0 sound, 10 not a store, 12 no slot opens, 15 newer, or made before the first release, 16 TEST not allowed,
+20 damaged, 21 mismatch, rolled back or rekey unfinished, 64 usage.
 """
 
 import argparse
@@ -40,6 +42,9 @@ def arguments():
     parser.add_argument("--allow-test", action="store_true", help="open TEST stores, whose keys are published")
     parser.add_argument("--expect", metavar="PIN", help="the store must be this one")
     parser.add_argument("--anchor", metavar="LINE", help="the store must not be older than this")
+    parser.add_argument("--descends", action="store_true", help="descent from the anchor must be proved")
+    parser.add_argument(
+        "--rekey-known", action="store_true", help="take an anchor of an older root key, unless an identity opened")
     options = parser.parse_args()
     try:
         options.secrets = list(secrets(options))
@@ -76,6 +81,7 @@ def documents(store):
             "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
             "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
             "created": head.created, "modified": head.modified, "length": head.length,
+            "born": head.born, "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(),
             "attributes": head.attributes, "text": text,
         })
     return sorted(opened, key=lambda document: (document["coll"], document["pos"], document["id"]))
@@ -88,18 +94,34 @@ def names(store):
         return {}
 
 
+def origin(store):
+    found = store.state.origin
+    return found and {
+        "kind": found.kind, "store_id": found.store_id.hex(), "rk_generation": found.rk_generation,
+        "phase": found.phase, "generation": found.generation, "commitment": found.commitment.hex(),
+        "mark": found.mark.hex(), "next_id": found.next_id,
+    }
+
+
 def main():
     options = arguments()
     try:
-        store = Store(options.store, options.secrets, options.allow_test, options.expect, options.anchor)
+        store = Store(
+            options.store, options.secrets, options.allow_test, options.expect, options.anchor, options.descends,
+            options.rekey_known)
         differences = store.set_hash_problems()
         problems = differences + store.quick_problems() + store.deep_problems()
-        state = store.state
+        header, state = store.header, store.state
         report = {
-            "store_id": store.header.store_id.hex(), "pin": store.header.pin, "generation": state.generation,
-            "anchor": store.anchor, "titles": store.titles, "padded": store.header.is_padded,
-            "test": store.header.is_test, "next_id": state.next_id, "count": state.count, "target": state.target,
-            "cursor": state.cursor, "epochs": sorted(store.epochs), "collections": names(store),
+            "store_id": header.store_id.hex(), "rk_generation": header.rk_generation, "phase": header.phase,
+            "pin": header.pin, "generation": state.generation, "anchor": store.anchor, "descent": store.descent,
+            "titles": store.titles, "padded": header.is_padded, "test": header.is_test, "next_id": state.next_id,
+            "count": state.count, "target": state.target, "cursor": state.cursor, "unwiped": state.unwiped,
+            "origin": origin(store), "epochs": sorted(store.epochs),
+            "changes": {
+                generation: [[change.kind, change.coll, change.ranges] for change in commit.changes]
+                for generation, commit in state.ring.items()},
+            "collections": names(store),
             "documents": documents(store), "set_hash": "mismatch" if differences else "ok",
             "problems": list(dict.fromkeys(problems)),
         }

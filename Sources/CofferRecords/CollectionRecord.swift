@@ -10,11 +10,20 @@ package struct CollectionRecord: Sendable, Hashable {
   package var name: String
   package var titleRule: TitleRule
   package var foldsKeys: Bool
+  /// The generation that made the collection.
+  package var born: UInt64
+  /// The generation that last changed its name or settings.
+  package var edited: UInt64
+  /// 8 random bytes, which every copy of the collection keeps.
+  package var uid: UInt64
 
-  /// `u32 length || name || settings`
+  /// `u64 born || u64 edited || uid || u32 length || name || settings`
   private var data: [UInt8] {
     let name = Array(name.utf8)
     var builder = ByteBuilder()
+    builder.append(born)
+    builder.append(edited)
+    builder.append(uid)
     builder.append(UInt32(name.count))
     builder.append(bytes: name)
     builder.append(bytes: Array(Self.settings(titleRule: titleRule, foldsKeys: foldsKeys).utf8))
@@ -33,7 +42,7 @@ package struct CollectionRecord: Sendable, Hashable {
       let binding = Array(keys.binding.collection(id, revision: revision, epoch: epoch))
       return CollectionRow(
         id: id, epoch: epoch, revision: revision,
-        sealed: try context.name.seal(frame, authenticating: binding, nonces: keys.nonces))
+        sealed: try context.name.seal(frame, authenticating: binding))
     } catch {
       throw StoreError(error)
     }
@@ -44,25 +53,30 @@ package struct CollectionRecord: Sendable, Hashable {
     let (id, epoch, revision) = (row.id, row.epoch, row.revision)
     let isPadded = keys.session.isPadded
     do throws(SealingError) {
-      guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
-      let frame = try context.name.open(
+      // Every change of keys seals all collections again: an older row of one, with other settings, is refused.
+      guard epoch == keys.active.epoch else { throw SealingError(.malformed, "another epoch") }
+      let frame = try keys.active.name.open(
         row.sealed, authenticating: Array(keys.binding.collection(id, revision: revision, epoch: epoch)))
       let data = try frame.withBytes { frame throws(SealingError) in
         Array(frame[try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)])
       }
-      let parts: (name: String, settings: String)? = data.withBytes { data in
+      let parts: (name: String, settings: String, born: UInt64, edited: UInt64, uid: UInt64)? = data.withBytes { data in
         var reader = ByteReader(data)
-        guard let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
+        let counters = 1...UInt64(StoreFormat.maximumCounter)
+        guard let born: UInt64 = reader.integer(), let edited: UInt64 = reader.integer(),
+          counters.contains(born), counters.contains(edited), let uid: UInt64 = reader.integer(),
+          let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
           let name = reader.bytes(Int(count)), let settings = reader.bytes(reader.remaining),
           let name = String(validating: name, as: UTF8.self)
         else { return nil }
-        return (name, String(decoding: settings, as: UTF8.self))
+        return (name, String(decoding: settings, as: UTF8.self), born, edited, uid)
       }
       for titleRule in [TitleRule.asGiven, .derived] {
         for foldsKeys in [false, true]
         where parts?.settings == Self.settings(titleRule: titleRule, foldsKeys: foldsKeys) {
           self.init(
-            id: id, epoch: epoch, revision: revision, name: parts!.name, titleRule: titleRule, foldsKeys: foldsKeys)
+            id: id, epoch: epoch, revision: revision, name: parts!.name, titleRule: titleRule, foldsKeys: foldsKeys,
+            born: parts!.born, edited: parts!.edited, uid: parts!.uid)
           return
         }
       }
@@ -75,13 +89,28 @@ package struct CollectionRecord: Sendable, Hashable {
     }
   }
 
-  package init(id: UInt32, epoch: UInt32, revision: UInt64, name: String, titleRule: TitleRule, foldsKeys: Bool) {
+  /// A new collection of the active epoch.
+  package static func new(
+    _ id: UInt32, name: String, titleRule: TitleRule, foldsKeys: Bool, revision: UInt64, _ keys: RowKeys
+  ) throws(StoreError) -> CollectionRecord {
+    CollectionRecord(
+      id: id, epoch: keys.active.epoch, revision: revision, name: name, titleRule: titleRule, foldsKeys: foldsKeys,
+      born: revision, edited: revision, uid: try keys.newUID())
+  }
+
+  package init(
+    id: UInt32, epoch: UInt32, revision: UInt64, name: String, titleRule: TitleRule, foldsKeys: Bool, born: UInt64,
+    edited: UInt64, uid: UInt64
+  ) {
     self.id = id
     self.epoch = epoch
     self.revision = revision
     self.name = name
     self.titleRule = titleRule
     self.foldsKeys = foldsKeys
+    self.born = born
+    self.edited = edited
+    self.uid = uid
   }
 
   /// Whether the key of a row folds to these bytes, which a look-up uses.
@@ -123,20 +152,21 @@ package struct CollectionRow {
   package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
-      numbers.contains(epoch), case .integer(let revision) = row[2], revision >= 0, UInt64(revision) <= generation,
+      numbers.contains(epoch), case .integer(let revision) = row[2],
+      (1...StoreFormat.maximumCounter).contains(revision), UInt64(revision) <= generation,
       case .blob(let sealed) = row[3], sealed.count > XAESKey.overhead
     else { throw StoreError(.damaged, "a collection is damaged: its row is out of its bounds") }
     self.init(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed)
   }
 
   /// The row's element of the set hash.
-  package func element(_ keys: RowKeys) throws(StoreError) -> SetHash {
+  package func element(_ keys: RowKeys) throws(StoreError) -> SetElement {
     do throws(SealingError) {
       guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
       let element = sealed.withBytes {
         keys.binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
       }
-      return try SetHash(of: element, under: context.set)
+      return try context.set.element(of: element)
     } catch {
       throw StoreError(error)
     }

@@ -2,6 +2,31 @@ internal import CofferDocuments
 internal import CofferSealing
 internal import CofferText
 
+/// The generations of a document's changes, and its identity in copies (FORMAT, "Head").
+package struct DocumentStamps: Hashable, Sendable {
+  /// The generation that inserted the document.
+  package var born: UInt64
+  /// The generation that last changed its title, text, key, attributes or flags.
+  package var edited: UInt64
+  /// The generation that last gave it a place, a parent or a collection by request.
+  package var placed: UInt64
+  /// 8 random bytes, which every copy of the document keeps.
+  package var uid: UInt64
+
+  /// Of a document that this generation inserts.
+  package init(born generation: UInt64, uid: UInt64) {
+    (born, edited, placed) = (generation, generation, generation)
+    self.uid = uid
+  }
+
+  /// - Returns: nil for numbers that no writer makes.
+  fileprivate init?(born: UInt64, edited: UInt64, placed: UInt64, uid: UInt64) {
+    let counters = 1...UInt64(StoreFormat.maximumCounter)
+    guard counters.contains(born), counters.contains(edited), counters.contains(placed) else { return nil }
+    (self.born, self.edited, self.placed, self.uid) = (born, edited, placed, uid)
+  }
+}
+
 /// An opened head (FORMAT, "Head"); its parts point into the opened bytes.
 package struct HeadData {
   package var created: Int64
@@ -10,15 +35,18 @@ package struct HeadData {
   package var textCount: Int
   package var key: UnsafeRawBufferPointer?
   package var title: UnsafeRawBufferPointer?
+  package var stamps: DocumentStamps
   package var attributes: UnsafeRawBufferPointer
 
   /// The number of bytes that ``write(to:)`` writes.
   package var byteCount: Int {
-    24 + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + 4 + attributes.count
+    24 + 1 + (key.map { 4 + $0.count } ?? 0) + 1 + (title.map { 4 + $0.count } ?? 0) + Self.stampsCount
+      + 4 + attributes.count
   }
 
-  /// i64 created || i64 modified || u64 text length || key || title || attributes. Each of the last three has its
-  /// length in front; key and title also have a mark that says whether they exist.
+  /// i64 created || i64 modified || u64 text length || key || title || u64 born || u64 edited || u64 placed || uid ||
+  /// attributes. Key, title and attributes have their length in front; key and title also have a mark that says whether
+  /// they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
@@ -36,18 +64,23 @@ package struct HeadData {
     }
     put(marked: key)
     put(marked: title)
+    for number in [stamps.born, stamps.edited, stamps.placed, stamps.uid] {
+      memory.storeBytes(of: number.bigEndian, toByteOffset: cursor, as: UInt64.self)
+      cursor += 8
+    }
     put(attributes)
   }
 
   package init(
     created: Int64, modified: Int64, textCount: Int, key: UnsafeRawBufferPointer?, title: UnsafeRawBufferPointer?,
-    attributes: UnsafeRawBufferPointer
+    stamps: DocumentStamps, attributes: UnsafeRawBufferPointer
   ) {
     self.created = created
     self.modified = modified
     self.textCount = textCount
     self.key = key
     self.title = title
+    self.stamps = stamps
     self.attributes = attributes
   }
 
@@ -61,9 +94,18 @@ package struct HeadData {
     textCount = Int(count)
     var cursor = 24
     guard Self.read(data, &cursor, into: &key), Self.read(data, &cursor, into: &title),
-      let attributes = Self.bytes(data, &cursor), cursor == data.count
+      data.count - cursor >= Self.stampsCount,
+      let stamps = DocumentStamps(
+        born: data.bigEndian64(at: cursor), edited: data.bigEndian64(at: cursor + 8),
+        placed: data.bigEndian64(at: cursor + 16), uid: data.bigEndian64(at: cursor + 24))
     else { return nil }
+    cursor += Self.stampsCount
+    guard let attributes = Self.bytes(data, &cursor), cursor == data.count else { return nil }
+    self.stamps = stamps
     self.attributes = attributes
+    guard title?.count ?? 0 <= StoreFormat.maximumTitle,
+      data.count - (title?.count ?? 0) <= StoreFormat.maximumHeadWithoutTitle
+    else { return nil }
     if let key { guard (1...ExternalKey.maximumByteCount).contains(key.count) else { return nil } }
     if let title { guard UTF8Validity.isValid(title) else { return nil } }
     guard Self.isObject(attributes) else { return nil }
@@ -75,8 +117,10 @@ package struct HeadData {
       || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
   }
 
-  /// The fewest bytes of a head: three numbers, two marks and a length.
-  private static let fixedCount = 24 + 1 + 1 + 4
+  /// Three generations and the identity.
+  private static let stampsCount = 32
+  /// The fewest bytes of a head: three numbers, two marks, stamps and a length.
+  private static let fixedCount = 24 + 1 + 1 + stampsCount + 4
 
   /// `u8 0`, or `u8 1 || u32 length || bytes`; false for anything else.
   private static func read(
@@ -106,6 +150,7 @@ package struct HeadData {
 }
 
 extension UnsafeRawBufferPointer {
+  @inline(__always)
   fileprivate func bigEndian64(at offset: Int) -> UInt64 {
     UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }

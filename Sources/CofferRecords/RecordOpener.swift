@@ -9,9 +9,30 @@ package final class RecordOpener {
   package let keys: RowKeys
   private let headMemory = ScratchMemory()
   private let bodyMemory = ScratchMemory()
+  private let checksBounds: Bool
 
-  package init(_ keys: RowKeys) {
+  /// - Parameter checksBounds: false opens rows that their epoch could not have sealed, for salvage.
+  package init(_ keys: RowKeys, checksBounds: Bool = true) {
     self.keys = keys
+    self.checksBounds = checksBounds
+  }
+
+  @inline(__always)
+  private func context(of row: RecordRow) throws(StoreError) -> EpochContext {
+    guard let context = keys.context(of: row.fields.epoch) else {
+      throw .damagedDocument(row.fields.id, "its epoch has no key")
+    }
+    return context
+  }
+
+  /// Refuses a row that holders of old keys could have sealed after these were replaced (FORMAT, "Closed epochs").
+  ///
+  /// - Throws: `damaged`.
+  @inline(__always)
+  package func requireBounds(_ row: RecordRow) throws(StoreError) {
+    guard try context(of: row).allows(row.fields), !row.isBehindCursor else {
+      throw .damagedDocument(row.fields.id, "it is under old keys, where only new ones can be")
+    }
   }
 
   /// - Parameter memory: where to open the head; the result then points there. nil uses this opener's memory.
@@ -20,9 +41,8 @@ package final class RecordOpener {
     -> HeadData
   {
     let id = row.fields.id
-    guard let context = keys.context(of: row.fields.epoch) else {
-      throw .damagedDocument(id, "its epoch has no key")
-    }
+    let context = try context(of: row)
+    if checksBounds { try requireBounds(row) }
     let mode = keys.session.titles
     let additional = keys.binding.head(row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)
     let frame = memory ?? headMemory.room(row.head.count - XAESKey.overhead)
@@ -60,12 +80,13 @@ package final class RecordOpener {
   {
     let id = row.fields.id
     guard let ciphertext = row.body else { throw .damagedDocument(id, "its text is missing") }
-    guard let context = keys.context(of: row.fields.epoch) else {
-      throw .damagedDocument(id, "its epoch has no key")
-    }
+    let context = try context(of: row)
     let expected = Frame.byteCount(
       around: head.textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
     guard ciphertext.count == expected else { throw .damagedDocument(id, "its text has another length") }
+    guard row.hasBodyInRecord == (expected <= StoreFormat.maximumBodyInRecord) else {
+      throw .damagedDocument(id, "its text is in the wrong place")
+    }
     let additional = keys.binding.body(id: id, collection: row.fields.collection, epoch: row.fields.epoch)
     let frame = memory ?? ownMemory(expected)
     do throws(SealingError) {
@@ -91,15 +112,13 @@ package final class RecordOpener {
     return bodyMemory.room(count)
   }
 
-  /// The row's element of the set hash; computed without opening the row.
-  package func element(of row: RecordRow) throws(StoreError) -> SetHash {
-    guard let context = keys.context(of: row.fields.epoch) else {
-      throw .damagedDocument(row.fields.id, "its epoch has no key")
-    }
+  /// The row's element of the set hash; computed without opening the row, whatever its bounds.
+  package func element(of row: RecordRow) throws(StoreError) -> SetElement {
+    let context = try context(of: row)
     let element = keys.binding.element(
       row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title, head: row.head)
     do throws(SealingError) {
-      return try SetHash(of: element, under: context.set)
+      return try context.set.element(of: element)
     } catch {
       throw StoreError(error)
     }

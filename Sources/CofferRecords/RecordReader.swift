@@ -13,9 +13,10 @@ package final class RecordReader {
   private var recordWithBody: StoreStatement?
   private var recordByIndex: StoreStatement?
 
-  package init(_ database: StoreDatabase, _ keys: RowKeys) {
+  /// - Parameter checksBounds: as in ``RecordOpener/init(_:checksBounds:)``.
+  package init(_ database: StoreDatabase, _ keys: RowKeys, checksBounds: Bool = true) {
     self.database = database
-    opener = RecordOpener(keys)
+    opener = RecordOpener(keys, checksBounds: checksBounds)
   }
 
   package var keys: RowKeys { opener.keys }
@@ -97,7 +98,8 @@ package final class RecordReader {
     let opened = OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
     return StoredDocument(
       header: opened.header, document: Document(opened), fields: row.fields,
-      blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), element: try opener.element(of: row))
+      blindIndex: row.blindIndex.map { Array($0) }, bodyTag: Array(row.bodyTag), stamps: head.stamps,
+      element: try opener.element(of: row))
   }
 
   /// The document whose key has that blind index, its head verified.
@@ -137,8 +139,9 @@ package struct StoredDocument {
   package let fields: RowFields
   package let blindIndex: [UInt8]?
   package let bodyTag: [UInt8]
+  package let stamps: DocumentStamps
   /// The row's element of the set hash.
-  package let element: SetHash
+  package let element: SetElement
 }
 
 extension Document {

@@ -1,5 +1,5 @@
 internal import CofferDocuments
-package import CofferSealing
+internal import CofferSealing
 internal import CofferText
 
 /// Seals documents into rows: the body, then the head, which is bound to all of the row, then the set hash's element.
@@ -15,10 +15,11 @@ package struct RecordSealer {
     package var attributes: UnsafeRawBufferPointer
     package var created: Int64
     package var modified: Int64
+    package var stamps: DocumentStamps
 
     package init(
       title: UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?, blindIndex: [UInt8]?,
-      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64
+      attributes: UnsafeRawBufferPointer, created: Int64, modified: Int64, stamps: DocumentStamps
     ) {
       self.title = title
       self.key = key
@@ -26,13 +27,14 @@ package struct RecordSealer {
       self.attributes = attributes
       self.created = created
       self.modified = modified
+      self.stamps = stamps
     }
 
     /// The content of an opened head.
     package init(_ head: HeadData, blindIndex: [UInt8]?) {
       self.init(
         title: head.title, key: head.key, blindIndex: blindIndex, attributes: head.attributes, created: head.created,
-        modified: head.modified)
+        modified: head.modified, stamps: head.stamps)
     }
   }
 
@@ -60,7 +62,7 @@ package struct RecordSealer {
     do throws(SealingError) {
       let tag = batch.mutable(bodyTag)
       let nonce = UnsafeMutableRawBufferPointer(rebasing: tag[..<XAESKey.nonceCount])
-      try context.body.draw(nonce, from: keys.nonces)
+      try context.body.draw(nonce, for: frame.count, from: keys.nonces)
       try context.body.seal(
         UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
         ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))
@@ -87,14 +89,14 @@ package struct RecordSealer {
     let mode = keys.session.titles
     let data = HeadData(
       created: content.created, modified: content.modified, textCount: textCount, key: content.key,
-      title: mode == .sealed ? content.title : nil, attributes: content.attributes)
+      title: mode == .sealed ? content.title : nil, stamps: content.stamps, attributes: content.attributes)
     let dataCount = data.byteCount
     let frameCount = Frame.byteCount(
       around: dataCount, minimum: mode == .sealed ? Frame.sealedTitleMinimum : Frame.standardMinimum,
       isPadded: keys.session.isPadded)
-    guard frameCount + XAESKey.overhead <= StoreFormat.maximumHead else {
+    guard dataCount - (data.title?.count ?? 0) <= StoreFormat.maximumHeadWithoutTitle else {
       throw StoreError(
-        .tooLarge, "title, key and attributes of document \(fields.id) together are longer than 1 MiB",
+        .tooLarge, "the attributes of document \(fields.id) are longer than 900 KiB, with its key",
         documentID: DocumentID(fields.id))
     }
     let head = batch.reserve(frameCount + XAESKey.overhead)
@@ -114,14 +116,19 @@ package struct RecordSealer {
         UnsafeRawBufferPointer(frame), authenticating: additional, nonces: keys.nonces, into: blob)
       let element = keys.binding.element(
         fields, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes, head: UnsafeRawBufferPointer(blob))
-      var row = SealedBatch.Row(
-        fields: fields, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag, body: body,
-        element: SetHash())
-      row.element = try SetHash(of: element, under: context.set)
-      batch.append(row)
+      batch.append(
+        SealedBatch.Row(
+          fields: fields, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag, body: body,
+          isBodyInRecord: isBodyInRecord(textCount: textCount), element: try context.set.element(of: element)))
     } catch {
       throw StoreError(error)
     }
+  }
+
+  /// The place of a body follows from the length of its frame alone.
+  package func isBodyInRecord(textCount: Int) -> Bool {
+    Frame.byteCount(around: textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+      <= StoreFormat.maximumBodyInRecord
   }
 
   private func context(of fields: RowFields) throws(StoreError) -> EpochContext {
@@ -133,8 +140,11 @@ package struct RecordSealer {
     guard textCount <= StoreFormat.maximumText else {
       throw StoreError(.tooLarge, "a text has at most 256 MiB")
     }
-    if let title = content.title, !UTF8Validity.isValid(title) {
-      throw StoreError(.notText, "a title is not UTF-8")
+    if let title = content.title {
+      guard title.count <= StoreFormat.maximumTitle else {
+        throw StoreError(.tooLarge, "a title has at most 64 KiB")
+      }
+      guard UTF8Validity.isValid(title) else { throw StoreError(.notText, "a title is not UTF-8") }
     }
     guard HeadData.isObject(content.attributes) else {
       throw StoreError(.invalidArgument, "attributes are no JSON object")
@@ -153,12 +163,5 @@ package struct RecordSealer {
     if end < frame.count {
       UnsafeMutableRawBufferPointer(rebasing: frame[end...]).initializeMemory(as: UInt8.self, repeating: 0)
     }
-  }
-}
-
-extension SetHash {
-  /// The authentication code of one element as a number.
-  package init(of element: UnsafeRawBufferPointer, under key: HMACKey) throws(SealingError) {
-    self = try key.number(of: element)
   }
 }

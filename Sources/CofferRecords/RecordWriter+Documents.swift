@@ -19,7 +19,8 @@ extension RecordWriter {
       parent: document.parent?.rawValue, flags: document.rowFlags)
     try seal(
       document, fields, blindIndex: try blindIndex(of: document.key, in: collection),
-      created: document.created ?? now, modified: document.modified ?? now)
+      created: document.created ?? now, modified: document.modified ?? now,
+      stamps: DocumentStamps(born: revision, uid: try keys.newUID()))
     if isNew { try insertCollection(collection) }
     try insert(batch.rows[0], of: batch)
   }
@@ -33,23 +34,33 @@ extension RecordWriter {
       id: old.fields.id, collection: collection.id, epoch: active, revision: revision, position: old.fields.position,
       parent: new.parent?.rawValue, flags: new.rowFlags)
     let keepsEpoch = old.fields.epoch == active
+    let kind = old.document.changes(to: new)
+    var stamps = old.stamps
+    if !kind.isDisjoint(with: [.text, .head]) { stamps.edited = revision }
+    if kind.contains(.parent) { stamps.placed = revision }
     let index =
       keepsEpoch && new.key == old.document.key ? old.blindIndex : try blindIndex(of: new.key, in: collection)
     try seal(
       new, fields, blindIndex: index, created: new.created ?? old.header.created,
-      modified: new.modified ?? old.header.modified,
-      keepingBody: keepsEpoch && new.text.isIdentical(to: old.document.text) ? old.bodyTag : nil)
-    let keepsIndexes = fields.parent == old.fields.parent && index == old.blindIndex
-    try replace(
-      old.element, before: old.fields, with: batch.rows[0], of: batch, changing: keepsIndexes ? .content : .all,
-      as: .updated)
+      modified: new.modified ?? old.header.modified, stamps: stamps,
+      keepingBody: keepsEpoch && !kind.contains(.text) ? old.bodyTag : nil)
+    var columns: RecordColumns = []
+    if kind.contains(.parent) { columns.insert(.parent) }
+    if index != old.blindIndex { columns.insert(.blindIndex) }
+    // Below the target of a rekey, the title may be where another mode had it.
+    if !keepsEpoch || kind.contains(.head) { columns.insert(.title) }
+    let former = Former(
+      old.fields, old.element, isBodyInRecord: sealer.isBodyInRecord(textCount: old.header.byteCount))
+    try replace(former, with: batch.rows[0], of: batch, changing: columns, as: kind)
   }
 
   /// Seals a row again after `change`: its head alone, or its text too if its epoch is below the active one.
   ///
-  /// - Parameter parts: the columns that `change` touches.
+  /// - Parameters:
+  ///   - columns: those that `change` touches.
+  ///   - kind: the change to readers; nothing if a document only makes room, or has another blind index.
   package func rewrite(
-    _ id: DocumentID, changing parts: RowStatements.Parts = .all, as kind: ChangeLog.Kind = .updated,
+    _ id: DocumentID, changing columns: RecordColumns, as kind: ChangeLog.Kind,
     _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
   ) throws(StoreError) {
     try willWrite()
@@ -61,11 +72,15 @@ extension RecordWriter {
     let keepsEpoch = row.fields.epoch == keys.active.epoch
     if !keepsEpoch { row = try reader.row(id, withBody: true, within: state.limits) }
     let head = try reader.opener.openHead(row)
-    let element = try reader.opener.element(of: row)
+    let former = Former(
+      row.fields, try reader.opener.element(of: row),
+      isBodyInRecord: sealer.isBodyInRecord(textCount: head.textCount))
     var fields = row.fields
     var content = RecordSealer.Content(head, blindIndex: row.blindIndex.map { Array($0) })
     fields.revision = revision
     fields.epoch = keys.active.epoch
+    if kind.contains(.head) { content.stamps.edited = revision }
+    if !kind.isDisjoint(with: [.place, .parent]) { content.stamps.placed = revision }
     if !keepsEpoch {
       content.blindIndex = try keys.blindIndex(of: head.key, in: fields.collection, of: try collections.records(state))
     }
@@ -75,25 +90,29 @@ extension RecordWriter {
     } else {
       try sealer.seal(fields, content, text: try reader.opener.openBody(row, head), into: batch)
     }
-    let before = row.fields
     reader.reset()
-    // The blind index changes with the epoch.
+    // Blind index and title follow the epoch.
     try replace(
-      element, before: before, with: batch.rows[0], of: batch, changing: keepsEpoch ? parts : .all, as: kind)
+      former, with: batch.rows[0], of: batch,
+      changing: keepsEpoch ? columns : columns.union([.blindIndex, .title]), as: kind)
   }
 
   /// Seals the head again at another position.
   ///
   /// - Parameters:
   ///   - collection: the collection that an index names for it; the row itself must say so too.
-  ///   - kind: `placed` if it stays between the same neighbours.
+  ///   - isRequested: false if it stays between the same neighbours, to make room for another.
   package func move(
-    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, as kind: ChangeLog.Kind = .moved
+    _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, isRequested: Bool = true
   ) throws(StoreError) {
-    try rewrite(id, changing: .position, as: kind) { _, fields throws(StoreError) in
+    try rewrite(id, changing: .position, as: isRequested ? .place : []) { _, fields throws(StoreError) in
       try fields.require(collection)
       fields.position = position
     }
+  }
+
+  package func setParent(of id: DocumentID, to parent: Int64?) throws(StoreError) {
+    try rewrite(id, changing: .parent, as: .parent) { _, fields throws(StoreError) in fields.parent = parent }
   }
 
   /// The blind index of a key under the active epoch.
@@ -105,7 +124,7 @@ extension RecordWriter {
   /// Seals a document into the writer's batch; only its head if the body of that tag is kept.
   private func seal(
     _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
-    keepingBody kept: [UInt8]? = nil
+    stamps: DocumentStamps, keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     let title = document.title.map { Array($0.utf8) }
     var text = document.text
@@ -116,7 +135,7 @@ extension RecordWriter {
             try document.attributes.canonicalJSON.withBytes { attributes throws(StoreError) in
               let content = RecordSealer.Content(
                 title: title, key: key, blindIndex: blindIndex, attributes: attributes,
-                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970)
+                created: created.millisecondsSince1970, modified: modified.millisecondsSince1970, stamps: stamps)
               guard let kept else {
                 return try sealer.seal(fields, content, text: UnsafeRawBufferPointer(text), into: batch)
               }
@@ -140,5 +159,20 @@ extension RecordWriter {
 }
 
 extension Document {
+  /// The parts that differ in a changed document.
+  fileprivate func changes(to new: Document) -> ChangeLog.Kind {
+    var kind: ChangeLog.Kind = []
+    if !new.text.isIdentical(to: text) { kind.insert(.text) }
+    if new.parent != parent { kind.insert(.parent) }
+    let isSameTitle = new.title == title && (title ?? "").isIdentical(to: new.title ?? "")
+    let isSameHead =
+      isSameTitle && new.key == key && new.attributes == attributes && (new.isJSON == isJSON || kind.contains(.text))
+    if !isSameHead { kind.insert(.head) }
+    let keepsDates =
+      (new.created == nil || new.created == created) && (new.modified == nil || new.modified == modified)
+    if !keepsDates { kind.insert(.dates) }
+    return kind
+  }
+
   fileprivate var rowFlags: UInt32 { StoreFormat.RowFlags(isJSON: isJSON).rawValue }
 }

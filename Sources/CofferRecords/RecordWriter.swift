@@ -24,26 +24,33 @@ package final class RecordWriter {
   let collections: CollectionTable
   /// For rows that this writer changes; callers read rows with other readers.
   private(set) var reader: RecordReader
+  /// For rows to delete while a rekey is unfinished.
+  private var deletions: RecordReader?
   private(set) var sealer: RecordSealer
   /// The row of a single change; bulk work uses other batches.
   let batch = SealedBatch()
-  private var statements: [RowStatements?] = [nil, nil, nil, nil]
+  private var insertion: RecordStatement?
+  private var updates: [Int: RecordStatement] = [:]
+  private var bodies: BodyStatements?
+  private let nonceSource: NonceSource
   private let checkCancellation: () throws(StoreError) -> Void
 
   /// - Parameters:
-  ///   - notesDocuments: whether the change log names documents, for subscribers.
+  ///   - nonceSource: made from the state that the transaction found.
+  ///   - hasListeners: whether the change log names many documents, for subscribers of this process.
   ///   - checkCancellation: called before every change; throwing ends it.
   package init(
     _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, state: StoreState,
-    notesDocuments: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
+    nonceSource: NonceSource, hasListeners: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
   ) {
     self.checkCancellation = checkCancellation
     self.database = database
     self.keys = keys
     self.collections = collections
     self.state = state
+    self.nonceSource = nonceSource
     revision = state.generation + 1
-    changes = ChangeLog(state, notesDocuments: notesDocuments)
+    changes = ChangeLog(hasListeners: hasListeners)
     reader = RecordReader(database, keys)
     sealer = RecordSealer(keys)
   }
@@ -51,17 +58,27 @@ package final class RecordWriter {
   /// Ends the runs of all statements and gives them back to the connection; the transaction is over.
   package func end() {
     reader.end()
-    statements = [nil, nil, nil, nil]
+    deletions = nil
+    insertion = nil
+    updates = [:]
+    bodies = nil
   }
 
   // MARK: The transaction
 
   /// Call before the first change.
   ///
-  /// - Throws: `cancelled`.
+  /// - Throws: `cancelled`, `noNumberLeft` for a store at its last generation.
   package func willWrite() throws(StoreError) {
     try checkCancellation()
-    if !hasWritten { keys.beginRun() }
+    if !hasWritten {
+      guard revision <= UInt64(StoreFormat.maximumCounter) else {
+        throw StoreError(
+          .noNumberLeft, "the store has reached its last generation, so it can't be written to any more",
+          hint: "export it into a new store")
+      }
+      keys.beginRun(nonceSource)
+    }
     hasWritten = true
     // Rows written after this call have this generation; reading them again must accept it.
     state.generation = revision
@@ -72,7 +89,9 @@ package final class RecordWriter {
     reader.reset()
     self.keys = keys
     reader = RecordReader(database, keys)
+    deletions = nil
     sealer = RecordSealer(keys)
+    if hasWritten { keys.beginRun(nonceSource) }
   }
 
   /// Runs a change of several statements. If it fails, the caller may catch the error, but the transaction can no
@@ -112,10 +131,35 @@ package final class RecordWriter {
 
   // MARK: Rows
 
+  /// Inserts the rows of a batch that another thread sealed and summed.
+  ///
+  /// - Parameter refused: called for a row that is refused (``insert(_:of:)``); if it throws, the work ends, and the
+  ///   transaction can only be rolled back.
+  package func insert(_ batch: SealedBatch, refused: (SealedBatch.Row, StoreError) throws -> Void) throws {
+    guard let change = batch.setChange else { preconditionFailure("internal error: a batch was not summed") }
+    for record in batch.newCollections { try insertCollection(record) }
+    state.set.add(change)
+    for row in batch.rows {
+      do throws(StoreError) {
+        try insertRow(row, of: batch)
+      } catch {
+        try sum { summer, set throws(SealingError) in try summer.subtract(row.element, from: &set) }
+        try refused(row, error)
+      }
+    }
+  }
+
   /// Inserts a sealed row. A refused row leaves the transaction unchanged.
   ///
   /// - Throws: `alreadyExists` for an id that is taken, `duplicateKey`.
-  package func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
+  func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
+    try insertRow(row, of: batch)
+    try sum { summer, set throws(SealingError) in try summer.add(row.element, to: &set) }
+  }
+
+  /// Everything but the set hash.
+  private func insertRow(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
+    try requireRoom(for: row.fields)
     // The index keeps keys apart under the active epoch; older epochs have other blind indexes.
     for index in row.olderBlindIndexes {
       guard let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: state.limits) else {
@@ -123,20 +167,46 @@ package final class RecordWriter {
       }
       throw row.duplicateKey(other)
     }
-    let statements = try statements(for: .insert)
-    do throws(SQLiteError) {
-      try statements.runRecord(row, of: batch)
+    do throws(StoreError) {
+      if insertion == nil { insertion = try RecordStatement(database, setting: nil) }
+      do throws(SQLiteError) {
+        try insertion!.run(row, of: batch)
+      } catch {
+        throw try conflict(error, row, batch)
+      }
     } catch {
-      let refusal = try conflict(error, row, batch)
-      if refusal.code != .alreadyExists, refusal.code != .duplicateKey { failure = failure ?? refusal }
-      throw refusal
+      if error.code != .alreadyExists, error.code != .duplicateKey { failure = failure ?? error }
+      throw error
     }
-    try changing { () throws(StoreError) in try statements.runBody(row, of: batch) }
-    state.set.add(row.element)
+    if !row.isBodyInRecord {
+      try changing { () throws(StoreError) in try bodyStatements().insert(row, of: batch) }
+    }
     state.count += 1
     state.nextID = max(state.nextID, UInt64(row.fields.id) + 1)
-    changes.insert(row)
+    changes.insert(row.fields)
     rowsWritten += 1
+  }
+
+  /// While old keys are alive, whoever had them could put an older row over one below the ceiling of their epoch.
+  private func requireRoom(for fields: RowFields) throws(StoreError) {
+    guard UInt64(fields.id) >= keys.session.keyring.highestCeiling else {
+      throw StoreError(
+        .rekeyUnfinished, "document \(fields.id) can't be inserted below the ids of a rekey that is unfinished",
+        hint: "finish it with rekey --resume", documentID: DocumentID(fields.id))
+    }
+    guard state.count < StoreFormat.maximumCount else {
+      throw StoreError(.noNumberLeft, "a store has at most 2^40 documents")
+    }
+  }
+
+  private func sum(_ change: (SetSummer, inout SetHash) throws(SealingError) -> Void) throws(StoreError) {
+    do throws(SealingError) {
+      try change(keys.summer, &state.set)
+    } catch {
+      let error = StoreError(error)
+      failure = failure ?? error
+      throw error
+    }
   }
 
   /// Explains a refused row: its id or key is taken, or the state is older than the rows.
@@ -159,35 +229,90 @@ package final class RecordWriter {
     }
   }
 
-  /// Replaces the row with the same id by a sealed row.
+  /// A row before a change, as the writer must know it.
+  package struct Former {
+    /// The plaintext columns.
+    package let fields: RowFields
+    package let element: SetElement
+    package let isBodyInRecord: Bool
+
+    package init(_ fields: RowFields, _ element: SetElement, isBodyInRecord: Bool) {
+      self.fields = fields
+      self.element = element
+      self.isBodyInRecord = isBodyInRecord
+    }
+  }
+
+  /// Replaces rows by those that another thread sealed and summed.
   ///
-  /// - Parameters:
-  ///   - element: the old row's element of the set hash.
-  ///   - before: the old row's plaintext columns.
-  ///   - parts: which columns differ, seals aside.
+  /// - Parameter columns: which columns differ.
   package func replace(
-    _ element: SetHash, before: RowFields, with row: SealedBatch.Row, of batch: SealedBatch,
-    changing parts: RowStatements.Parts, as kind: ChangeLog.Kind
+    _ former: [Former], with batch: SealedBatch, changing columns: (SealedBatch.Row) -> RecordColumns,
+    as kind: ChangeLog.Kind
   ) throws(StoreError) {
-    let statements = try statements(for: parts)
+    guard let change = batch.setChange else { preconditionFailure("internal error: a batch was not summed") }
+    state.set.add(change)
+    for (former, row) in zip(former, batch.rows) {
+      try replaceRow(former, with: row, of: batch, changing: columns(row), as: kind)
+    }
+  }
+
+  /// Replaces the row with the same id by a sealed row.
+  func replace(
+    _ former: Former, with row: SealedBatch.Row, of batch: SealedBatch, changing columns: RecordColumns,
+    as kind: ChangeLog.Kind
+  ) throws(StoreError) {
+    try replaceRow(former, with: row, of: batch, changing: columns, as: kind)
+    try sum { summer, set throws(SealingError) in
+      try summer.subtract(former.element, from: &set)
+      try summer.add(row.element, to: &set)
+    }
+  }
+
+  /// Everything but the set hash.
+  private func replaceRow(
+    _ former: Former, with row: SealedBatch.Row, of batch: SealedBatch, changing columns: RecordColumns,
+    as kind: ChangeLog.Kind
+  ) throws(StoreError) {
+    var columns = columns
+    let hasNewBody = !row.body.isEmpty
+    if hasNewBody, former.isBodyInRecord || row.isBodyInRecord { columns.insert(.body) }
     try changing { () throws(StoreError) in
-      do throws(SQLiteError) { try statements.runRecord(row, of: batch) } catch { throw StoreError(error) }
-      try statements.runBody(row, of: batch)
+      let statement = try update(columns)
+      do throws(SQLiteError) { try statement.run(row, of: batch) } catch { throw StoreError(error) }
       guard database.connection.lastRowsAffected == 1 else {
+        throw .damagedDocument(row.fields.id, "its row is gone")
+      }
+      if hasNewBody { try replaceBody(former, with: row, of: batch) }
+      changes.replace(former.fields, with: row.fields, as: kind)
+      rowsWritten += 1
+    }
+  }
+
+  /// The body outside of the record: it may leave that place, come to it, or be another.
+  private func replaceBody(_ former: Former, with row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
+    switch (former.isBodyInRecord, row.isBodyInRecord) {
+    case (true, true): break
+    case (true, false): try bodyStatements().insert(row, of: batch)
+    case (false, true): try bodyStatements().delete(row.fields.id)
+    case (false, false):
+      guard try bodyStatements().replace(row, of: batch, database) else {
         throw .damagedDocument(row.fields.id, "its text is missing")
       }
-      state.set.subtract(element)
-      state.set.add(row.element)
-      changes.replace(element, with: row, before: before, as: kind)
-      rowsWritten += 1
     }
   }
 
   /// Deletes a document. Its row must be the one that was written, or the set hash would no longer reveal a change.
   ///
+  /// A row that a rekey left behind can be deleted too, so that the rekey can end. If somebody with old keys put it there,
+  /// it is no element of the set, and the set hash goes on showing that.
+  ///
   /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
   package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
+    let isRekeyed = state.target == 0
+    if !isRekeyed, deletions == nil { deletions = RecordReader(database, keys, checksBounds: false) }
+    let reader = isRekeyed ? reader : deletions!
     defer { reader.reset() }
     let row = try reader.row(id, withBody: false, within: state.limits)
     _ = try reader.opener.openHead(row)
@@ -197,19 +322,28 @@ package final class RecordWriter {
     reader.reset()
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteRecord, id.rawValue)
-      try database.execute(SQL.deleteBody, id.rawValue)
+      try bodyStatements().delete(id.rawValue)
       guard state.count > 0 else { throw .damagedStore("its count is lower than its rows") }
-      state.set.subtract(element)
+      try sum { summer, set throws(SealingError) in try summer.subtract(element, from: &set) }
       state.count -= 1
-      changes.delete(row.fields, element)
+      changes.delete(row.fields)
       rowsWritten += 1
     }
   }
 
-  private func statements(for parts: RowStatements.Parts) throws(StoreError) -> RowStatements {
-    if let statements = statements[parts.rawValue] { return statements }
-    let compiled = try RowStatements(database, parts)
-    statements[parts.rawValue] = compiled
+  // MARK: Statements
+
+  private func update(_ columns: RecordColumns) throws(StoreError) -> RecordStatement {
+    if let statement = updates[columns.rawValue] { return statement }
+    let compiled = try RecordStatement(database, setting: columns)
+    updates[columns.rawValue] = compiled
+    return compiled
+  }
+
+  private func bodyStatements() throws(StoreError) -> BodyStatements {
+    if let bodies { return bodies }
+    let compiled = try BodyStatements(database)
+    bodies = compiled
     return compiled
   }
 
@@ -223,18 +357,33 @@ package final class RecordWriter {
   }
 
   /// Sets the next id to the lowest id above all rows: deleted ids above them are given out again.
+  ///
+  /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func restartIDs() throws(StoreError) {
+    try requireNoClosedEpoch()
     try willWrite()
+    changes.restartIDs()
     state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
   }
 
+  private func requireNoClosedEpoch() throws(StoreError) {
+    guard keys.session.keyring.highestCeiling == 0 else {
+      throw StoreError(
+        .rekeyUnfinished, "ids can't restart while a rekey is unfinished", hint: "finish it with rekey --resume")
+    }
+  }
+
   /// Deletes every row of documents and collections, sound or not; ids restart at 1.
+  ///
+  /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func deleteEverything() throws(StoreError) {
+    try requireNoClosedEpoch()
     try willWrite()
     try changing { () throws(StoreError) in
       for sql in SQL.deleteEverything { try database.execute(sql) }
     }
     collections.forget()
+    changes.deleteEverything()
     state.set = SetHash()
     state.count = 0
     state.nextID = 1
@@ -274,11 +423,14 @@ package final class RecordWriter {
   }
 
   private func count(_ old: CollectionRow?, _ new: CollectionRow?) throws(StoreError) {
-    let before = if let old { try old.element(keys) } else { SetHash?.none }
-    let after = if let new { try new.element(keys) } else { SetHash?.none }
-    if let before { state.set.subtract(before) }
-    if let after { state.set.add(after) }
-    changes.changeCollection(before, to: after)
+    let before = if let old { try old.element(keys) } else { SetElement?.none }
+    let after = if let new { try new.element(keys) } else { SetElement?.none }
+    try sum { summer, set throws(SealingError) in
+      if let before { try summer.subtract(before, from: &set) }
+      if let after { try summer.add(after, to: &set) }
+    }
+    // A row that keeps its revision was only sealed again under another epoch.
+    if let row = new ?? old, old?.revision != new?.revision { changes.changeCollection(row.id) }
     collections.forget()
   }
 

@@ -50,32 +50,32 @@ package final class RowBinding {
     memory.deallocate()
   }
 
-  /// `label16("coffer1/head") || row || t`
+  /// `label16("coffer2/head") || row || t`
   package func head(
     _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?
   ) -> UnsafeRawBufferPointer {
-    begin("coffer1/head", Self.labelCount, extra: title?.count ?? 0)
+    begin("coffer2/head", Self.labelCount, extra: title?.count ?? 0)
     append(row: fields, blindIndex, bodyTag)
     append(title: title)
     return bytes
   }
 
-  /// `label16("coffer1/row") || row || head's N || head's T || t`
+  /// `label16("coffer2/row") || row || head's N || head's T || t`
   package func element(
     _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
   ) -> UnsafeRawBufferPointer {
-    begin("coffer1/row", Self.labelCount, extra: title?.count ?? 0)
+    begin("coffer2/row", Self.labelCount, extra: title?.count ?? 0)
     append(row: fields, blindIndex, bodyTag)
     append(nonceAndTagOf: head)
     append(title: title)
     return bytes
   }
 
-  /// `label16("coffer1/body") || store_id || u32 coll || u64 id || u32 epoch`
+  /// `label16("coffer2/body") || store_id || u32 coll || u64 id || u32 epoch`
   package func body(id: Int64, collection: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
-    begin("coffer1/body", Self.labelCount)
+    begin("coffer2/body", Self.labelCount)
     append(storeID)
     append(collection)
     append(UInt64(bitPattern: id))
@@ -83,9 +83,9 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `label16("coffer1/name") || store_id || u32 coll || u64 rev || u32 epoch`
+  /// `label16("coffer2/name") || store_id || u32 coll || u64 rev || u32 epoch`
   package func collection(_ collection: UInt32, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
-    begin("coffer1/name", Self.labelCount)
+    begin("coffer2/name", Self.labelCount)
     append(storeID)
     append(collection)
     append(revision)
@@ -93,11 +93,11 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `"coffer1/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`
+  /// `"coffer2/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`
   package func collectionElement(_ collection: UInt32, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
     -> UnsafeRawBufferPointer
   {
-    begin("coffer1/collection", Self.collectionLabelCount)
+    begin("coffer2/collection", Self.collectionLabelCount)
     append(storeID)
     append(collection)
     append(epoch)

@@ -4,6 +4,7 @@ package import CofferSealing
 /// One epoch's keys with their contexts, for one thread at a time.
 package final class EpochContext {
   package let epoch: UInt32
+  package let bounds: EpochBounds
   package let body: XAESKey
   package let head: XAESKey
   package let name: XAESKey
@@ -12,11 +13,19 @@ package final class EpochContext {
 
   package init(_ keys: EpochKeys) throws(SealingError) {
     epoch = keys.epoch
+    bounds = keys.bounds
     body = try XAESKey(keys.body)
     head = try XAESKey(keys.head)
     name = try XAESKey(keys.name)
     blindIndex = try HMACKey(keys.lookup)
     set = try HMACKey(keys.set)
+  }
+
+  /// Whether the epoch's keys could have sealed such a row while they were active (FORMAT, "Closed epochs").
+  @inline(__always)
+  func allows(_ row: RowFields) -> Bool {
+    UInt64(row.id) >= bounds.floor
+      && (bounds.closed == 0 || row.revision < bounds.closed && UInt64(row.id) < bounds.ceiling)
   }
 }
 
@@ -24,6 +33,8 @@ package final class EpochContext {
 package final class RowKeys {
   package let session: SessionKeys
   package let nonces: RandomBytes
+  /// Sums elements into set hashes.
+  package let summer: SetSummer
   package let binding: RowBinding
   package let active: EpochContext
   /// Sorted by epoch, the active one included.
@@ -34,6 +45,7 @@ package final class RowKeys {
     binding = RowBinding(storeID: session.storeID)
     do throws(SealingError) {
       nonces = try RandomBytes()
+      summer = try SetSummer()
       var contexts: [EpochContext] = []
       for keys in session.keyring.epochs { contexts.append(try EpochContext(keys)) }
       epochs = contexts
@@ -43,11 +55,22 @@ package final class RowKeys {
     active = epochs.first { $0.epoch == session.keyring.active }!
   }
 
+  /// The identity of a new document or collection.
+  package func newUID() throws(StoreError) -> UInt64 {
+    var uid: UInt64 = 0
+    do throws(SealingError) {
+      try withUnsafeMutableBytes(of: &uid) { bytes throws(SealingError) in try nonces.draw(into: bytes) }
+    } catch {
+      throw StoreError(error)
+    }
+    return uid
+  }
+
   /// Starts the run of one transaction: all rows sealed in it share the first half of their nonces. That reveals no
   /// more than their revisions do.
-  package func beginRun() {
-    active.body.beginRun()
-    active.head.beginRun()
+  package func beginRun(_ source: NonceSource) {
+    active.body.beginRun(source)
+    active.head.beginRun(source)
   }
 
   package func context(of epoch: UInt32) -> EpochContext? {
@@ -66,7 +89,7 @@ package final class RowKeys {
     throws(StoreError)
     -> [UInt8]
   {
-    let message = PreAuthenticationEncoding("coffer1/lookup").adding(collection).adding(folded).bytes
+    let message = PreAuthenticationEncoding("coffer2/lookup").adding(collection).adding(folded).bytes
     do throws(SealingError) {
       return Array(try context.blindIndex.authenticate(message).prefix(StoreFormat.blindIndexCount))
     } catch {
@@ -74,13 +97,13 @@ package final class RowKeys {
     }
   }
 
-  /// The blind index of a head's key under the active epoch.
+  /// The blind index of a head's key under the active epoch. A key of a collection that is gone is not folded.
   package func blindIndex(of key: UnsafeRawBufferPointer?, in collection: UInt32, of collections: [CollectionRecord])
     throws(StoreError) -> [UInt8]?
   {
     guard let key else { return nil }
     guard let record = collections.first(where: { $0.id == collection }) else {
-      throw StoreError(.damaged, "collection #\(collection) is gone, but documents of it are there")
+      return try blindIndex(ofFolded: Array(key), in: collection, under: active)
     }
     return try blindIndex(of: ExternalKey(bytes: key), in: record, under: active)
   }

@@ -1,84 +1,109 @@
 internal import CofferSQLite
 
-/// The two statements that write a row: the record and, if it was sealed too, its body.
-package struct RowStatements {
-  /// The columns that a statement writes, beside epoch, revision and seals.
-  package enum Parts: Int {
-    case insert
-    case all
-    /// No column that an index holds: collection, position, parent and blind index stay.
-    case content
-    /// The position alone; the row's epoch is the active one already.
-    case position
+/// The columns of a record that a change sets, beside epoch, revision, flags, head and body tag, which every change sets.
+package struct RecordColumns: OptionSet {
+  package let rawValue: Int
 
-    fileprivate var sql: String {
-      switch self {
-      case .insert: SQL.insertRecord
-      case .all: SQL.updateRecord
-      case .content: SQL.updateContent
-      case .position: SQL.updatePosition
-      }
-    }
+  package init(rawValue: Int) { self.rawValue = rawValue }
+
+  package static let collection = RecordColumns(rawValue: 1)
+  package static let position = RecordColumns(rawValue: 2)
+  package static let parent = RecordColumns(rawValue: 4)
+  package static let blindIndex = RecordColumns(rawValue: 8)
+  package static let title = RecordColumns(rawValue: 16)
+  package static let body = RecordColumns(rawValue: 32)
+  package static let all: RecordColumns = [.collection, .position, .parent, .blindIndex, .title, .body]
+
+  /// `coll=?2` and the like.
+  var assignments: [String] {
+    let names = ["coll=?2", "pos=?5", "parent=?6", "lookup=?8", "title=?9", "body=?12"]
+    return names.indices.filter { contains(RecordColumns(rawValue: 1 << $0)) }.map { names[$0] }
   }
+}
 
-  private let record: Statement
-  private let body: Statement
-  private let parts: Parts
+/// A statement that writes one record.
+struct RecordStatement {
+  private let statement: Statement
+  private let columns: RecordColumns
+  private let isInsertion: Bool
 
-  init(_ database: StoreDatabase, _ parts: Parts) throws(StoreError) {
-    self.parts = parts
-    record = try database.statement(parts.sql).base
-    body = try database.statement(parts == .insert ? SQL.insertBody : SQL.updateBody).base
+  /// - Parameter columns: those that an UPDATE sets; nil for an INSERT.
+  init(_ database: StoreDatabase, setting columns: RecordColumns?) throws(StoreError) {
+    self.columns = columns ?? .all
+    isInsertion = columns == nil
+    statement = try database.statement(columns.map(SQL.updateRecord) ?? SQL.insertRecord).base
   }
 
   /// - Throws: SQLite's error; its constraint names the conflict of a new row.
-  func runRecord(_ row: SealedBatch.Row, of batch: SealedBatch) throws(SQLiteError) {
+  func run(_ row: SealedBatch.Row, of batch: SealedBatch) throws(SQLiteError) {
     let fields = row.fields
-    try record.bind(fields.id, at: 1)
-    switch parts {
-    case .insert, .all:
-      try record.bind(Int64(fields.collection), at: 2)
-      try record.bind(Int64(fields.epoch), at: 3)
-      try record.bind(Int64(fields.revision), at: 4)
-      try record.bind(fields.position, at: 5)
-      if let parent = fields.parent { try record.bind(parent, at: 6) } else { try record.bindNull(at: 6) }
-      try record.bind(Int64(fields.flags), at: 7)
-      if let index = row.blindIndex {
-        try record.bindBlob(batch.bytes(index), at: 8)
-      } else {
-        try record.bindNull(at: 8)
-      }
-      try bind(title: row.title, at: 9, of: batch)
-      try record.bindBlob(batch.bytes(row.head), at: 10)
-      try record.bindBlob(batch.bytes(row.bodyTag), at: 11)
-    case .content:
-      try record.bind(Int64(fields.epoch), at: 2)
-      try record.bind(Int64(fields.revision), at: 3)
-      try record.bind(Int64(fields.flags), at: 4)
-      try bind(title: row.title, at: 5, of: batch)
-      try record.bindBlob(batch.bytes(row.head), at: 6)
-      try record.bindBlob(batch.bytes(row.bodyTag), at: 7)
-    case .position:
-      try record.bind(Int64(fields.revision), at: 2)
-      try record.bind(fields.position, at: 3)
-      try record.bindBlob(batch.bytes(row.head), at: 4)
+    try statement.bind(fields.id, at: 1)
+    if columns.contains(.collection) { try statement.bind(Int64(fields.collection), at: 2) }
+    try statement.bind(Int64(fields.epoch), at: 3)
+    try statement.bind(Int64(fields.revision), at: 4)
+    if columns.contains(.position) { try statement.bind(fields.position, at: 5) }
+    if columns.contains(.parent) {
+      if let parent = fields.parent { try statement.bind(parent, at: 6) } else { try statement.bindNull(at: 6) }
     }
-    try record.run()
+    try statement.bind(Int64(fields.flags), at: 7)
+    if columns.contains(.blindIndex) { try bind(row.blindIndex, at: 8, of: batch) }
+    if columns.contains(.title) {
+      if let title = row.title {
+        try statement.bindText(batch.bytes(title), at: 9)
+      } else {
+        try statement.bindNull(at: 9)
+      }
+    }
+    try statement.bindBlob(batch.bytes(row.head), at: 10)
+    try statement.bindBlob(batch.bytes(row.bodyTag), at: 11)
+    if columns.contains(.body) { try bind(row.isBodyInRecord ? row.body : nil, at: 12, of: batch) }
+    try statement.run()
   }
 
-  func runBody(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
-    guard !row.body.isEmpty else { return }
+  private func bind(_ blob: Range<Int>?, at index: Int, of batch: SealedBatch) throws(SQLiteError) {
+    guard let blob else { return try statement.bindNull(at: index) }
+    try statement.bindBlob(batch.bytes(blob), at: index)
+  }
+}
+
+/// The statements that write a body with its own row.
+struct BodyStatements {
+  private let insertion: Statement
+  private let update: Statement
+  private let deletion: Statement
+
+  init(_ database: StoreDatabase) throws(StoreError) {
+    insertion = try database.statement(SQL.insertBody).base
+    update = try database.statement(SQL.updateBody).base
+    deletion = try database.statement(SQL.deleteBody).base
+  }
+
+  func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
+    try run(insertion, row, batch)
+  }
+
+  /// - Returns: false if there was none.
+  func replace(_ row: SealedBatch.Row, of batch: SealedBatch, _ database: StoreDatabase) throws(StoreError) -> Bool {
+    try run(update, row, batch)
+    return database.connection.lastRowsAffected == 1
+  }
+
+  func delete(_ id: Int64) throws(StoreError) {
     do throws(SQLiteError) {
-      try body.bind(row.fields.id, at: 1)
-      try body.bindBlob(batch.bytes(row.body), at: 2)
-      try body.run()
+      try deletion.bind(id, at: 1)
+      try deletion.run()
     } catch {
       throw StoreError(error)
     }
   }
 
-  private func bind(title: Range<Int>?, at index: Int, of batch: SealedBatch) throws(SQLiteError) {
-    guard let title else { return try record.bindNull(at: index) }
-    try record.bindText(batch.bytes(title), at: index)
+  private func run(_ statement: Statement, _ row: SealedBatch.Row, _ batch: SealedBatch) throws(StoreError) {
+    do throws(SQLiteError) {
+      try statement.bind(row.fields.id, at: 1)
+      try statement.bindBlob(batch.bytes(row.body), at: 2)
+      try statement.run()
+    } catch {
+      throw StoreError(error)
+    }
   }
 }

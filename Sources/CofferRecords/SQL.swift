@@ -3,11 +3,16 @@ package enum SQL {
   // MARK: Header, slots, state
 
   package static let header =
-    "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,rk_commit,keyring,mac FROM coffer_header"
-  package static let headerMark = "SELECT h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
-  package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?)"
+    "SELECT format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac FROM coffer_header"
+  package static let headerMark =
+    "SELECT h.rk_generation,h.phase,h.rk_commit,h.mac,s.sealed FROM coffer_header h,coffer_state s"
+  package static let insertHeader = "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)"
   package static let updateHeader =
-    "UPDATE coffer_header SET titles=?,rk_generation=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
+    "UPDATE coffer_header SET compat=?,titles=?,rk_generation=?,phase=?,rk_commit=?,keyring=?,mac=? WHERE one=1"
+  package static let deleteHeader = "DELETE FROM coffer_header"
+  package static let spare = "SELECT copy FROM coffer_spare"
+  package static let deleteSpare = "DELETE FROM coffer_spare"
+  package static let insertSpare = "INSERT INTO coffer_spare VALUES(1,?)"
   package static let slots = "SELECT slot,kind,label,params,wrapped FROM coffer_slot ORDER BY slot LIMIT 65"
   package static let deleteSlots = "DELETE FROM coffer_slot"
   package static let insertSlot = "INSERT INTO coffer_slot VALUES(?,?,?,?,?)"
@@ -30,8 +35,9 @@ package enum SQL {
   // MARK: Records, read
 
   private static let read = "SELECT \(RecordRow.columns) FROM coffer_record r"
+  // A look-up in the other table only where the record has no body.
   private static let readWithBody =
-    "SELECT \(RecordRow.columns),b.ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id"
+    "SELECT \(RecordRow.columns),r.body,CASE WHEN r.body IS NULL THEN (SELECT ct FROM coffer_body WHERE id=r.id) END FROM coffer_record r"
   package static let record = "\(read) WHERE r.id=?"
   package static let recordWithBody = "\(readWithBody) WHERE r.id=?"
   package static let recordByBlindIndex = "\(read) WHERE r.coll=? AND r.lookup=?"
@@ -41,6 +47,10 @@ package enum SQL {
   package static let inOrder = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id"
   package static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
   package static let allRecords = "\(read) ORDER BY r.id"
+  package static let allWithBody = "\(readWithBody) ORDER BY r.id"
+  /// The row alone, with its body if that is one of its columns.
+  package static let recordAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r WHERE r.id=?"
+  package static let allAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r ORDER BY r.id"
   package static let body = "SELECT ct FROM coffer_body WHERE id=?"
   package static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
   package static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
@@ -53,8 +63,6 @@ package enum SQL {
   package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
-  package static let places = "SELECT id,coll,pos FROM coffer_record INDEXED BY coffer_record_pos"
-  package static let placesAndRevisions = "SELECT id,coll,pos,rev FROM coffer_record ORDER BY id"
   package static let newestEpoch = "SELECT epoch FROM coffer_record ORDER BY id DESC LIMIT 1"
   package static let perOtherEpoch = "SELECT epoch,count(*) FROM coffer_record WHERE epoch<>? GROUP BY epoch"
 
@@ -72,15 +80,17 @@ package enum SQL {
 
   // MARK: Records, written
 
-  package static let insertRecord = "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,?,?,?)"
+  package static let insertRecord = "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"
   package static let insertBody = "INSERT INTO coffer_body VALUES(?,?)"
-  package static let updateRecord =
-    "UPDATE coffer_record SET coll=?2,epoch=?3,rev=?4,pos=?5,parent=?6,flags=?7,lookup=?8,title=?9,head=?10,body_nt=?11 WHERE id=?1"
-  // Sets no indexed column: SQLite rewrites an index entry for each such column, even if the value stays the same.
-  package static let updateContent =
-    "UPDATE coffer_record SET epoch=?2,rev=?3,flags=?4,title=?5,head=?6,body_nt=?7 WHERE id=?1"
-  package static let updatePosition = "UPDATE coffer_record SET rev=?2,pos=?3,head=?4 WHERE id=?1"
   package static let updateBody = "UPDATE coffer_body SET ct=?2 WHERE id=?1"
+  /// An UPDATE of one record that sets these columns and those that every change sets; its parameters have the numbers
+  /// of the columns.
+  ///
+  /// SQLite rewrites an index entry for each indexed column that a statement names, even if its value stays the same.
+  package static func updateRecord(_ columns: RecordColumns) -> String {
+    let others = columns.assignments.map { ",\($0)" }.joined()
+    return "UPDATE coffer_record SET epoch=?3,rev=?4,flags=?7,head=?10,body_nt=?11\(others) WHERE id=?1"
+  }
   package static let deleteEverything = ["coffer_body", "coffer_record", "coffer_collection"].map {
     "DELETE FROM \($0)"
   }
@@ -95,13 +105,27 @@ package enum SQL {
   package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=?"
   package static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
 
+  // MARK: Features
+
+  package static let featureTables =
+    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*' ORDER BY name"
+  package static let statisticsTables =
+    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
+
+  /// Empties a table whose name comes from the file.
+  package static func emptyTable(_ name: String) -> String {
+    "DELETE FROM \"\(name.replacing("\"", with: "\"\""))\""
+  }
+
   // MARK: Whole
 
   package static let recordsWithoutBody =
-    "SELECT r.id FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id WHERE b.id IS NULL ORDER BY r.id"
+    "SELECT r.id FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id WHERE r.body IS NULL AND b.id IS NULL ORDER BY r.id"
+  package static let recordsWithTwoBodies =
+    "SELECT b.id FROM coffer_body b JOIN coffer_record r ON r.id=b.id WHERE r.body IS NOT NULL ORDER BY b.id"
   package static let bodiesWithoutRecord =
     "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
-  package static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<8 ORDER BY id"
+  package static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<=2048 ORDER BY id"
   package static let recordsWithoutCollection =
     "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
   package static let integrity = "PRAGMA integrity_check(20)"

@@ -1,14 +1,16 @@
 internal import CofferSQLite
 
-/// The nine objects of format 1, by name; a store's own texts must equal these exactly.
+/// The ten objects of format 2, by name; a store's own texts must equal these exactly.
 ///
-/// Bodies have a separate table so that listing, ordering and the set hash never read their pages.
+/// Long bodies have a separate table, so that listing, ordering and the set hash never read their pages. The index of
+/// positions has the titles too: a list of clear titles without a key reads the index alone.
 package enum Schema {
   package static let objects: [(name: String, sql: String)] = [
     (
       "coffer_header",
-      "CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,store_id BLOB NOT NULL,incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,titles INTEGER NOT NULL,rk_generation INTEGER NOT NULL,rk_commit BLOB NOT NULL,keyring BLOB NOT NULL,mac BLOB NOT NULL) STRICT"
+      "CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,store_id BLOB NOT NULL,incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,titles INTEGER NOT NULL,rk_generation INTEGER NOT NULL,phase INTEGER NOT NULL,rk_commit BLOB NOT NULL,keyring BLOB NOT NULL,mac BLOB NOT NULL) STRICT"
     ),
+    ("coffer_spare", "CREATE TABLE coffer_spare(one INTEGER PRIMARY KEY CHECK(one=1),copy BLOB NOT NULL) STRICT"),
     (
       "coffer_slot",
       "CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT"
@@ -22,14 +24,14 @@ package enum Schema {
     ),
     (
       "coffer_record",
-      "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL) STRICT"
+      "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT"
     ),
     ("coffer_body", "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT"),
     (
       "coffer_record_lookup",
       "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL"
     ),
-    ("coffer_record_pos", "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos)"),
+    ("coffer_record_pos", "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)"),
     ("coffer_record_parent", "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL"),
   ]
 

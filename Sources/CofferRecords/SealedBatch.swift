@@ -13,8 +13,9 @@ package final class SealedBatch {
     package var bodyTag: Range<Int>
     /// Empty if only the head was sealed.
     package var body: Range<Int>
-    /// The row's element of the set hash.
-    package var element: SetHash
+    /// Whether the body, sealed here or before, is a column of the record.
+    package var isBodyInRecord: Bool
+    package var element: SetElement
     /// The record's number in its input, for messages.
     package var record = 0
     /// While a rekey is unfinished: the blind indexes of the same key under older epochs.
@@ -24,6 +25,8 @@ package final class SealedBatch {
   package private(set) var rows: [Row] = []
   /// Collections that must be inserted before these rows.
   package var newCollections: [CollectionRecord] = []
+  /// The change of the set hash by all rows, if the sealing thread has computed it (``sum(_:replacing:)``).
+  package private(set) var setChange: SetHash?
   private var memory: UnsafeMutableRawBufferPointer
   private var used = 0
 
@@ -42,6 +45,7 @@ package final class SealedBatch {
   package func removeAll() {
     rows.removeAll(keepingCapacity: true)
     newCollections.removeAll()
+    setChange = nil
     used = 0
     if memory.count > 8 << 20 {
       memory.deallocate()
@@ -57,6 +61,20 @@ package final class SealedBatch {
   package func describeLast(record: Int, olderBlindIndexes: [[UInt8]]) {
     rows[rows.count - 1].record = record
     rows[rows.count - 1].olderBlindIndexes = olderBlindIndexes
+  }
+
+  /// Computes the change of the set hash by all rows, on the thread that sealed them: half a microsecond for each.
+  ///
+  /// - Parameter old: the elements of the rows that these replace.
+  package func sum(_ summer: SetSummer, replacing old: [SetElement] = []) throws(StoreError) {
+    var change = SetHash()
+    do throws(SealingError) {
+      for row in rows { try summer.add(row.element, to: &change) }
+      for element in old { try summer.subtract(element, from: &change) }
+    } catch {
+      throw StoreError(error)
+    }
+    setChange = change
   }
 
   /// Reserves `count` bytes behind the used ones.

@@ -6,6 +6,8 @@ package import CofferSealing
 package final class SessionKeys: Sendable {
   package let root: RootKey
   package let header: StoreHeader
+  /// The slots that the header was verified with.
+  package let slots: [KeySlotRecord]
   package let keyring: Keyring
   package let titles: TitleMode
   package let isPadded: Bool
@@ -24,6 +26,7 @@ package final class SessionKeys: Sendable {
   {
     self.root = root
     self.header = header
+    self.slots = slots
     do throws(SealingError) {
       headerMACKey = try root.derive(.headerMAC)
       stateKey = try root.derive(.state)
@@ -33,7 +36,7 @@ package final class SessionKeys: Sendable {
       guard isHeaderProved || isSalvaging else {
         throw SealingError(.notAuthentic, "the header and the slots are not what was written")
       }
-      keyring = try Keyring.open(header.keyring, under: root, generation: header.rootGeneration)
+      keyring = try Keyring.open(header.keyring, under: root, phase: header.phase)
     } catch {
       throw StoreError(error)
     }
@@ -46,18 +49,8 @@ package final class SessionKeys: Sendable {
 
   package var storeID: [UInt8] { root.storeID }
 
-  /// `PAE("coffer1/state", store_id)`
+  /// `PAE("coffer2/state", store_id)`
   package var stateBinding: [UInt8] {
-    PreAuthenticationEncoding("coffer1/state").adding(storeID).bytes
-  }
-
-  /// The anchor line to keep outside the store (FORMAT, "Key files, pin, anchor").
-  package func anchor(of state: StoreState) throws(StoreError) -> String {
-    do throws(SealingError) {
-      let code = try HMACKey(anchorKey).authenticate(state.bytes)
-      return "coffer1:\(Hexadecimal.text(storeID)):\(state.generation):\(Hexadecimal.text(code.prefix(16)))"
-    } catch {
-      throw StoreError(error)
-    }
+    PreAuthenticationEncoding("coffer2/state").adding(storeID).bytes
   }
 }

@@ -26,7 +26,7 @@ public struct StoreError: Error, Sendable {
     /// JSON can't represent this value.
     case notEncodable
     /// Made by a later version of the format.
-    case newerFormat
+    case otherFormat
     /// A test key or a TEST store that the caller did not allow, or a real key for a TEST store.
     case testKeyRefused
     /// A document, or the store itself, is not as it was written.
@@ -47,6 +47,8 @@ public struct StoreError: Error, Sendable {
     case keyChanged
     /// The pin names another store.
     case pinMismatch
+    /// The pin is the one that the store will have when its unfinished rekey has ended.
+    case pinUnfinished
     /// A file, document or collection of that name or number exists already.
     case alreadyExists
     /// A document has the highest possible id, so no id is left for a new document.
@@ -158,6 +160,12 @@ extension StoreError {
     StoreError(
       .damaged, "the store is damaged: \(what)",
       hint: "restore it from a backup, or salvage what can be read into a new store")
+  }
+
+  package static var setMismatch: StoreError {
+    StoreError(
+      .setMismatch, "the documents are not the set that was written: some are missing, older or changed",
+      hint: "restore the store from a backup, or salvage what can be read into a new store")
   }
 
   package static func writtenWhileListed(_ id: Int64) -> StoreError {

@@ -4,7 +4,7 @@ package import CofferSealing
 extension StoreHeader {
   /// Reads the only header row, if there is exactly one state and the slots are within their bounds.
   ///
-  /// - Throws: `newerFormat` for features that this version doesn't know, `damaged` for invalid values.
+  /// - Throws: `otherFormat` for features that this version doesn't know, `damaged` for invalid values.
   package init(_ database: StoreDatabase) throws(StoreError) {
     let counts = try database.rows(SQL.rowCounts)[0]
     guard counts[0] == .integer(1), counts[1] == .integer(1) else {
@@ -13,11 +13,11 @@ extension StoreHeader {
     guard case .integer(let slots) = counts[2], (1...Int64(KeySlotRecord.maximumSlots)).contains(slots) else {
       throw .slotCountRefused
     }
-    try self.init(row: try database.rows(SQL.header)[0])
+    try self.init(columns: try database.rows(SQL.header)[0].values)
   }
 
   /// The columns of ``SQL/header``, checked.
-  package init(row: SQLiteRow) throws(StoreError) {
+  package init(columns row: [SQLiteValue]) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
       guard case .integer(let value) = row[column], value >= 0, value <= limit else {
         throw .damagedStore("header \(name) is out of its bounds")
@@ -35,7 +35,7 @@ extension StoreHeader {
     let unknown = incompatible & ~StoreFormat.Incompatible.known.rawValue
     guard format <= StoreFormat.version, unknown == 0 else {
       throw StoreError(
-        .newerFormat, "made by a later version of this program (format \(format), features \(unknown))",
+        .otherFormat, "made by a later version of this program (format \(format), features \(unknown))",
         hint: "update this program")
     }
     guard format == StoreFormat.version else { throw .damagedStore("header format is out of its bounds") }
@@ -43,23 +43,57 @@ extension StoreHeader {
     readOnlyCompatible = try integer(3, .max, "ro_compat")
     compatible = try integer(4, .max, "compat")
     titles = UInt32(try integer(5, StoreFormat.maximumNumber, "titles"))
-    rootGeneration = try integer(6, .max, "rk_generation")
-    commitment = try blob(7, StoreFormat.commitmentCount...StoreFormat.commitmentCount, "rk_commit")
-    let keyringOverhead = XAESKey.overhead + 4
-    keyring = try blob(8, keyringOverhead + 36...keyringOverhead + 36 * Keyring.maximumEpochs, "keyring")
-    guard (keyring.count - keyringOverhead) % 36 == 0 else { throw .damagedStore("header keyring has another length") }
-    mac = try blob(9, StoreFormat.macCount...StoreFormat.macCount, "mac")
+    rootGeneration = try integer(6, StoreFormat.maximumCounter, "rk_generation")
+    phase = try integer(7, StoreFormat.maximumCounter, "phase")
+    guard rootGeneration >= 1, phase >= 1 else {
+      throw .damagedStore("header rk_generation or phase is out of its bounds")
+    }
+    commitment = try blob(8, StoreFormat.commitmentCount...StoreFormat.commitmentCount, "rk_commit")
+    let sealed = try blob(9, 1...Keyring.byteCount(ofEpochs: Keyring.maximumEpochs), "keyring")
+    guard (1...Keyring.maximumEpochs).contains(where: { Keyring.byteCount(ofEpochs: $0) == sealed.count }) else {
+      throw .damagedStore("header keyring has another length")
+    }
+    keyring = sealed
+    mac = try blob(10, StoreFormat.macCount...StoreFormat.macCount, "mac")
   }
 
-  /// Writes the columns that a key change affects.
-  package func update(_ database: StoreDatabase) throws(StoreError) {
-    try database.execute(SQL.updateHeader, Int64(titles), Int64(rootGeneration), commitment, keyring, mac)
+  /// Writes the columns that a key change affects, the slots, and the spare copy of both.
+  package func update(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
+    try database.execute(
+      SQL.updateHeader, Int64(compatible), Int64(titles), Int64(rootGeneration), Int64(phase), commitment, keyring,
+      mac)
+    try insert(slots, into: database)
   }
 
-  package func insert(_ database: StoreDatabase) throws(StoreError) {
+  /// Writes header, slots and spare copy in the place of damaged ones.
+  package func replace(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
+    try database.execute(SQL.deleteHeader)
+    try insert(database, slots: slots)
+  }
+
+  /// Requires the spare copy to be the one of these slots and this header.
+  ///
+  /// - Throws: `damaged`.
+  package func requireSpare(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
+    let rows = try database.rows(SQL.spare)
+    guard rows.count == 1, rows[0][0] == .blob(spareCopy(slots: slots)) else {
+      throw .damagedStore("the spare copy of its header is not the one that was written")
+    }
+  }
+
+  /// Writes header, slots and spare copy of a new store.
+  package func insert(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(
       SQL.insertHeader, Int64(format), storeID, Int64(incompatible), Int64(readOnlyCompatible), Int64(compatible),
-      Int64(titles), Int64(rootGeneration), commitment, keyring, mac)
+      Int64(titles), Int64(rootGeneration), Int64(phase), commitment, keyring, mac)
+    try insert(slots, into: database)
+  }
+
+  private func insert(_ slots: [KeySlotRecord], into database: StoreDatabase) throws(StoreError) {
+    try database.execute(SQL.deleteSlots)
+    for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }
+    try database.execute(SQL.deleteSpare)
+    try database.execute(SQL.insertSpare, spareCopy(slots: slots))
   }
 }
 
@@ -71,12 +105,12 @@ extension KeySlotRecord {
       throw .slotCountRefused
     }
     var slots: [KeySlotRecord] = []
-    for row in rows { slots.append(try KeySlotRecord(row: row)) }
+    for row in rows { slots.append(try KeySlotRecord(columns: row.values)) }
     return slots
   }
 
   /// The columns of ``SQL/slots``, checked.
-  package init(row: SQLiteRow) throws(StoreError) {
+  package init(columns row: [SQLiteValue]) throws(StoreError) {
     let limit = 0...StoreFormat.maximumNumber
     guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
       case .integer(let kind) = row[1], limit.contains(kind)
@@ -90,7 +124,7 @@ extension KeySlotRecord {
     self.init(slot: UInt32(slot), kind: UInt32(kind), label: label, parameters: parameters, wrapped: wrapped)
   }
 
-  package func insert(_ database: StoreDatabase) throws(StoreError) {
+  fileprivate func insert(_ database: StoreDatabase) throws(StoreError) {
     try database.execute(SQL.insertSlot, Int64(slot), Int64(kind), label, parameters, wrapped)
   }
 

@@ -1,4 +1,3 @@
-internal import CofferDocuments
 package import CofferSealing
 
 /// The header row of the file (FORMAT, "Header" and "Header MAC").
@@ -10,13 +9,15 @@ package struct StoreHeader: Sendable, Equatable {
   package var compatible: UInt64
   package var titles: UInt32
   package var rootGeneration: UInt64
+  /// 1 under a new root key, one more whenever the keyring changes under the same root key.
+  package var phase: UInt64
   package var commitment: [UInt8]
   package var keyring: [UInt8]
   package var mac: [UInt8]
 
   package init(
     format: UInt32, storeID: [UInt8], incompatible: UInt64, readOnlyCompatible: UInt64, compatible: UInt64,
-    titles: UInt32, rootGeneration: UInt64, commitment: [UInt8], keyring: [UInt8], mac: [UInt8]
+    titles: UInt32, rootGeneration: UInt64, phase: UInt64, commitment: [UInt8], keyring: [UInt8], mac: [UInt8]
   ) {
     self.format = format
     self.storeID = storeID
@@ -25,6 +26,7 @@ package struct StoreHeader: Sendable, Equatable {
     self.compatible = compatible
     self.titles = titles
     self.rootGeneration = rootGeneration
+    self.phase = phase
     self.commitment = commitment
     self.keyring = keyring
     self.mac = mac
@@ -35,17 +37,23 @@ package struct StoreHeader: Sendable, Equatable {
 
   /// The bytes that the header MAC covers, including the slots sorted by number.
   package func authenticatedBytes(slots: [KeySlotRecord]) -> [UInt8] {
-    var encoding = PreAuthenticationEncoding("coffer1/header").adding(format).adding(storeID).adding(incompatible)
-      .adding(readOnlyCompatible).adding(compatible).adding(titles).adding(rootGeneration).adding(commitment)
-      .adding(keyring)
+    elements(slots).bytes
+  }
+
+  /// The spare copy of header and slots, which salvage reads (FORMAT, "Spare copy").
+  package func spareCopy(slots: [KeySlotRecord]) -> [UInt8] {
+    Array("coffer2/spare".utf8) + elements(slots).adding(mac).bytes
+  }
+
+  private func elements(_ slots: [KeySlotRecord]) -> PreAuthenticationEncoding {
+    var encoding = PreAuthenticationEncoding("coffer2/header").adding(format).adding(storeID).adding(incompatible)
+      .adding(readOnlyCompatible).adding(compatible).adding(titles).adding(rootGeneration).adding(phase)
+      .adding(commitment).adding(keyring)
     for slot in slots.sorted(by: { $0.slot < $1.slot }) {
       encoding = encoding.adding(slot.headerPart)
     }
-    return encoding.bytes
+    return encoding
   }
-
-  /// `coffer-pin-1-` and the hex of store id and commitment.
-  package var pin: String { "coffer-pin-1-" + Hexadecimal.text(storeID + commitment) }
 }
 
 extension StoreHeader {

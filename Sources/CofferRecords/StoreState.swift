@@ -1,8 +1,49 @@
 package import CofferSealing
 
+/// The store that an exported or salvaged store or an editable copy was made from, as it was then (FORMAT, "State").
+package struct StoreOrigin: Hashable, Sendable {
+  package enum Kind: UInt8, Sendable {
+    case none = 0
+    /// An export or the result of a salvage.
+    case export = 1
+    case editableCopy = 2
+  }
+
+  package var kind: Kind
+  package var storeID: [UInt8]
+  package var rootGeneration: UInt64
+  package var phase: UInt64
+  package var generation: UInt64
+  /// The first 16 bytes of the commitment.
+  package var commitment: [UInt8]
+  /// The mark of the original's state.
+  package var mark: [UInt8]
+  package var nextID: UInt64
+
+  package static let none = StoreOrigin(
+    kind: .none, storeID: zeros(StoreFormat.storeIDCount), rootGeneration: 0, phase: 0, generation: 0,
+    commitment: zeros(StoreFormat.shortCommitmentCount), mark: zeros(StoreFormat.macCount), nextID: 0)
+
+  package init(
+    kind: Kind, storeID: [UInt8], rootGeneration: UInt64, phase: UInt64, generation: UInt64, commitment: [UInt8],
+    mark: [UInt8], nextID: UInt64
+  ) {
+    self.kind = kind
+    self.storeID = storeID
+    self.rootGeneration = rootGeneration
+    self.phase = phase
+    self.generation = generation
+    self.commitment = commitment
+    self.mark = mark
+    self.nextID = nextID
+  }
+
+  private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+}
+
 /// The sealed state row: it ties header and rows together; every transaction writes it (FORMAT, "State").
 package struct StoreState: Sendable, Equatable {
-  package static let byteCount = 124
+  package static let byteCount = 4279
 
   /// Rises by one with every write transaction.
   package var generation: UInt64
@@ -16,20 +57,24 @@ package struct StoreState: Sendable, Equatable {
   /// The next id that a rekey looks at.
   package var cursor: UInt64
   package var headerMAC: [UInt8]
-  /// The store that an exported store or an editable copy was made from; zeros if none.
-  package var originStoreID: [UInt8]
-  package var originGeneration: UInt64
+  package var origin: StoreOrigin
+  /// The changes of the latest generations.
+  package var ring: ChangeRing
+  /// The generation of the last change of keys or slots whose old pages may still be in the write-ahead log; 0 if none.
+  package var unwiped: UInt64
 
-  package init(headerMAC: [UInt8]) {
-    generation = 1
+  /// The state of a new store.
+  package init(headerMAC: [UInt8], generation: UInt64 = 1, origin: StoreOrigin = .none) {
+    self.generation = generation
     nextID = 1
     count = 0
     set = SetHash()
     target = 0
     cursor = 0
     self.headerMAC = headerMAC
-    originStoreID = [UInt8](repeating: 0, count: StoreFormat.storeIDCount)
-    originGeneration = 0
+    self.origin = origin
+    ring = ChangeRing(after: generation)
+    unwiped = 0
   }
 
   package var bytes: [UInt8] {
@@ -37,12 +82,23 @@ package struct StoreState: Sendable, Equatable {
     builder.append(generation)
     builder.append(nextID)
     builder.append(count)
-    builder.append(bytes: set.bytes)
+    builder.append(SetHash.byteCount) { set.write(to: $0) }
     builder.append(target)
     builder.append(cursor)
     builder.append(bytes: headerMAC)
-    builder.append(bytes: originStoreID)
-    builder.append(originGeneration)
+    builder.append(origin.kind.rawValue)
+    builder.append(bytes: origin.storeID)
+    builder.append(origin.rootGeneration)
+    builder.append(origin.phase)
+    builder.append(origin.generation)
+    builder.append(bytes: origin.commitment)
+    builder.append(bytes: origin.mark)
+    builder.append(origin.nextID)
+    builder.append(ring.known)
+    builder.append(ChangeRing.byteCount) { ring.write(to: $0) }
+    builder.append(unwiped)
+    // The length of extensions, of which there are none yet.
+    builder.append(UInt16(0))
     return builder.bytes
   }
 
@@ -54,24 +110,26 @@ package struct StoreState: Sendable, Equatable {
       guard let generation: UInt64 = reader.integer(), let nextID: UInt64 = reader.integer(),
         let count: UInt64 = reader.integer(), let set = reader.bytes(SetHash.byteCount),
         let target: UInt32 = reader.integer(), let cursor: UInt64 = reader.integer(),
-        let mac = reader.bytes(StoreFormat.macCount), let origin = reader.bytes(StoreFormat.storeIDCount),
-        let originGeneration: UInt64 = reader.integer(), reader.isAtEnd
+        let mac = reader.bytes(StoreFormat.macCount), let origin = StoreOrigin(&reader),
+        let known: UInt64 = reader.integer(), let ringBytes = reader.bytes(ChangeRing.byteCount),
+        let unwiped: UInt64 = reader.integer(), let extensions: UInt16 = reader.integer(), reader.isAtEnd
       else { return nil }
-      // Columns hold 0…2^63−1, and both counters start at 1. The count may be any number: after someone deleted rows
-      // behind our back it no longer fits the ids, and the rest must still be readable.
-      let limit = UInt64(Int64.max)
-      guard (1...limit).contains(generation), (1...limit).contains(nextID), count <= limit, cursor <= limit,
-        target <= StoreFormat.maximumNumber, originGeneration <= limit
+      // The count may be any number: after someone deleted rows behind our back it no longer fits the ids, and the rest
+      // must still be readable.
+      let ids = 1...UInt64(Int64.max)
+      let counters = 1...UInt64(StoreFormat.maximumCounter)
+      guard counters.contains(generation), ids.contains(nextID), cursor <= ids.upperBound,
+        target <= StoreFormat.maximumNumber, unwiped <= counters.upperBound, extensions == 0,
+        let ring = ChangeRing(known: known, bytes: ringBytes, generation: generation)
       else { return nil }
-      var state = StoreState(headerMAC: Array(mac))
-      state.generation = generation
+      var state = StoreState(headerMAC: Array(mac), generation: generation, origin: origin)
       state.nextID = nextID
       state.count = count
       state.set = SetHash(bytes: set)
       state.target = target
       state.cursor = cursor
-      state.originStoreID = Array(origin)
-      state.originGeneration = originGeneration
+      state.ring = ring
+      state.unwiped = unwiped
       return state
     }
     guard let state else { return nil }
@@ -79,19 +137,50 @@ package struct StoreState: Sendable, Equatable {
   }
 }
 
-/// Seals and opens the state row with the keys of one session.
+extension StoreOrigin {
+  /// - Returns: nil for invalid bytes.
+  fileprivate init?(_ reader: inout ByteReader) {
+    guard let kind = reader.integer(UInt8.self).flatMap(Kind.init(rawValue:)),
+      let storeID = reader.bytes(StoreFormat.storeIDCount), let rootGeneration: UInt64 = reader.integer(),
+      let phase: UInt64 = reader.integer(), let generation: UInt64 = reader.integer(),
+      let commitment = reader.bytes(StoreFormat.shortCommitmentCount),
+      let mark = reader.bytes(StoreFormat.macCount), let nextID: UInt64 = reader.integer()
+    else { return nil }
+    self.init(
+      kind: kind, storeID: Array(storeID), rootGeneration: rootGeneration, phase: phase, generation: generation,
+      commitment: Array(commitment), mark: Array(mark), nextID: nextID)
+    guard kind != .none else {
+      guard self == .none else { return nil }
+      return
+    }
+    let counters = 1...UInt64(StoreFormat.maximumCounter)
+    guard counters.contains(rootGeneration), counters.contains(phase), counters.contains(generation),
+      (1...UInt64(Int64.max)).contains(nextID)
+    else { return nil }
+  }
+}
+
+/// Seals, opens and marks states with the keys of one session. Belongs to one thread at a time.
 package struct StateCipher {
   private let key: XAESKey
+  private let marks: HMACKey
   private let binding: [UInt8]
+  private let activeEpoch: UInt32
 
   package init(_ keys: SessionKeys) throws(StoreError) {
-    do throws(SealingError) { key = try XAESKey(keys.stateKey) } catch { throw StoreError(error) }
+    do throws(SealingError) {
+      key = try XAESKey(keys.stateKey)
+      marks = try HMACKey(keys.anchorKey)
+    } catch {
+      throw StoreError(error)
+    }
     binding = keys.stateBinding
+    activeEpoch = keys.keyring.active
   }
 
-  package func seal(_ state: StoreState, nonces: RandomBytes) throws(StoreError) -> [UInt8] {
+  package func seal(_ state: StoreState) throws(StoreError) -> [UInt8] {
     do throws(SealingError) {
-      return try key.seal(state.bytes, authenticating: binding, nonces: nonces)
+      return try key.seal(state.bytes, authenticating: binding)
     } catch {
       throw StoreError(error)
     }
@@ -105,7 +194,14 @@ package struct StateCipher {
     } catch {
       throw .unopened(error, .damagedStore("its state can't be opened"))
     }
-    guard let state = StoreState(bytes: bytes) else { throw .damagedStore("its state is not one that a writer makes") }
+    guard let state = StoreState(bytes: bytes),
+      state.target == 0 ? state.cursor == 0 : state.target == activeEpoch
+    else { throw .damagedStore("its state is not one that a writer makes") }
     return state
+  }
+
+  /// The mark of a state: 32 bytes that only who has the root key can compute (FORMAT, "Anchor").
+  package func mark(of state: StoreState) throws(StoreError) -> [UInt8] {
+    do throws(SealingError) { return try marks.authenticate(state.bytes) } catch { throw StoreError(error) }
   }
 }

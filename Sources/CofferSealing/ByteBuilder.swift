@@ -27,6 +27,13 @@ package struct ByteBuilder {
     bytes.append(contentsOf: more)
   }
 
+  /// Appends `count` bytes that `write` fills.
+  package mutating func append(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
+    let start = bytes.count
+    bytes.append(contentsOf: repeatElement(0, count: count))
+    bytes.withUnsafeMutableBytes { write(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+  }
+
   /// A label of ASCII, then zeros up to `width`.
   package mutating func append(label: StaticString, width: Int = 0) {
     label.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -72,6 +79,18 @@ package struct PreAuthenticationEncoding {
     count += 1
     builder.append(UInt32(part.count))
     builder.append(bytes: part)
+  }
+
+  /// The parts that were encoded; nil for other bytes.
+  package static func parts(of bytes: UnsafeRawBufferPointer) -> [[UInt8]]? {
+    var reader = ByteReader(bytes)
+    guard let count: UInt32 = reader.integer(), count <= reader.remaining / 4 else { return nil }
+    var parts: [[UInt8]] = []
+    for _ in 0..<count {
+      guard let length: UInt32 = reader.integer(), let part = reader.bytes(Int(length)) else { return nil }
+      parts.append(Array(part))
+    }
+    return reader.isAtEnd ? parts : nil
   }
 
   package var bytes: [UInt8] {

@@ -9,19 +9,18 @@ extension KeySlotRecord {
   }
 
   /// Derives what a new slot is wrapped under. With a passphrase this takes scrypt's time.
-  package static func derive(for target: SlotTarget, storeID: [UInt8], nonces: RandomBytes) throws(SealingError)
-    -> DerivedKey
-  {
+  package static func derive(for target: SlotTarget, storeID: [UInt8]) throws(SealingError) -> DerivedKey {
     switch target {
     case .passphrase(let passphrase, let cost):
-      let salt = try nonces.draw(SlotParameters.saltCount)
+      let salt = try SystemRandom.bytes(SlotParameters.saltCount)
       let key = try scrypt(passphrase, salt: Self.scryptSalt(storeID, salt), cost: cost)
       return DerivedKey(parameters: .passphrase(cost: cost, salt: salt), key: key)
     case .key(let line):
       guard line.kind == .key else { throw SealingError(.invalidKeyLine, "an identity or recipient is not a key file") }
-      let salt = try nonces.draw(SlotParameters.saltCount)
+      let salt = try SystemRandom.bytes(SlotParameters.saltCount)
       let key = try hkdf(line.secret, salt: salt, info: Self.keyInfo(storeID, isTest: line.isTest))
-      return DerivedKey(parameters: .keyFile(salt: salt), key: key)
+      let fingerprint = try line.fingerprint(storeID: storeID)
+      return DerivedKey(parameters: .keyFile(salt: salt, fingerprint: fingerprint), key: key)
     case .recipient(let recipient, let isTest):
       let ephemeral = try Secret.random(byteCount: 32)
       let parameters = SlotParameters.recipient(ephemeral: try X25519.publicKey(of: ephemeral), recipient: recipient)
@@ -32,13 +31,13 @@ extension KeySlotRecord {
       guard SlotParameters.isProviderName(provider), (32...1024).contains(answer.count) else {
         throw SealingError(.parametersRefused, "a provider has a name of [a-z0-9-] and answers 32…1024 bytes")
       }
-      let salt = try nonces.draw(SlotParameters.saltCount)
+      let salt = try SystemRandom.bytes(SlotParameters.saltCount)
       let parameters = SlotParameters.external(salt: salt, provider: provider, blob: blob)
       guard parameters.bytes.count <= maximumParameters else {
         throw SealingError(.parametersRefused, "the provider's blob is too long")
       }
       return DerivedKey(
-        parameters: parameters, key: try hkdf(answer, salt: salt, info: Self.info("coffer1/external", storeID)))
+        parameters: parameters, key: try hkdf(answer, salt: salt, info: Self.info("coffer2/external", storeID)))
     }
   }
 
@@ -49,8 +48,9 @@ extension KeySlotRecord {
     var record = KeySlotRecord(
       slot: slot, kind: derived.parameters.kind, label: label, parameters: derived.parameters.bytes, wrapped: [])
     record.wrapped = try WrappingCipher.seal(
-      root.secret, under: derived.key, authenticating: record.binding(storeID: root.storeID))
-    guard let opened = try record.unwrap(with: derived.key, storeID: root.storeID),
+      root.secret, under: derived.key,
+      authenticating: record.binding(storeID: root.storeID, generation: root.generation))
+    guard let opened = try record.unwrap(with: derived.key, storeID: root.storeID, generation: root.generation),
       opened.secret.isEqual(to: root.secret)
     else { throw SealingError(.systemFailure, "a new slot did not open: nothing was changed") }
     return record
@@ -65,7 +65,7 @@ extension KeySlotRecord {
     switch (parameters, secret) {
     case (.passphrase(let cost, let salt), .passphrase(let passphrase)):
       return try scrypt(passphrase, salt: Self.scryptSalt(storeID, salt), cost: cost)
-    case (.keyFile(let salt), .line(let line)) where line.kind == .key:
+    case (.keyFile(let salt, _), .line(let line)) where line.kind == .key:
       return try hkdf(line.secret, salt: salt, info: Self.keyInfo(storeID, isTest: line.isTest))
     case (.recipient(let ephemeral, let recipient), .line(let line)) where line.kind == .identity:
       guard try line.recipientBytes() == recipient else { return nil }
@@ -73,18 +73,21 @@ extension KeySlotRecord {
       return try hkdf(shared, salt: parameters.bytes, info: Self.recipientInfo(storeID, isTest: line.isTest))
     case (.external(let salt, let provider, _), .answer(let answer, let answering)) where provider == answering:
       guard (32...1024).contains(answer.count) else { return nil }
-      return try hkdf(answer, salt: salt, info: Self.info("coffer1/external", storeID))
+      return try hkdf(answer, salt: salt, info: Self.info("coffer2/external", storeID))
     default:
       return nil
     }
   }
 
   /// The root key, or nil when `key` is not the one it was wrapped under.
-  package func unwrap(with key: Secret, storeID: [UInt8]) throws(SealingError) -> RootKey? {
+  ///
+  /// - Parameter generation: the header's `rk_generation`.
+  package func unwrap(with key: Secret, storeID: [UInt8], generation: UInt64) throws(SealingError) -> RootKey? {
     // The slot is untrusted: the wrapped key may have any length.
     guard wrapped.count == Self.wrappedCount else { return nil }
-    let secret = try WrappingCipher.open(wrapped, under: key, authenticating: binding(storeID: storeID))
-    return secret.map { RootKey(secret: $0, storeID: storeID) }
+    let secret = try WrappingCipher.open(
+      wrapped, under: key, authenticating: binding(storeID: storeID, generation: generation))
+    return secret.map { RootKey(secret: $0, storeID: storeID, generation: generation) }
   }
 
   /// `PAE(u32 slot, u32 kind, label, params, wrapped)`: what the header MAC covers of a slot.
@@ -93,23 +96,32 @@ extension KeySlotRecord {
       .bytes
   }
 
-  private func binding(storeID: [UInt8]) -> [UInt8] {
-    PreAuthenticationEncoding("coffer1/slot").adding(storeID).adding(slot).adding(kind).adding(parameters).bytes
+  private func binding(storeID: [UInt8], generation: UInt64) -> [UInt8] {
+    PreAuthenticationEncoding("coffer2/slot").adding(storeID).adding(slot).adding(kind).adding(generation)
+      .adding(parameters).bytes
   }
 
   private static func scryptSalt(_ storeID: [UInt8], _ salt: [UInt8]) -> [UInt8] {
-    info("coffer1/scrypt", storeID) + salt
+    info("coffer2/scrypt", storeID) + salt
   }
 
   private static func keyInfo(_ storeID: [UInt8], isTest: Bool) -> [UInt8] {
-    info(isTest ? "coffer1/test-key" : "coffer1/key", storeID)
+    info(isTest ? "coffer2/test-key" : "coffer2/key", storeID)
   }
 
   private static func recipientInfo(_ storeID: [UInt8], isTest: Bool) -> [UInt8] {
-    info(isTest ? "coffer1/test-x25519" : "coffer1/x25519", storeID)
+    info(isTest ? "coffer2/test-x25519" : "coffer2/x25519", storeID)
   }
 
   private static func info(_ label: String, _ storeID: [UInt8]) -> [UInt8] {
     Array(label.utf8) + storeID
+  }
+}
+
+extension KeyLine {
+  /// The first 8 bytes of an HKDF of a key file's key: tells the key files of a store's slots apart. Not secret.
+  package func fingerprint(storeID: [UInt8]) throws(SealingError) -> [UInt8] {
+    let derived = try hkdf(secret, salt: storeID, info: Array("coffer2/fingerprint".utf8))
+    return derived.withUnsafeBytes { Array($0.prefix(SlotParameters.fingerprintCount)) }
   }
 }

@@ -26,13 +26,23 @@ package enum SlotParameters: Hashable, Sendable {
   /// Kind 1.
   case passphrase(cost: ScryptCost, salt: [UInt8])
   /// Kind 2.
-  case keyFile(salt: [UInt8])
+  case keyFile(salt: [UInt8], fingerprint: [UInt8])
   /// Kind 3.
   case recipient(ephemeral: [UInt8], recipient: [UInt8])
   /// Kind 4.
   case external(salt: [UInt8], provider: String, blob: [UInt8])
 
   package static let saltCount = 16
+  package static let fingerprintCount = 8
+
+  /// Tells keys of one kind apart; nil for passphrases and providers.
+  package func fingerprint() throws(SealingError) -> [UInt8]? {
+    switch self {
+    case .passphrase, .external: nil
+    case .keyFile(_, let fingerprint): fingerprint
+    case .recipient(_, let recipient): Array(try sha256(recipient).prefix(Self.fingerprintCount))
+    }
+  }
 
   package var kind: UInt32 {
     switch self {
@@ -46,7 +56,7 @@ package enum SlotParameters: Hashable, Sendable {
   package var bytes: [UInt8] {
     switch self {
     case .passphrase(let cost, let salt): [cost.logN, cost.r, cost.p] + salt
-    case .keyFile(let salt): salt
+    case .keyFile(let salt, let fingerprint): salt + fingerprint
     case .recipient(let ephemeral, let recipient): ephemeral + recipient
     case .external(let salt, let provider, let blob): salt + [UInt8(provider.utf8.count)] + Array(provider.utf8) + blob
     }
@@ -63,8 +73,10 @@ package enum SlotParameters: Hashable, Sendable {
       try cost.check(isTest: isTest, isRaised: isRaised)
       self = .passphrase(cost: cost, salt: Array(bytes[3...]))
     case 2:
-      guard bytes.count == Self.saltCount else { throw refused("params of a key file slot has another length") }
-      self = .keyFile(salt: bytes)
+      guard bytes.count == Self.saltCount + Self.fingerprintCount else {
+        throw refused("params of a key file slot has another length")
+      }
+      self = .keyFile(salt: Array(bytes[..<Self.saltCount]), fingerprint: Array(bytes[Self.saltCount...]))
     case 3:
       guard bytes.count == 64 else { throw refused("params of a recipient slot has another length") }
       self = .recipient(ephemeral: Array(bytes[..<32]), recipient: Array(bytes[32...]))

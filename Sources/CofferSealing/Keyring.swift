@@ -10,8 +10,8 @@ package struct Keyring: Sendable {
 
   package init(active: UInt32, epochs: [EpochKeys]) {
     precondition(
-      epochs.contains { $0.epoch == active } && zip(epochs, epochs.dropFirst()).allSatisfy { $0.epoch < $1.epoch },
-      "internal error: a keyring's epochs rise, and the active one is among them")
+      epochs.last?.epoch == active && zip(epochs, epochs.dropFirst()).allSatisfy { $0.epoch < $1.epoch },
+      "internal error: a keyring's epochs rise, and the active one is the last")
     self.active = active
     self.epochs = epochs
   }
@@ -20,75 +20,100 @@ package struct Keyring: Sendable {
     epochs.first { $0.epoch == epoch }
   }
 
+  /// No row below it may be inserted: the highest ceiling of the closed epochs; 0 if there is none.
+  package var highestCeiling: UInt64 {
+    epochs.map(\.bounds.ceiling).max() ?? 0
+  }
+
+  // MARK: The sealed form
+
+  private static let entryByteCount = 4 + RootKey.byteCount + 3 * 8
+  /// The highest generation, root key generation, phase and revision.
+  package static let maximumCounter: UInt64 = 1 << 62
+
+  /// The sealed keyring's length.
+  package static func byteCount(ofEpochs count: Int) -> Int {
+    XAESKey.overhead + 4 + count * entryByteCount
+  }
+
   /// - Throws: `malformed` for more than ``maximumEpochs``, which no reader would take.
-  package func seal(under root: RootKey, generation: UInt64, nonces: RandomBytes) throws(SealingError) -> [UInt8] {
+  package func seal(under root: RootKey, phase: UInt64) throws(SealingError) -> [UInt8] {
     guard epochs.count <= Self.maximumEpochs else {
       throw SealingError(.malformed, "the keyring holds \(Self.maximumEpochs) epochs already")
     }
-    let byteCount = 4 + epochs.count * (4 + RootKey.byteCount)
+    let byteCount = 4 + epochs.count * Self.entryByteCount
     let plaintext = Secret(byteCount: byteCount) { memory in
       memory.storeBytes(of: active.bigEndian, as: UInt32.self)
       for (index, keys) in epochs.enumerated() {
-        let offset = 4 + index * (4 + RootKey.byteCount)
+        let offset = 4 + index * Self.entryByteCount
         memory.storeBytes(of: keys.epoch.bigEndian, toByteOffset: offset, as: UInt32.self)
         keys.root.withUnsafeBytes {
           UnsafeMutableRawBufferPointer(rebasing: memory[(offset + 4)...]).copyMemory(from: $0)
+        }
+        let numbers = [keys.bounds.closed, keys.bounds.ceiling, keys.bounds.floor]
+        for (place, number) in numbers.enumerated() {
+          memory.storeBytes(
+            of: number.bigEndian, toByteOffset: offset + 4 + RootKey.byteCount + 8 * place, as: UInt64.self)
         }
       }
       return byteCount
     }
     let key = try XAESKey(root.derive(.keyring))
-    return try key.seal(
-      plaintext, authenticating: Self.binding(root: root, generation: generation), nonces: nonces)
+    return try key.seal(plaintext, authenticating: Self.binding(root: root, phase: phase))
   }
 
-  /// - Throws: `notAuthentic`, or `malformed` for epochs that don't rise, repeat, or lack the active one.
-  package static func open(_ sealed: [UInt8], under root: RootKey, generation: UInt64) throws(SealingError) -> Keyring {
+  /// - Throws: `notAuthentic`, or `malformed` for epochs that don't rise up to the active one, and for bounds that no
+  ///   writer makes.
+  package static func open(_ sealed: [UInt8], under root: RootKey, phase: UInt64) throws(SealingError) -> Keyring {
     let key = try XAESKey(root.derive(.keyring))
-    let plaintext = try key.openSecret(sealed, authenticating: binding(root: root, generation: generation))
-    let entry = 4 + RootKey.byteCount
-    guard plaintext.count >= 4 + entry, (plaintext.count - 4) % entry == 0,
-      (plaintext.count - 4) / entry <= maximumEpochs
-    else { throw SealingError(.malformed, "the keyring has another length") }
-    let numbers = plaintext.withUnsafeBytes { bytes in
-      ([0] + stride(from: 4, to: bytes.count, by: entry)).map {
-        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt32.self))
-      }
+    let plaintext = try key.openSecret(sealed, authenticating: binding(root: root, phase: phase))
+    let count = (plaintext.count - 4) / entryByteCount
+    guard (1...maximumEpochs).contains(count), plaintext.count == 4 + count * entryByteCount else {
+      throw SealingError(.malformed, "the keyring has another length")
     }
-    guard zip(numbers.dropFirst(), numbers.dropFirst(2)).allSatisfy(<), numbers[1] >= 1,
-      numbers.dropFirst().contains(numbers[0]), numbers.allSatisfy({ $0 <= UInt32(Int32.max) })
-    else { throw SealingError(.malformed, "the keyring's epochs are out of order") }
+    func number(_ offset: Int) -> UInt32 {
+      plaintext.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
+    }
+    func counter(_ offset: Int) -> UInt64 {
+      plaintext.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+    }
+    let active = number(0)
     var epochs: [EpochKeys] = []
-    for (index, epoch) in numbers.dropFirst().enumerated() {
-      let start = 4 + index * entry + 4
+    for index in 0..<count {
+      let offset = 4 + index * entryByteCount
+      let epoch = number(offset)
+      let end = offset + 4 + RootKey.byteCount
+      let bounds = EpochBounds(closed: counter(end), ceiling: counter(end + 8), floor: counter(end + 16))
+      guard epoch > epochs.last?.epoch ?? 0, epoch <= UInt32(Int32.max) else {
+        throw SealingError(.malformed, "the keyring's epochs are out of order")
+      }
+      guard bounds.isValid(isActive: epoch == active) else {
+        throw SealingError(.malformed, "an epoch of the keyring has bounds that no writer makes")
+      }
       epochs.append(
-        try EpochKeys(
-          epoch: epoch, root: plaintext.slice(start..<start + RootKey.byteCount), storeID: root.storeID))
+        try EpochKeys(epoch: epoch, root: plaintext.slice(offset + 4..<end), storeID: root.storeID, bounds: bounds))
     }
-    return Keyring(active: numbers[0], epochs: epochs)
+    guard epochs.last?.epoch == active else {
+      throw SealingError(.malformed, "the keyring's active epoch is not its last")
+    }
+    return Keyring(active: active, epochs: epochs)
   }
 
-  private static func binding(root: RootKey, generation: UInt64) -> [UInt8] {
-    PreAuthenticationEncoding("coffer1/keyring").adding(root.storeID).adding(generation).bytes
+  private static func binding(root: RootKey, phase: UInt64) -> [UInt8] {
+    PreAuthenticationEncoding("coffer2/keyring").adding(root.storeID).adding(root.generation).adding(phase).bytes
+  }
+}
+
+extension EpochBounds {
+  fileprivate func isValid(isActive: Bool) -> Bool {
+    let ids: ClosedRange<UInt64> = 1...UInt64(Int64.max)
+    guard ids.contains(floor) else { return false }
+    return isActive
+      ? closed == 0 && ceiling == 0 : (1...Keyring.maximumCounter).contains(closed) && ids.contains(ceiling)
   }
 }
 
 extension XAESKey {
-  /// Seals a secret into one blob under a fresh nonce.
-  package func seal(_ secret: Secret, authenticating additional: [UInt8], nonces: RandomBytes) throws(SealingError)
-    -> [UInt8]
-  {
-    var blob = [UInt8](repeating: 0, count: secret.count + Self.overhead)
-    try blob.withMutableBytes { blob throws(SealingError) in
-      try secret.withUnsafeBytes { secret throws(SealingError) in
-        try additional.withBytes { additional throws(SealingError) in
-          try seal(secret, authenticating: additional, nonces: nonces, into: blob)
-        }
-      }
-    }
-    return blob
-  }
-
   /// Opens one blob straight into locked memory.
   package func openSecret(_ blob: [UInt8], authenticating additional: [UInt8]) throws(SealingError) -> Secret {
     let count = max(0, blob.count - Self.overhead)

@@ -4,6 +4,7 @@ internal import Synchronization
 /// The algorithms this room uses.
 enum Algorithms {
   static let aes256GCM = Algorithm("AES-256-GCM") { EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) }
+  static let aes256CTR = Algorithm("AES-256-CTR") { EVP_CIPHER_fetch(nil, "AES-256-CTR", nil) }
   static let aes256ECB = Algorithm("AES-256-ECB") { EVP_CIPHER_fetch(nil, "AES-256-ECB", nil) }
   static let hmac = Algorithm("HMAC") { EVP_MAC_fetch(nil, "HMAC", nil) }
   static let hkdf = Algorithm("HKDF") { EVP_KDF_fetch(nil, "HKDF", nil) }

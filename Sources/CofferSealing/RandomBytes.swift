@@ -4,10 +4,35 @@ internal import CCofferOpenSSL
   internal import Glibc
 #endif
 
-/// Random bytes for nonces, drawn from a page that is filled at once and that a fork finds empty.
+/// Random bytes of the operating system, for keys, salts and the first halves of nonces (FORMAT, "Random bytes").
 ///
-/// A draw costs some nanoseconds where RAND_bytes costs most of a microsecond. The kernel wipes the page in the child
-/// of a fork (MADV_WIPEONFORK), so that parent and child never draw the same bytes.
+/// They are never kept: a process that is restored from a snapshot of its memory, or a forked child, would repeat what a
+/// generator in its memory gives.
+package enum SystemRandom {
+  /// - Throws: `systemFailure` if the kernel gives none.
+  package static func fill(_ memory: UnsafeMutableRawBufferPointer) throws(SealingError) {
+    var rest = memory[...]
+    while !rest.isEmpty {
+      // getentropy takes at most 256 bytes.
+      let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(256))
+      guard getentropy(part.baseAddress!, part.count) == 0 else {
+        throw SealingError(.systemFailure, "the operating system gives no random bytes")
+      }
+      rest = rest.dropFirst(part.count)
+    }
+  }
+
+  package static func bytes(_ count: Int) throws(SealingError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    try bytes.withMutableBytes { memory throws(SealingError) in try fill(memory) }
+    return bytes
+  }
+}
+
+/// Random bytes for the second halves of nonces, drawn from a page that is filled at once and that a fork finds empty.
+///
+/// A draw costs some nanoseconds, a call of the kernel most of a microsecond. The kernel wipes the page in the child of
+/// a fork (MADV_WIPEONFORK), so that parent and child never draw the same bytes.
 package final class RandomBytes {
   private static let pageSize = 4096
   private let page: UnsafeMutableRawBufferPointer
@@ -36,12 +61,6 @@ package final class RandomBytes {
     }
     target.copyMemory(from: UnsafeRawBufferPointer(rebasing: page[next..<next + target.count]))
     next += target.count
-  }
-
-  package func draw(_ count: Int) throws(SealingError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    try bytes.withMutableBytes { memory throws(SealingError) in try draw(into: memory) }
-    return bytes
   }
 
   private func refill() throws(SealingError) {

@@ -4,39 +4,64 @@ package struct RootKey: Sendable {
 
   package let secret: Secret
   package let storeID: [UInt8]
+  /// `rk_generation`: each new root key of a store has the next number.
+  package let generation: UInt64
 
-  package init(secret: Secret, storeID: [UInt8]) {
+  package init(secret: Secret, storeID: [UInt8], generation: UInt64) {
     precondition(secret.count == Self.byteCount, "internal error: a root key has 32 bytes")
     self.secret = secret
     self.storeID = storeID
+    self.generation = generation
   }
 
-  package static func random(storeID: [UInt8]) throws(SealingError) -> RootKey {
-    RootKey(secret: try .random(byteCount: byteCount), storeID: storeID)
+  package static func random(storeID: [UInt8], generation: UInt64) throws(SealingError) -> RootKey {
+    RootKey(secret: try .random(byteCount: byteCount), storeID: storeID, generation: generation)
   }
 
   /// HKDF labels under the root key (FORMAT, "Keys").
   package enum Label: String {
-    case commit = "coffer1/commit"
-    case keyring = "coffer1/keyring"
-    case headerMAC = "coffer1/header-mac"
-    case state = "coffer1/state"
-    case anchor = "coffer1/anchor"
+    case keyring = "coffer2/keyring"
+    case headerMAC = "coffer2/header-mac"
+    case state = "coffer2/state"
+    case anchor = "coffer2/anchor"
   }
 
   package func derive(_ label: Label) throws(SealingError) -> Secret {
     try hkdf(secret, salt: storeID, info: Array(label.rawValue.utf8))
   }
 
-  /// `rk_commit`: says that a slot gave this root key and no other. Not secret.
-  package func commitment() throws(SealingError) -> [UInt8] {
-    try derive(.commit).withUnsafeBytes { Array($0) }
+  /// `rk_commit` of a phase: shows that a slot gave this root key and no other. Not secret.
+  package func commitment(phase: UInt64) throws(SealingError) -> [UInt8] {
+    var info = ByteBuilder()
+    info.append(label: "coffer2/commit")
+    info.append(generation)
+    info.append(phase)
+    return try hkdf(secret, salt: storeID, info: info.bytes).withUnsafeBytes { Array($0) }
   }
+}
+
+/// The bounds of the rows of one epoch (FORMAT, "Closed epochs").
+package struct EpochBounds: Hashable, Sendable {
+  /// The generation of the transaction that activated a later epoch; 0 for the active epoch.
+  package var closed: UInt64
+  /// The next id before that transaction; 0 for the active epoch.
+  package var ceiling: UInt64
+  /// The lowest id that a row of the epoch can have.
+  package var floor: UInt64
+
+  package init(closed: UInt64, ceiling: UInt64, floor: UInt64) {
+    self.closed = closed
+    self.ceiling = ceiling
+    self.floor = floor
+  }
+
+  package static let active = EpochBounds(closed: 0, ceiling: 0, floor: 1)
 }
 
 /// The keys of one epoch: rows written under it are sealed with these.
 package struct EpochKeys: Sendable {
   package let epoch: UInt32
+  package var bounds: EpochBounds
   /// The bytes stored in the keyring.
   let root: Secret
   package let body: Secret
@@ -45,7 +70,7 @@ package struct EpochKeys: Sendable {
   package let lookup: Secret
   package let set: Secret
 
-  package init(epoch: UInt32, root: Secret, storeID: [UInt8]) throws(SealingError) {
+  package init(epoch: UInt32, root: Secret, storeID: [UInt8], bounds: EpochBounds = .active) throws(SealingError) {
     func derive(_ label: StaticString) throws(SealingError) -> Secret {
       var info = ByteBuilder()
       info.append(label: label)
@@ -54,11 +79,12 @@ package struct EpochKeys: Sendable {
     }
     self.epoch = epoch
     self.root = root
-    body = try derive("coffer1/body")
-    head = try derive("coffer1/head")
-    name = try derive("coffer1/name")
-    lookup = try derive("coffer1/lookup")
-    set = try derive("coffer1/set")
+    self.bounds = bounds
+    body = try derive("coffer2/body")
+    head = try derive("coffer2/head")
+    name = try derive("coffer2/name")
+    lookup = try derive("coffer2/lookup")
+    set = try derive("coffer2/set")
   }
 
   package static func random(epoch: UInt32, storeID: [UInt8]) throws(SealingError) -> EpochKeys {

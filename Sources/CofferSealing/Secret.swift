@@ -39,16 +39,12 @@ public final class Secret: Sendable {
     }
   }
 
-  /// Fresh random bytes from the generator that OpenSSL keeps for secrets.
+  /// Fresh random bytes of the operating system.
   package static func random(byteCount: Int) throws(SealingError) -> Secret {
-    try requireOpenSSL()
-    var succeeded = false
-    let secret = Secret(byteCount: byteCount) { memory in
-      succeeded = RAND_priv_bytes(memory.bindMemory(to: UInt8.self).baseAddress, Int32(memory.count)) == 1
+    try Secret(byteCount: byteCount) { memory throws(SealingError) in
+      try SystemRandom.fill(memory)
       return memory.count
     }
-    guard succeeded else { throw .openSSL("random bytes") }
-    return secret
   }
 
   deinit {

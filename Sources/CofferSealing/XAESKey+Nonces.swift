@@ -1,26 +1,63 @@
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// The first halves of the nonces of one transaction (FORMAT, "Sealing" and "Random bytes").
+///
+/// Each half comes from fresh bytes of the operating system, the clock, and the nonce and tag of the state that the
+/// transaction found. Two processes restored from one snapshot of memory therefore share no half, unless the snapshot was
+/// taken within a transaction.
+package struct NonceSource: Sendable {
+  private let found: [UInt8]
+
+  /// - Parameter state: the sealed state that the transaction found; empty in a new store.
+  package init(state: [UInt8]) {
+    found = Array(state.prefix(XAESKey.nonceCount)) + Array(state.suffix(XAESKey.tagCount))
+  }
+
+  func half() throws(SealingError) -> NonceHalf {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return try half(at: UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
+  }
+
+  /// - Parameter clock: in nanoseconds.
+  func half(at clock: UInt64) throws(SealingError) -> NonceHalf {
+    try half(at: clock, key: .random(byteCount: HMACKey.byteCount))
+  }
+
+  func half(at clock: UInt64, key: Secret) throws(SealingError) -> NonceHalf {
+    var message = ByteBuilder(reserving: 64)
+    message.append(clock)
+    message.append(bytes: found)
+    return try HMACKey(key).authenticate(message.bytes).withUnsafeBytes { NonceHalf($0) }
+  }
+}
+
 extension XAESKey {
-  /// Starts a run: nonces share their first half until the next call or for 2^18 seals.
+  /// Starts a run: its nonces share their first half, for 2^18 seals or 2^34 bytes and then with another half.
   ///
   /// Writer and readers then derive one key for all of them. The other half stays random: two nonces of a run are equal
   /// with a probability below 2^-60. An attacker sees which seals belong to a run, so that a run is one transaction.
-  package func beginRun() {
-    run.left = 0
-    run.isOn = true
+  package func beginRun(_ source: NonceSource) {
+    run = NonceRun(source: source)
   }
 
-  /// Fills `nonce` (24 bytes): wholly random, or but for the first half where a run has begun.
-  package func draw(_ nonce: UnsafeMutableRawBufferPointer, from nonces: RandomBytes) throws(SealingError) {
+  /// Fills `nonce` (24 bytes) for a plaintext of `byteCount` bytes, in the run that has begun.
+  package func draw(_ nonce: UnsafeMutableRawBufferPointer, for byteCount: Int, from nonces: RandomBytes)
+    throws(SealingError)
+  {
     precondition(nonce.count == Self.nonceCount, "internal error: an XAES nonce has 24 bytes")
-    guard run.left > 0 else {
-      try nonces.draw(into: nonce)
-      guard run.isOn else { return }
-      run.half = NonceHalf(UnsafeRawBufferPointer(nonce))
-      run.left = NonceRun.limit - 1
-      return
+    guard let source = run.source else { return try SystemRandom.fill(nonce) }
+    if run.sealsLeft == 0 || run.bytesLeft < byteCount {
+      run.half = try source.half()
+      run.sealsLeft = NonceRun.sealLimit
+      run.bytesLeft = NonceRun.byteLimit
     }
+    run.sealsLeft -= 1
+    run.bytesLeft -= byteCount
     run.half.store(to: nonce)
     try nonces.draw(into: UnsafeMutableRawBufferPointer(rebasing: nonce[NonceHalf.byteCount...]))
-    run.left -= 1
   }
 }
 
@@ -50,9 +87,12 @@ struct NonceHalf: Equatable {
 
 /// Seals whose nonces share their first half.
 struct NonceRun {
-  static let limit = 1 << 18
+  static let sealLimit = 1 << 18
+  static let byteLimit = 1 << 34
 
-  var isOn = false
+  /// nil outside of runs.
+  var source: NonceSource?
   var half = NonceHalf(zero: ())
-  var left = 0
+  var sealsLeft = 0
+  var bytesLeft = 0
 }

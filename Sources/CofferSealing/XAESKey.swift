@@ -157,14 +157,23 @@ package final class XAESKey {
 // MARK: - One blob: nonce, ciphertext, tag
 
 extension XAESKey {
-  /// Seals into one blob under a fresh nonce.
+  /// Seals into one blob under a fresh nonce of the run.
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer, nonces: RandomBytes,
     into blob: UnsafeMutableRawBufferPointer
   ) throws(SealingError) {
+    try draw(
+      UnsafeMutableRawBufferPointer(rebasing: blob[..<Self.nonceCount]), for: plaintext.count, from: nonces)
+    try seal(plaintext, authenticating: additional, behindNonceIn: blob)
+  }
+
+  /// Seals into a blob that begins with the nonce.
+  private func seal(
+    _ plaintext: UnsafeRawBufferPointer, authenticating additional: UnsafeRawBufferPointer,
+    behindNonceIn blob: UnsafeMutableRawBufferPointer
+  ) throws(SealingError) {
     precondition(blob.count == plaintext.count + Self.overhead, "internal error: seal into a blob of another size")
     let nonce = UnsafeMutableRawBufferPointer(rebasing: blob[..<Self.nonceCount])
-    try draw(nonce, from: nonces)
     try seal(
       plaintext, authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
       ciphertext: UnsafeMutableRawBufferPointer(rebasing: blob[Self.nonceCount..<blob.count - Self.tagCount]),
@@ -185,15 +194,24 @@ extension XAESKey {
       tag: UnsafeRawBufferPointer(rebasing: blob[(blob.count - Self.tagCount)...]), plaintext: plaintext)
   }
 
-  package func seal(_ plaintext: [UInt8], authenticating additional: [UInt8], nonces: RandomBytes)
-    throws(SealingError) -> [UInt8]
+  /// Seals into one blob under a nonce that is random as a whole.
+  package func seal(_ plaintext: [UInt8], authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
+    try plaintext.withBytes { plaintext throws(SealingError) in try seal(plaintext, authenticating: additional) }
+  }
+
+  /// Seals a secret into one blob under a nonce that is random as a whole.
+  package func seal(_ secret: Secret, authenticating additional: [UInt8]) throws(SealingError) -> [UInt8] {
+    try secret.withUnsafeBytes { secret throws(SealingError) in try seal(secret, authenticating: additional) }
+  }
+
+  private func seal(_ plaintext: UnsafeRawBufferPointer, authenticating additional: [UInt8]) throws(SealingError)
+    -> [UInt8]
   {
     var blob = [UInt8](repeating: 0, count: plaintext.count + Self.overhead)
     try blob.withMutableBytes { blob throws(SealingError) in
-      try plaintext.withBytes { plaintext throws(SealingError) in
-        try additional.withBytes { additional throws(SealingError) in
-          try seal(plaintext, authenticating: additional, nonces: nonces, into: blob)
-        }
+      try SystemRandom.fill(UnsafeMutableRawBufferPointer(rebasing: blob[..<Self.nonceCount]))
+      try additional.withBytes { additional throws(SealingError) in
+        try seal(plaintext, authenticating: additional, behindNonceIn: blob)
       }
     }
     return blob

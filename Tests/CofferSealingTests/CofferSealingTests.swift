@@ -1,6 +1,6 @@
 // CofferSealingTests: what the sealing room promises, against public vectors and against FORMAT.md's own.
 //
-// Does: published vectors of every primitive; each value of corpora/format-1/primitives.json that concerns keys and
+// Does: published vectors of every primitive; each value of Fixtures/format-2/primitives.json that concerns keys and
 //       seals; what must be refused, by its code; secrets that stay secret.
 // Knows: the package interface of CofferSealing, and where the corpora are (COFFER_CORPORA, else ../shared/corpora).
 // Does not know: rows, stores, SQL. Tests that need an absent corpus are skipped, and say so.

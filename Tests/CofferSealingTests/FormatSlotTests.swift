@@ -2,7 +2,7 @@ import CofferSealing
 import Testing
 
 /// The slots of primitives.json: the key each secret gives, and what it opens.
-@Suite(.enabled(if: FormatVectors.areThere, Corpora.areAbsent)) struct FormatSlotTests {
+@Suite struct FormatSlotTests {
   private let vectors: FormatVectors
 
   init() throws {
@@ -19,8 +19,14 @@ import Testing
   private func check(_ slot: FormatVectors.Slot, with secret: SlotSecret, isTest: Bool) throws {
     let key = try derivedKey(slot, with: secret, isTest: isTest)
     #expect(key.bytes == slot.kek.bytes)
-    let root = try #require(try slot.record.unwrap(with: key, storeID: vectors.storeID.bytes))
-    #expect(root.secret.bytes == vectors.rk.bytes)
+    let generation = vectors.header.generation
+    let root = try #require(
+      try slot.record.unwrap(with: key, storeID: vectors.storeID.bytes, generation: generation))
+    #expect(root.secret.bytes == vectors.rk.bytes && root.generation == generation)
+    // The generation is bound; nothing else of the slot says which root key it wraps.
+    for other in [0, generation - 1, generation + 1, generation << 32] {
+      #expect(try slot.record.unwrap(with: key, storeID: vectors.storeID.bytes, generation: other) == nil)
+    }
   }
 
   @Test func passphrasesOpenTheirSlots() throws {
@@ -52,6 +58,20 @@ import Testing
       kinds.append(key.isTest)
     }
     #expect(kinds == [true, false])
+  }
+
+  @Test func fingerprintsAreThoseOfKeyFileAndRecipient() throws {
+    var kinds: [UInt32] = []
+    for slot in vectors.slots {
+      guard let fingerprint = slot.fingerprint else { continue }
+      let parameters = try #require(try SlotParameters(kind: slot.kind, bytes: slot.params.bytes, isTest: true))
+      #expect(try parameters.fingerprint() == fingerprint.bytes)
+      if let line = slot.keyLine {
+        #expect(try KeyLine(parsing: Secret(line)).fingerprint(storeID: vectors.storeID.bytes) == fingerprint.bytes)
+      }
+      kinds.append(slot.kind)
+    }
+    #expect(kinds == [2, 2, 3])
   }
 
   @Test func identityOpensTheSlotsOfItsRecipient() throws {

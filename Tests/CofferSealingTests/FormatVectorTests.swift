@@ -2,7 +2,7 @@ import CofferSealing
 import Testing
 
 /// Keys, seals and sums of FORMAT.md. Slots, frames and key lines have suites of their own.
-@Suite(.enabled(if: FormatVectors.areThere, Corpora.areAbsent)) struct FormatVectorTests {
+@Suite struct FormatVectorTests {
   private let vectors: FormatVectors
 
   init() throws {
@@ -10,11 +10,18 @@ import Testing
   }
 
   @Test func everyLabelGivesItsKeyUnderTheRootKey() throws {
-    #expect(vectors.rkKeys.count == 5)
-    #expect(try vectors.root.commitment() == vectors.rkKeys["commit"]?.bytes)
-    for label in [RootKey.Label.commit, .keyring, .headerMAC, .state, .anchor] {
-      let name = label.rawValue.dropFirst("coffer1/".count)
+    #expect(vectors.rkKeys.count == 4)
+    for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor] {
+      let name = label.rawValue.dropFirst("coffer2/".count)
       #expect(try vectors.root.derive(label).bytes == vectors.rkKeys[String(name)]?.bytes)
+    }
+  }
+
+  @Test func commitmentsNameGenerationAndPhase() throws {
+    #expect(vectors.commitments.count == 5)
+    for vector in vectors.commitments {
+      let root = RootKey(secret: vectors.root.secret, storeID: vectors.storeID.bytes, generation: vector.generation)
+      #expect(try root.commitment(phase: vector.phase) == vector.commitment.bytes)
     }
   }
 
@@ -33,7 +40,7 @@ import Testing
       let encoding = vector.parts.reduce(PreAuthenticationEncoding()) { $0.adding($1.bytes) }
       #expect(encoding.bytes == vector.out.bytes)
     }
-    let typed = PreAuthenticationEncoding("coffer1/slot").adding(vectors.storeID.bytes).adding(UInt32(1))
+    let typed = PreAuthenticationEncoding("coffer2/slot").adding(vectors.storeID.bytes).adding(UInt32(1))
     #expect(typed.bytes == vectors.pae.last?.out.bytes)
   }
 
@@ -85,25 +92,29 @@ import Testing
     #expect(
       try name.open(collection.sealed.bytes, authenticating: collection.aad.bytes) == collection.frame.bytes)
     let state = try XAESKey(vectors.root.derive(.state))
-    let binding = PreAuthenticationEncoding("coffer1/state").adding(vectors.storeID.bytes).bytes
+    let binding = PreAuthenticationEncoding("coffer2/state").adding(vectors.storeID.bytes).bytes
     #expect(binding == vectors.state.aad.bytes)
     #expect(try state.open(vectors.state.sealed.bytes, authenticating: binding) == vectors.state.plain.bytes)
+    #expect(Array(vectors.state.plain.bytes[24..<24 + SetHash.byteCount]) == vectors.state.accWithCollection.bytes)
   }
 
   @Test func elementsSumToTheSetHash() throws {
     let key = try HMACKey(vectors.epochKeys.set)
+    let summer = try SetSummer()
     var sum = SetHash()
     for record in vectors.records {
-      let code = try key.authenticate(record.element.bytes)
-      #expect(code == record.h.bytes)
-      sum.add(SetHash(code))
+      let element = try key.element(of: record.element.bytes)
+      #expect(element == SetElement(record.h.bytes))
+      #expect(try sha256(summer.lanes(of: element)) == record.lanesSHA256.bytes)
+      try summer.add(element, to: &sum)
     }
     #expect(sum.bytes == vectors.accOfThreeRecords.bytes)
-    let code = try key.authenticate(vectors.collection.element.bytes)
-    #expect(code == vectors.collection.h.bytes)
-    sum.add(SetHash(code))
+    let collection = try key.element(of: vectors.collection.element.bytes)
+    #expect(collection == SetElement(vectors.collection.h.bytes))
+    #expect(try sha256(summer.lanes(of: collection)) == vectors.collection.lanesSHA256.bytes)
+    try summer.add(collection, to: &sum)
     #expect(sum.bytes == vectors.state.accWithCollection.bytes)
-    sum.subtract(SetHash(code))
+    try summer.subtract(collection, from: &sum)
     #expect(sum.bytes == vectors.accOfThreeRecords.bytes)
   }
 
@@ -112,7 +123,7 @@ import Testing
     var found = 0
     for record in vectors.records {
       guard let external = record.externalKey, let lookup = record.lookup else { continue }
-      let message = PreAuthenticationEncoding("coffer1/lookup").adding(record.coll).adding(external.bytes)
+      let message = PreAuthenticationEncoding("coffer2/lookup").adding(record.coll).adding(external.bytes)
       #expect(try Array(key.authenticate(message.bytes)[..<16]) == lookup.bytes)
       found += 1
     }
@@ -121,28 +132,36 @@ import Testing
 
   @Test func headerCodeCoversEverySlot() throws {
     let key = try HMACKey(vectors.root.derive(.headerMAC))
-    var input = PreAuthenticationEncoding("coffer1/header").adding(UInt32(1)).adding(vectors.storeID.bytes)
-      .adding(UInt64(3)).adding(UInt64(0)).adding(UInt64(0)).adding(UInt32(0)).adding(UInt64(2))
-      .adding(try vectors.root.commitment()).adding(vectors.keyring.sealed.bytes)
+    let header = vectors.header
+    var input = PreAuthenticationEncoding("coffer2/header").adding(UInt32(2)).adding(vectors.storeID.bytes)
+      .adding(UInt64(3)).adding(UInt64(0)).adding(UInt64(0)).adding(UInt32(0)).adding(header.generation)
+      .adding(header.phase).adding(try vectors.root.commitment(phase: header.phase))
+      .adding(vectors.keyring.sealed.bytes)
     for slot in vectors.slots where !slot.label.isEmpty { input = input.adding(slot.record.headerPart) }
-    #expect(input.bytes == vectors.header.macInput.bytes)
-    #expect(try key.authenticate(input.bytes) == vectors.header.mac.bytes)
+    #expect(input.bytes == header.macInput.bytes)
+    #expect(try key.authenticate(input.bytes) == header.mac.bytes)
   }
 
   @Test func anchorNamesTheState() throws {
-    let code = try HMACKey(vectors.root.derive(.anchor)).authenticate(vectors.state.plain.bytes)
-    let expected = try #require(vectors.anchor.split(separator: ":").last)
-    #expect(Array(code[..<16]) == Hex(expected).bytes)
+    let mark = try HMACKey(vectors.root.derive(.anchor)).authenticate(vectors.state.plain.bytes)
+    #expect(mark == vectors.mark.bytes)
+    let fields = vectors.anchor.split(separator: ":")
+    try #require(fields.count == 7 && fields[0] == "coffer2")
+    let header = vectors.header
+    #expect(Hex(fields[1]).bytes == vectors.storeID.bytes)
+    #expect(fields[2] == "\(header.generation)" && fields[3] == "\(header.phase)" && fields[4] == "9")
+    #expect(try Hex(fields[5]).bytes == Array(vectors.root.commitment(phase: header.phase)[..<16]))
+    #expect(Hex(fields[6]).bytes == mark)
   }
 
-  @Test func pinNamesTheStoreAndItsRootKey() throws {
-    let expected = try #require(vectors.pin.split(separator: "-").last)
-    #expect(try vectors.storeID.bytes + vectors.root.commitment() == Hex(expected).bytes)
-  }
-}
-
-extension SetHash {
-  init(_ bytes: [UInt8]) {
-    self = bytes.withUnsafeBytes { SetHash(bytes: $0) }
+  @Test func pinNamesTheStoreItsRootKeyAndPhase() throws {
+    let header = vectors.header
+    var expected = ByteBuilder()
+    expected.append(bytes: vectors.storeID.bytes)
+    expected.append(header.generation)
+    expected.append(header.phase)
+    expected.append(bytes: Array(try vectors.root.commitment(phase: header.phase)[..<16]))
+    #expect(vectors.pin.hasPrefix("coffer-pin-2-"))
+    #expect(Hex(vectors.pin.dropFirst("coffer-pin-2-".count)).bytes == expected.bytes)
   }
 }

@@ -1,18 +1,20 @@
 import CofferSealing
+import Foundation
 import Testing
 
-/// corpora/format-1/primitives.json: every value of FORMAT.md, computed by an independent implementation.
+/// Fixtures/format-2/primitives.json: every value of FORMAT.md, computed by two implementations that share no code with
+/// this package.
 struct FormatVectors: Decodable {
-  static let path = "format-1/primitives.json"
-  static let areThere = Corpora.has(path)
-
   static func load() throws -> FormatVectors {
-    try Corpora.json(path)
+    let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    let file = tests.appendingPathComponent("Fixtures/format-2/primitives.json")
+    return try JSONDecoder().decode(FormatVectors.self, from: Data(contentsOf: file))
   }
 
   var storeID, rk, ek: Hex
   var epoch: UInt32
   var rkKeys, ekKeys: [String: Hex]
+  var commitments: [Commitment]
   var pae: [PAE]
   var slots: [Slot]
   var x25519AllZero: Point
@@ -24,12 +26,23 @@ struct FormatVectors: Decodable {
   var accOfThreeRecords: Hex
   var collection: Collection
   var state: State
+  var mark: Hex
   var anchor, pin: String
   var keyLines: KeyLines
 
-  var root: RootKey { RootKey(secret: Secret(rk.bytes), storeID: storeID.bytes) }
+  var root: RootKey { RootKey(secret: Secret(rk.bytes), storeID: storeID.bytes, generation: header.generation) }
   var epochKeys: EpochKeys {
     get throws { try EpochKeys(epoch: epoch, root: Secret(ek.bytes), storeID: storeID.bytes) }
+  }
+
+  struct Commitment: Decodable {
+    var generation, phase: UInt64
+    var commitment: Hex
+
+    enum CodingKeys: String, CodingKey {
+      case generation = "rk_generation"
+      case phase, commitment
+    }
   }
 
   struct PAE: Decodable {
@@ -44,14 +57,14 @@ struct FormatVectors: Decodable {
     var test: Bool?
     var passphrase, passphraseNFD: String?
     var keyLine, identityLine, recipientLine: String?
-    var ephemeralSecret, shared, answer: Hex?
+    var ephemeralSecret, shared, answer, fingerprint: Hex?
 
     var record: KeySlotRecord {
       KeySlotRecord(slot: slot, kind: kind, label: label, parameters: params.bytes, wrapped: wrapped.bytes)
     }
 
     enum CodingKeys: String, CodingKey {
-      case slot, kind, params, kek, wrapped, label, test, passphrase, shared, answer
+      case slot, kind, params, kek, wrapped, label, test, passphrase, shared, answer, fingerprint
       case passphraseNFD = "passphrase_nfd"
       case keyLine = "key_line"
       case identityLine = "identity_line"
@@ -65,23 +78,28 @@ struct FormatVectors: Decodable {
   }
 
   struct SealedKeyring: Decodable {
-    var generation: UInt64
+    struct Entry: Decodable {
+      var epoch: UInt32
+      var closed, ceiling, floor: UInt64
+
+      var bounds: EpochBounds { EpochBounds(closed: closed, ceiling: ceiling, floor: floor) }
+    }
+
+    var phase: UInt64
     var active: UInt32
     var epochs: [String: Hex]
-    var plain, sealed: Hex
-
-    enum CodingKeys: String, CodingKey {
-      case generation = "rk_generation"
-      case active, epochs, plain, sealed
-    }
+    var entries: [Entry]
+    var aad, plain, sealed: Hex
   }
 
   struct Header: Decodable {
+    var generation, phase: UInt64
     var macInput, mac: Hex
 
     enum CodingKeys: String, CodingKey {
+      case generation = "rk_generation"
       case macInput = "mac_input"
-      case mac
+      case phase, mac
     }
   }
 
@@ -124,16 +142,22 @@ struct FormatVectors: Decodable {
     var text: String
     var externalKey, lookup: Hex?
     var body, head: Seal
-    var element, h: Hex
+    var element, h, lanesSHA256: Hex
 
     enum CodingKeys: String, CodingKey {
       case coll, text, lookup, body, head, element, h
       case externalKey = "external_key"
+      case lanesSHA256 = "lanes_sha256"
     }
   }
 
   struct Collection: Decodable {
-    var aad, frame, sealed, element, h: Hex
+    var aad, frame, sealed, element, h, lanesSHA256: Hex
+
+    enum CodingKeys: String, CodingKey {
+      case aad, frame, sealed, element, h
+      case lanesSHA256 = "lanes_sha256"
+    }
   }
 
   struct State: Decodable {
@@ -169,7 +193,7 @@ struct FormatVectors: Decodable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case rk, ek, epoch, pae, slots, keyring, header, frames, records, collection, state, anchor, pin
+    case rk, ek, epoch, commitments, pae, slots, keyring, header, frames, records, collection, state, mark, anchor, pin
     case storeID = "store_id"
     case rkKeys = "rk_keys"
     case ekKeys = "ek_keys"

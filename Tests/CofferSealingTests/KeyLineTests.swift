@@ -89,8 +89,7 @@ import Testing
     #expect(code { () throws(SealingError) in try KeyLine.generate(.recipient) } == .invalidKeyLine)
   }
 
-  @Test(.enabled(if: FormatVectors.areThere, Corpora.areAbsent))
-  func filesThatTheFormatPageRefusesAreRefused() throws {
+  @Test func filesThatTheFormatPageRefusesAreRefused() throws {
     let invalid = try FormatVectors.load().keyLines.invalid
     #expect(invalid.count == 10)
     for broken in invalid {
@@ -100,8 +99,7 @@ import Testing
 
   // MARK: - Read and written
 
-  @Test(.enabled(if: FormatVectors.areThere, Corpora.areAbsent))
-  func linesOfTheFormatPageAreReadAndWritten() throws {
+  @Test func linesOfTheFormatPageAreReadAndWritten() throws {
     let lines = try FormatVectors.load().keyLines
     #expect(lines.valid.count == 6 && lines.validFiles.count == 3)
     for valid in lines.valid {

@@ -4,15 +4,13 @@ import Testing
 @Suite struct KeySlotTests {
   private let storeID = [UInt8](repeating: 5, count: 16)
   private let root: RootKey
-  private let nonces: RandomBytes
 
   init() throws {
-    root = try .random(storeID: storeID)
-    nonces = try RandomBytes()
+    root = try .random(storeID: storeID, generation: 3)
   }
 
   private func wrap(_ target: SlotTarget, slot: UInt32 = 1) throws -> KeySlotRecord {
-    let derived = try KeySlotRecord.derive(for: target, storeID: storeID, nonces: nonces)
+    let derived = try KeySlotRecord.derive(for: target, storeID: storeID)
     return try KeySlotRecord.wrap(root, under: derived, slot: slot, label: "a label")
   }
 
@@ -20,7 +18,7 @@ import Testing
     let parameters = try #require(
       try SlotParameters(kind: record.kind, bytes: record.parameters, isTest: isTest))
     let key = try record.derivedKey(with: secret, parameters: parameters, storeID: storeID)
-    return try key.flatMap { try record.unwrap(with: $0, storeID: storeID) }
+    return try key.flatMap { try record.unwrap(with: $0, storeID: storeID, generation: root.generation) }
   }
 
   // MARK: - Not opening
@@ -115,24 +113,65 @@ import Testing
     #expect(throws: SealingError(.invalidKeyLine, "")) { try wrap(.key(identity)) }
   }
 
+  /// The key that `line` gives for a slot of kind 2.
+  private func derivedKey(of record: KeySlotRecord, with line: KeyLine) throws -> Secret {
+    let parameters = try #require(try SlotParameters(kind: 2, bytes: record.parameters, isTest: false))
+    return try #require(try record.derivedKey(with: .line(line), parameters: parameters, storeID: storeID))
+  }
+
+  private func opens(
+    _ record: KeySlotRecord, with key: Secret, storeID: [UInt8]? = nil, generation: UInt64? = nil
+  ) throws -> Bool {
+    try record.unwrap(
+      with: key, storeID: storeID ?? self.storeID, generation: generation ?? root.generation) != nil
+  }
+
   @Test func aSlotMovedToAnotherNumberKindOrStoreDoesNotOpen() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
-    let parameters = try #require(try SlotParameters(kind: 2, bytes: record.parameters, isTest: false))
-    let derived = try #require(
-      try record.derivedKey(with: .line(key), parameters: parameters, storeID: storeID))
-    #expect(try record.unwrap(with: derived, storeID: storeID) != nil)
+    let derived = try derivedKey(of: record, with: key)
+    #expect(try opens(record, with: derived))
 
     var moved = record
     moved.slot = 2
-    #expect(try moved.unwrap(with: derived, storeID: storeID) == nil)
+    #expect(try !opens(moved, with: derived))
     var retyped = record
     retyped.kind = 4
-    #expect(try retyped.unwrap(with: derived, storeID: storeID) == nil)
-    var resalted = record
-    resalted.parameters[0] ^= 1
-    #expect(try resalted.unwrap(with: derived, storeID: storeID) == nil)
-    #expect(try record.unwrap(with: derived, storeID: [UInt8](repeating: 6, count: 16)) == nil)
+    #expect(try !opens(retyped, with: derived))
+    for index in record.parameters.indices {
+      var changed = record
+      changed.parameters[index] ^= 1
+      #expect(try !opens(changed, with: derived), "byte \(index) of the parameters")
+    }
+    #expect(try !opens(record, with: derived, storeID: [UInt8](repeating: 6, count: 16)))
+  }
+
+  @Test func aSlotOfAnotherRootKeyGenerationDoesNotOpen() throws {
+    let key = try KeyLine.generate(.key)
+    let record = try wrap(.key(key))
+    let derived = try derivedKey(of: record, with: key)
+    #expect(try opens(record, with: derived, generation: 3))
+    for generation in [0, 1, 2, 4, 3 << 32, 1 << 62, .max] as [UInt64] {
+      #expect(try !opens(record, with: derived, generation: generation))
+    }
+  }
+
+  @Test func everyKindBindsTheRootKeyGeneration() throws {
+    let identity = try KeyLine.generate(.identity, isTest: true)
+    let answer = try Secret.random(byteCount: 32)
+    let passphrase = Secret("a passphrase")
+    let pairs: [(SlotTarget, SlotSecret)] = [
+      (.passphrase(passphrase, cost: .test), .passphrase(passphrase)),
+      (.recipient(try identity.recipientBytes(), isTest: true), .line(identity)),
+      (.external(provider: "p", blob: [], answer: answer), .answer(answer, provider: "p")),
+    ]
+    for (target, secret) in pairs {
+      let record = try wrap(target)
+      let parameters = try #require(try SlotParameters(kind: record.kind, bytes: record.parameters, isTest: true))
+      let key = try #require(try record.derivedKey(with: secret, parameters: parameters, storeID: storeID))
+      #expect(try opens(record, with: key))
+      #expect(try !opens(record, with: key, generation: root.generation + 1))
+    }
   }
 
   @Test func everyFlippedBitOfTheWrappedKeyDoesNotOpen() throws {
@@ -148,15 +187,13 @@ import Testing
   @Test func aWrappedSecretOfAnotherLengthDoesNotOpen() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
-    let parameters = try #require(try SlotParameters(kind: 2, bytes: record.parameters, isTest: false))
-    let derived = try #require(
-      try record.derivedKey(with: .line(key), parameters: parameters, storeID: storeID))
-    let binding = PreAuthenticationEncoding("coffer1/slot").adding(storeID).adding(record.slot).adding(record.kind)
-      .adding(record.parameters).bytes
+    let derived = try derivedKey(of: record, with: key)
+    let binding = PreAuthenticationEncoding("coffer2/slot").adding(storeID).adding(record.slot).adding(record.kind)
+      .adding(root.generation).adding(record.parameters).bytes
     for count in [0, 1, 31, 33] {
       var other = record
       other.wrapped = try AES256GCM().wrap([UInt8](repeating: 1, count: count), under: derived, additional: binding)
-      #expect(try other.unwrap(with: derived, storeID: storeID) == nil)
+      #expect(try !opens(other, with: derived))
     }
     var same = record
     same.wrapped = try AES256GCM().wrap(root.secret.bytes, under: derived, additional: binding)
@@ -180,9 +217,59 @@ import Testing
       let record = try wrap(target, slot: UInt32(number + 1))
       #expect(record.wrapped.count == KeySlotRecord.wrappedCount && record.kind == UInt32(number + 1))
       let opened = try #require(try unwrap(record, with: secret))
-      #expect(opened.secret.isEqual(to: root.secret) && opened.storeID == storeID)
+      #expect(opened.secret.isEqual(to: root.secret) && opened.storeID == storeID && opened.generation == 3)
     }
   }
+
+  // MARK: - Fingerprints
+
+  private func fingerprint(of record: KeySlotRecord) throws -> [UInt8]? {
+    try SlotParameters(kind: record.kind, bytes: record.parameters, isTest: true)?.fingerprint()
+  }
+
+  @Test func slotsOfOneKeyFileHaveOneFingerprint() throws {
+    let key = try KeyLine.generate(.key)
+    let records = try (0..<3).map { _ in try wrap(.key(key)) }
+    let expected = try key.fingerprint(storeID: storeID)
+    #expect(expected.count == SlotParameters.fingerprintCount)
+    for record in records {
+      #expect(try fingerprint(of: record) == expected && Array(record.parameters[16...]) == expected)
+    }
+    #expect(try fingerprint(of: wrap(.key(.generate(.key)))) != expected)
+  }
+
+  @Test func aKeyFileHasAnotherFingerprintInEachStore() throws {
+    let key = try KeyLine.generate(.key)
+    #expect(try key.fingerprint(storeID: storeID) != key.fingerprint(storeID: [UInt8](repeating: 6, count: 16)))
+  }
+
+  @Test func aTestKeyHasTheFingerprintOfItsBytes() throws {
+    let real = try KeyLine.generate(.key)
+    let test = KeyLine(kind: .key, isTest: true, secret: real.secret)
+    #expect(try real.fingerprint(storeID: storeID) == test.fingerprint(storeID: storeID))
+  }
+
+  @Test func aRecipientHasTheFingerprintOfItsPublicKey() throws {
+    let recipient = try KeyLine.generate(.identity).recipientBytes()
+    let record = try wrap(.recipient(recipient, isTest: false))
+    #expect(try fingerprint(of: record) == Array(sha256(recipient)[..<8]))
+  }
+
+  @Test func passphrasesAndProvidersHaveNoFingerprint() throws {
+    #expect(try fingerprint(of: wrap(.passphrase(Secret("a passphrase"), cost: .test))) == nil)
+    #expect(try fingerprint(of: wrap(.external(provider: "p", blob: [], answer: .random(byteCount: 32)))) == nil)
+  }
+
+  /// Readers try a slot whatever its fingerprint says.
+  @Test func theFingerprintIsNoPartOfTheDerivedKey() throws {
+    let key = try KeyLine.generate(.key)
+    let record = try wrap(.key(key))
+    var other = record
+    other.parameters.replaceSubrange(16..., with: [UInt8](repeating: 0, count: 8))
+    #expect(try derivedKey(of: other, with: key).isEqual(to: derivedKey(of: record, with: key)))
+  }
+
+  // MARK: - Labels and salts
 
   @Test func aLabelMayChangeWithoutSealingAgain() throws {
     let key = try KeyLine.generate(.key)

@@ -6,137 +6,284 @@ import Testing
   private let root: RootKey
 
   init() throws {
-    root = try .random(storeID: storeID)
+    root = try .random(storeID: storeID, generation: 3)
   }
 
-  /// A keyring of any plaintext, authentic under the root key and generation 1.
+  /// One entry of a plaintext.
+  private struct Entry {
+    var epoch: UInt32
+    var closed: UInt64 = 0
+    var ceiling: UInt64 = 0
+    var floor: UInt64 = 1
+
+    static func closed(_ epoch: UInt32) -> Entry { Entry(epoch: epoch, closed: 7, ceiling: 12) }
+  }
+
+  private func binding(storeID: [UInt8], generation: UInt64, phase: UInt64) -> [UInt8] {
+    PreAuthenticationEncoding("coffer2/keyring").adding(storeID).adding(generation).adding(phase).bytes
+  }
+
+  /// A keyring of any plaintext, authentic under the root key and phase 1.
   private func sealed(_ plaintext: [UInt8]) throws -> [UInt8] {
-    let binding = PreAuthenticationEncoding("coffer1/keyring").adding(storeID).adding(UInt64(1)).bytes
-    return try XAESKey(root.derive(.keyring)).seal(plaintext, authenticating: binding, nonces: RandomBytes())
+    try XAESKey(root.derive(.keyring)).seal(
+      plaintext, authenticating: binding(storeID: storeID, generation: 3, phase: 1))
   }
 
-  private func plaintext(active: UInt32, epochs: [UInt32]) -> [UInt8] {
+  private func plaintext(active: UInt32, _ entries: [Entry]) -> [UInt8] {
     var builder = ByteBuilder()
     builder.append(active)
-    for epoch in epochs {
-      builder.append(epoch)
-      builder.append(bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: epoch), count: 32))
+    for entry in entries {
+      builder.append(entry.epoch)
+      builder.append(bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: entry.epoch), count: 32))
+      builder.append(entry.closed)
+      builder.append(entry.ceiling)
+      builder.append(entry.floor)
     }
     return builder.bytes
   }
 
-  private func refusal(active: UInt32, epochs: [UInt32]) throws -> SealingError.Code? {
-    let blob = try sealed(plaintext(active: active, epochs: epochs))
-    return code { () throws(SealingError) in try Keyring.open(blob, under: root, generation: 1) }
+  /// The last epoch is active, the others are closed.
+  private func plaintext(epochs: [UInt32]) -> [UInt8] {
+    let entries = epochs.dropLast().map { Entry.closed($0) } + epochs.suffix(1).map { Entry(epoch: $0) }
+    return plaintext(active: epochs.last ?? 1, entries)
   }
 
-  // MARK: - Refused
+  private func refusal(_ plaintext: [UInt8]) throws -> SealingError.Code? {
+    let blob = try sealed(plaintext)
+    return code { () throws(SealingError) in try Keyring.open(blob, under: root, phase: 1) }
+  }
+
+  private func epochs(_ numbers: [UInt32]) throws -> [EpochKeys] {
+    try numbers.map { number in
+      var keys = try EpochKeys.random(epoch: number, storeID: storeID)
+      if number != numbers.last { keys.bounds = EpochBounds(closed: 7, ceiling: 12, floor: 1) }
+      return keys
+    }
+  }
+
+  // MARK: - Epochs refused
 
   @Test func epochsThatFallAreMalformed() throws {
-    #expect(try refusal(active: 3, epochs: [4, 3]) == .malformed)
-    #expect(try refusal(active: 3, epochs: [1, 2, 4, 3]) == .malformed)
+    #expect(try refusal(plaintext(epochs: [4, 3])) == .malformed)
+    #expect(try refusal(plaintext(epochs: [1, 4, 2, 5])) == .malformed)
   }
 
   @Test func epochsThatRepeatAreMalformed() throws {
-    #expect(try refusal(active: 3, epochs: [3, 3]) == .malformed)
+    #expect(try refusal(plaintext(active: 3, [Entry(epoch: 3), Entry(epoch: 3)])) == .malformed)
+    #expect(try refusal(plaintext(epochs: [2, 2, 3])) == .malformed)
   }
 
   @Test func aMissingActiveEpochIsMalformed() throws {
-    #expect(try refusal(active: 5, epochs: [3, 4]) == .malformed)
-    #expect(try refusal(active: 0, epochs: [3, 4]) == .malformed)
+    for active in [0, 1, 5] as [UInt32] {
+      #expect(try refusal(plaintext(active: active, [.closed(3), Entry(epoch: 4)])) == .malformed)
+      #expect(try refusal(plaintext(active: active, [.closed(3), .closed(4)])) == .malformed)
+    }
+  }
+
+  @Test func anActiveEpochThatIsNotTheLastIsMalformed() throws {
+    #expect(try refusal(plaintext(active: 3, [Entry(epoch: 3), .closed(4)])) == .malformed)
+    #expect(try refusal(plaintext(active: 3, [.closed(3), Entry(epoch: 4)])) == .malformed)
+    #expect(try refusal(plaintext(active: 3, [.closed(2), Entry(epoch: 3), .closed(4)])) == .malformed)
   }
 
   @Test func epochsOutOfRangeAreMalformed() throws {
-    #expect(try refusal(active: 0, epochs: [0]) == .malformed)
-    #expect(try refusal(active: 1, epochs: [1, 1 << 31]) == .malformed)
+    #expect(try refusal(plaintext(epochs: [0])) == .malformed)
+    #expect(try refusal(plaintext(epochs: [0, 1])) == .malformed)
+    #expect(try refusal(plaintext(epochs: [1, 1 << 31])) == .malformed)
+    #expect(try refusal(plaintext(epochs: [1, UInt32(Int32.max)])) == nil)
   }
 
   @Test func noEpochIsMalformed() throws {
-    #expect(try refusal(active: 1, epochs: []) == .malformed)
-    let empty = try sealed([])
-    #expect(code { () throws(SealingError) in try Keyring.open(empty, under: root, generation: 1) } == .malformed)
+    #expect(try refusal(plaintext(epochs: [])) == .malformed)
+    #expect(try refusal([]) == .malformed)
   }
 
   @Test func moreEpochsThanTheLimitAreMalformed() throws {
-    #expect(try refusal(active: 1, epochs: Array(1...65)) == .malformed)
-    #expect(try refusal(active: 1, epochs: Array(1...64)) == nil)
+    #expect(try refusal(plaintext(epochs: Array(1...65))) == .malformed)
+    #expect(try refusal(plaintext(epochs: Array(1...64))) == nil)
   }
 
   @Test func anotherLengthIsMalformed() throws {
-    let whole = plaintext(active: 3, epochs: [3, 4])
-    for count in 0..<whole.count where count != 40 {
-      let blob = try sealed(Array(whole[..<count]))
-      #expect(code { () throws(SealingError) in try Keyring.open(blob, under: root, generation: 1) } == .malformed)
+    // Cut after its first entry, it holds a closed epoch alone.
+    let whole = plaintext(epochs: [3, 4])
+    for count in 0..<whole.count {
+      #expect(try refusal(Array(whole[..<count])) == .malformed, "\(count) bytes")
     }
-    let longer = try sealed(whole + [0])
-    #expect(code { () throws(SealingError) in try Keyring.open(longer, under: root, generation: 1) } == .malformed)
+    #expect(try refusal(whole + [0]) == .malformed)
+    #expect(try refusal(whole) == nil)
   }
 
-  @Test func anotherGenerationIsNotAuthentic() throws {
-    let blob = try sealed(plaintext(active: 3, epochs: [3]))
-    #expect(code { () throws(SealingError) in try Keyring.open(blob, under: root, generation: 2) } == .notAuthentic)
+  // MARK: - Bounds refused
+
+  private static let beyondIDs: [UInt64] = [1 << 63, .max]
+
+  @Test func boundsThatTheActiveEpochCannotHaveAreMalformed() throws {
+    var broken = [
+      Entry(epoch: 9, closed: 1), Entry(epoch: 9, ceiling: 1), Entry(epoch: 9, closed: 7, ceiling: 12),
+      Entry(epoch: 9, closed: 1 << 62), Entry(epoch: 9, closed: .max), Entry(epoch: 9, ceiling: .max),
+      Entry(epoch: 9, floor: 0),
+    ]
+    broken += Self.beyondIDs.map { Entry(epoch: 9, floor: $0) }
+    for entry in broken {
+      #expect(try refusal(plaintext(active: 9, [entry])) == .malformed, "\(entry)")
+      #expect(try refusal(plaintext(active: 9, [.closed(1), .closed(2), entry])) == .malformed, "\(entry)")
+    }
   }
 
-  @Test func anotherStoreIsNotAuthentic() throws {
-    let blob = try sealed(plaintext(active: 3, epochs: [3]))
-    let other = RootKey(secret: root.secret, storeID: [UInt8](repeating: 6, count: 16))
-    #expect(code { () throws(SealingError) in try Keyring.open(blob, under: other, generation: 1) } == .notAuthentic)
+  @Test func boundsThatAClosedEpochCannotHaveAreMalformed() throws {
+    func broken(_ epoch: UInt32) -> [Entry] {
+      [
+        Entry(epoch: epoch), Entry(epoch: epoch, ceiling: 12), Entry(epoch: epoch, closed: 7),
+        Entry(epoch: epoch, closed: 1 << 62 + 1, ceiling: 12), Entry(epoch: epoch, closed: 1 << 63, ceiling: 12),
+        Entry(epoch: epoch, closed: .max, ceiling: 12), Entry(epoch: epoch, closed: 7, ceiling: 12, floor: 0),
+      ]
+        + Self.beyondIDs.flatMap {
+          [Entry(epoch: epoch, closed: 7, ceiling: $0), Entry(epoch: epoch, closed: 7, ceiling: 12, floor: $0)]
+        }
+    }
+    // In each place of a keyring.
+    for entry in broken(1) {
+      #expect(try refusal(plaintext(active: 9, [entry, Entry(epoch: 9)])) == .malformed, "\(entry)")
+      #expect(try refusal(plaintext(active: 9, [entry, .closed(2), Entry(epoch: 9)])) == .malformed, "\(entry)")
+    }
+    for entry in broken(2) {
+      #expect(try refusal(plaintext(active: 9, [.closed(1), entry, Entry(epoch: 9)])) == .malformed, "\(entry)")
+    }
+  }
+
+  @Test func boundsAtTheirLimitsOpen() throws {
+    let highestID = UInt64(Int64.max)
+    for floor in [1, 12, 13, highestID] {
+      for closed in [1, 1 << 62] as [UInt64] {
+        for ceiling in [1, highestID] {
+          let entry = Entry(epoch: 1, closed: closed, ceiling: ceiling, floor: floor)
+          let blob = try sealed(plaintext(active: 2, [entry, Entry(epoch: 2, floor: floor)]))
+          let keyring = try Keyring.open(blob, under: root, phase: 1)
+          #expect(
+            keyring.epochs.map(\.bounds) == [
+              EpochBounds(closed: closed, ceiling: ceiling, floor: floor),
+              EpochBounds(closed: 0, ceiling: 0, floor: floor),
+            ])
+        }
+      }
+    }
+  }
+
+  // MARK: - Not authentic
+
+  @Test func anotherGenerationPhaseOrStoreIsNotAuthentic() throws {
+    let blob = try sealed(plaintext(epochs: [3]))
+    #expect(code { () throws(SealingError) in try Keyring.open(blob, under: root, phase: 1) } == nil)
+    for phase in [0, 2, 3, 1 << 32, 1 << 62] as [UInt64] {
+      #expect(code { () throws(SealingError) in try Keyring.open(blob, under: root, phase: phase) } == .notAuthentic)
+    }
+    for other in [
+      RootKey(secret: root.secret, storeID: storeID, generation: 2),
+      RootKey(secret: root.secret, storeID: storeID, generation: 4),
+      RootKey(secret: root.secret, storeID: [UInt8](repeating: 6, count: 16), generation: 3),
+      try RootKey.random(storeID: storeID, generation: 3),
+    ] {
+      #expect(code { () throws(SealingError) in try Keyring.open(blob, under: other, phase: 1) } == .notAuthentic)
+    }
+    // Generation and phase exchanged.
+    let swapped = RootKey(secret: root.secret, storeID: storeID, generation: 1)
+    #expect(code { () throws(SealingError) in try Keyring.open(blob, under: swapped, phase: 3) } == .notAuthentic)
   }
 
   @Test func everyTruncationIsNotAuthentic() throws {
-    let blob = try sealed(plaintext(active: 3, epochs: [3]))
+    let blob = try sealed(plaintext(epochs: [3]))
     for count in 0..<blob.count {
       let cut = Array(blob[..<count])
-      #expect(code { () throws(SealingError) in try Keyring.open(cut, under: root, generation: 1) } == .notAuthentic)
+      #expect(code { () throws(SealingError) in try Keyring.open(cut, under: root, phase: 1) } == .notAuthentic)
     }
   }
 
   @Test func moreEpochsThanTheLimitAreNotSealed() throws {
-    let epochs = try (1...65).map { try EpochKeys.random(epoch: $0, storeID: storeID) }
-    let keyring = Keyring(active: 65, epochs: epochs)
-    let nonces = try RandomBytes()
-    #expect(
-      code { () throws(SealingError) in try keyring.seal(under: root, generation: 1, nonces: nonces) } == .malformed)
+    let keyring = Keyring(active: 65, epochs: try epochs(Array(1...65)))
+    #expect(code { () throws(SealingError) in try keyring.seal(under: root, phase: 1) } == .malformed)
   }
 
   // MARK: - Sound
 
-  @Test func sealedKeyringOpensWithTheSameKeys() throws {
-    let epochs = try [2, 7, 9].map { try EpochKeys.random(epoch: $0, storeID: storeID) }
-    let blob = try Keyring(active: 7, epochs: epochs).seal(under: root, generation: 4, nonces: RandomBytes())
-    let opened = try Keyring.open(blob, under: root, generation: 4)
-    #expect(opened.active == 7)
+  @Test func sealedKeyringOpensWithTheSameKeysAndBounds() throws {
+    var epochs = try epochs([2, 7, 9])
+    epochs[0].bounds = EpochBounds(closed: 4, ceiling: 100, floor: 50)
+    epochs[1].bounds = EpochBounds(closed: 6, ceiling: 80, floor: 2)
+    let blob = try Keyring(active: 9, epochs: epochs).seal(under: root, phase: 4)
+    #expect(blob.count == Keyring.byteCount(ofEpochs: 3) && blob.count == 40 + 4 + 3 * 60)
+    let opened = try Keyring.open(blob, under: root, phase: 4)
+    #expect(opened.active == 9)
     #expect(opened.epochs.map(\.epoch) == [2, 7, 9])
+    #expect(opened.epochs.map(\.bounds) == epochs.map(\.bounds))
     for (before, after) in zip(epochs, opened.epochs) {
       #expect(before.body.isEqual(to: after.body) && before.set.isEqual(to: after.set))
     }
-    #expect(opened.keys(of: 9)?.epoch == 9)
+    #expect(opened.keys(of: 7)?.epoch == 7)
     #expect(opened.keys(of: 8) == nil)
+    #expect(opened.highestCeiling == 100)
   }
 
-  @Test(.enabled(if: FormatVectors.areThere, Corpora.areAbsent))
-  func keyringOfTheFormatPageOpens() throws {
+  @Test func aKeyringWithoutClosedEpochsHasNoCeiling() throws {
+    #expect(Keyring(active: 1, epochs: try epochs([1])).highestCeiling == 0)
+  }
+
+  @Test func keyringOfTheFormatPageOpens() throws {
     let vectors = try FormatVectors.load()
-    let keyring = try Keyring.open(
-      vectors.keyring.sealed.bytes, under: vectors.root, generation: vectors.keyring.generation)
-    #expect(keyring.active == vectors.keyring.active)
-    #expect(keyring.epochs.map { String($0.epoch) } == vectors.keyring.epochs.keys.sorted())
+    let vector = vectors.keyring
+    let keyring = try Keyring.open(vector.sealed.bytes, under: vectors.root, phase: vector.phase)
+    #expect(keyring.active == vector.active)
+    #expect(keyring.epochs.map(\.epoch) == vector.entries.map(\.epoch))
+    #expect(keyring.epochs.map(\.bounds) == vector.entries.map(\.bounds))
     for keys in keyring.epochs {
-      let root = try #require(vectors.keyring.epochs[String(keys.epoch)])
+      let root = try #require(vector.epochs[String(keys.epoch)])
       let expected = try EpochKeys(epoch: keys.epoch, root: Secret(root.bytes), storeID: vectors.storeID.bytes)
       #expect(keys.body.isEqual(to: expected.body) && keys.lookup.isEqual(to: expected.lookup))
     }
   }
 
-  @Test(.enabled(if: FormatVectors.areThere, Corpora.areAbsent))
-  func keyringOfTheFormatPageIsWrittenAsItStandsThere() throws {
+  @Test func keyringIsWrittenAsTheFormatPageSays() throws {
     let vectors = try FormatVectors.load()
-    let opened = try Keyring.open(
-      vectors.keyring.sealed.bytes, under: vectors.root, generation: vectors.keyring.generation)
-    let blob = try opened.seal(under: vectors.root, generation: vectors.keyring.generation, nonces: RandomBytes())
-    let binding = PreAuthenticationEncoding("coffer1/keyring").adding(vectors.storeID.bytes)
-      .adding(vectors.keyring.generation).bytes
+    let vector = vectors.keyring
+    let opened = try Keyring.open(vector.sealed.bytes, under: vectors.root, phase: vector.phase)
+    let blob = try opened.seal(under: vectors.root, phase: vector.phase)
+    let additional = binding(
+      storeID: vectors.storeID.bytes, generation: vectors.header.generation, phase: vector.phase)
+    #expect(additional == vector.aad.bytes)
     let key = try XAESKey(vectors.root.derive(.keyring))
-    #expect(try key.open(blob, authenticating: binding) == vectors.keyring.plain.bytes)
+    #expect(try key.open(blob, authenticating: additional) == vector.plain.bytes)
+  }
+}
+
+@Suite struct CommitmentTests {
+  private let storeID = [UInt8](repeating: 5, count: 16)
+
+  @Test func commitmentsDifferByKeyStoreGenerationAndPhase() throws {
+    let secret = try Secret.random(byteCount: 32)
+    var seen: Set<[UInt8]> = []
+    var count = 0
+    for generation in [1, 2, 256, 1 << 62] as [UInt64] {
+      let roots = [
+        RootKey(secret: secret, storeID: storeID, generation: generation),
+        RootKey(secret: secret, storeID: [UInt8](repeating: 6, count: 16), generation: generation),
+        try RootKey.random(storeID: storeID, generation: generation),
+      ]
+      for root in roots {
+        for phase in [1, 2, 256, 1 << 62] as [UInt64] {
+          let commitment = try root.commitment(phase: phase)
+          #expect(try commitment.count == 32 && commitment == root.commitment(phase: phase))
+          seen.insert(commitment)
+          count += 1
+        }
+      }
+    }
+    #expect(seen.count == count)
+  }
+
+  @Test func derivedKeysAreThoseOfEveryGeneration() throws {
+    let root = try RootKey.random(storeID: storeID, generation: 1)
+    let later = RootKey(secret: root.secret, storeID: storeID, generation: 2)
+    for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor] {
+      #expect(try root.derive(label).isEqual(to: later.derive(label)))
+    }
   }
 }

@@ -1,6 +1,7 @@
-import CofferSealing
 import Foundation
 import Testing
+
+@testable import CofferSealing
 
 #if canImport(Glibc)
   import Glibc
@@ -29,31 +30,80 @@ import Testing
     #expect(try RandomBytes().draw(24) != RandomBytes().draw(24))
   }
 
+  // MARK: - Of the operating system
+
+  /// getentropy gives at most 256 bytes a call.
+  @Test(arguments: [0, 1, 12, 32, 255, 256, 257, 512, 513, 4096])
+  func theOperatingSystemFillsEveryByte(_ count: Int) throws {
+    // A byte that stays zero in 40 fills does so by chance once in 2^320.
+    var union = [UInt8](repeating: 0, count: count)
+    for _ in 0..<40 {
+      let bytes = try SystemRandom.bytes(count)
+      #expect(bytes.count == count)
+      for index in bytes.indices { union[index] |= bytes[index] }
+    }
+    #expect(!union.contains(0))
+  }
+
+  @Test func noPartOfALongFillRepeats() throws {
+    let bytes = try SystemRandom.bytes(4096)
+    let parts = stride(from: 0, to: 4096, by: 16).map { Array(bytes[$0..<$0 + 16]) }
+    #expect(Set(parts).count == parts.count)
+    #expect(try SystemRandom.bytes(32) != SystemRandom.bytes(32))
+  }
+
+  // MARK: - Forks
+
   /// In a separate process: the child of a fork may only do little while other threads run.
   @Test func parentAndChildOfAForkDrawOtherBytes() async {
     await #expect(processExitsWith: .success) {
       let random = try RandomBytes()
       _ = try random.draw(24)
-      let child = try Fork.bytesDrawnInAChild(by: random, count: 24)
+      let child = try Fork.bytesOfAChild(24) { try random.draw(24) }
       let parent = try random.draw(24)
       #expect(child.count == 24 && child != parent)
-      let secondChild = try Fork.bytesDrawnInAChild(by: random, count: 24)
+      let secondChild = try Fork.bytesOfAChild(24) { try random.draw(24) }
       #expect(secondChild != child && secondChild != parent)
       #expect(try random.draw(24) != secondChild)
     }
+  }
+
+  @Test func parentAndChildOfAForkHaveOtherKeysAndHalves() async {
+    await #expect(processExitsWith: .success) {
+      let source = NonceSource(state: [])
+      func drawn() throws -> [UInt8] {
+        var half = [UInt8](repeating: 0, count: 12)
+        try half.withUnsafeMutableBytes { try source.half(at: 5).store(to: $0) }
+        return try SystemRandom.bytes(32) + Secret.random(byteCount: 32).bytes + half
+      }
+      // All of it was in use before the fork.
+      let draws = try [drawn(), Fork.bytesOfAChild(76, drawn), Fork.bytesOfAChild(76, drawn), drawn()]
+      for part in [0..<32, 32..<64, 64..<76] {
+        #expect(Set(draws.map { Array($0[part]) }).count == 4)
+      }
+    }
+  }
+}
+
+extension RandomBytes {
+  func draw(_ count: Int) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    try bytes.withUnsafeMutableBytes { try draw(into: $0) }
+    return bytes
   }
 }
 
 /// fork(2), which Swift does not offer; found by name.
 private enum Fork {
-  static func bytesDrawnInAChild(by random: RandomBytes, count: Int) throws -> [UInt8] {
+  /// The bytes that `draw` gives in a child.
+  static func bytesOfAChild(_ count: Int, _ draw: () throws -> [UInt8]) throws -> [UInt8] {
     typealias Function = @convention(c) () -> pid_t
     let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     let child = fork()
     if child == 0 {
-      let drawn = (try? random.draw(count)) ?? []
+      let drawn = (try? draw()) ?? []
       write(ends[1], drawn, drawn.count)
       _exit(0)
     }

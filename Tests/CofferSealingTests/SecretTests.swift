@@ -31,7 +31,7 @@ import Testing
     let bytes = [UInt8](repeating: 0x41, count: 32)
     let storeID = [UInt8](repeating: 0x42, count: 16)
     let line = KeyLine(kind: .key, isTest: false, secret: Secret(bytes))
-    let root = RootKey(secret: Secret(bytes), storeID: storeID)
+    let root = RootKey(secret: Secret(bytes), storeID: storeID, generation: 1)
     let keys = try EpochKeys(epoch: 1, root: Secret(bytes), storeID: storeID)
     for holder in [
       line, root, keys, Keyring(active: 1, epochs: [keys]), SlotSecret.line(line),

@@ -2,74 +2,189 @@ import CofferSealing
 import Testing
 
 @Suite struct SetHashTests {
-  private func hash(_ hex: String) -> SetHash {
-    SetHash(Hex(String(repeating: "0", count: 64 - hex.count) + hex).bytes)
+  private let summer: SetSummer
+  private let elements: [SetElement]
+
+  init() throws {
+    summer = try SetSummer()
+    elements = try (0..<20).map { SetElement(try sha256([UInt8($0)])) }
   }
 
-  private let elements: [SetHash] = (0..<20).map { number in
-    SetHash(try! sha256([UInt8(number)]))
-  }
-
-  @Test func aMissingReplayedOrChangedElementShows() {
-    var whole = SetHash()
-    for element in elements { whole.add(element) }
-    var missing = whole
-    missing.subtract(elements[3])
-    var replayed = missing
-    replayed.add(elements[4])
-    var twice = whole
-    twice.add(elements[3])
-    #expect(Set([whole, missing, replayed, twice]).count == 4)
-  }
-
-  @Test func orderDoesNotMatter() {
-    var forward = SetHash()
-    var backward = SetHash()
-    for element in elements { forward.add(element) }
-    for element in elements.reversed() { backward.add(element) }
-    #expect(forward == backward && forward.bytes == backward.bytes)
-  }
-
-  @Test func whatComesInAndGoesOutLeavesNothing() {
+  private func sum(of elements: [SetElement]) throws -> SetHash {
     var sum = SetHash()
-    for element in elements { sum.add(element) }
-    for element in elements.reversed() { sum.subtract(element) }
-    #expect(sum == SetHash() && sum.bytes == [UInt8](repeating: 0, count: 32))
+    for element in elements { try summer.add(element, to: &sum) }
+    return sum
   }
 
-  @Test func subtractingFromNothingWrapsAround() {
-    var sum = SetHash()
-    sum.subtract(hash("1"))
-    #expect(sum.bytes == [UInt8](repeating: 0xFF, count: 32))
-    sum.add(hash("1"))
-    #expect(sum == SetHash())
+  /// Every lane of this value.
+  private func lanes(_ value: UInt16) -> SetHash {
+    SetHash((0..<1024).flatMap { _ in [UInt8(value & 0xFF), UInt8(value >> 8)] })
   }
 
-  @Test func carriesPassEveryWord() {
-    for (before, after) in [
-      ("ffffffffffffffff", "10000000000000000"),
-      ("ffffffffffffffffffffffffffffffff", "100000000000000000000000000000000"),
-      (String(repeating: "f", count: 48), "1" + String(repeating: "0", count: 48)),
-      (String(repeating: "f", count: 64), "0"),
-    ] {
-      var sum = hash(before)
-      sum.add(hash("1"))
-      #expect(sum == hash(after))
-      sum.subtract(hash("1"))
-      #expect(sum == hash(before))
+  private func words(_ lanes: [UInt8]) -> [Int] {
+    stride(from: 0, to: lanes.count, by: 2).map { Int(lanes[$0]) + 256 * Int(lanes[$0 + 1]) }
+  }
+
+  // MARK: - Published vectors
+
+  /// AES-256-CTR from a counter block of zeros is the hash key and the first blocks of GCM: its test cases 13 and 14
+  /// (McGrew and Viega, "The Galois/Counter Mode of Operation").
+  @Test func lanesUnderTheZeroKeyBeginAsPublished() throws {
+    let lanes = try summer.lanes(of: SetElement([UInt8](repeating: 0, count: 32)))
+    #expect(lanes[..<16] == Hex("dc95c078a2408989ad48a21492842087").bytes[...])
+    #expect(lanes[16..<32] == Hex("530f8afbc74536b9a963b4f1c4cb738b").bytes[...])
+    #expect(lanes[32..<48] == Hex("cea7403d4d606b6e074ec5d3baf39d18").bytes[...])
+  }
+
+  /// NIST AESAVS, VarKey of 256 bits: the encryption of zeros.
+  @Test func lanesBeginWithTheEncryptionOfZeros() throws {
+    let lanes = try summer.lanes(of: SetElement([0x80] + [UInt8](repeating: 0, count: 31)))
+    #expect(lanes[..<16] == Hex("e35a6dcb19b201a01ebcfa8aa22b5759").bytes[...])
+  }
+
+  /// `openssl enc -aes-256-ctr` of 2,048 zeros.
+  @Test func lanesAreTheKeyStreamOfTheElement() throws {
+    let lanes = try summer.lanes(of: SetElement(Array(0..<32)))
+    #expect(lanes.count == 2048)
+    #expect(try sha256(lanes) == Hex("7bb5efb323a159a0310e83b87286e596d177ce0b7d0d594f08ea6dc3f9c9d3c2").bytes)
+    #expect(lanes.suffix(16) == Hex("fc6ade44ca59894d1c7bc5b6f9f8e399").bytes[...])
+  }
+
+  // MARK: - Lanes
+
+  @Test func lanesAreReadAndWrittenLittleEndian() {
+    let bytes = (0..<2048).map { UInt8(truncatingIfNeeded: $0 * 7 + $0 / 256) }
+    #expect(SetHash(bytes).bytes == bytes)
+    // The carry of a low byte goes into the byte behind it.
+    var sum = SetHash([0xFF, 0x00, 0x00, 0x80] + [UInt8](repeating: 0, count: 2044))
+    sum.add(SetHash([0x01, 0x00, 0x00, 0x80] + [UInt8](repeating: 0, count: 2044)))
+    #expect(sum.bytes == [0x00, 0x01, 0x00, 0x00] + [UInt8](repeating: 0, count: 2044))
+  }
+
+  @Test func noLaneCarriesIntoAnother() {
+    for (left, right) in [(0xFFFF, 1), (0x8000, 0x8000), (0xFFFF, 0xFFFF), (0x00FF, 1)] as [(UInt16, UInt16)] {
+      var sum = lanes(left)
+      sum.add(lanes(right))
+      #expect(sum == lanes(left &+ right))
     }
   }
 
-  @Test func aCarryIntoAFullWordIsKept() {
-    // The second word is full of ones on one side, so that only the carry from the last makes it overflow.
-    var sum = hash("ffffffffffffffff8000000000000000")
-    sum.add(hash("8000000000000000"))
-    #expect(sum == hash("100000000000000000000000000000000"))
+  /// The lanes of each element added here, by another addition than the library's.
+  @Test func aSumAddsLaneByLaneModulo65536() throws {
+    let parts = try elements.map { try words(summer.lanes(of: $0)) }
+    let expected = (0..<1024).map { lane in parts.reduce(0) { $0 + $1[lane] } % 65536 }
+    #expect(try words(sum(of: elements).bytes) == expected)
   }
 
-  @Test func bytesAreReadAndWrittenBigEndian() {
-    let bytes = (0..<32).map { UInt8($0) }
-    #expect(SetHash(bytes).bytes == bytes)
-    #expect(hash("1").bytes == [UInt8](repeating: 0, count: 31) + [1])
+  @Test func subtractingFromNothingWrapsAround() throws {
+    var difference = SetHash()
+    try summer.subtract(elements[0], from: &difference)
+    let positive = try words(summer.lanes(of: elements[0]))
+    #expect(zip(positive, words(difference.bytes)).allSatisfy { ($0 + $1) % 65536 == 0 })
+    try summer.add(elements[0], to: &difference)
+    #expect(difference == SetHash())
+  }
+
+  // MARK: - Sets
+
+  @Test func aMissingReplayedOrChangedElementShows() throws {
+    let whole = try sum(of: elements)
+    var missing = whole
+    try summer.subtract(elements[3], from: &missing)
+    var replayed = missing
+    try summer.add(elements[4], to: &replayed)
+    var twice = whole
+    try summer.add(elements[3], to: &twice)
+    #expect(Set([whole, missing, replayed, twice]).count == 4)
+  }
+
+  @Test func everyElementReachesEveryPartOfTheSum() throws {
+    for element in elements {
+      let lanes = try summer.lanes(of: element)
+      // 64 bytes of zeros are no likelier than 2^-512.
+      for start in stride(from: 0, to: 2048, by: 64) {
+        #expect(lanes[start..<start + 64].contains { $0 != 0 })
+      }
+    }
+  }
+
+  @Test func anElementThatDiffersInOneBitIsAnotherWithOtherLanes() throws {
+    let bytes = try sha256([1])
+    let lanes = try summer.lanes(of: SetElement(bytes))
+    for bit in 0..<256 {
+      var other = bytes
+      other[bit / 8] ^= 1 << (bit % 8)
+      #expect(SetElement(other) != SetElement(bytes))
+      let changed = try summer.lanes(of: SetElement(other))
+      let equal = zip(lanes, changed).count { $0 == $1 }
+      // Eight of 2,048 are expected.
+      #expect(equal < 64, "bit \(bit)")
+    }
+  }
+
+  @Test func orderDoesNotMatter() throws {
+    let forward = try sum(of: elements)
+    #expect(try sum(of: elements.reversed()) == forward)
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<10 { #expect(try sum(of: elements.shuffled(using: &generator)) == forward) }
+    // Subtracted before it was added.
+    var other = SetHash()
+    try summer.subtract(elements[7], from: &other)
+    for element in elements { try summer.add(element, to: &other) }
+    try summer.add(elements[7], to: &other)
+    #expect(other == forward && other.bytes == forward.bytes)
+  }
+
+  @Test func sumsOfPartsAddUpToTheSumOfTheWhole() throws {
+    var parts = try sum(of: Array(elements[..<7]))
+    parts.add(try sum(of: Array(elements[7...])))
+    #expect(try parts == sum(of: elements))
+  }
+
+  @Test func subtractingEveryElementLeavesZeros() throws {
+    var sum = try sum(of: elements)
+    for element in elements.shuffled() { try summer.subtract(element, from: &sum) }
+    #expect(sum == SetHash() && sum.bytes == [UInt8](repeating: 0, count: 2048))
+  }
+
+  @Test func equalElementsVanishAt65536() throws {
+    var total = try sum(of: [elements[0]])
+    for doubling in 1...16 {
+      total.add(total)
+      #expect((total == SetHash()) == (doubling == 16))
+    }
+  }
+}
+
+extension SetElement {
+  init(_ bytes: [UInt8]) {
+    self = bytes.withUnsafeBytes { SetElement(bytes: $0) }
+  }
+}
+
+extension HMACKey {
+  func element(of message: [UInt8]) throws -> SetElement {
+    try message.withUnsafeBytes { try element(of: $0) }
+  }
+}
+
+extension SetHash {
+  init(_ bytes: [UInt8]) {
+    self = bytes.withUnsafeBytes { SetHash(bytes: $0) }
+  }
+
+  var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.byteCount)
+    bytes.withUnsafeMutableBytes { write(to: $0) }
+    return bytes
+  }
+}
+
+extension SetSummer {
+  /// The lanes of one element, as the state stores them.
+  func lanes(of element: SetElement) throws -> [UInt8] {
+    var sum = SetHash()
+    try add(element, to: &sum)
+    return sum.bytes
   }
 }

@@ -7,7 +7,7 @@ import Testing
   private let additional = Array("row 1".utf8)
 
   private func sealed() throws -> [UInt8] {
-    try XAESKey(key).seal(text, authenticating: additional, nonces: RandomBytes())
+    try XAESKey(key).seal(text, authenticating: additional)
   }
 
   // MARK: - Refused
@@ -124,16 +124,15 @@ import Testing
 
   @Test func everySealHasANonceOfItsOwn() throws {
     let cipher = try XAESKey(key)
-    let nonces = try RandomBytes()
     let seen = try (0..<1000).map { _ in
-      try Array(cipher.seal(text, authenticating: [], nonces: nonces)[..<XAESKey.nonceCount])
+      try Array(cipher.seal(text, authenticating: [])[..<XAESKey.nonceCount])
     }
     #expect(Set(seen).count == seen.count)
   }
 
   @Test func emptyTextIsSealedLikeAnyOther() throws {
     let cipher = try XAESKey(key)
-    let blob = try cipher.seal([], authenticating: additional, nonces: RandomBytes())
+    let blob = try cipher.seal([], authenticating: additional)
     #expect(blob.count == XAESKey.overhead)
     #expect(try cipher.open(blob, authenticating: additional) == [])
     #expect(code { () throws(SealingError) in try cipher.open(blob, authenticating: []) } == .notAuthentic)
@@ -141,9 +140,8 @@ import Testing
 
   @Test func oneKeySealsAndOpensInTurn() throws {
     let cipher = try XAESKey(key)
-    let nonces = try RandomBytes()
-    let first = try cipher.seal(text, authenticating: additional, nonces: nonces)
-    let second = try cipher.seal(additional, authenticating: text, nonces: nonces)
+    let first = try cipher.seal(text, authenticating: additional)
+    let second = try cipher.seal(additional, authenticating: text)
     #expect(try cipher.open(first, authenticating: additional) == text)
     #expect(try cipher.open(second, authenticating: text) == additional)
     #expect(first != second)

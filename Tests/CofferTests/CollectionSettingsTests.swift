@@ -133,7 +133,7 @@ struct CollectionSettingsTests {
       #expect(info.count == 0)
       #expect(info.foldsKeys)
       #expect(info.titleRule == .derived)
-      #expect(try test.raw().query("SELECT count(*) FROM coffer_body").rows[0][0] == 0)
+      #expect(try test.raw().query("SELECT count(body) FROM coffer_record").rows[0][0] == 0)
     }
   }
 

@@ -49,7 +49,7 @@ struct CollectionTests {
       }
       try test.store.write { try $0.drop(test.notes) }
       #expect(try test.store.everything().mapValues { $0.map(\.header.id) } == ["other": [kept]])
-      #expect(try test.raw().query("SELECT count(*) FROM coffer_body").rows[0][0] == 1)
+      #expect(try test.raw().query("SELECT count(body) FROM coffer_record").rows[0][0] == 1)
       #expect(try test.store.read { $0.documentCount } == 1)
     }
   }

@@ -17,7 +17,7 @@ import Testing
     }
     let database = try Database(url.path)
     try database.execute("DELETE FROM coffer_record WHERE id = 5")
-    try database.execute("DELETE FROM coffer_body WHERE id = 5")
+    try database.execute("UPDATE coffer_record SET body = NULL WHERE id = 5")
     try database.close()
     #expect(try store.verify().error?.code == .setMismatch)
 

@@ -164,7 +164,7 @@ struct CreatingTests {
           try writer.insert(Document(text: String(repeating: "x", count: count)), into: test.notes)
         }
       }
-      return Set(try test.raw().query("SELECT length(ct) FROM coffer_body").rows.map { $0[0] })
+      return Set(try test.raw().query("SELECT length(body) FROM coffer_record").rows.map { $0[0] })
     }
     // Text and frame header, 108…111 bytes, are all 112 by PADMÉ.
     #expect(try lengths(true) == [112])
@@ -178,7 +178,7 @@ struct CreatingTests {
           try writer.insert(Document(text: String(repeating: "x", count: count)), into: test.notes)
         }
       }
-      #expect(try test.raw().query("SELECT DISTINCT length(ct) FROM coffer_body").rows.map { $0[0] } == [64])
+      #expect(try test.raw().query("SELECT DISTINCT length(body) FROM coffer_record").rows.map { $0[0] } == [64])
       #expect(
         try test.raw().query("SELECT DISTINCT length(head) FROM coffer_record").rows.map { $0[0] } == [168])
     }

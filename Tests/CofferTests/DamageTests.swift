@@ -110,9 +110,9 @@ struct DamageTests {
     let reading = try read(try test.reopened())
     let columns = [
       (
-        "coffer_record", ["coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "title", "head", "body_nt", "id"]
+        "coffer_record", ["coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "title", "head", "body_nt", "body", "id"]
       ),
-      ("coffer_body", ["ct", "id"]), ("coffer_collection", ["coll", "epoch", "rev", "sealed"]),
+      ("coffer_collection", ["coll", "epoch", "rev", "sealed"]),
     ]
     for (table, names) in columns {
       let key = table == "coffer_collection" ? "coll" : "id"
@@ -123,7 +123,7 @@ struct DamageTests {
             switch name {
             case "title": "CASE WHEN title IS NULL THEN 'x' ELSE title || 'x' END"
             case "lookup": "CASE WHEN lookup IS NULL THEN randomblob(16) ELSE NULL END"
-            case "head", "body_nt", "ct", "sealed": "CAST(substr(\(name),1,30) || x'00' || substr(\(name),32) AS BLOB)"
+            case "head", "body_nt", "body", "sealed": "CAST(substr(\(name),1,30) || x'00' || substr(\(name),32) AS BLOB)"
             case "id": "id + 40"
             case "parent": "ifnull(parent,0) + 1"
             case "epoch": "epoch + 1"

@@ -68,7 +68,7 @@ struct FamilyTests {
       try makeFamily(test)
       try test.store.write { writer in
         // As another writer of the format may have left it.
-        try writer.transaction.writer.rewrite(1) { _, fields throws(StoreError) in fields.parent = 5 }
+        try writer.transaction.writer.setParent(of: 1, to: 5)
         #expect(try writer.descendants(of: 1).map(\.id) == [2, 4, 5, 3])
         #expect(try writer.descendants(of: 5).map(\.id) == [1, 2, 4, 3])
         expect(.invalidArgument) { try writer.setParent(of: 1, to: 4) }

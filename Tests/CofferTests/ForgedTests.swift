@@ -25,7 +25,7 @@ struct ForgedTests {
 
   @Test func keyThatLeadsNowhereIsNamedByVerify() throws {
     let (test, verdict) = try verdict { writer, _ in
-      try writer.transaction.writer.rewrite(2) { content, _ throws(StoreError) in
+      try writer.transaction.writer.rewrite(2, changing: .blindIndex, as: []) { content, _ throws(StoreError) in
         content.blindIndex = [UInt8](repeating: 7, count: StoreFormat.blindIndexCount)
       }
     }
@@ -57,7 +57,7 @@ struct ForgedTests {
       header.mac = try HMACKey(keys.headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
       let rows = try transaction.writer
       try rows.willWrite()
-      try header.update(transaction.database)
+      try header.update(transaction.database, slots: slots)
       rows.state.headerMAC = header.mac
     }
     let reopened = try test.reopened()
@@ -71,8 +71,7 @@ struct ForgedTests {
       let old = try writer.transaction.requireCollection(DocumentCollection("other"))
       let new = CollectionRecord(
         id: old.id, epoch: old.epoch, revision: try writer.transaction.writer.revision, name: "notes",
-        titleRule: old.titleRule,
-        foldsKeys: old.foldsKeys)
+        titleRule: old.titleRule, foldsKeys: old.foldsKeys, born: old.born, edited: old.edited, uid: old.uid)
       try writer.transaction.writer.replaceCollection(with: new)
     }
     #expect(verdict.setMatches)
@@ -98,7 +97,7 @@ struct ForgedTests {
     state.target = 1 << 31
     #expect(StoreState(bytes: state.bytes) == nil)
     state.target = 0
-    state.originGeneration = 1 << 63
+    state.unwiped = 1 << 63
     #expect(StoreState(bytes: state.bytes) == nil)
   }
 

@@ -19,11 +19,11 @@ struct InfoTests {
   @Test func infoTellsWhatStandsInTheFile() throws {
     let test = try filled { $0.labels = ["one", "two"] }
     let info = try DocumentStore.info(at: test.url)
-    #expect(info.storeID == test.store.storeID && info.pin == test.store.pin && info.pin.hasPrefix("coffer-pin-1-"))
+    #expect(info.storeID == test.store.storeID && info.pin == test.store.pin && info.pin.hasPrefix("coffer-pin-2-"))
     #expect(info.documents == 3 && info.collections.map(\.count) == [3, 0])
     #expect(info.slots.map(\.label) == ["one", "two"] && info.slots.map(\.opened) == [false, false])
     #expect(info.epochs.map(\.epoch) == [1] && info.epochs.map(\.count) == [3])
-    #expect(info.isTest && info.isPadded && info.format == 1 && info.titles == .sealed && info.journal == "rollback")
+    #expect(info.isTest && info.isPadded && info.format == 2 && info.titles == .sealed && info.journal == "rollback")
     #expect(info.fileBytes == Int64(info.pageSize * info.pageCount) && info.pageSize == StoreFormat.pageSize)
   }
 
@@ -33,7 +33,7 @@ struct InfoTests {
     try test.fillForRekey()
     let count = try test.store.read { $0.documentCount }
     // A rekey that left two behind.
-    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id IN (1, 11)")
+    try test.raw().execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id IN (1, 11)")
     _ = try test.store.rekey(options: .batched) { _ in }
     let epochs = try DocumentStore.info(at: test.url).epochs
     #expect(epochs.map(\.epoch) == [1, 2] && epochs.map(\.count) == [2, count - 2])
@@ -52,7 +52,7 @@ struct InfoTests {
   }
 
   @Test(arguments: [
-    "DELETE FROM coffer_body WHERE id = 2", "INSERT INTO coffer_body VALUES(9, zeroblob(64))",
+    "UPDATE coffer_record SET body = NULL WHERE id = 2", "INSERT INTO coffer_body VALUES(9, zeroblob(64))",
     "DELETE FROM coffer_collection WHERE coll = 1", "UPDATE coffer_record SET head = zeroblob(3) WHERE id = 1",
     "UPDATE coffer_record SET flags = 2 WHERE id = 1", "UPDATE coffer_record SET parent = 0 WHERE id = 1",
     "UPDATE coffer_slot SET params = zeroblob(3) WHERE slot = 2",
@@ -103,7 +103,7 @@ struct InfoTests {
     note { _ = try test.reopened(.words(secret)) }
     note { _ = try test.reopened(.keyMaterial { .text("coffer-key-1-\(secret)") }) }
     note { _ = try test.store.write { try $0.insert(contentsOf: source, into: test.notes) } }
-    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct))")
+    try test.raw().execute("UPDATE coffer_record SET body = zeroblob(length(body))")
     note { _ = try test.store.read { try $0.text(of: 1) } }
     #expect(said.count == 7)
     for text in said + ["\(Secret.text(secret))", String(reflecting: Secret.text(secret)), "\(test.store)"] {

@@ -110,7 +110,7 @@ struct LongReadTests {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()
-    let (table, column) = part == "head" ? ("coffer_record", "head") : ("coffer_body", "ct")
+    let (table, column) = part == "head" ? ("coffer_record", "head") : ("coffer_record", "body")
     let query = try raw.query("SELECT \(column) FROM \(table) WHERE id=?", number)
     guard case .blob(var bytes)? = query.rows.first?[0] else {
       Issue.record("no blob")

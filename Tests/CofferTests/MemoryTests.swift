@@ -127,7 +127,7 @@ struct MemoryTests {
     try last.rekey(options: options) { _ in }
     #expect(try last.verify().isSound)
     try last.close()
-    #expect(last.isTest && last.pin.hasPrefix("coffer-pin-1-"))
+    #expect(last.isTest && last.pin.hasPrefix("coffer-pin-2-"))
     AnotherProcess.stop()
   }
 

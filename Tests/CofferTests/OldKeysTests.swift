@@ -59,18 +59,19 @@ struct OldKeysTests {
     let slots = try KeySlotRecord.readAll(StoreDatabase(database))
     #expect(past.map(\.keys.keyring.epochs.count) == [1, 2] && past.allSatisfy { $0.slotKeys.count >= 3 })
     for time in past {
-      for generation in 1...header.rootGeneration {
-        #expect(throws: SealingError.self) {
-          try Keyring.open(header.keyring, under: time.keys.root, generation: generation)
+      for phase in 1...header.phase {
+        for generation in 1...header.rootGeneration {
+          let root = RootKey(secret: time.keys.root.secret, storeID: header.storeID, generation: generation)
+          #expect(throws: SealingError.self) { try Keyring.open(header.keyring, under: root, phase: phase) }
+          #expect(try root.commitment(phase: phase) != header.commitment)
         }
       }
       #expect(try header.authenticate(slots, under: time.keys.headerMACKey) != header.mac)
-      #expect(try time.keys.root.commitment() != header.commitment)
       for slot in slots {
-        for key in time.slotKeys { #expect(try slot.unwrap(with: key, storeID: header.storeID) == nil) }
+        for key in time.slotKeys { #expect(try slot.unwrap(with: key, storeID: header.storeID, generation: header.rootGeneration) == nil) }
         let parameters = try #require(try slot.checkedParameters(isTest: true))
         if let key = try slot.derivedKey(with: line, parameters: parameters, storeID: header.storeID) {
-          #expect(try slot.unwrap(with: key, storeID: header.storeID) == nil)
+          #expect(try slot.unwrap(with: key, storeID: header.storeID, generation: header.rootGeneration) == nil)
         }
       }
       try expectNothingOpens(of: database, with: time)
@@ -100,7 +101,7 @@ struct OldKeysTests {
     let statement = try database.statement(SQL.batchAfter)
     try statement.bind(Int64(0), at: 1)
     try statement.bind(Int64(1000), at: 2)
-    let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0)
+    let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
     var rows = 0
     while try statement.step() {
       rows += 1
@@ -115,7 +116,7 @@ struct OldKeysTests {
         )
       }
       expectShut(Array(row.head), bindings.map(\.head), "head \(row.fields.id)")
-      let text = Array(statement.blobPointer(at: RecordRow.bodyColumn))
+      let text = Array(try #require(row.body))
       let body = Array(row.bodyTag.prefix(24)) + text + Array(row.bodyTag.suffix(16))
       expectShut(body, bindings.map(\.body), "body \(row.fields.id)")
     }
@@ -125,7 +126,7 @@ struct OldKeysTests {
       for epoch in past.keys.keyring.epochs {
         for number in 1...30 {
           for key in ["Key \(number)", "key \(number)"] {
-            let message = PreAuthenticationEncoding("coffer1/lookup").adding(UInt32(row[0].integer!)).adding(
+            let message = PreAuthenticationEncoding("coffer2/lookup").adding(UInt32(row[0].integer!)).adding(
               Array(key.utf8))
             #expect(try Array(HMACKey(epoch.lookup).authenticate(message.bytes).prefix(16)) != row[1].blob)
           }

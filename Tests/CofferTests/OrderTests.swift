@@ -23,7 +23,7 @@ struct OrderTests {
       let ids = try test.store.write { writer in
         try "abcde".map { try writer.insert(Document(title: String($0), text: "\($0)\($0)"), into: test.notes) }
       }
-      let bodies = try test.raw().query("SELECT * FROM coffer_body ORDER BY id").rows
+      let bodies = try test.raw().query("SELECT id, body FROM coffer_record ORDER BY id").rows
       try test.store.write { writer in
         try writer.move(ids[4], to: .top)
         try writer.move(ids[0], to: .bottom)
@@ -32,7 +32,7 @@ struct OrderTests {
         try writer.move(ids[2], to: .after(ids[2]))
       }
       #expect(try test.store.titles(in: test.notes) == ["e", "c", "b", "d", "a"])
-      #expect(try test.raw().query("SELECT * FROM coffer_body ORDER BY id").rows == bodies)
+      #expect(try test.raw().query("SELECT id, body FROM coffer_record ORDER BY id").rows == bodies)
       for (id, letter) in zip(ids, "abcde") {
         #expect(try test.store.read { try $0.text(of: id) } == "\(letter)\(letter)")
       }

@@ -163,7 +163,7 @@ struct QueryTests {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()
-    _ = try raw.execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=2")
+    _ = try raw.execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id=2")
     _ = try raw.execute("UPDATE coffer_record SET head=zeroblob(length(head)) WHERE id=4")
     try raw.close()
     expect(.damaged) { try test.store.query("SELECT text FROM documents WHERE id = 2") }
@@ -177,7 +177,7 @@ struct QueryTests {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()
-    _ = try raw.execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id<>3")
+    _ = try raw.execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id<>3")
     try raw.close()
     let result = try test.store.query("SELECT text FROM documents WHERE title = 'cherry' LIMIT 1")
     #expect(result.rows.count == 1)

@@ -37,7 +37,7 @@ struct RekeyErrorTests {
     let test = try TestStore()
     try test.fillForRekey()
     let whole = try test.store.everything()
-    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 11")
+    try test.raw().execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 11")
     let report = try test.store.rekey(options: .batched) { _ in }
     #expect(!report.isFinished && report.skipped.map(\.id) == [11] && report.documents == 28)
     let status = try test.store.rekeyStatus()
@@ -45,7 +45,8 @@ struct RekeyErrorTests {
 
     let reopened = try test.reopened()
     expect(.damaged) { try reopened.read { try $0.text(of: 11) } }
-    #expect(try reopened.read { try $0.header(of: 11).title } == "title 11")
+    // What the rekey has left behind proves nothing any more: holders of old keys could have put it there.
+    expect(.damaged) { try reopened.read { try $0.header(of: 11) } }
     #expect(try reopened.read { try $0.text(of: 12) } == whole["folded"]?.first { $0.header.id == 12 }?.text)
     let verdict = try reopened.verify()
     #expect(verdict.damaged.map(\.id) == [11] && verdict.setMatches)

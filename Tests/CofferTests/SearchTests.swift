@@ -116,7 +116,7 @@ struct SearchTests {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()
-    _ = try raw.execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=2000")
+    _ = try raw.execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id=2000")
     try raw.close()
     var seen: [Int64] = []
     do {

@@ -40,7 +40,7 @@ struct StoreExportTests {
     // As in a file with a row put back: its blind index keeps the two apart, its head does not.
     try test.store.write { writer in
       try Array("a".utf8).withBytes { key throws(StoreError) in
-        try writer.transaction.writer.rewrite(ids[1]) { content, _ throws(StoreError) in content.key = key }
+        try writer.transaction.writer.rewrite(ids[1], changing: [], as: .head) { content, _ throws(StoreError) in content.key = key }
       }
     }
     let error = try #require(throws: StoreError.self) {
@@ -99,7 +99,7 @@ struct StoreExportTests {
     try test.fillForRekey()
     try test.store.close()
     let database = try test.raw()
-    try database.execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 12")
+    try database.execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 12")
     try database.close()
     let store = try test.reopened()
     do {
@@ -146,8 +146,9 @@ struct StoreExportTests {
       #expect(key == 6)
       #expect(try copy.verify().isSound)
       try copy.engine.reading { transaction throws(StoreError) in
-        #expect(Hexadecimal.text(transaction.state.originStoreID) == test.store.storeID)
-        #expect(transaction.state.originGeneration == generation)
+        let origin = transaction.state.origin
+        #expect(origin.kind == .export && Hexadecimal.text(origin.storeID) == test.store.storeID)
+        #expect(origin.generation == generation && origin.nextID == 31)
       }
       #expect(try copy.write { try $0.insert(Document(text: "new"), into: test.notes) } == 31)
       try copy.close()
@@ -253,7 +254,7 @@ struct StoreExportTests {
       let columns = [
         ("coffer_header", ["store_id", "rk_commit", "keyring", "mac"]), ("coffer_slot", ["params", "wrapped"]),
         ("coffer_state", ["sealed"]), ("coffer_collection", ["sealed"]),
-        ("coffer_record", ["lookup", "head", "body_nt"]), ("coffer_body", ["ct"]),
+        ("coffer_record", ["lookup", "head", "body_nt", "body"]),
       ]
       let source = try test.raw()
       for (table, names) in columns {

@@ -18,7 +18,7 @@ struct TextCacheTests {
 
   /// Bytes of a text are damaged in the file, so that only a cached one can still be read.
   private func damage(_ id: DocumentID, _ test: TestStore) throws {
-    try test.raw().execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = ?", id.rawValue)
+    try test.raw().execute("UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = ?", id.rawValue)
   }
 
   @Test func textReadAgainLooksAtNoRow() throws {
@@ -118,7 +118,7 @@ struct TextCacheTests {
     let reader = CacheReader(cache, state)
     #expect(!reader.reads(1))
     #expect(reader.reads(1))
-    state.set.add([UInt8](repeating: 1, count: 32).withUnsafeBytes { SetHash(bytes: $0) })
+    state.set.add([UInt8](repeating: 1, count: SetHash.byteCount).withUnsafeBytes { SetHash(bytes: $0) })
     #expect(!CacheReader(cache, state).reads(1))
     #expect(!reader.reads(1))
     #expect(CacheReader(cache, state).reads(1))

@@ -95,7 +95,7 @@ struct WritingTests {
       let id = try test.store.write {
         try $0.insert(Document(title: "a", text: "text", modified: .init(millisecondsSince1970: 5)), into: test.notes)
       }
-      func body() throws -> SQLiteValue { try test.raw().query("SELECT ct FROM coffer_body").rows[0][0] }
+      func body() throws -> SQLiteValue { try test.raw().query("SELECT body FROM coffer_record").rows[0][0] }
       let before = try body()
       try test.store.write { try $0.update(id) { $0.title = "b" } }
       #expect(try body() == before)

@@ -12,7 +12,7 @@ import Testing
     let result = try sandbox.succeed("create", "s.coffer", "--key-file", "primary.key", "--json")
     let report = try result.json(Report.self)
     #expect(report.storeId.count == 32)
-    #expect(report.pin.hasPrefix("coffer-pin-1-" + report.storeId))
+    #expect(report.pin.hasPrefix("coffer-pin-2-" + report.storeId))
     #expect(report.pin.count == 13 + 96)
   }
 
@@ -27,7 +27,7 @@ import Testing
 
   @Test func expectedStoreCannotBeANewOne() throws {
     let sandbox = try Sandbox()
-    let pin = "coffer-pin-1-" + String(repeating: "0", count: 96)
+    let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
     let result = try sandbox.run("create", "s.coffer", "--key-file", "primary.key", "--expect", pin)
     #expect(result.status == 64)
     #expect(!sandbox.exists("s.coffer"))

@@ -45,7 +45,7 @@ import Testing
     try sandbox.succeed("collections", "s.coffer", "--wait", "0")
   }
 
-  @Test func newerFormatIsFifteen() throws {
+  @Test func otherFormatIsFifteen() throws {
     let sandbox = try Sandbox.withStore()
     let database = try Database(sandbox.path("s.coffer"))
     try database.execute("PRAGMA user_version = 2")

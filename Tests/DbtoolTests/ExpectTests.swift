@@ -4,7 +4,7 @@ import Testing
 
 /// `--expect`: the store must be that one.
 @Suite struct ExpectTests {
-  private static let otherPin = "coffer-pin-1-" + String(repeating: "5", count: 96)
+  private static let otherPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
 
   private func pin(of store: String, in sandbox: Sandbox) throws -> String {
     struct Info: Decodable { var pin: String }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    .slow, arguments: ["coffer-pin-1-", "coffer-pin-1-00", "pin", "coffer-pin-1-" + String(repeating: "G", count: 96)])
+    .slow, arguments: ["coffer-pin-2-", "coffer-pin-2-00", "pin", "coffer-pin-2-" + String(repeating: "G", count: 96)])
   func whatIsNoPinIsUsage(_ text: String) throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.run("ls", "s.coffer", "--expect", text).status == 64)

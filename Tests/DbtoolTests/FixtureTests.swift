@@ -23,7 +23,7 @@ struct FixtureTests {
   }
 
   @Test(arguments: verbs)
-  func newerFormatIsRefusedByNameAndLeftAsItIs(_ verb: [String]) throws {
+  func otherFormatIsRefusedByNameAndLeftAsItIs(_ verb: [String]) throws {
     let sandbox = try newerStore("PRAGMA user_version = 2; UPDATE coffer_header SET format = 2")
     let before = try sandbox.read("s.coffer")
     let names = try sandbox.names()

@@ -115,7 +115,7 @@ import Testing
 
   @Test func wrongStoreForThePinIsRefused() throws {
     let sandbox = try Sandbox.withStore()
-    let wrong = "coffer-pin-1-" + String(repeating: "0", count: 96)
+    let wrong = "coffer-pin-2-" + String(repeating: "1", count: 96)
     for arguments in [["ls", "s.coffer"], ["info", "s.coffer"], ["check", "s.coffer"]] {
       #expect(try sandbox.run(arguments + ["--expect", wrong]).status == 21)
     }

@@ -48,7 +48,7 @@ import Testing
     let sandbox = try filled()
     sandbox.environment = [:]
     #expect(try sandbox.succeed("check", "s.coffer").text == "sound: true\n")
-    try damage(sandbox, "DELETE FROM coffer_body WHERE id = 2")
+    try damage(sandbox, "UPDATE coffer_record SET body = NULL WHERE id = 2")
     let result = try sandbox.run("check", "s.coffer")
     #expect(result.status == 20)
     #expect(result.text == "the text of document 2 is missing\n")
@@ -73,7 +73,7 @@ import Testing
 
   @Test func damagedTextIsListedByItsID() throws {
     let sandbox = try filled()
-    try damage(sandbox, "UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 2")
+    try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2")
     let result = try sandbox.run("verify", "s.coffer", "--json")
     #expect(result.status == 20)
     #expect(result.text.contains(#""damaged":[{"id":2,"#))
@@ -89,7 +89,7 @@ import Testing
     let old = try sandbox.read("s.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "four")
     let anchor = try sandbox.succeed("anchor", "s.coffer").text
-    #expect(anchor.hasPrefix("coffer1:"))
+    #expect(anchor.hasPrefix("coffer2:"))
     try sandbox.write("anchor.txt", "# kept\n" + anchor)
     #expect(try sandbox.succeed("anchor", "s.coffer", "--check-file", "anchor.txt").text == "anchor: same\n")
     try sandbox.write("s.coffer", bytes: old)
@@ -108,7 +108,7 @@ import Testing
 
   @Test func lineThatIsNoAnchorIsAUsageError() throws {
     let sandbox = try filled()
-    #expect(try sandbox.run("anchor", "s.coffer", "--check", "coffer1:x").status == 64)
+    #expect(try sandbox.run("anchor", "s.coffer", "--check", "coffer2:x").status == 64)
     try sandbox.write("empty.txt", "")
     #expect(try sandbox.run("anchor", "s.coffer", "--check-file", "empty.txt").status == 64)
   }

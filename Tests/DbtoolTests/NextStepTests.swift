@@ -56,7 +56,7 @@ import Testing
       return ["ls", "s.coffer"]
     },
     Case(name: "damaged document", status: 20, kind: "damaged", hint: "restore") { sandbox in
-      try sql(sandbox, "UPDATE coffer_body SET ct = CAST(zeroblob(length(ct)) AS BLOB)")
+      try sql(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body))")
       return ["show", "s.coffer", "1"]
     },
     Case(name: "slot out of bounds", status: 20, kind: "parameters-refused", hint: "restore") { sandbox in
@@ -81,7 +81,7 @@ import Testing
       return ["anchor", "s.coffer", "--check", anchor]
     },
     Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask whoever made it") { _ in
-      ["ls", "s.coffer", "--expect", "coffer-pin-1-" + String(repeating: "0", count: 96)]
+      ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "1", count: 96)]
     },
   ]
 

@@ -48,7 +48,7 @@ import Testing
 
   @Test func whatIsLeftIsListedAndIsThree() throws {
     let sandbox = try damaged(
-      "UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 2", "DELETE FROM coffer_record WHERE id = 4")
+      "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2", "DELETE FROM coffer_record WHERE id = 4")
     let result = try sandbox.run(saving + ["--json"])
     #expect(result.status == 3)
     let report = try result.json(Report.self)

@@ -9,21 +9,25 @@ extension DocumentStore {
   /// }
   /// ```
   ///
-  /// Commits of this process are reported at once and exactly, one change each; an iteration that is slower gets them
-  /// merged into one. If another process committed just before, a local commit's change includes that process's changes
-  /// to the same documents. Other processes' commits are found at most four times a second by one scan of the rows,
-  /// which sees the latest state only; a document that they moved counts as updated too.
+  /// Commits of this process are reported at once, one change each, together with commits of other processes right
+  /// before; an iteration that is slower gets them merged into one. Other processes' commits are found four times a
+  /// second, and their changes are proved: the store's sealed state names those of the latest fifty commits or so,
+  /// deletions too. A row that somebody plants, replaces or deletes without a key is never reported.
   ///
-  /// The first subscription walks an index once. While there are subscriptions, they take 24 bytes of memory a document
-  /// and four short read transactions a second, some 10 µs of processor time each. A scan reads every row's head, makes
-  /// writers wait in the rollback journal, and takes at most a quarter of the time.
+  /// If more commits than that are new, or one changed very many documents, one walk reads every row's head. It reports
+  /// changes of dates, and rows that made room for others, as updated, and a new parent as updated and moved; if
+  /// documents were deleted, the change is not complete (``StoreChange/isComplete``). A walk makes writers wait in the
+  /// rollback journal, and takes at most a quarter of the time. If the rows are not those that were written, the
+  /// iteration throws `damaged`.
+  ///
+  /// Subscriptions take four short read transactions a second, some 10 µs of processor time each.
   ///
   /// - Parameter collection: reports only this collection, which need not exist yet; nil reports all.
   /// - Returns: a sequence for one task; an error, such as `locked` or `keyChanged`, is thrown by its iteration.
   public func changes(in collection: DocumentCollection? = nil) -> StoreChanges {
     StoreChanges(
       subscription: engine.session.feed.subscribe(
-        to: collection?.name, { () throws(StoreError) in try engine.baseline() },
+        to: collection?.name, { () throws(StoreError) in try engine.beginning() },
         poll: { [weak engine] in engine?.poll() }))
   }
 }

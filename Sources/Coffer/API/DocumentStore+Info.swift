@@ -21,7 +21,7 @@ extension DocumentStore {
         }
         let counts = Dictionary(collections.map { ($0.number, $0.count) }, uniquingKeysWith: { first, _ in first })
         return StoreInfo(
-          storeID: Hexadecimal.text(header.storeID), pin: header.pin, fileBytes: try database.fileSize(),
+          storeID: Hexadecimal.text(header.storeID), pin: StorePin(header).line, fileBytes: try database.fileSize(),
           format: Int(header.format), journal: file.isWriteAhead ? "wal" : "rollback", titles: titles,
           isTest: header.isTest, isPadded: header.isPadded, documents: documents,
           collections: Set(numbers).union(counts.keys).sorted().map {
@@ -78,7 +78,7 @@ extension DocumentStore {
   /// Checks everything that needs no key: schema, bounds, classes and lengths of every row, bodies, SQLite's pages.
   ///
   /// - Parameter isQuick: leaves out SQLite's own integrity check.
-  /// - Throws: `notAStore`, `newerFormat`, and errors of opening the file; findings are in the report.
+  /// - Throws: `notAStore`, `otherFormat`, and errors of opening the file; findings are in the report.
   public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
     -> CheckReport
   {
@@ -97,10 +97,10 @@ extension DocumentStore {
       }
       var count = 0
       do throws(SQLiteError) {
-        let statement = try database.statement(SQL.allRecords)
+        let statement = try database.statement(SQL.allWithBody)
         defer { statement.reset() }
         // Without the key the state can't be opened: only bounds of every state are checked.
-        let limits = RowLimits(nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: 0)
+        let limits = RowLimits.none
         while try statement.step() {
           count += 1
           do throws(StoreError) { _ = try RecordRow(statement.columns(), within: limits) } catch {
@@ -110,8 +110,9 @@ extension DocumentStore {
         problems += try misfits(in: database)
         for (sql, what) in [
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
+          (SQL.recordsWithTwoBodies, "document %@ has two texts"),
           (SQL.bodiesWithoutRecord, "a text without a document: %@"),
-          (SQL.bodiesTooShort, "the text of document %@ is no blob of a frame's length"),
+          (SQL.bodiesTooShort, "the text of document %@ is no blob of its place's length"),
           (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
         ] {
           for row in try database.query(sql).rows {

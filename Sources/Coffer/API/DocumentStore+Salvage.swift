@@ -20,7 +20,7 @@ extension DocumentStore {
   ///     mode.
   ///   - progress: called once the keys are known, then after each batch of documents or of searched pages; if it
   ///     throws, the work ends.
-  /// - Throws: `cannotUnlock`, `damaged` if the header, the keyring or every slot is damaged; `newerFormat`,
+  /// - Throws: `cannotUnlock`, `damaged` if the header, the keyring or every slot is damaged; `otherFormat`,
   ///   `notAStore`, `testKeyRefused`, `pinMismatch`, `locked`, `alreadyExists`, and errors of `progress`.
   public static func salvage(
     at url: URL, key: StoreKey, to new: URL, keys: [NewKey], options: OpenOptions = OpenOptions(),

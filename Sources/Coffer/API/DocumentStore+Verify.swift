@@ -9,9 +9,18 @@ extension DocumentStore {
   /// - Parameter progress: called after each batch; if it throws, the work ends.
   /// - Throws: `keyChanged`, `locked`, `cancelled`; errors of `progress` are thrown as `cancelled`.
   public func verify(
-    _ depth: VerifyDepth = .full, anchor line: String? = nil, progress: ((WorkProgress) throws -> Void)? = nil
+    _ depth: VerifyDepth = .full, anchor line: String? = nil, anchorOptions: AnchorOptions = [],
+    progress: ((WorkProgress) throws -> Void)? = nil
   ) throws(StoreError) -> Verdict {
-    try engine.verify(depth, anchor: line, progress: progress)
+    try engine.verify(depth, anchor: line, anchorOptions, progress: progress)
+  }
+
+  /// Writes header and slots again, as this session verified them, after they were damaged under it.
+  ///
+  /// - Throws: `rolledBack` if the state is older than one that the session has seen, or names another header; `damaged`
+  ///   if the state itself is damaged; nothing is written then.
+  public func repairHeader() throws(StoreError) {
+    try engine.repairHeader()
   }
 
   /// The anchor line to keep outside the store: comparing with it reveals an older file in place of the current one.
@@ -19,19 +28,18 @@ extension DocumentStore {
   /// Keep the latest, at each close. FORMAT, "Key files, pin, anchor".
   public func anchor() throws(StoreError) -> String {
     try engine.reading { transaction throws(StoreError) in
-      try transaction.keys.session.anchor(of: transaction.state)
+      try transaction.anchor().line
     }
   }
 
   /// Compares the store with an anchor line.
   ///
-  /// - Parameter exact: also refuses a newer store.
-  /// - Throws: `anchorMismatch` for another store, or another history of the same generation; `rolledBack` for an older
-  ///   store; `invalidArgument` for a line that is no anchor.
-  public func checkAnchor(_ line: String, exact: Bool = false) throws(StoreError) -> AnchorCheck {
+  /// - Throws: `anchorMismatch` for another store, another history, or a newer root key that nothing vouches for;
+  ///   `rolledBack` for an older store; `invalidArgument` for a line that is no anchor.
+  public func checkAnchor(_ line: String, options: AnchorOptions = []) throws(StoreError) -> AnchorCheck {
     let anchor = try Anchor(line)
     return try engine.reading { transaction throws(StoreError) in
-      try anchor.compare(with: transaction.state, of: transaction.keys.session, exact: exact)
+      try engine.compare(anchor, with: transaction, options)
     }
   }
 }

@@ -39,7 +39,7 @@ public final class DocumentStore: Sendable {
   public var storeID: String { Hexadecimal.text(engine.session.header.storeID) }
 
   /// A pin for a recipient to compare before trusting a store; changes with every rekey.
-  public var pin: String { engine.session.header.pin }
+  public var pin: String { StorePin(engine.session.header).line }
 
   public var titles: TitleMode { TitleMode(rawValue: engine.session.header.titles)! }
 
@@ -72,7 +72,7 @@ extension DocumentStore {
   ///   - startingAfresh: empties an existing store in one transaction: it deletes its collections with all documents,
   ///     even damaged ones, and ids restart at 1. It stays the same store with the same keys. Use it for data that can
   ///     be rebuilt, such as a cache whose form has changed; ``opening`` is then `reset`.
-  /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`, `damaged`,
+  /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `cannotUnlock`, `testKeyRefused`, `pinMismatch`, `damaged`,
   ///   `rolledBack`, `parametersRefused`, `keyFileInvalid`, `locked`.
   public static func open(
     at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,

@@ -52,11 +52,13 @@ extension ReadScope where Self: ~Copyable {
     return try result!.get()
   }
 
-  /// Whether a document of that id exists. Looks at its row, opens nothing.
+  /// Whether a document of that id exists. Opens its head, so that a row that was planted is none.
+  ///
+  /// - Throws: `damaged`.
   public func exists(_ id: DocumentID) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try transaction.reading { reader throws(StoreError) in
-        _ = try reader.row(id, withBody: false, within: transaction.state.limits)
+        _ = try reader.opener.openHead(try reader.row(id, withBody: false, within: transaction.state.limits))
         return true
       }
     } catch {
@@ -76,14 +78,14 @@ extension ReadScope where Self: ~Copyable {
   /// The number of the store's last write transaction.
   public var generation: UInt64 { transaction.state.generation }
 
-  /// Number of documents in all collections of the store.
+  /// Number of documents in all collections of the store, as the sealed state has it.
   public var documentCount: Int { Int(transaction.state.count) }
 }
 
 // MARK: - Collections
 
 extension ReadScope where Self: ~Copyable {
-  /// Every collection, sorted by number. Counting looks at an index only.
+  /// Every collection, sorted by number. The counts are an index's word, which nothing proves before verify.
   public func collections() throws(StoreError) -> [CollectionInfo] {
     let counts = try transaction.documentCounts()
     return try transaction.collections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
@@ -100,7 +102,7 @@ extension ReadScope where Self: ~Copyable {
     return CollectionInfo(record, count: try transaction.count(in: record))
   }
 
-  /// Number of documents in a collection.
+  /// Number of documents in a collection: an index's word, which nothing proves before verify.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
     try transaction.count(in: try transaction.requireCollection(collection))
   }

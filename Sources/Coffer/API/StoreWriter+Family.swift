@@ -60,7 +60,7 @@ extension StoreWriter {
     let header = try header(of: id)
     guard header.parent != parent else { return }
     try transaction.requireParent(parent, of: id.rawValue, isNew: false, in: header.collection.rawValue)
-    try transaction.writer.rewrite(id) { _, fields throws(StoreError) in fields.parent = parent?.rawValue }
+    try transaction.writer.setParent(of: id, to: parent?.rawValue)
   }
 
   /// Gives a document another key, or none. Only its head is sealed again.
@@ -73,13 +73,13 @@ extension StoreWriter {
     try transaction.requireUnusedKey(key, in: record, by: id)
     let index = try transaction.writer.blindIndex(of: key, in: record)
     guard let key else {
-      return try transaction.writer.rewrite(id) { content, _ throws(StoreError) in
+      return try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
         content.key = nil
         content.blindIndex = nil
       }
     }
     try key.bytes.withBytes { bytes throws(StoreError) in
-      try transaction.writer.rewrite(id) { content, _ throws(StoreError) in
+      try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
         content.key = bytes
         content.blindIndex = index
       }

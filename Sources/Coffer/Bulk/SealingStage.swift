@@ -31,7 +31,7 @@ final class SealingStage {
   init(_ transaction: StoreTransaction, into collection: DocumentCollection?, options: BulkOptions) throws(StoreError) {
     self.options = options
     keys = try RowKeys(transaction.keys.session)
-    keys.beginRun()
+    keys.beginRun(transaction.connection.nonceSource)
     sealer = RecordSealer(keys)
     revision = try transaction.writer.revision
     nextID = transaction.state.nextID
@@ -62,6 +62,7 @@ final class SealingStage {
     try drafts.bytes.withUnsafeBytes { bytes in
       for draft in drafts.drafts { try seal(draft, bytes, into: batch) }
     }
+    try batch.sum(keys.summer)
     return true
   }
 
@@ -94,7 +95,8 @@ final class SealingStage {
     var content = RecordSealer.Content(
       title: part(draft.title), key: key, blindIndex: index,
       attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0), created: created,
-      modified: draft.modified?.millisecondsSince1970 ?? created)
+      modified: draft.modified?.millisecondsSince1970 ?? created,
+      stamps: DocumentStamps(born: revision, uid: try keys.newUID()))
     do throws(StoreError) {
       if content.title == nil, !draft.isComplete,
         let derived = (options.titleRule ?? record.titleRule).title(forUTF8: text, isJSON: draft.isJSON)
@@ -149,9 +151,8 @@ final class SealingStage {
         .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
     }
     newest += 1
-    let record = CollectionRecord(
-      id: newest, epoch: keys.active.epoch, revision: revision, name: name, titleRule: options.titleRule ?? .asGiven,
-      foldsKeys: false)
+    let record = try CollectionRecord.new(
+      newest, name: name, titleRule: options.titleRule ?? .asGiven, foldsKeys: false, revision: revision, keys)
     targets.append(Target(record: record, positions: PositionRun(from: StoreFormat.positionGap)))
     current = targets.count - 1
     batch.newCollections.append(record)

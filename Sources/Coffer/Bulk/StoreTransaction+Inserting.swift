@@ -61,14 +61,7 @@ extension StoreTransaction {
           isOver = batch.isEnd
           guard !isOver else { return }
           try requireOpen()
-          for record in batch.sealed.newCollections { try writer.insertCollection(record) }
-          for row in batch.sealed.rows {
-            do throws(StoreError) {
-              try writer.insert(row, of: batch.sealed)
-            } catch {
-              try refused(row, error)
-            }
-          }
+          try writer.insert(batch.sealed, refused: refused)
           try inserted(batch.sealed)
         })
     } catch {

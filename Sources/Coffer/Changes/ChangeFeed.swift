@@ -4,9 +4,8 @@ internal import Synchronization
 
 /// Reports commits to subscribers: those of this process at once, those of other processes when a poll finds them.
 ///
-/// A local commit reports itself with the list of its changes. To find other processes' commits, a poll compares the
-/// rows with a baseline: the last reported position of every document, 24 bytes each, kept only while there are
-/// subscribers.
+/// A local commit reports itself with the log of its changes. The sealed state of another process's commit names that
+/// commit's changes; a poll looks for it, and so does the next local commit.
 final class ChangeFeed: Sendable {
   /// Time between two polls; each costs one short read transaction while nothing was committed.
   static let interval: DispatchTimeInterval = .milliseconds(250)
@@ -19,39 +18,39 @@ final class ChangeFeed: Sendable {
   // MARK: Subscribers
 
   /// - Parameters:
-  ///   - baseline: reads the file; called if there is no subscriber yet.
+  ///   - beginning: reads the file; called if there is no subscriber yet.
   ///   - poll: called every ``interval`` while there are subscribers.
   func subscribe(
-    to name: String?, _ baseline: () throws(StoreError) -> Baseline, poll: @escaping @Sendable () -> Void
+    to name: String?, _ beginning: () throws(StoreError) -> Beginning, poll: @escaping @Sendable () -> Void
   ) -> ChangeSubscription {
     while true {
       // Transactions that begin after this log their changes, so the first poll finds only commits of other processes.
       subscribed.store(true, ordering: .releasing)
       let isFirst = state.withLock { $0.subscribers.isEmpty }
-      var initial: Result<Baseline, StoreError>?
+      var initial: Result<Beginning, StoreError>?
       // Outside of the lock, which a commit takes while it keeps readers out of the file.
-      if isFirst { initial = Result { () throws(StoreError) in try baseline() } }
+      if isFirst { initial = Result { () throws(StoreError) in try beginning() } }
       if let subscriber = add(name, initial, poll) { return ChangeSubscription(subscriber, of: self) }
     }
   }
 
-  /// - Parameter baseline: nil if the caller saw other subscribers.
-  /// - Returns: nil if the last of those subscribers has ended meanwhile, and the feed dropped the baseline with it.
+  /// - Parameter beginning: nil if the caller saw other subscribers.
+  /// - Returns: nil if the last of those subscribers has ended meanwhile, and the feed dropped its state with it.
   func add(
-    _ name: String?, _ baseline: Result<Baseline, StoreError>?, _ poll: @escaping @Sendable () -> Void
+    _ name: String?, _ beginning: Result<Beginning, StoreError>?, _ poll: @escaping @Sendable () -> Void
   ) -> ChangeSubscriber? {
-    state.withLock { state in add(name, baseline, poll, to: &state) }
+    state.withLock { state in add(name, beginning, poll, to: &state) }
   }
 
   private func add(
-    _ name: String?, _ baseline: Result<Baseline, StoreError>?, _ poll: @escaping @Sendable () -> Void,
+    _ name: String?, _ beginning: Result<Beginning, StoreError>?, _ poll: @escaping @Sendable () -> Void,
     to state: inout State
   ) -> ChangeSubscriber? {
     if state.subscribers.isEmpty {
-      guard let baseline else { return nil }
-      switch baseline {
-      case .success(let baseline):
-        state.begin(baseline)
+      guard let beginning else { return nil }
+      switch beginning {
+      case .success(let beginning):
+        state.begin(beginning)
       case .failure(let error):
         stop(&state)
         let subscriber = ChangeSubscriber(name: name, names: [:])
@@ -91,7 +90,7 @@ final class ChangeFeed: Sendable {
     }
   }
 
-  /// Ends polling and drops the baseline.
+  /// Ends polling and drops the reported state.
   private func stop(_ state: inout State) {
     subscribed.store(false, ordering: .releasing)
     state.timer?.cancel()
@@ -111,59 +110,56 @@ final class ChangeFeed: Sendable {
     state.withLock { $0.committing = nil }
   }
 
-  /// - Parameters:
-  ///   - changes: by document id; nil if they were not logged, and the next poll must find them.
-  ///   - names: the collections, if they changed.
-  func didCommit(_ generation: UInt64, _ changes: [Int64: DocumentChange]?, names: [CollectionID: String]?) {
+  /// Reports a commit, and with it the commits of other processes right before it. If those are not known, the next
+  /// poll reports it.
+  func didCommit(_ commit: LocalCommit?) {
     state.withLock { state in
       state.committing = nil
-      guard !state.subscribers.isEmpty || hasSubscribers, let changes else { return }
-      // If another process's commit before this one is unreported, its changes to these documents are reported here.
-      let isAhead = generation > state.reportedGeneration + 1
-      var change = isAhead ? state.change(by: changes, at: generation) : StoreChange(changes, at: generation)
-      if let names { change.changedCollections = state.take(names, at: generation) }
-      state.append(changes, of: generation)
-      change.bound()
-      state.deliver(change)
+      guard let commit, let reported = state.reported?.generation else { return }
+      if reported == commit.start {
+        state.report([commit.changes], to: commit.state, collections: commit.collections, names: commit.names)
+      } else if let (since, others) = commit.others, reported == since {
+        state.report(
+          others.changes + [commit.changes], to: commit.state,
+          collections: others.collections.map { $0.union(commit.collections) }, names: commit.names)
+      }
     }
   }
 
   // MARK: Polls
 
-  /// Whether a poll may run now: scans take at most a quarter of the time.
+  /// Whether a poll may run now: polls that read all rows take at most a quarter of the time.
   var shouldPoll: Bool { state.withLock { ContinuousClock.now >= $0.nextPoll } }
 
-  /// The state that a poll compares the rows with.
+  /// The reported state; nil without subscribers.
+  var reported: StoreState? { state.withLock { $0.reported } }
+
+  /// The state since which a poll must find the changes.
   ///
   /// - Parameter generation: of the poll's read transaction.
   /// - Returns: nil if every commit up to that generation has been reported, or a local commit is about to report it.
-  func reported(before generation: UInt64) -> (baseline: Baseline, localCommits: [LocalCommit])? {
+  func reported(before generation: UInt64) -> StoreState? {
     state.withLock { state in
-      guard generation > state.reportedGeneration, state.committing.map({ $0 > generation }) ?? true,
-        !state.subscribers.isEmpty
+      guard let reported = state.reported, reported.generation < generation,
+        state.committing.map({ $0 > generation }) ?? true
       else { return nil }
-      return (state.baseline, state.localCommits.filter { $0.generation <= generation })
+      return reported
     }
   }
 
-  /// Reports the result of a poll and makes its rows the baseline.
+  /// Reports the result of a poll, unless another report preceded it.
   ///
-  /// - Parameter reportedGeneration: of the baseline that the poll compared the rows with.
+  /// - Parameters:
+  ///   - reported: the state since which the changes are.
+  ///   - found: the state that the poll found.
   func didPoll(
-    _ change: StoreChange, since reportedGeneration: UInt64, _ rows: [Baseline.Row], names: [CollectionID: String],
+    _ changes: ChangesSince, since reported: StoreState, to found: StoreState, names: [CollectionID: String]?,
     took: Duration
   ) {
     state.withLock { state in
       state.nextPoll = ContinuousClock.now.advanced(by: took * 3)
-      // Another poll may have finished first.
-      guard !state.subscribers.isEmpty, state.reportedGeneration == reportedGeneration else { return }
-      var change = change
-      state.replaceRows(with: rows, of: change.generation)
-      // Later local commits have reported the current state of these documents.
-      change.remove(state.lastReported.keys)
-      change.changedCollections = state.take(names, at: change.generation)
-      change.bound()
-      state.deliver(change)
+      guard state.reported?.generation == reported.generation else { return }
+      state.report(changes.changes, to: found, collections: changes.collections, names: names)
     }
   }
 }

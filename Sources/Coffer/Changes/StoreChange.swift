@@ -21,7 +21,8 @@ public struct StoreChange: Sendable, Hashable {
   public internal(set) var collections: [CollectionID: Documents] = [:]
   /// Collections that were created, renamed or dropped.
   public internal(set) var changedCollections: Set<CollectionID> = []
-  /// False if more than 65,536 documents changed: then no ids are reported, so reload what you show.
+  /// False if more than 65,536 documents changed, or if many commits of other processes deleted documents: then no ids
+  /// are reported, so reload what you show.
   public internal(set) var isComplete = true
 
   init(generation: UInt64) {
@@ -46,33 +47,22 @@ public struct StoreChange: Sendable, Hashable {
 extension StoreChange {
   var isEmpty: Bool { isComplete && collections.isEmpty && changedCollections.isEmpty }
 
-  mutating func insert(_ id: Int64, into collection: UInt32) {
-    collections[CollectionID(collection), default: Documents()].inserted.insert(DocumentID(id))
-  }
-
-  mutating func delete(_ id: Int64, from collection: UInt32) {
-    collections[CollectionID(collection), default: Documents()].deleted.insert(DocumentID(id))
-  }
-
-  mutating func change(_ id: Int64, in collection: UInt32, isUpdated: Bool, isMoved: Bool) {
-    guard isUpdated || isMoved else { return }
-    let (id, collection) = (DocumentID(id), CollectionID(collection))
-    if isUpdated { collections[collection, default: Documents()].updated.insert(id) }
-    if isMoved { collections[collection, default: Documents()].moved.insert(id) }
-  }
-
-  /// Adds a document by its collection before and after; nil for a document that did not or does not exist.
-  mutating func add(_ id: Int64, from before: UInt32?, to now: UInt32?, isUpdated: Bool, isMoved: Bool) {
-    if let now, before == now { return change(id, in: now, isUpdated: isUpdated, isMoved: isMoved) }
-    if let before { delete(id, from: before) }
-    if let now { insert(id, into: now) }
-  }
-
-  mutating func remove(_ ids: some Sequence<Int64>) {
-    for id in ids {
-      for collection in collections.keys { collections[collection]!.remove(DocumentID(id)) }
+  /// The documents of one transaction's changes. The collections that it changed are left out: their names tell more.
+  init(_ changes: RingChanges, at generation: UInt64) {
+    self.init(generation: generation)
+    guard case .entries(let entries) = changes else {
+      isComplete = false
+      return
     }
-    collections = collections.filter { $0.value.count > 0 }
+    var count = 0
+    for entry in entries where entry.kind != .collection {
+      for ids in entry.ranges where count <= ChangeLog.limit { count += min(ids.count, ChangeLog.limit + 1) }
+    }
+    isComplete = count <= ChangeLog.limit
+    for entry in entries where entry.kind != .collection {
+      let ranges = isComplete ? entry.ranges : []
+      collections[CollectionID(entry.collection), default: Documents()].add(ranges, entry.kind)
+    }
   }
 
   /// The changes of these collections only.
@@ -105,11 +95,17 @@ extension StoreChange {
 }
 
 extension StoreChange.Documents {
-  fileprivate mutating func remove(_ id: DocumentID) {
-    inserted.remove(id)
-    updated.remove(id)
-    moved.remove(id)
-    deleted.remove(id)
+  fileprivate mutating func add(_ ranges: [ClosedRange<Int64>], _ kind: RingChanges.Kind) {
+    for ids in ranges {
+      let ids = ids.lazy.map { DocumentID($0) }
+      switch kind {
+      case .inserted: inserted.formUnion(ids)
+      case .textChanged, .headChanged: updated.formUnion(ids)
+      case .moved: moved.formUnion(ids)
+      case .deleted: deleted.formUnion(ids)
+      case .collection: break
+      }
+    }
   }
 
   fileprivate mutating func merge(_ later: StoreChange.Documents) {

@@ -16,6 +16,9 @@ protocol RowWork: AnyObject {
   func process(
     _ row: RecordRow, at index: Int, head: UnsafeMutableRawBufferPointer?, body: UnsafeMutableRawBufferPointer?
   ) -> Bool
+
+  /// Called after the last row.
+  func end()
 }
 
 /// Rows copied out of a statement, for another thread to work on: the batch of a ``Conveyor``.
@@ -75,8 +78,9 @@ final class RowBatch<Work: RowWork> {
   /// Works on the copied rows, each opened in place.
   func process() {
     for (index, row) in rows.enumerated() {
-      guard work.process(row, at: index, head: row.headFrame, body: row.bodyFrame) else { return }
+      guard work.process(row, at: index, head: row.headFrame, body: row.bodyFrame) else { break }
     }
+    work.end()
   }
 
   /// Wipes and frees the memory.

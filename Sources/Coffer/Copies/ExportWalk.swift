@@ -21,9 +21,10 @@ final class ExportWalk {
   private var wanted: [Int64]?
   private let wantedSet: Set<Int64>
   private let rows: StoreStatement
-  private let bodies: StoreStatement
   private let collectionOf: StoreStatement
   private var last: Int64 = 0
+  /// The set hash and number of the rows so far; nil if only some are copied.
+  private var sum: (set: SetHash, count: UInt64)?
   private var isAtEnd = false
 
   /// - Throws: `noSuchDocument`, `noSuchCollection`.
@@ -63,8 +64,14 @@ final class ExportWalk {
     }
     // A row whose collection is missing must not be left out silently.
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
-    rows = try transaction.database.statement(ids == nil ? SQL.allRecords : SQL.record)
-    bodies = try transaction.database.statement(SQL.body)
+    if case .everything = selection {
+      var set = SetHash()
+      for row in try transaction.connection.collections.rows(transaction.state) {
+        try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
+      }
+      sum = (set, 0)
+    }
+    rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
     collectionOf = try transaction.database.statement(SQL.collectionOf)
   }
 
@@ -75,11 +82,28 @@ final class ExportWalk {
     while !RowCopier.isFull(batch), try step() {
       let row = try RecordRow(rows.columns(), within: transaction.state.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
+      if sum != nil {
+        try Self.add(try opener.element(of: row), to: &sum!.set, opener.keys)
+        sum!.count += 1
+      }
       let head = try opener.openHead(row)
-      let text = try opener.openBody(row.joined(with: try bodies.blob(of: row.fields.id)), head)
+      let text = try opener.openBody(row, head)
       try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
     }
+    try copier.finish(batch)
     return !batch.rows.isEmpty
+  }
+
+  private static func add(_ element: SetElement, to set: inout SetHash, _ keys: RowKeys) throws(StoreError) {
+    try sealing { () throws(SealingError) in try keys.summer.add(element, to: &set) }
+  }
+
+  /// Requires, after the last document of a whole export, that the rows were those that were written.
+  ///
+  /// - Throws: `setMismatch`.
+  func requireWhole() throws(StoreError) {
+    guard let sum else { return }
+    guard sum.set == transaction.state.set, sum.count == transaction.state.count else { throw .setMismatch }
   }
 
   /// Steps to the next row.

@@ -18,7 +18,7 @@ final class RowCopier {
   /// - Parameter transaction: a transaction of the new store; only its keys and its generation are used here.
   init(into transaction: StoreTransaction) throws(StoreError) {
     keys = try RowKeys(transaction.keys.session)
-    keys.beginRun()
+    keys.beginRun(transaction.connection.nonceSource)
     sealer = RecordSealer(keys)
     revision = try transaction.writer.revision
   }
@@ -34,6 +34,7 @@ final class RowCopier {
     var copy = collection
     copy.epoch = keys.active.epoch
     copy.revision = revision
+    (copy.born, copy.edited) = (revision, revision)
     collections[copy.id] = copy
     return copy
   }
@@ -53,6 +54,13 @@ final class RowCopier {
     if let key = head.key {
       index = try keys.blindIndex(of: ExternalKey(bytes: key), in: collection, under: keys.active)
     }
-    try sealer.seal(fields, RecordSealer.Content(head, blindIndex: index), text: text, into: batch)
+    var content = RecordSealer.Content(head, blindIndex: index)
+    content.stamps = DocumentStamps(born: revision, uid: head.stamps.uid)
+    try sealer.seal(fields, content, text: text, into: batch)
+  }
+
+  /// Call once for each batch, on the thread that sealed it.
+  func finish(_ batch: SealedBatch) throws(StoreError) {
+    try batch.sum(keys.summer)
   }
 }

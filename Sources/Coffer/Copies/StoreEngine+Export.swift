@@ -20,7 +20,7 @@ extension StoreEngine {
         fill: { transaction in
           let copier = try RowCopier(into: transaction)
           for collection in walk.collections { try transaction.writer.insertCollection(copier.add(collection)) }
-          try transaction.setOrigin(source.keys.session.storeID, generation: source.state.generation)
+          try transaction.setOrigin(try source.origin(as: .export))
           try transaction.insert(
             sealedBy: { try walk.fill($0, with: copier) },
             refused: { row, error in throw row.refusal(error) },
@@ -28,10 +28,11 @@ extension StoreEngine {
               report.documents += batch.rows.count
               try progress?(WorkProgress(done: report.documents, total: max(report.documents, walk.expected)))
             })
+          try walk.requireWhole()
         })
       report.parentsDropped = walk.parentsDropped
       report.storeID = Hexadecimal.text(made.storeID)
-      report.pin = made.header.pin
+      report.pin = StorePin(made.header).line
       report.isTest = made.header.isTest
       log.info("exported \(report.documents) documents into store \(report.storeID)")
       return report

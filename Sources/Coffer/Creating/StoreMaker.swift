@@ -104,15 +104,15 @@ struct StoreMaker {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
     try SlotTarget.checkWork(targets)
+    try SlotTarget.requireDistinct(targets)
     for label in creation.labels { try KeySlotRecord.checkLabel(label) }
     return try sealing { () throws(SealingError) in
-      let nonces = try RandomBytes()
-      let storeID = try nonces.draw(StoreFormat.storeIDCount)
-      let root = try RootKey.random(storeID: storeID)
+      let storeID = try SystemRandom.bytes(StoreFormat.storeIDCount)
+      let root = try RootKey.random(storeID: storeID, generation: 1)
       let epoch = try EpochKeys.random(epoch: 1, storeID: storeID)
       var slots: [KeySlotRecord] = []
       for (index, target) in targets.enumerated() {
-        let derived = try KeySlotRecord.derive(for: target, storeID: storeID, nonces: nonces)
+        let derived = try KeySlotRecord.derive(for: target, storeID: storeID)
         slots.append(
           try KeySlotRecord.wrap(
             root, under: derived, slot: UInt32(index + 1),
@@ -123,8 +123,9 @@ struct StoreMaker {
       if creation.isPadded { features.insert(.padded) }
       var header = StoreHeader(
         format: StoreFormat.version, storeID: storeID, incompatible: features.rawValue, readOnlyCompatible: 0,
-        compatible: 0, titles: creation.titles.rawValue, rootGeneration: 1, commitment: try root.commitment(),
-        keyring: try Keyring(active: 1, epochs: [epoch]).seal(under: root, generation: 1, nonces: nonces), mac: [])
+        compatible: 0, titles: creation.titles.rawValue, rootGeneration: root.generation, phase: 1,
+        commitment: try root.commitment(phase: 1),
+        keyring: try Keyring(active: 1, epochs: [epoch]).seal(under: root, phase: 1), mac: [])
       header.mac = try HMACKey(root.derive(.headerMAC)).authenticate(header.authenticatedBytes(slots: slots))
       return (root, header, slots)
     }
@@ -148,12 +149,9 @@ struct StoreMaker {
       throw StoreError(error, path: path)
     }
     let rows = StoreDatabase(database)
-    try keys.header.insert(rows)
-    for slot in slots { try slot.insert(rows) }
+    try keys.header.insert(rows, slots: slots)
     let state = StoreState(headerMAC: keys.header.mac)
-    try rows.execute(
-      SQL.insertState,
-      try StateCipher(keys).seal(state, nonces: sealing { () throws(SealingError) in try RandomBytes() }))
+    try rows.execute(SQL.insertState, try StateCipher(keys).seal(state))
     do throws(SQLiteError) {
       try database.commit()
       try database.close()

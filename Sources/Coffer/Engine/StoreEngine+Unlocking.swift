@@ -19,9 +19,13 @@ extension StoreEngine {
   /// - Throws: `cannotUnlock`, `pinMismatch`, `rolledBack`, errors of asking for the key; the store is then unchanged.
   func unlock(with key: StoreKey, expectingPin pin: String?) throws(StoreError) {
     try unlock(key, after: nil) { header, _ throws(StoreError) in
-      if let pin { try header.requirePin(pin) }
+      if let pin { try StorePin(pin).check(header) }
     }
-    try reading { _ throws(StoreError) in }
+    try reading { transaction throws(StoreError) in
+      if let pin {
+        try StorePin(pin).check(transaction.keys.session, transaction.state, acceptsUnfinished: false)
+      }
+    }
   }
 
   /// Runs one transaction. If it finds another root key at its beginning, unlocks again and starts it over.
@@ -83,7 +87,9 @@ extension StoreEngine {
         try unlocking.checkBounds()
         let unlocked = try unlocking.unlock(with: key)
         // A former root key of this store is not trusted again; the state proves the rest.
-        let isSame = header.commitment == current.header.commitment
+        let isSame =
+          header.rootGeneration == current.header.rootGeneration
+          && unlocked.root.secret.isEqual(to: current.root.secret)
         guard isSame || header.rootGeneration > current.header.rootGeneration else {
           throw StoreError(
             .rolledBack, "the store was put back to an older root key",
@@ -104,7 +110,7 @@ extension StoreEngine {
 
 extension KeySlotRecord {
   /// Whether wrapping a root key for the slot takes the secret itself: true for passphrases and key files.
-  fileprivate var isMadeWithItsSecret: Bool { kind == 1 || kind == 2 }
+  var isMadeWithItsSecret: Bool { kind == 1 || kind == 2 }
 }
 
 extension StoreError {

@@ -28,7 +28,13 @@ final class StoreEngine: Sendable {
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
     // The state proves header and generation before anything else is trusted.
-    let generation = try reading { transaction throws(StoreError) in transaction.state.generation }
+    let generation = try reading { transaction throws(StoreError) in
+      if let pin = options.expectedPin {
+        try StorePin(pin).check(
+          transaction.keys.session, transaction.state, acceptsUnfinished: options.acceptsUnfinishedRekey)
+      }
+      return transaction.state.generation
+    }
     log.info("\(verb) store \(Hexadecimal.text(session.header.storeID)) at generation \(generation)")
   }
 
@@ -36,7 +42,7 @@ final class StoreEngine: Sendable {
   convenience init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let file = try StoreFile(at: path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
     let (header, slots) = try file.readConsistently()
-    if let pin = options.expectedPin { try header.requirePin(pin) }
+    if let pin = options.expectedPin { try StorePin(pin).check(header) }
     let unlocking = Unlocking(
       header: header, slots: slots, named: options.slot.map { UInt32(clamping: $0) },
       allowsTestKeys: options.allowsTestKeys)
@@ -55,7 +61,10 @@ final class StoreEngine: Sendable {
   func writing<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
+    // Another process may have switched on a feature that writers must know.
+    guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
+      throw StoreError(.readOnly, "the store was opened to be read only")
+    }
     return try followingKeyChanges { () throws(StoreError) in
       try connections.withWriter(cancellation) { connection throws(StoreError) in
         let transaction = try StoreTransaction(connection, .immediate, logger: log)
@@ -103,7 +112,7 @@ final class StoreEngine: Sendable {
   /// It builds only on header and slot rows that it reads and verifies itself: a slot put back, or a recipient swapped,
   /// in an open session must not be sealed into the new header (FORMAT, "Each transaction").
   func changingSlots<R>(_ change: (inout [KeySlotRecord], RootKey) throws(StoreError) -> R) throws(StoreError) -> R {
-    try writing { transaction throws(StoreError) in
+    let result = try writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
       var slots = proved.slots
       let result = try change(&slots, proved.keys.root)
@@ -112,6 +121,60 @@ final class StoreEngine: Sendable {
       let keys = try SessionKeys(root: proved.keys.root, header: header, slots: slots)
       try transaction.commit(keys, slots)
       return result
+    }
+    try emptyLog(after: "the slots were changed", waiting: {})
+    return result
+  }
+
+  /// Empties the write-ahead log of the pages before a change of keys or slots, and notes that in the state.
+  ///
+  /// - Parameter work: in words, for the error.
+  /// - Throws: `locked` if readers stay longer than the store's waiting time: the change is committed, but the file still
+  ///   has its old pages.
+  func emptyLog(after work: String, waiting: () throws(StoreError) -> Void) throws(StoreError) {
+    let unwiped = try reading { transaction throws(StoreError) in transaction.state.unwiped }
+    guard unwiped != 0 else { return }
+    do throws(StoreError) {
+      try connections.withEmptyLog(waiting: waiting) { _ in () }
+    } catch {
+      guard error.code == .locked else { throw error }
+      throw StoreError(
+        .locked, "\(work), but \(error.message): the file still has the old ones too",
+        hint: "close the readers and run rekey --resume")
+    }
+    try writing { transaction throws(StoreError) in
+      // Another process may have changed keys since.
+      guard transaction.state.unwiped == unwiped else { return }
+      let writer = try transaction.writer
+      try writer.willWrite()
+      writer.state.unwiped = 0
+      try transaction.commit()
+    }
+  }
+
+  /// Writes header, slots and their spare copy again, as this session verified them, over damaged ones.
+  ///
+  /// The state must open under the session's root key, name the session's header, and be no older than the latest state
+  /// that the session has seen.
+  func repairHeader() throws(StoreError) {
+    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
+    try connections.withWriter(nil) { connection throws(StoreError) in
+      try connection.database.begin(.immediate)
+      defer { connection.database.rollback() }
+      let known = session.snapshot
+      guard let keys = known.keys else { throw .storeClosed }
+      let rows = try connection.database.rows(SQL.state)
+      guard rows.count == 1, case .blob(let sealed) = rows[0][0] else {
+        throw .damagedStore("its state is gone, so its header can't be repaired")
+      }
+      let state = try StateCipher(keys).open(sealed)
+      guard state.headerMAC == keys.header.mac, state.generation >= known.generation else {
+        throw StoreError(
+          .rolledBack, "the state names another header than this session's: nothing was repaired",
+          hint: "close the store, and compare it with its anchor")
+      }
+      try keys.header.replace(connection.database, slots: keys.slots)
+      try connection.database.commit()
     }
   }
 

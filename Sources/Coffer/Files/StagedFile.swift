@@ -22,7 +22,7 @@ struct StagedFile {
     self.path = path
     self.replacesExisting = replacesExisting
     self.source = source
-    let mark = try sealing { () throws(SealingError) in try RandomBytes().draw(8) }
+    let mark = try sealing { () throws(SealingError) in try SystemRandom.bytes(8) }
     let url = URL(filePath: path)
     temporary =
       url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(Hexadecimal.text(mark)).new").path

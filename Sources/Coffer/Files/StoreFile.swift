@@ -24,7 +24,7 @@ struct StoreFile {
   ///
   /// Opened for writing if the file may be written, so that SQLite can undo a killed writer's journal.
   ///
-  /// - Throws: `noSuchFile`, `notAStore`, `newerFormat`, `damaged`, `locked`.
+  /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `damaged`, `locked`.
   init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
     self.path = path
     let connection = try Self.connect(to: path, wait: wait)
@@ -90,8 +90,13 @@ struct StoreFile {
     guard size >= (pageSize == 1 ? 65536 : pageSize) else { throw notAStore }
     guard number(60) <= StoreFormat.version else {
       throw StoreError(
-        .newerFormat, "\(path): made by a later version of this program (format \(number(60)))",
+        .otherFormat, "\(path): made by a later version of this program (format \(number(60)))",
         hint: "update this program")
+    }
+    guard number(60) != 1 else {
+      throw StoreError(
+        .otherFormat, "\(path): made before the first release, in format 1, which this program does not read",
+        hint: "make the store again from its source")
     }
     guard number(60) == StoreFormat.version, number(56) == 1 else {
       throw .damagedStore("its version or text encoding is not one that a writer makes")

@@ -17,6 +17,9 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
   public let label: String
   /// Other public details: the cost of a passphrase, the line of a recipient.
   public let detail: String
+  /// 16 hex digits that tell key files and recipients apart; nil for other kinds. A key file has another fingerprint in
+  /// each store, a recipient the same one in all.
+  public let fingerprint: String?
   /// Whether this session was opened with it.
   public let opened: Bool
 
@@ -28,7 +31,11 @@ extension KeySlot {
     slot = Int(record.slot)
     label = record.label
     self.opened = opened
-    switch try? record.checkedParameters(isTest: isTest, isRaised: true) {
+    let parameters = try? record.checkedParameters(isTest: isTest, isRaised: true)
+    fingerprint = try sealing { () throws(SealingError) in
+      try parameters?.fingerprint().map { Hexadecimal.text($0) }
+    }
+    switch parameters {
     case .passphrase(let cost, _):
       kind = .passphrase
       detail = "scrypt 2^\(cost.logN), r \(cost.r), p \(cost.p)"

@@ -103,7 +103,7 @@ struct Unlocking {
         guard
           let key = try slot.derivedKey(with: secret, parameters: parameters, storeID: header.storeID)
         else { continue }
-        root = try slot.unwrap(with: key, storeID: header.storeID)
+        root = try slot.unwrap(with: key, storeID: header.storeID, generation: header.rootGeneration)
       } catch {
         // A foreign public key of small order opens nothing.
         guard error.code == .notAuthentic else { throw StoreError(error) }
@@ -131,17 +131,7 @@ struct Unlocking {
   }
 
   private func isCommitted(_ root: RootKey) throws(StoreError) -> Bool {
-    let commitment = try sealing { () throws(SealingError) in try root.commitment() }
+    let commitment = try sealing { () throws(SealingError) in try root.commitment(phase: header.phase) }
     return ConstantTime.equal(commitment, header.commitment)
-  }
-}
-
-extension StoreHeader {
-  func requirePin(_ pin: String) throws(StoreError) {
-    guard pin == self.pin else {
-      throw StoreError(
-        .pinMismatch, "this is not the store that was expected: its pin is another",
-        hint: "ask whoever made it for its pin, which a rekey changes")
-    }
   }
 }

@@ -15,7 +15,6 @@ final class RekeyWalk {
 
   private let store: StoreEngine
   private let limit: Int
-  /// Kept between transactions, so that all seals of a walk are one run.
   private var batches: [RowBatch<ResealedRows>] = []
 
   init(_ store: StoreEngine, limit: Int) {
@@ -84,6 +83,7 @@ final class RekeyWalk {
         if case .large(let row) = batch.tail {
           batch.work.begin()
           _ = batch.work.process(row, at: 0, head: nil, body: nil)
+          batch.work.end()
           try write(batch.work, &pass)
         }
       })
@@ -96,7 +96,10 @@ final class RekeyWalk {
       batches = []
       for _ in 0..<Self.batchCount { batches.append(RowBatch(try ResealedRows(session, collections))) }
     }
-    for batch in batches { batch.work.collections = collections }
+    for batch in batches {
+      batch.work.collections = collections
+      batch.work.beginRun(transaction.connection.nonceSource)
+    }
     return batches
   }
 
@@ -123,52 +126,41 @@ final class RekeyWalk {
     guard !rows.sealed.rows.isEmpty else { return }
     let writer = try pass.transaction.writer
     try writer.willWrite()
-    for (row, before) in zip(rows.sealed.rows, rows.before) {
-      // Only the blind index differs under another epoch: without one, no index of SQLite is touched.
-      try writer.replace(
-        before.element, before: before.fields, with: row, of: rows.sealed,
-        changing: row.blindIndex == nil ? .content : .all, as: .resealed)
-    }
+    var index = 0
+    try writer.replace(
+      rows.former, with: rows.sealed,
+      changing: { row in
+        defer { index += 1 }
+        // Only the blind index differs under another epoch, and the title's place under another mode: without these, no
+        // index of SQLite is touched.
+        var columns: RecordColumns = []
+        if row.blindIndex != nil { columns.insert(.blindIndex) }
+        if rows.hadTitle[index] != (row.title != nil) { columns.insert(.title) }
+        return columns
+      }, as: [])
     pass.report.documents += rows.sealed.rows.count
   }
 }
 
 extension StoreEngine {
   /// Ends a rekey: if no row is below the target and the rows are the set that was written, deletes the old keys.
-  ///
-  /// - Returns: false if rows were found behind the cursor, which is now at the beginning again.
-  func finishRekey(_ report: inout RekeyReport, mayRestart: Bool) throws(StoreError) -> Bool {
+  func finishRekey(_ report: inout RekeyReport) throws(StoreError) {
     try writing { transaction throws(StoreError) in
       let target = transaction.state.target
       guard target > 0 else {
         report.isFinished = true
-        return true
+        return
       }
-      let behind = try transaction.rowsBelow(target, except: Set(report.skipped.map(\.id.rawValue)))
-      if behind && mayRestart {
-        let writer = try transaction.writer
-        try writer.willWrite()
-        writer.state.cursor = 0
-        try transaction.commit()
-        return false
-      }
-      let collections = try transaction.collections()
-      for old in collections where old.epoch < target {
-        var new = old
-        new.epoch = target
-        try transaction.writer.replaceCollection(with: new)
+      for id in try transaction.rowsBelow(target) {
+        report.skip(id, "document \(id) is under old keys although the rekey has passed it")
       }
       let sum = try transaction.sumOfRows()
       report.setMatches =
         sum.isComplete && sum.set == transaction.state.set && UInt64(sum.count) == transaction.state.count
-      guard !behind, report.skipped.isEmpty, report.setMatches else {
-        // The old keys stay: rows left under them can still be read, and verify reports the problem.
-        try transaction.commit()
-        return true
-      }
+      // Otherwise the old keys stay: rows left under them can still be read, and verify reports the problem.
+      guard report.skipped.isEmpty, report.setMatches else { return }
       try transaction.dropOldEpochs()
       report.isFinished = true
-      return true
     }
   }
 }
@@ -181,24 +173,29 @@ extension RekeyReport {
 }
 
 extension StoreTransaction {
-  /// Whether any row is below an epoch, apart from rows that don't open; found by a scan of the table.
-  func rowsBelow(_ epoch: UInt32, except skipped: Set<Int64>) throws(StoreError) -> Bool {
-    let rows = try database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(skipped.count + 1))
-    return rows.contains { row in
-      if case .integer(let id) = row[0] { !skipped.contains(id) } else { true }
+  /// The ids of rows below an epoch, found by a scan of the table; at most 1,000.
+  func rowsBelow(_ epoch: UInt32) throws(StoreError) -> [Int64] {
+    try database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(1000)).compactMap { row in
+      if case .integer(let id) = row[0] { id } else { nil }
     }
   }
 
-  /// Seals the keyring without the old epochs, under the same root key, and commits.
+  /// Seals the keyring without the old epochs, under the same root key in its next phase, and commits.
   func dropOldEpochs() throws(StoreError) {
     let proved = try proveHeader()
     let root = proved.keys.root
     var header = proved.keys.header
+    guard header.phase < UInt64(StoreFormat.maximumCounter) else {
+      throw StoreError(.noNumberLeft, "the store has reached its last phase", hint: "export it into a new store")
+    }
+    header.phase += 1
+    try forgetUnknownFeatures(in: &header)
+    try forgetStatistics()
+    let phase = header.phase
     let keyring = Keyring(
       active: state.target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == state.target })
-    let nonces = keys.nonces
-    header.keyring = try sealing { () throws(SealingError) in
-      try keyring.seal(under: root, generation: header.rootGeneration, nonces: nonces)
+    (header.keyring, header.commitment) = try sealing { () throws(SealingError) in
+      (try keyring.seal(under: root, phase: phase), try root.commitment(phase: phase))
     }
     header.mac = try header.authenticate(proved.slots, under: proved.keys.headerMACKey)
     let writer = try writer

@@ -4,8 +4,10 @@ internal import CofferSealing
 /// Opens rows below the active epoch and seals them under it.
 final class ResealedRows: RowWork {
   let sealed = SealedBatch()
-  /// The former state of each sealed row: its element of the set hash, and its columns.
-  private(set) var before: [(element: SetHash, fields: RowFields)] = []
+  /// Each sealed row as it was.
+  private(set) var former: [RecordWriter.Former] = []
+  /// Whether each sealed row had a clear title, by its place.
+  private(set) var hadTitle: [Bool] = []
   /// Rows that can't be sealed again, and the reasons.
   private(set) var skipped: [(id: Int64, reason: String)] = []
   private(set) var failure: StoreError?
@@ -16,8 +18,6 @@ final class ResealedRows: RowWork {
 
   init(_ session: SessionKeys, _ collections: [CollectionRecord]) throws(StoreError) {
     keys = try RowKeys(session)
-    // Revisions and order don't change, so one run for the whole walk reveals nothing.
-    keys.beginRun()
     opener = RecordOpener(keys)
     sealer = RecordSealer(keys)
     self.collections = collections
@@ -27,9 +27,15 @@ final class ResealedRows: RowWork {
     keys.session === session
   }
 
+  /// Starts the nonces of a transaction.
+  func beginRun(_ source: NonceSource) {
+    keys.beginRun(source)
+  }
+
   func begin() {
     sealed.removeAll()
-    before.removeAll(keepingCapacity: true)
+    former.removeAll(keepingCapacity: true)
+    hadTitle.removeAll(keepingCapacity: true)
     skipped = []
     failure = nil
   }
@@ -47,7 +53,8 @@ final class ResealedRows: RowWork {
       fields.epoch = keys.active.epoch
       let index = try keys.blindIndex(of: head.key, in: fields.collection, of: collections)
       try sealer.seal(fields, RecordSealer.Content(head, blindIndex: index), text: text, into: sealed)
-      before.append((element, row.fields))
+      former.append(RecordWriter.Former(row.fields, element, isBodyInRecord: row.hasBodyInRecord))
+      hadTitle.append(row.title != nil)
     } catch {
       guard error.code == .damaged || error.code == .tooLarge else {
         failure = error
@@ -56,5 +63,10 @@ final class ResealedRows: RowWork {
       skipped.append((row.fields.id, error.message))
     }
     return true
+  }
+
+  func end() {
+    guard failure == nil else { return }
+    do throws(StoreError) { try sealed.sum(keys.summer, replacing: former.map(\.element)) } catch { failure = error }
   }
 }

@@ -15,9 +15,13 @@ extension StoreEngine {
     }
     var report = RekeyReport()
     let total = try reading { transaction throws(StoreError) in Int(transaction.state.count) }
+    var finalPin: String?
+    var unchanged: [KeySlot] = []
     func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {
       do {
-        try progress(RekeyProgress(phase: phase, done: report.documents, total: total))
+        try progress(
+          RekeyProgress(
+            phase: phase, done: report.documents, total: total, unchangedSlots: unchanged, finalPin: finalPin))
       } catch let error as StoreError {
         throw error
       } catch {
@@ -26,35 +30,34 @@ extension StoreEngine {
       }
     }
     if !options.isResuming {
+      let change = KeyChange(store: self, options: options, replacements: replacements)
+      let plan = try change.plan()
+      unchanged = plan.unchanged
       try tell(.keys)
-      try KeyChange(store: self, options: options, replacements: replacements).run()
+      finalPin = try change.run(plan)
       log.info("changed the root key")
+    } else {
+      finalPin = try reading { transaction throws(StoreError) in try transaction.finalPin() }
     }
-    report.pin = session.header.pin
-    if options.isKeysOnly { return report }
+    report.pin = StorePin(session.header).line
+    report.finalPin = finalPin ?? report.pin
     try tell(.documents)
+    if options.isKeysOnly {
+      try emptyLog(after: "the keys were changed") { () throws(StoreError) in try tell(.waiting) }
+      return report
+    }
     do throws(StoreError) {
-      var mayRestart = true
-      var isOver = false
       let walk = RekeyWalk(self, limit: max(1, options.batchSize))
-      while !isOver {
-        while try walk.next(&report) { try tell(.documents) }
-        try tell(.finishing)
-        try clearSlack { () throws(StoreError) in try tell(.waiting) }
-        isOver = try finishRekey(&report, mayRestart: mayRestart)
-        mayRestart = false
-      }
+      while try walk.next(&report) { try tell(.documents) }
+      try tell(.finishing)
+      try clearSlack { () throws(StoreError) in try tell(.waiting) }
+      try finishRekey(&report)
     } catch {
       throw error.afterKeyChange()
     }
-    do throws(StoreError) {
-      try connections.withEmptyLog(waiting: { () throws(StoreError) in try tell(.waiting) }) { _ in () }
-    } catch {
-      guard error.code == .locked else { throw error }
-      throw StoreError(
-        .locked, "the rekey is done, but \(error.message)", hint: "close the readers and run rekey --resume")
-    }
-    report.pin = session.header.pin
+    try emptyLog(after: "the rekey is done") { () throws(StoreError) in try tell(.waiting) }
+    report.pin = StorePin(session.header).line
+    if report.isFinished { report.finalPin = report.pin }
     log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
     return report
   }
@@ -65,9 +68,19 @@ extension StoreEngine {
       let remaining =
         state.target == 0 ? 0 : try transaction.database.integer(SQL.countBelowEpoch, Int64(state.target)) ?? 0
       return RekeyStatus(
-        isUnfinished: state.target != 0, remaining: Int(remaining), total: Int(state.count),
-        epochs: transaction.keys.epochs.map(\.epoch))
+        isUnfinished: state.target != 0, hasOldPages: state.unwiped != 0, remaining: Int(remaining), total: Int(state.count),
+        epochs: transaction.keys.epochs.map(\.epoch), pin: StorePin(transaction.keys.session.header).line,
+        finalPin: try transaction.finalPin())
     }
+  }
+}
+
+extension StoreTransaction {
+  /// The pin of the store when its unfinished rekey has ended; nil if none is unfinished.
+  func finalPin() throws(StoreError) -> String? {
+    guard state.target != 0 else { return nil }
+    let keys = keys.session
+    return try StorePin(keys.root, phase: keys.header.phase + 1).line
   }
 }
 

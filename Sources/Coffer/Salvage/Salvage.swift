@@ -69,7 +69,7 @@ struct Salvage {
           try transaction.writer.insertCollection(copier.add(collection))
         }
         if let state = source.state {
-          try transaction.setOrigin(source.keys.storeID, generation: state.generation)
+          try transaction.setOrigin(try source.origin(of: state))
         }
         var sealed = 0
         try transaction.insert(
@@ -90,7 +90,7 @@ struct Salvage {
     walk.conclude(&report)
     report.left = (report.left + refused).sorted { $0.id < $1.id }
     report.storeID = Hexadecimal.text(made.storeID)
-    report.pin = made.header.pin
+    report.pin = StorePin(made.header).line
     report.isTest = made.header.isTest
     StoreLog(logger: options.logger).info("salvaged \(report.documents) documents, \(report.left.count) left")
     return report

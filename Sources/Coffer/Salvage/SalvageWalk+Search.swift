@@ -43,8 +43,8 @@ extension SalvageWalk {
   func salvageStray(_ number: Int64, with copier: RowCopier, into batch: SealedBatch) throws(StoreError) {
     guard let strays = search?.strays else { return try giveUp(number) }
     let known = unreadable[number]
-    func isCopied(_ row: RecordRow, _ head: HeadData, _ body: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
-      guard let text = try? opener.openBody(row.joined(with: body), head) else { return false }
+    func isCopied(_ row: RecordRow, _ head: HeadData) throws(StoreError) -> Bool {
+      guard let text = try? opener.openBody(row, head) else { return false }
       try copy(row, head, text: text, with: copier, into: batch)
       return true
     }
@@ -53,13 +53,17 @@ extension SalvageWalk {
     if known?.isSummed == true {
       guard let row = try readRow(number) else { return try giveUp(number) }
       let head = try opener.openHead(row)
-      isSaved = try strays.withBodies(number) { body throws(StoreError) in try isCopied(row, head, body) }
+      isSaved = try strays.withBodies(number) { body throws(StoreError) in
+        try isCopied(row.joined(with: body), head)
+      }
     } else {
       isSaved = try strays.withRecords(number, within: Self.limits) { row throws(StoreError) in
         guard let head = try? opener.openHead(row) else { return false }
         isAuthentic = true
-        if let body = try readBody(number), try isCopied(row, head, body) { return try isCounted(row) }
-        let isFound = try strays.withBodies(number) { body throws(StoreError) in try isCopied(row, head, body) }
+        if let whole = try withBody(row), try isCopied(whole, head) { return try isCounted(row) }
+        let isFound = try strays.withBodies(number) { body throws(StoreError) in
+          try isCopied(row.joined(with: body), head)
+        }
         return isFound ? try isCounted(row) : false
       }
     }

@@ -10,10 +10,10 @@ internal import CofferSealing
 final class SalvageWalk {
   /// After this many rows without a sound one, progress is reported all the same.
   private static let rowsPerBatch = 4096
-  /// The state's bounds don't apply here: it may be older than its rows, or missing. The head proves the row, whatever
-  /// title mode it has.
-  static let limits = RowLimits(
-    nextID: UInt64(Int64.max), generation: UInt64(Int64.max), target: UInt32.max)
+  /// The most documents that the report names for one reason.
+  private static let listed = 1000
+  /// The head proves the row, whatever the state or the title mode say.
+  static let limits = RowLimits.none
 
   let source: SalvageSource
   let opener: RecordOpener
@@ -33,6 +33,8 @@ final class SalvageWalk {
   /// As bytes: the composed and the decomposed form are two names.
   private var names: Set<[UInt8]> = []
   private var problems: [String] = []
+  /// Rows that old keys wrote after these were replaced; the seals alone prove them.
+  private var late: [Int64] = []
   private var set = SetHash()
   private var count: UInt64 = 0
   /// False if a row could not even be summed.
@@ -42,9 +44,9 @@ final class SalvageWalk {
 
   init(_ source: SalvageSource) throws(StoreError) {
     self.source = source
-    opener = RecordOpener(try RowKeys(source.keys))
+    opener = RecordOpener(try RowKeys(source.keys), checksBounds: false)
     numbers = try NumberWalk(source.database, SQL.recordNumbers)
-    rows = try source.database.statement(SQL.record).base
+    rows = try source.database.statement(SQL.recordAlone).base
     bodies = try source.database.statement(SQL.body).base
   }
 
@@ -75,19 +77,18 @@ final class SalvageWalk {
     guard let columns = columns ?? nil,
       let row = try? CollectionRow(columns, generation: Self.limits.generation)
     else { return nil }
-    if let element = try? row.element(keys) { set.add(element) }
+    if let element = try? row.element(keys) { try add(element) }
     guard let collection = try? CollectionRecord(row, keys), names.insert(Array(collection.name.utf8)).inserted
     else { return nil }
     return collection
   }
 
   /// A collection whose name is lost, under a name that no other collection has.
-  private func collection(named number: UInt32) -> CollectionRecord {
+  private func collection(named number: UInt32) throws(StoreError) -> CollectionRecord {
     var name = "collection \(number)"
     while !names.insert(Array(name.utf8)).inserted { name += "*" }
     namedByNumber.append(CollectionID(number))
-    return CollectionRecord(
-      id: number, epoch: 1, revision: 0, name: name, titleRule: .asGiven, foldsKeys: false)
+    return try .new(number, name: name, titleRule: .asGiven, foldsKeys: false, revision: 1, opener.keys)
   }
 
   // MARK: Documents
@@ -96,6 +97,12 @@ final class SalvageWalk {
   ///
   /// - Returns: false if there were no more rows.
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
+    let hasMore = try collect(batch, with: copier)
+    try copier.finish(batch)
+    return hasMore
+  }
+
+  private func collect(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     var looked = 0
     while !RowCopier.isFull(batch), looked < Self.rowsPerBatch {
       looked += 1
@@ -129,11 +136,11 @@ final class SalvageWalk {
       return
     }
     let head = try prove(row)
-    guard let body = try readBody(number) else {
+    guard let whole = try withBody(row) else {
       unreadable[number] = Unreadable(reason: "its text can't be read", isSummed: true)
       return
     }
-    try copy(row, head, text: try opener.openBody(row.joined(with: body), head), with: copier, into: batch)
+    try copy(row, head, text: try opener.openBody(whole, head), with: copier, into: batch)
   }
 
   /// - Returns: nil if SQLite finds no way to it.
@@ -153,24 +160,34 @@ final class SalvageWalk {
     }
   }
 
-  func readBody(_ number: Int64) throws(StoreError) -> UnsafeRawBufferPointer? {
+  /// The row with its body, wherever that is; nil if there is none.
+  func withBody(_ row: RecordRow) throws(StoreError) -> RecordRow? {
+    if row.body != nil { return row }
+    let number = row.fields.id
     bodies.reset()
-    return try source.database.reading { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
+    let body = try source.database.reading { () throws(SQLiteError) -> UnsafeRawBufferPointer? in
       try bodies.bind(number, at: 1)
       return try bodies.step() && bodies.storageClass(at: 0) == .blob ? bodies.blobPointer(at: 0) : nil
-    } ?? nil
+    }
+    guard let body = body ?? nil else { return nil }
+    return row.joined(with: body)
+  }
+
+  private func add(_ element: SetElement) throws(StoreError) {
+    do throws(SealingError) { try opener.keys.summer.add(element, to: &set) } catch { throw StoreError(error) }
   }
 
   /// Opens the head, and adds the row to the sum whether it opens or not.
   func prove(_ row: RecordRow) throws(StoreError) -> HeadData {
     do throws(StoreError) {
-      set.add(try opener.element(of: row))
+      try add(try opener.element(of: row))
       count += 1
     } catch {
       isSummed = false
       throw error
     }
     let head = try opener.openHead(row)
+    if (try? opener.requireBounds(row)) == nil { late.append(row.fields.id) }
     firstUnusedNumber = max(firstUnusedNumber, UInt64(row.fields.id) + 1)
     if let parent = row.fields.parent, parent < .max {
       firstUnusedNumber = max(firstUnusedNumber, UInt64(parent) + 1)
@@ -182,7 +199,7 @@ final class SalvageWalk {
     _ row: RecordRow, _ head: HeadData, text: UnsafeRawBufferPointer, with copier: RowCopier, into batch: SealedBatch
   ) throws(StoreError) {
     if copier.collections[row.fields.collection] == nil {
-      batch.newCollections.append(copier.add(collection(named: row.fields.collection)))
+      batch.newCollections.append(copier.add(try collection(named: row.fields.collection)))
     }
     try copier.copy(row, head, text: text, parent: row.fields.parent, into: batch)
   }
@@ -239,6 +256,10 @@ final class SalvageWalk {
     report.left = left
     report.namedByNumber = namedByNumber.sorted()
     report.problems = source.problems + problems
+    for id in late.prefix(Self.listed) {
+      report.problems.append(
+        "document \(id) was written with old keys after these were replaced: look whether it is yours")
+    }
     // Rows that the search found may complete the set: its hash shows whether any is missing.
     report.setMatches = source.state.map { _ in isSummed && isWhole }
     if report.setMatches == false, left.isEmpty {

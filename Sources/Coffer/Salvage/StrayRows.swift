@@ -5,7 +5,7 @@ internal import CofferSQLite
 ///
 /// Its results are only candidates: a page may be an old one. The seals decide.
 final class StrayRows {
-  private static let recordColumns = 11
+  private static let recordColumns = 12
   private static let bodyColumns = 2
   /// The most copies of one id that are tried; a sound file has one, but a hostile file may have any number.
   private static let candidates = 8

@@ -131,7 +131,7 @@ final class Synchronizer {
     for id in rows.ids where seen.contains(id) {
       // An incoming document stays, even if it was below a stale one.
       guard let parent = rows.parents[id], gone.contains(parent) else { continue }
-      try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
+      try transaction.writer.setParent(of: DocumentID(id), to: nil)
     }
     for id in stale {
       try transaction.writer.delete(DocumentID(id), in: record.id)
@@ -169,7 +169,7 @@ final class Synchronizer {
     }
     for id in rows.ids where seen.contains(id) && !gone.contains(id) {
       guard let parent = rows.parents[id], gone.contains(parent) else { continue }
-      try transaction.writer.rewrite(DocumentID(id)) { _, fields throws(StoreError) in fields.parent = nil }
+      try transaction.writer.setParent(of: DocumentID(id), to: nil)
     }
     for id in order.reversed() {
       try transaction.writer.delete(DocumentID(id), in: record.id)

@@ -38,6 +38,8 @@ final class OpenedRows: RowWork {
     failure = nil
   }
 
+  func end() {}
+
   func process(
     _ row: RecordRow, at index: Int, head frame: UnsafeMutableRawBufferPointer?,
     body bodyFrame: UnsafeMutableRawBufferPointer?

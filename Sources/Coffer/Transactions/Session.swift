@@ -104,7 +104,7 @@ extension Session {
   }
 
   func didCommit(_ commit: StoreTransaction.Announcement) {
-    texts?.didCommit(commit.before, commit.after, changed: commit.changes?.staleTexts)
-    feed.didCommit(commit.after.generation, commit.changes?.documents, names: commit.names)
+    texts?.didCommit(commit.before, commit.after, changed: commit.staleTexts)
+    feed.didCommit(commit.report)
   }
 }

@@ -48,22 +48,31 @@ final class StoreConnection {
   /// Verifies that header and state are those of this session, or of a key change that it can follow.
   ///
   /// - Parameter known: the session as it was before the transaction began.
-  /// - Throws: `keyChanged` if the root key is another; `rolledBack`; `damaged`.
+  /// - Throws: `keyChanged` if the root key is another; `rolledBack`; `pinMismatch` for another root key of the same
+  ///   number; `damaged`.
   func proveState(since known: Session.Known) throws(StoreError) -> StoreState {
-    let (commitment, mac, sealed) = try readMark()
+    let statement = try database.statement(SQL.headerMark)
+    defer { statement.reset() }
+    let mark = try HeaderMark(statement)
     let current = session.snapshot
     // Another thread of this process may have changed the keys since, or may be changing them.
     let candidates = [known.keys, current.keys, known.next, current.next].compactMap { $0 }
-    guard let root = candidates.first(where: { $0.header.commitment == commitment }) else {
+    guard let held = candidates.first else { throw .storeClosed }
+    guard mark.isAtLeast(held.header) else {
+      throw StoreError(
+        .rolledBack, "the store was put back to an older root key or to the middle of a rekey",
+        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+    }
+    guard let root = candidates.first(where: { $0.header.rootGeneration == mark.rootGeneration })?.root else {
       throw StoreError(
         .keyChanged, "another process changed the store's root key",
         hint: "close the store and open it again")
     }
-    var found = candidates.first { $0.header.commitment == commitment && $0.header.mac == mac }
-    if found == nil { found = try reloadKeys(after: root) }
+    var found = candidates.first { mark.names($0.header) }
+    if found == nil { found = try reloadKeys(after: held, root, mark) }
     if let found, found !== keys.session { try use(found) }
-    let state = try open(sealed)
-    guard state.headerMAC == mac else {
+    let state = try open(mark.sealedState)
+    guard mark.mac.elementsEqual(state.headerMAC) else {
       throw StoreError(
         .rolledBack, "header and state belong to different times: an older one was put back",
         hint: "restore the store from a backup, or salvage what can be read into a new store")
@@ -78,21 +87,18 @@ final class StoreConnection {
     return state
   }
 
-  private func readMark() throws(StoreError) -> (commitment: [UInt8], mac: [UInt8], state: [UInt8]) {
-    let statement = try database.statement(SQL.headerMark)
-    defer { statement.reset() }
-    guard try statement.step() else { throw .damagedStore("it has no header or no state") }
-    let columns = statement.columns()
-    guard columns.allSatisfy({ $0.storageClass == .blob }) else {
-      throw .damagedStore("header or state hold something else than bytes")
-    }
-    return (Array(columns[0].bytes), Array(columns[1].bytes), Array(columns[2].bytes))
-  }
-
   /// Reads header and slots again and verifies them with the root key in memory.
-  private func reloadKeys(after known: SessionKeys) throws(StoreError) -> SessionKeys {
+  private func reloadKeys(after known: SessionKeys, _ root: RootKey, _ mark: HeaderMark) throws(StoreError)
+    -> SessionKeys
+  {
+    let pin = try StorePin(root, phase: mark.phase)
+    guard mark.commitment.starts(with: pin.commitment) else {
+      throw StoreError(
+        .pinMismatch, "the store's root key is another one of the same number: the file is not this store's any more",
+        hint: "somebody put another copy there: close the store, and compare it with its anchor")
+    }
     let (header, slots) = try file.readHeader()
-    let keys = try SessionKeys(root: known.root, header: header, slots: slots)
+    let keys = try SessionKeys(root: root, header: header, slots: slots)
     session.replaceKeys(known, with: keys)
     return keys
   }
@@ -133,10 +139,11 @@ final class StoreConnection {
 
   // MARK: State
 
-  private func open(_ sealed: [UInt8]) throws(StoreError) -> StoreState {
-    if let lastState, lastState.sealed == sealed { return lastState.state }
-    let state = try cipher.open(sealed)
-    lastState = (sealed, state)
+  private func open(_ sealed: UnsafeRawBufferPointer) throws(StoreError) -> StoreState {
+    if let lastState, lastState.sealed.elementsAreEqual(to: sealed) { return lastState.state }
+    let copy = Array(sealed)
+    let state = try cipher.open(copy)
+    lastState = (copy, state)
     return state
   }
 
@@ -144,11 +151,13 @@ final class StoreConnection {
   ///
   /// - Throws: `rolledBack`, `damaged`.
   func prove(_ new: SessionKeys, since known: Session.Known) throws(StoreError) {
-    let (commitment, mac, sealed) = try readMark()
+    let statement = try database.statement(SQL.headerMark)
+    defer { statement.reset() }
+    let mark = try HeaderMark(statement)
     // The keys changed again meanwhile: the next user of the keys notices that.
-    guard commitment == new.header.commitment, mac == new.header.mac else { return }
-    let state = try StateCipher(new).open(sealed)
-    guard state.headerMAC == mac, state.generation >= known.generation else {
+    guard mark.names(new.header) else { return }
+    let state = try StateCipher(new).open(Array(mark.sealedState))
+    guard mark.mac.elementsEqual(state.headerMAC), state.generation >= known.generation else {
       throw StoreError(
         .rolledBack, "the store was put back to an older state, under another root key",
         hint: "somebody restored an older file: close the store, and compare it with its anchor")
@@ -157,8 +166,50 @@ final class StoreConnection {
 
   /// Seals and writes the state row.
   func write(_ state: StoreState) throws(StoreError) {
-    let sealed = try cipher.seal(state, nonces: keys.nonces)
+    let sealed = try cipher.seal(state)
     try database.execute(SQL.updateState, sealed)
     lastState = (sealed, state)
+  }
+
+  func mark(of state: StoreState) throws(StoreError) -> [UInt8] { try cipher.mark(of: state) }
+
+  /// For the nonces of the transaction that found this state.
+  var nonceSource: NonceSource { NonceSource(state: lastState?.sealed ?? []) }
+}
+
+/// The columns of header and state that every transaction looks at first, in SQLite's memory.
+private struct HeaderMark {
+  let rootGeneration: UInt64
+  let phase: UInt64
+  let commitment: UnsafeRawBufferPointer
+  let mac: UnsafeRawBufferPointer
+  let sealedState: UnsafeRawBufferPointer
+
+  /// - Throws: `damaged`.
+  init(_ statement: StoreStatement) throws(StoreError) {
+    guard try statement.step() else { throw .damagedStore("it has no header or no state") }
+    let columns = statement.columns()
+    guard columns[..<2].allSatisfy({ $0.storageClass == .integer && $0.integer >= 1 }),
+      columns[2...].allSatisfy({ $0.storageClass == .blob })
+    else { throw .damagedStore("header or state hold values of another kind") }
+    rootGeneration = UInt64(columns[0].integer)
+    phase = UInt64(columns[1].integer)
+    commitment = columns[2].bytes
+    mac = columns[3].bytes
+    sealedState = columns[4].bytes
+  }
+
+  func isAtLeast(_ header: StoreHeader) -> Bool {
+    (rootGeneration, phase) >= (header.rootGeneration, header.phase)
+  }
+
+  func names(_ header: StoreHeader) -> Bool {
+    rootGeneration == header.rootGeneration && phase == header.phase && mac.elementsEqual(header.mac)
+  }
+}
+
+extension [UInt8] {
+  fileprivate func elementsAreEqual(to other: UnsafeRawBufferPointer) -> Bool {
+    withUnsafeBytes { ConstantTime.equal($0, other) }
   }
 }

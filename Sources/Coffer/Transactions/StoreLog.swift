@@ -19,14 +19,12 @@ struct StoreLog: Sendable {
     logger?.info("\(message())")
   }
 
-  /// - Parameter changes: by document id; nil if they were not logged.
-  func committed(_ generation: UInt64, _ changes: [Int64: DocumentChange]?) {
+  func committed(_ generation: UInt64, _ changes: @autoclosure () -> RingChanges) {
     guard tellsCommits else { return }
-    let change = changes.map { StoreChange($0, at: generation) }
+    let change = StoreChange(changes(), at: generation)
     let parts = [
-      ("inserted", change?.inserted), ("updated", change?.updated), ("moved", change?.moved),
-      ("deleted", change?.deleted),
-    ].compactMap { name, ids in ids.flatMap { $0.isEmpty ? nil : "\(name) \($0.count) (\(Self.named($0)))" } }
+      ("inserted", change.inserted), ("updated", change.updated), ("moved", change.moved), ("deleted", change.deleted),
+    ].compactMap { name, ids in ids.isEmpty ? nil : "\(name) \(ids.count) (\(Self.named(ids)))" }
     debug("committed generation \(generation)" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")))
   }
 

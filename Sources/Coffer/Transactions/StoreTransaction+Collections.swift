@@ -39,9 +39,8 @@ extension StoreTransaction {
     try checkCollectionName(name)
     let highest = try collections().map(\.id).max() ?? 0
     guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
-    return CollectionRecord(
-      id: highest + 1, epoch: keys.active.epoch, revision: try writer.revision, name: name, titleRule: titleRule,
-      foldsKeys: foldsKeys)
+    return try .new(
+      highest + 1, name: name, titleRule: titleRule, foldsKeys: foldsKeys, revision: try writer.revision, keys)
   }
 
   /// The collection of that name, created with these settings if it is missing.
@@ -59,6 +58,7 @@ extension StoreTransaction {
     var changed = record
     changed.epoch = keys.active.epoch
     changed.revision = try writer.revision
+    changed.edited = changed.revision
     try writer.replaceCollection(with: changed)
   }
 
@@ -105,7 +105,8 @@ extension StoreTransaction {
       return try keys.blindIndex(of: key, in: record, under: keys.active)
     }
     guard let index else { return }
-    try writer.rewrite(id, as: .placed) { content, _ throws(StoreError) in content.blindIndex = index }
+    try writer.rewrite(id, changing: .blindIndex, as: []) { content, _ throws(StoreError) in content.blindIndex = index
+    }
   }
 
   // MARK: Counts, as the indexes have them

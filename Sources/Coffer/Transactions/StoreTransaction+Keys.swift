@@ -16,15 +16,46 @@ extension StoreTransaction {
     if isOpen, isWriter { try writer.use(connection.keys) }
   }
 
+  /// Commits a transaction that changed or deleted documents of a store with features that this version does not know.
+  func commitForgettingFeatures() throws(StoreError) {
+    let (old, slots) = try proveHeader()
+    var header = old.header
+    try forgetUnknownFeatures(in: &header)
+    header.mac = try header.authenticate(slots, under: old.headerMACKey)
+    try commit(try SessionKeys(root: old.root, header: header, slots: slots), slots)
+  }
+
+  /// Empties the tables of features that this version does not know, and clears their bits: these tables may hold what
+  /// the transaction deletes or changes (FORMAT, "Features").
+  func forgetUnknownFeatures(in header: inout StoreHeader) throws(StoreError) {
+    guard header.compatible != 0 else { return }
+    header.compatible = 0
+    try emptyTables(SQL.featureTables)
+  }
+
+  /// Empties SQLite's statistics, which hold clear titles and blind indexes under old keys.
+  func forgetStatistics() throws(StoreError) {
+    try emptyTables(SQL.statisticsTables)
+  }
+
+  private func emptyTables(_ sql: String) throws(StoreError) {
+    for row in try database.rows(sql) {
+      guard case .text(let name) = row[0] else { continue }
+      try database.execute(SQL.emptyTable(name))
+    }
+  }
+
   /// Writes header, slots and state of new keys and commits; the session continues with them.
   func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
     let old = keys.session
     let writer = try writer
+    isChangingKeys = true
     try writer.willWrite()
-    try new.header.update(database)
-    try database.execute(SQL.deleteSlots)
-    for slot in slots.sorted(by: { $0.slot < $1.slot }) { try slot.insert(database) }
+    try new.header.update(database, slots: slots)
     writer.state.headerMAC = new.header.mac
+    // Until the log is emptied, the file itself still has the old pages.
+    let opensLess = new.slots != old.slots || new.header.keyring != old.header.keyring
+    if connection.file.isWriteAhead, opensLess { writer.state.unwiped = writer.revision }
     if keys.session !== new { try use(new) }
     connection.session.announce(new)
     do throws(StoreError) {

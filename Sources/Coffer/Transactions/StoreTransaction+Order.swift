@@ -142,7 +142,7 @@ extension StoreTransaction {
       var position = start
       for id in ids {
         position += gap
-        try writer.move(id, toPosition: position, in: collection, as: .placed)
+        try writer.move(id, toPosition: position, in: collection, isRequested: false)
       }
     }
     renumbered += ids.count

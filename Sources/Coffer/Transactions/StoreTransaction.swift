@@ -5,10 +5,14 @@ internal import CofferSQLite
 public final class StoreTransaction {
   let connection: StoreConnection
   /// The state that the transaction began with.
-  private let start: StoreState
+  let start: StoreState
+  /// The number of the root key that the transaction began with.
+  private let startRoot: UInt64
   /// Writes the rows; nil in a transaction that only reads.
   private let rowWriter: RecordWriter?
   private(set) var isOpen = true
+  /// Whether the commit writes header and slots too.
+  var isChangingKeys = false
   /// Number of rows moved to another position to make room.
   var renumbered = 0
   let logger: StoreLog
@@ -22,6 +26,7 @@ public final class StoreTransaction {
     self.connection = connection
     self.logger = logger
     start = try Self.begin(connection, kind)
+    startRoot = connection.keys.session.root.generation
     guard kind != .deferred else {
       rowWriter = nil
       texts = connection.session.texts
@@ -30,7 +35,8 @@ public final class StoreTransaction {
     texts = nil
     rowWriter = RecordWriter(
       connection.database, connection.keys, connection.collections, state: start,
-      notesDocuments: connection.session.feed.hasSubscribers || logger.tellsCommits,
+      nonceSource: connection.nonceSource,
+      hasListeners: connection.session.feed.hasSubscribers || logger.tellsCommits,
       checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
     do throws(StoreError) {
       try checkHighestID()
@@ -92,11 +98,16 @@ public final class StoreTransaction {
   }
 
   /// Notes the store that this one is made from.
-  func setOrigin(_ storeID: [UInt8], generation: UInt64) throws(StoreError) {
+  func setOrigin(_ origin: StoreOrigin) throws(StoreError) {
     let writer = try writer
     try writer.willWrite()
-    writer.state.originStoreID = storeID
-    writer.state.originGeneration = generation
+    writer.state.origin = origin
+  }
+
+  /// The store as the origin of another one that is made from it.
+  func origin(as kind: StoreOrigin.Kind) throws(StoreError) -> StoreOrigin {
+    let keys = keys.session
+    return try StoreOrigin(state, keys, mark: connection.mark(of: state), as: kind)
   }
 
   // MARK: The end
@@ -107,10 +118,14 @@ public final class StoreTransaction {
     do throws(StoreError) {
       if let failure = rowWriter?.failure { throw failure }
       try connection.cancellation?.check()
+      if !isChangingKeys, keys.session.header.compatible != 0, rowWriter?.changes.staleTexts != [] {
+        return try commitForgettingFeatures()
+      }
       rowWriter?.end()
       if let rowWriter, rowWriter.hasWritten {
         rowWriter.state.generation = rowWriter.revision
         try checkHighestID()
+        try note(rowWriter.changes, in: &rowWriter.state.ring)
         try connection.write(rowWriter.state)
         announced = try announce(rowWriter)
       }
@@ -128,27 +143,46 @@ public final class StoreTransaction {
     connection.session.note(generation: state.generation)
     if let announced {
       connection.session.didCommit(announced)
-      logger.committed(state.generation, announced.changes?.documents)
+      if let rowWriter { logger.committed(state.generation, rowWriter.changes.changes) }
     }
+  }
+
+  /// Adds this transaction to the ring. A new root key empties it: the marks before it are of another key.
+  private func note(_ changes: ChangeLog, in ring: inout ChangeRing) throws(StoreError) {
+    guard keys.session.root.generation == startRoot else { return ring.empty(after: start.generation + 1) }
+    let mark = try connection.mark(of: start)
+    mark.withUnsafeBytes { ring.append(start.generation + 1, markBefore: $0, changes.ringChanges) }
   }
 
   /// A commit, as announced to the rest of the process.
   struct Announcement {
     let before: TextCache.Version
     let after: TextCache.Version
-    /// nil if a write was not logged.
-    let changes: ChangeLog?
-    /// The collections, if they changed and there are subscribers.
-    let names: [CollectionID: String]?
+    /// nil if there are too many.
+    let staleTexts: [DocumentID]?
+    /// For subscribers, if there are any.
+    let report: ChangeFeed.LocalCommit?
   }
 
   private func announce(_ writer: RecordWriter) throws(StoreError) -> Announcement {
-    let changes = writer.changes
-    let names = changes.changesCollections && connection.session.feed.hasSubscribers ? try collectionNames() : nil
+    let report = try report(writer)
     connection.session.willCommit(writer.revision)
     return Announcement(
       before: TextCache.Version(start), after: TextCache.Version(writer.state),
-      changes: changes.set == writer.state.set ? changes : nil, names: names)
+      staleTexts: writer.changes.staleTexts, report: report)
+  }
+
+  private func report(_ writer: RecordWriter) throws(StoreError) -> ChangeFeed.LocalCommit? {
+    guard let reported = connection.session.feed.reported else { return nil }
+    var others: (since: UInt64, changes: ChangesSince)?
+    if reported.generation != start.generation, let changes = try changesInRing(since: reported) {
+      others = (reported.generation, changes)
+    }
+    let changes = writer.changes
+    let namesStay = changes.collections.isEmpty && others?.changes.collections?.isEmpty ?? true
+    return ChangeFeed.LocalCommit(
+      start: start.generation, state: writer.state, changes: changes.changes, others: others,
+      collections: changes.collections, names: namesStay ? nil : try collectionNames())
   }
 
   func rollback() {

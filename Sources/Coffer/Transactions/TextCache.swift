@@ -140,6 +140,12 @@ final class TextCache: Sendable {
     state.withLock { $0.isCommitting = false }
   }
 
+  /// Wipes everything.
+  func empty() {
+    let dropped = state.withLock { $0.empty() }
+    _ = dropped
+  }
+
   /// Wipes everything, and caches nothing from now on.
   func close() {
     let dropped = state.withLock { state in

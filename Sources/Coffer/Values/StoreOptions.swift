@@ -9,6 +9,8 @@ public struct OpenOptions: Sendable {
   public var allowsTestKeys = false
   /// Opens only the store with this pin: anyone can make a store for a public key.
   public var expectedPin: String?
+  /// Opens a store with the pin that its unfinished rekey will end with; otherwise that is `pinUnfinished`.
+  public var acceptsUnfinishedRekey = false
   /// The longest time to wait for another process's lock; nil waits for ever.
   public var wait: Duration? = .seconds(10)
   /// Size in bytes of the cache of texts that were read one by one; a cached text is read without a row. 0 for none.

@@ -1,61 +1,142 @@
 internal import CofferRecords
-internal import CofferSQLite
+internal import CofferSealing
 
 /// The result of comparing a store with an anchor.
 public enum AnchorCheck: Sendable, Hashable {
   /// Exactly the state that the anchor names.
   case same
-  /// Newer by this many write transactions. The anchor says nothing about later writes, a rekey included.
+  /// Newer by this many write transactions, and made from the state that the anchor names.
+  case descends(by: UInt64)
+  /// Newer by this many write transactions. The store no longer holds the mark of the anchor's state: it may be made
+  /// from another state of the same generation.
   case newer(by: UInt64)
+  /// Its root key was changed since, as the caller knew. The anchor says nothing about the writes before and after.
+  case rekeyed
 }
 
-/// A parsed anchor line: `coffer1:<32 hex>:<decimal>:<32 hex>`.
-struct Anchor {
-  let line: String
-  let storeID: String
-  let generation: UInt64
+/// The demands of a comparison with an anchor.
+public struct AnchorOptions: OptionSet, Sendable {
+  public let rawValue: Int
 
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// Refuses a store that can't prove that it is made from the anchor's state.
+  public static let descends = AnchorOptions(rawValue: 1)
+  /// Accepts a newer root key: the caller knows that the store was rekeyed. Only a passphrase or a key file shows then
+  /// that the new root key was made by someone who has it; for other keys, give the new pin.
+  public static let rekeyKnown = AnchorOptions(rawValue: 2)
+  /// Refuses a newer store.
+  public static let exact = AnchorOptions(rawValue: 4)
+}
+
+/// An anchor line (FORMAT, "Anchor"): `coffer2:`, then store id, root key generation, phase, generation, commitment and
+/// mark, with colons between them.
+struct Anchor {
+  private static let prefix = "coffer2"
+
+  let pin: StorePin
+  let generation: UInt64
+  let mark: [UInt8]
+
+  init(_ state: StoreState, _ keys: SessionKeys, mark: [UInt8]) {
+    pin = StorePin(keys.header)
+    generation = state.generation
+    self.mark = mark
+  }
+
+  /// - Throws: `invalidArgument` for a line that is no anchor.
   init(_ line: String) throws(StoreError) {
     let line = line.last?.isNewline == true ? String(line.dropLast()) : line
     let parts = line.split(separator: ":", omittingEmptySubsequences: false)
-    func isHex(_ part: Substring) -> Bool {
-      part.utf8.count == 32 && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    func number(_ part: Substring) -> UInt64? {
+      guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), part.first != "0", let number = UInt64(part),
+        number <= UInt64(StoreFormat.maximumCounter)
+      else { return nil }
+      return number
     }
-    guard parts.count == 4, parts[0] == "coffer1", isHex(parts[1]), isHex(parts[3]),
-      parts[2].utf8.allSatisfy({ (0x30...0x39).contains($0) }), parts[2].first != "0",
-      let generation = UInt64(parts[2])
+    func bytes(_ part: Substring, _ count: Int) -> [UInt8]? {
+      Hexadecimal.bytes(part).flatMap { $0.count == count ? $0 : nil }
+    }
+    guard parts.count == 7, parts[0] == Self.prefix, let storeID = bytes(parts[1], StoreFormat.storeIDCount),
+      let rootGeneration = number(parts[2]), let phase = number(parts[3]), let generation = number(parts[4]),
+      let commitment = bytes(parts[5], StoreFormat.shortCommitmentCount),
+      let mark = bytes(parts[6], StoreFormat.macCount)
     else {
       throw StoreError(
-        .invalidArgument, "this is no anchor line", hint: "it reads coffer1:<store id>:<generation>:<hash>")
+        .invalidArgument, "this is no anchor line",
+        hint: "it reads \(Self.prefix):<store id>:<root key>:<phase>:<generation>:<commitment>:<mark>")
     }
-    self.line = line
-    storeID = String(parts[1])
+    pin = StorePin(storeID: storeID, rootGeneration: rootGeneration, phase: phase, commitment: commitment)
     self.generation = generation
+    self.mark = mark
   }
 
-  func compare(with state: StoreState, of keys: SessionKeys, exact: Bool) throws(StoreError) -> AnchorCheck {
-    guard storeID == Hexadecimal.text(keys.storeID) else {
+  var line: String {
+    let numbers = "\(pin.rootGeneration):\(pin.phase):\(generation)"
+    return
+      "\(Self.prefix):\(Hexadecimal.text(pin.storeID)):\(numbers):\(Hexadecimal.text(pin.commitment)):\(Hexadecimal.text(mark))"
+  }
+
+  /// - Parameters:
+  ///   - mark: of the state.
+  ///   - provesRootKey: whether the session shows who made the root key: it was opened with a passphrase, a key file or
+  ///     a pin.
+  func compare(
+    with state: StoreState, of keys: SessionKeys, mark found: [UInt8], _ options: AnchorOptions,
+    hasPin: Bool, provesRootKey: Bool
+  ) throws(StoreError) -> AnchorCheck {
+    let store = StorePin(keys.header)
+    guard pin.storeID == store.storeID else {
       throw StoreError(.anchorMismatch, "the anchor is of another store")
     }
-    guard state.generation >= generation else {
-      throw StoreError(
-        .rolledBack,
-        "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
-        hint: "an older file stands in its place: put back a newer copy")
-    }
-    if state.generation > generation {
-      guard !exact else {
+    guard (pin.rootGeneration, pin.phase) <= (store.rootGeneration, store.phase) else { throw rolledBack(state) }
+    guard pin.rootGeneration == store.rootGeneration else {
+      let isVouchedFor = hasPin || options.contains(.rekeyKnown) && provesRootKey
+      guard isVouchedFor, options.isDisjoint(with: [.descends, .exact]) else {
         throw StoreError(
-          .anchorMismatch,
-          "the store was written to since: generation \(state.generation), the anchor has \(generation)")
+          .anchorMismatch, "the store has a newer root key than its anchor",
+          hint: "if you know of the rekey, open the store with its new pin, and keep a new anchor")
+      }
+      // Of an anchor from before a rekey, only the generation can still be compared.
+      guard state.generation > generation else { throw rolledBack(state) }
+      return .rekeyed
+    }
+    // The same root key proves the commitment of every phase.
+    guard try StorePin(keys.root, phase: pin.phase) == pin else {
+      throw StoreError(.anchorMismatch, "the store has another root key than its anchor, of the same number")
+    }
+    guard state.generation >= generation else { throw rolledBack(state) }
+    guard state.generation > generation else {
+      guard ConstantTime.equal(found, mark) else { throw forked }
+      return .same
+    }
+    guard !options.contains(.exact) else {
+      throw StoreError(
+        .anchorMismatch,
+        "the store was written to since: generation \(state.generation), the anchor has \(generation)")
+    }
+    guard let earlier = state.ring.mark(of: generation) else {
+      guard !options.contains(.descends) else {
+        throw StoreError(
+          .anchorMismatch, "the store is newer than its anchor, and it can't prove any more that it descends from it",
+          hint: "keep a newer anchor: the store remembers its last fifty or so writes")
       }
       return .newer(by: state.generation - generation)
     }
-    guard try keys.anchor(of: state) == line else {
-      throw StoreError(
-        .anchorMismatch, "the store is of the anchor's generation, but not in its state",
-        hint: "it took other writes, or its key was changed in another copy")
-    }
-    return .same
+    guard mark.starts(with: earlier) else { throw forked }
+    return .descends(by: state.generation - generation)
+  }
+
+  private func rolledBack(_ state: StoreState) -> StoreError {
+    StoreError(
+      .rolledBack,
+      "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
+      hint: "an older file is in its place: put back a newer copy")
+  }
+
+  private var forked: StoreError {
+    StoreError(
+      .anchorMismatch, "the store does not descend from its anchor: generation \(generation) had another state",
+      hint: "it took other writes, or its key was changed in another copy")
   }
 }

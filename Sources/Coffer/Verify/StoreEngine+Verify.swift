@@ -1,20 +1,25 @@
 internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
+internal import Synchronization
 
 extension StoreEngine {
   /// Verifies the whole store; see ``DocumentStore/verify(_:anchor:progress:)``.
   func verify(
-    _ depth: VerifyDepth, anchor line: String?, progress: ((WorkProgress) throws -> Void)?
+    _ depth: VerifyDepth, anchor line: String?, _ anchorOptions: AnchorOptions,
+    progress: ((WorkProgress) throws -> Void)?
   ) throws(StoreError) -> Verdict {
     let anchor: Anchor? = if let line { try Anchor(line) } else { nil }
     var verdict = Verdict()
+    // A text that was read before must not stay believed after its row was found to be another.
+    defer { session.texts?.empty() }
     try reading { transaction throws(StoreError) in
+      try verifyHeader(transaction, &verdict)
       try verifySet(transaction, &verdict)
       try verifyStructure(transaction, &verdict)
       guard let anchor else { return }
       do throws(StoreError) {
-        verdict.anchor = try anchor.compare(with: transaction.state, of: transaction.keys.session, exact: false)
+        verdict.anchor = try compare(anchor, with: transaction, anchorOptions)
       } catch {
         verdict.anchorError = error
       }
@@ -23,6 +28,31 @@ extension StoreEngine {
     verdict.damaged.sort { $0.id < $1.id }
     log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
     return verdict
+  }
+
+  /// Header and slots as they are in the file now, whatever the session holds, and the spare copy of both.
+  private func verifyHeader(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    do throws(StoreError) {
+      let proved = try transaction.proveHeader()
+      guard proved.keys.header.mac == transaction.state.headerMAC else {
+        throw .damagedStore("its header is not the one that its state names")
+      }
+      try proved.keys.header.requireSpare(transaction.database, slots: proved.slots)
+    } catch {
+      guard !error.isPassing else { throw error }
+      verdict.problems.append(error.message)
+    }
+  }
+
+  func compare(_ anchor: Anchor, with transaction: StoreTransaction, _ options: AnchorOptions) throws(StoreError)
+    -> AnchorCheck
+  {
+    let found = try transaction.anchor()
+    let slot = holder.withLock { $0.slot }
+    let opened = try transaction.proveHeader().slots.first { $0.slot == slot }
+    return try anchor.compare(
+      with: transaction.state, of: transaction.keys.session, mark: found.mark, options,
+      hasPin: self.options.expectedPin != nil, provesRootKey: opened?.isMadeWithItsSecret ?? false)
   }
 
   /// Sums every row and collection again.
@@ -47,6 +77,8 @@ extension StoreEngine {
       }
     }
     for id in try ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
+    for id in try ids(SQL.recordsWithTwoBodies) { verdict.add(id, "it has two texts") }
+    for id in try ids(SQL.bodiesTooShort) { verdict.add(id, "its text is no blob of its place's length") }
     for id in try ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
     for coll in try ids(SQL.recordsWithoutCollection) {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
@@ -140,6 +172,10 @@ func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String]
 }
 
 extension StoreTransaction {
+  func anchor() throws(StoreError) -> Anchor {
+    Anchor(state, keys.session, mark: try connection.mark(of: state))
+  }
+
   /// Requires that the key in a head finds the document; without a sound collection, no look-up is possible.
   fileprivate func requireBlindIndex(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
     throws(StoreError)
@@ -179,26 +215,45 @@ extension StoreTransaction {
     var isComplete = true
   }
 
+  private func add(_ element: SetElement, to set: inout SetHash) throws(StoreError) {
+    do throws(SealingError) { try keys.summer.add(element, to: &set) } catch { throw StoreError(error) }
+  }
+
+  /// - Parameter visit: called with each row that is in the sum; `damaged` is a finding.
   /// - Throws: errors that are no findings: `systemFailure`, `locked`, `cancelled`.
-  func sumOfRows() throws(StoreError) -> RowSum {
+  func sumOfRows(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError)
+    -> RowSum
+  {
     var sum = RowSum()
     do throws(StoreError) {
-      for row in try connection.collections.rows(state) { sum.set.add(try row.element(keys)) }
+      for row in try connection.collections.rows(state) { try add(try row.element(keys), to: &sum.set) }
     } catch {
       guard !error.isPassing else { throw error }
       sum.isComplete = false
       sum.problems.append("a collection's row is damaged")
     }
     do throws(StoreError) {
-      let statement = try database.statement(SQL.allRecords)
+      let statement = try database.statement(SQL.allAlone)
       defer { statement.reset() }
       let reader = connection.takeReader()
       defer { connection.giveBack(reader) }
+      var last: Int64 = 0
       while try statement.step() {
         sum.count += 1
         do throws(StoreError) {
+          let id = statement.int64(at: 0)
+          // A row that a page gives 2^16 times would vanish from the sum.
+          guard id > last else { throw .damagedDocument(id, "it is not in its order") }
+          last = id
           let row = try RecordRow(statement.columns(), within: state.limits)
-          sum.set.add(try reader.opener.element(of: row))
+          try add(try reader.opener.element(of: row), to: &sum.set)
+          try visit(row, reader.opener)
+          if (try? reader.opener.requireBounds(row)) == nil {
+            // It is in the sum, so that a row that an honest rekey left behind is damage and no mismatch.
+            sum.damaged.append(
+              DamagedDocument(
+                id: DocumentID(id), reason: "document \(id) is under old keys, where only new ones can be"))
+          }
         } catch {
           guard !error.isPassing else { throw error }
           sum.isComplete = false

@@ -17,6 +17,20 @@ package enum Hexadecimal {
     value < 10 ? 0x30 + value : (uppercase ? 0x37 : 0x57) + value
   }
 
+  /// The bytes that lower-case digits write, two for each; nil for anything else.
+  package static func bytes(_ text: Substring) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]),
+        !(0x41...0x46).contains(digits[index]), !(0x41...0x46).contains(digits[index + 1])
+      else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
   /// Two lower-case digits for each byte.
   package static func text(_ bytes: some Sequence<UInt8>) -> String {
     String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 0xF)] }, as: UTF8.self)

@@ -11,7 +11,7 @@ enum ExitStatus: Int32, Sendable {
   case cannotUnlock = 12
   case keyNeeded = 13
   case noDocument = 14
-  case newerFormat = 15
+  case otherFormat = 15
   case testKeyRefused = 16
   case damaged = 20
   case mismatch = 21

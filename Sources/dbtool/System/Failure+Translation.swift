@@ -80,10 +80,10 @@ extension StoreError.Code {
     case .cannotUnlock, .keyChanged: .cannotUnlock
     case .keyNeeded: .keyNeeded
     case .noSuchDocument, .noSuchCollection: .noDocument
-    case .newerFormat: .newerFormat
+    case .otherFormat: .otherFormat
     case .testKeyRefused: .testKeyRefused
     case .damaged, .unsafeFile, .parametersRefused: .damaged
-    case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch: .mismatch
+    case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch, .pinUnfinished: .mismatch
     case .rekeyUnfinished: .rekeyUnfinished
     case .invalidArgument, .indexOutOfRange: .usage
     case .notDecodable, .notText: .undecodable

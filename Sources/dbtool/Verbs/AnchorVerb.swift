@@ -25,9 +25,13 @@ struct AnchorVerb: ParsableCommand {
   @Flag(help: "A newer store is a mismatch, too.")
   var exact = false
 
+  @OptionGroup var demands: AnchorDemands
+
   func validate() throws {
     if check != nil, checkFile != nil { throw ValidationError("give --check or --check-file, not both") }
-    if exact, check == nil, checkFile == nil { throw ValidationError("--exact belongs to --check or --check-file") }
+    if exact || !demands.options.isEmpty, check == nil, checkFile == nil {
+      throw ValidationError("--exact, --descends and --rekey-known belong to --check or --check-file")
+    }
   }
 
   func run() throws {
@@ -41,7 +45,7 @@ struct AnchorVerb: ParsableCommand {
       }
       return try printLines(anchor)
     }
-    let outcome = try store.checkAnchor(line, exact: exact)
+    let outcome = try store.checkAnchor(line, options: demands.options.union(exact ? .exact : []))
     try store.close()
     try Report([("anchor", .string(outcome.words))]).print(as: options.common.listFormat)
   }

@@ -21,6 +21,7 @@ struct VerifyVerb: ParsableCommand {
   var quick = false
 
   @OptionGroup(title: "Anchor") var anchor: AnchorLine
+  @OptionGroup(title: "Anchor") var demands: AnchorDemands
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func run() throws {
@@ -28,24 +29,32 @@ struct VerifyVerb: ParsableCommand {
     let store = try options.open(readOnly: true)
     let bar = Progress("verify", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine) { step in
+    let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine, anchorOptions: demands.options) { step in
       bar.update(step.done, of: step.total)
     }
     bar.finish()
+    let pin = store.pin
     try store.close()
-    try report(verdict).print(as: options.common.listFormat)
+    try report(verdict, pin: pin).print(as: options.common.listFormat)
     if let error = verdict.error {
       throw Failure(error)
     }
   }
 
-  private func report(_ verdict: Verdict) -> Report {
+  func validate() throws {
+    if !demands.options.isEmpty, anchor.isMissing {
+      throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
+    }
+  }
+
+  private func report(_ verdict: Verdict, pin: String) -> Report {
     Report([
       ("sound", .bool(verdict.isSound)),
       ("documents", .integer(verdict.documents)),
       ("set", .string(verdict.setMatches ? "matches" : "differs")),
       ("count", .string(verdict.countMatches ? "matches" : "differs")),
       ("anchor", verdict.anchor.map { .string($0.words) }),
+      ("pin", .string(pin)),
       (
         "damaged",
         .array(
@@ -70,6 +79,8 @@ struct AnchorLine: ParsableArguments {
     if anchor != nil, anchorFile != nil { throw ValidationError("give --anchor or --anchor-file, not both") }
   }
 
+  var isMissing: Bool { anchor == nil && anchorFile == nil }
+
   func line() throws -> String? {
     try anchorFile.map(Self.read) ?? anchor
   }
@@ -78,7 +89,7 @@ struct AnchorLine: ParsableArguments {
   static func read(_ path: String) throws -> String {
     let lines = String(decoding: try InputFile.contents(of: path, limit: 64 * 1024), as: UTF8.self)
       .split(whereSeparator: \.isNewline)
-      .filter { $0.hasPrefix("coffer1:") }
+      .filter { $0.hasPrefix("coffer2:") }
     guard lines.count == 1 else {
       throw Failure.usage("\(path) holds \(lines.isEmpty ? "no anchor line" : "several anchor lines")")
     }
@@ -90,7 +101,25 @@ extension AnchorCheck {
   var words: String {
     switch self {
     case .same: "same"
-    case .newer(let generations): "newer by \(generations)"
+    case .descends(let generations): "newer by \(generations)"
+    case .newer(let generations): "newer by \(generations), descent not proved"
+    case .rekeyed: "rekeyed since, descent not proved"
     }
+  }
+}
+
+/// The demands on a store that is newer than its anchor.
+struct AnchorDemands: ParsableArguments {
+  @Flag(help: "A newer store must prove that it was made from the anchor's state.")
+  var descends = false
+
+  @Flag(help: "You know that the store was rekeyed since: accept its new root key.")
+  var rekeyKnown = false
+
+  var options: AnchorOptions {
+    var options: AnchorOptions = []
+    if descends { options.insert(.descends) }
+    if rekeyKnown { options.insert(.rekeyKnown) }
+    return options
   }
 }

@@ -114,14 +114,14 @@ struct ArchivedValueTests {
       }
       // Texts that can't be opened any more: nothing here looks at them.
       let raw = try test.raw()
-      let bodies = try raw.query("SELECT id, ct FROM coffer_body").rows
-      try raw.execute("UPDATE coffer_body SET ct = zeroblob(length(ct))")
+      let bodies = try raw.query("SELECT id, body FROM coffer_record").rows
+      try raw.execute("UPDATE coffer_record SET body = zeroblob(length(body))")
       try test.store.read { reader throws in
         #expect(try reader.count(in: test.notes) == 9)
         #expect(try reader.headers(in: test.notes).map(\.byteCount).reduce(0, +) == 45)
         expect(.damaged) { try reader.text(of: 1) }
       }
-      for row in bodies { try raw.execute("UPDATE coffer_body SET ct = ?2 WHERE id = ?1", row[0], row[1]) }
+      for row in bodies { try raw.execute("UPDATE coffer_record SET body = ?2 WHERE id = ?1", row[0], row[1]) }
       try raw.close()
     }
   }

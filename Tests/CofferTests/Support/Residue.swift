@@ -29,6 +29,7 @@ struct Residue {
       UNION ALL SELECT sealed FROM coffer_state UNION ALL SELECT keyring FROM coffer_header
       UNION ALL SELECT wrapped FROM coffer_slot UNION ALL SELECT lookup FROM coffer_record
       UNION ALL SELECT substr(body_nt, 1, 24) FROM coffer_record UNION ALL SELECT substr(body_nt, 25) FROM coffer_record
+      UNION ALL SELECT substr(body, 1, 32) FROM coffer_record UNION ALL SELECT substr(body, -32) FROM coffer_record
       UNION ALL SELECT substr(ct, 1, 32) FROM coffer_body UNION ALL SELECT substr(ct, -32) FROM coffer_body
       UNION ALL SELECT mac FROM coffer_header UNION ALL SELECT rk_commit FROM coffer_header
       UNION ALL SELECT params FROM coffer_slot

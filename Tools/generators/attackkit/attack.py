@@ -1,6 +1,8 @@
-"""What an attack is, and what must come of it."""
+"""An attack on a store, and its expected outcomes."""
 
 from dataclasses import dataclass, field
+
+from .secrets import REMOVED, SECRETS
 
 # How values get past a STRICT table: meanwhile the table's text is another one, whose columns take and keep anything.
 LOOSE = {
@@ -8,17 +10,22 @@ LOOSE = {
     " BLOB": "", " \0": " INTEGER PRIMARY KEY"}
 
 
+# The documents of the stores that attacks start from.
+IDS = (1, 2, 3, 4, 5, 7, 8)
+
+
 @dataclass
 class Attack:
-    """One broken store. `edit` changes the file of the base (given a connection), or `forge` the base before it is saved
-    (given the writer, already a copy)."""
+    """One broken store. `edit` changes the file of the base (given a connection), `patch` does so (given its path), or
+    `forge` changes the base before it is saved (given the writer, already a copy)."""
 
     name: str
     base: str
     what: str
     edit: object = None
     forge: object = None
-    # What a reader finds; see the kit's README for the words.
+    patch: object = None
+    # Outcomes; see the kit's README for the words.
     open: str = "ok"
     get: dict = field(default_factory=dict)
     list: str = "ok"
@@ -28,29 +35,50 @@ class Attack:
     put: str = None
     open_by: dict = field(default_factory=dict)
     also: dict = field(default_factory=dict)
-    # Documents that are authentic and not as in the base: {id: how the base's history has them}.
+    # Documents that are authentic and not as in the base: {id: as the base's history has them}.
     reads: dict = field(default_factory=dict)
+    # Outcomes by pin, and by anchor line: (outcome, the same where descent must be proved). With a pin given besides:
+    # (anchor line, pin, outcome, the same where descent must be proved).
+    pins: dict = field(default_factory=dict)
+    anchors: dict = field(default_factory=dict)
+    anchors_by_pin: tuple = ()
+    opener: str = "key"
+    note: str = None
 
     def expectation(self, kit):
-        base = kit.histories[self.base][-1]
+        base = kit.base(self.base)
         found = {
             "attack": self.what, "base": self.base, "by": "key holder" if self.forge else "file",
-            "key": "primary.key", "anchor_line": base.anchor, "open": self.open,
+            "opener": {self.opener: SECRETS[self.opener]}, "anchor_line": base.anchor, "open": self.open,
         }
         if self.open_by:
             found["open_by"] = self.open_by
+        if "removed" in self.open_by:
+            found["secrets"] = {"removed": REMOVED}
+        if self.pins:
+            found["pins"] = [{"pin": pin, "open": outcome} for pin, outcome in self.pins.items()]
         if self.open == "ok":
             found |= {
                 "get": {str(id): self.get.get(id, "ok") for id in sorted(set(base.records) | set(self.get))},
                 "list": self.list, "verify": self.verify, "verify_quick": self.quick or self.verify,
                 "anchor": self.anchor,
             }
+            anchors = [
+                {"anchor": line, "verdict": verdict, "descends": descends}
+                for line, (verdict, descends) in self.anchors.items()]
+            anchors += [
+                {"anchor": line, "pin": pin, "verdict": verdict, "descends": descends}
+                for line, pin, verdict, descends in self.anchors_by_pin]
+            if anchors:
+                found["anchors"] = anchors
             if self.put:
                 found["put"] = self.put
             if self.reads:
-                found["reads"] = {str(id): document for id, document in self.reads.items()}
+                found["documents"] = {str(id): document for id, document in self.reads.items()}
         if self.also:
             found["also_acceptable"] = self.also
+        if self.note:
+            found["note"] = self.note
         return found
 
 

@@ -1,4 +1,4 @@
-"""Who can write the file, and holds no key, edits header and slots; and what hostile parameters a file can bring."""
+"""Attacks on the file without a key: header and slots edited, hostile parameters."""
 
 from .attack import Attack, loosely, run
 from .rows import _update
@@ -21,7 +21,8 @@ def _headers():
     refused = "damaged"
     for name, edit, open_ in (
         ("format-zero", "format=0", refused), ("format-negative", "format=-1", refused),
-        ("format-2", "format=2", "newer"), ("format-greatest", "format=9223372036854775807", "newer"),
+        ("format-1", "format=1", refused), ("format-3", "format=3", "newer"),
+        ("format-greatest", "format=9223372036854775807", "newer"),
         ("store-id-bit", "store_id={flip(store_id,1)}", "cannot-unlock"),
         ("store-id-15-bytes", "store_id=substr(store_id,1,15)", refused),
         ("store-id-17-bytes", "store_id=CAST(store_id||x'00' AS BLOB)", refused),
@@ -34,13 +35,16 @@ def _headers():
         ("ro-compat-negative", "ro_compat=-1", refused), ("compat", "compat=1", refused), ("compat-negative", "compat=-1", refused),
         ("titles-clear", "titles=1", refused), ("titles-none", "titles=2", refused), ("titles-3", "titles=3", refused),
         ("titles-negative", "titles=-1", refused), ("titles-above-u32", "titles=4294967296", refused),
-        ("rk-generation", "rk_generation=2", refused), ("rk-generation-zero", "rk_generation=0", refused),
+        ("rk-generation", "rk_generation=2", "cannot-unlock"), ("rk-generation-zero", "rk_generation=0", refused),
+        ("rk-generation-above", "rk_generation=4611686018427387905", refused),
+        ("phase", "phase=2", "cannot-unlock"), ("phase-zero", "phase=0", refused), ("phase-negative", "phase=-1", refused),
+        ("phase-above", "phase=4611686018427387905", refused),
         ("rk-commit-bit", "rk_commit={flip(rk_commit,1)}", "cannot-unlock"),
         ("rk-commit-31-bytes", "rk_commit=substr(rk_commit,1,31)", refused),
         ("keyring-nonce", "keyring={flip(keyring,1)}", refused), ("keyring-ciphertext", "keyring={flip(keyring,30)}", refused),
-        ("keyring-tag", "keyring={flip_last(keyring)}", refused), ("keyring-cut", "keyring=substr(keyring,1,79)", refused),
+        ("keyring-tag", "keyring={flip_last(keyring)}", refused), ("keyring-cut", "keyring=substr(keyring,1,103)", refused),
         ("keyring-one-more", "keyring=CAST(keyring||x'00' AS BLOB)", refused), ("keyring-empty", "keyring=x''", refused),
-        ("keyring-of-65", "keyring=zeroblob(2384)", refused), ("keyring-huge", "keyring=zeroblob(3000000)", refused),
+        ("keyring-of-65", "keyring=zeroblob(3944)", refused), ("keyring-huge", "keyring=zeroblob(3000000)", refused),
         ("mac-bit", "mac={flip(mac,1)}", refused), ("mac-31-bytes", "mac=substr(mac,1,31)", refused),
         ("mac-33-bytes", "mac=CAST(mac||x'00' AS BLOB)", refused), ("mac-zeros", "mac=zeroblob(32)", refused),
     ):
@@ -48,12 +52,12 @@ def _headers():
             f"header-{name}", "sealed", f"the header is edited ({name})", _update("coffer_header", edit, "one=1"),
             open=open_, also={"open": ["damaged"]} if name == "format-greatest" else {})
     yield Attack("header-gone", "sealed", "there is no header", run("DELETE FROM coffer_header"), open="damaged")
-    columns = "format,store_id,incompat,ro_compat,compat,titles,rk_generation,rk_commit,keyring,mac"
+    columns = "format,store_id,incompat,ro_compat,compat,titles,rk_generation,phase,rk_commit,keyring,mac"
     yield Attack(
         "header-twice", "sealed", "there are two headers",
         loosely(f"INSERT INTO coffer_header SELECT 2,{columns} FROM coffer_header"), open="damaged")
     yield Attack(
-        "header-number-2", "sealed", "the one header stands under another number", loosely("UPDATE coffer_header SET one=2"),
+        "header-number-2", "sealed", "the one header has another number", loosely("UPDATE coffer_header SET one=2"),
         open="ok", verify="ok", also={"open": ["damaged"], "verify": ["damaged"], "verify_quick": ["damaged"]})
 
 
@@ -62,7 +66,7 @@ def _files():
         ("application-id-zero", "PRAGMA application_id=0", "not-a-store"),
         ("application-id-other", "PRAGMA application_id=1129270867", "not-a-store"),
         ("user-version-zero", "PRAGMA user_version=0", "damaged"),
-        ("user-version-2", "PRAGMA user_version=2", "newer"),
+        ("user-version-1", "PRAGMA user_version=1", "newer"), ("user-version-3", "PRAGMA user_version=3", "newer"),
         ("user-version-greatest", "PRAGMA user_version=2147483647", "newer"),
         ("user-version-negative", "PRAGMA user_version=-1", "damaged"),
     ):
@@ -81,12 +85,12 @@ def _parameters():
     ):
         yield Attack(
             f"scrypt-{name}", "sealed", f"slot 2: scrypt {name}", _params(2, changes), open="refused",
-            open_by={"passphrase.txt": "refused", "identity.key": "refused"})
+            open_by={"passphrase": "refused", "identity": "refused"})
     for name, changes in (("logn-11", {0: 11}), ("logn-14", {0: 14}), ("p-4", {2: 4}), ("salt", {5: 77})):
         yield Attack(
             f"scrypt-{name}", "sealed", f"slot 2: within bounds, but edited ({name})", _params(2, changes),
-            open="damaged", open_by={"passphrase.txt": "cannot-unlock"})
-    for slot, kind, lengths in ((2, "scrypt", (0, 18, 20)), (1, "key", (0, 15, 17)), (3, "recipient", (0, 63, 65))):
+            open="damaged", open_by={"passphrase": "cannot-unlock"})
+    for slot, kind, lengths in ((2, "scrypt", (0, 18, 20)), (1, "key", (0, 16, 23, 25)), (3, "recipient", (0, 63, 65))):
         for length in lengths:
             yield Attack(
                 f"{kind}-params-{length}-bytes", "sealed", f"slot {slot}: parameters of {length} bytes",
@@ -102,14 +106,14 @@ def _parameters():
     yield Attack(
         "scrypt-sum", "sealed", "26 passphrase slots, each within bounds, together above p times 2^logN of 2^19",
         run((f"INSERT INTO coffer_slot VALUES(4,1,'',?,zeroblob(48)){many}", (params,) * 26)), open="damaged",
-        open_by={"passphrase.txt": "refused"}, also={"open": ["refused"]})
+        open_by={"passphrase": "refused"}, also={"open": ["refused"]})
     for name, point in LOW_ORDER.items():
         yield Attack(
             f"recipient-ephemeral-{name}", "sealed", f"slot 3: the ephemeral key is a point of low order ({name})",
-            _replace(3, 0, point), open="damaged", open_by={"identity.key": "cannot-unlock"})
+            _replace(3, 0, point), open="damaged", open_by={"identity": "cannot-unlock"})
         yield Attack(
             f"recipient-public-{name}", "sealed", f"slot 3: the recipient is a point of low order ({name})",
-            _replace(3, 32, point), open="damaged", open_by={"identity.key": "cannot-unlock"})
+            _replace(3, 32, point), open="damaged", open_by={"identity": "cannot-unlock"})
     for name, params in (
         ("no-name", bytes(17)), ("name-of-33", bytes(16) + b"\x21" + b"a" * 33), ("name-cut", bytes(16) + b"\x08abc"),
         ("upper-case", bytes(16) + b"\x03ABC"), ("slash", bytes(16) + b"\x05a/../"), ("nul", bytes(16) + b"\x03a\0b"),
@@ -149,6 +153,7 @@ def _slots():
         ("kind-zero", ("UPDATE coffer_slot SET kind=0 WHERE slot=1",),
          {"open": "damaged", "also": {"open": ["cannot-unlock"]}}),
         ("kind-reserved", ("UPDATE coffer_slot SET kind=5 WHERE slot=1",), {"open": "cannot-unlock"}),
+        ("kind-reserved-6", ("UPDATE coffer_slot SET kind=6 WHERE slot=1",), {"open": "cannot-unlock"}),
         ("kind-negative", ("UPDATE coffer_slot SET kind=-2 WHERE slot=1",), {}),
         ("kind-above-u32", ("UPDATE coffer_slot SET kind=4294967298 WHERE slot=1",), {}),
         ("kind-confused", ("UPDATE coffer_slot SET kind=1 WHERE slot=1",), {"also": {"open": ["refused"]}}),
@@ -161,7 +166,8 @@ def _slots():
         ("gone", ("DELETE FROM coffer_slot WHERE slot=1",), {"open": "cannot-unlock"}),
         ("another-gone", ("DELETE FROM coffer_slot WHERE slot=2",), {}),
         ("all-gone", ("DELETE FROM coffer_slot",), {"also": {"open": ["refused"]}}),
-        ("salts-exchanged", ("UPDATE coffer_slot SET params=zeroblob(16) WHERE slot=1",), {"open": "cannot-unlock"}),
+        ("salt-zeros", ("UPDATE coffer_slot SET params=zeroblob(24) WHERE slot=1",), {"open": "cannot-unlock"}),
+        ("fingerprint", ("UPDATE coffer_slot SET params=CAST(substr(params,1,16)||zeroblob(8) AS BLOB) WHERE slot=1",), {"open": "cannot-unlock"}),
     ):
         yield Attack(
             f"slot-{name}", "sealed", f"slots are edited ({name})", run(*statements), **{"open": "damaged"} | options)
@@ -174,11 +180,11 @@ def _slots():
 
     def wrapped_for_attacker(db, kit):
         """A slot of one's own around a root key of one's own: opens for the attacker, and commits to nothing here."""
-        other = kit.histories["other"][-1]
+        other = kit.base("other")
         slot = next(slot for slot in other.slots if slot.kind == 3)
         db.execute(
             "UPDATE coffer_slot SET params=?, wrapped=? WHERE slot=3", (slot.params, slot.wrapped))
 
     yield Attack(
         "slot-forged-for-recipient", "sealed", "slot 3 is one that another store made for the same recipient",
-        wrapped_for_attacker, open="damaged", open_by={"identity.key": "cannot-unlock"})
+        wrapped_for_attacker, open="damaged", open_by={"identity": "cannot-unlock"})

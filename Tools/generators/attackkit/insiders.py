@@ -1,12 +1,14 @@
-"""What a careless or hostile key holder writes: sealed rightly, summed rightly, and against the page in one thing.
+"""Stores of a careless or hostile key holder: sealed and summed rightly, and against the page in one thing.
 
 Readers refuse what writers never write, so that a hole in one program does not become a hole in the next.
 """
 
-from storereader.primitives import u8, u32, u64
+from storereader.primitives import hkdf, u8, u32, u64
 
-from .attack import Attack
-from .writer import document
+from . import secrets
+from .attack import IDS, Attack
+from .contents import document
+from .stores import usual_slots
 
 BAD_ATTRIBUTES = {
     "empty-object": b"{}", "array": b"[1]", "number": b"1", "space": b'{"a": 1}', "order": b'{"b":1,"a":2}',
@@ -22,6 +24,9 @@ BAD_SETTINGS = {
 }
 
 
+STAMP_LIMIT = 2**62
+
+
 def attacks(kit):
     yield from _heads()
     yield from _frames()
@@ -29,15 +34,13 @@ def attacks(kit):
     yield from _keys()
     yield from _rows()
     yield from _collections()
-    yield from _states()
     yield from _headers()
-    yield from _old_keys(kit)
 
 
 def _document(name, what, base="sealed", id=2, list="damaged", **fields):
     """One document is against the page; nothing else is, so verify finds damage and no mismatch."""
     odd = {key: fields.pop(key) for key in [
-        "body_frame", "head_frame", "head_plain", "column", "in_head", "lookup", "length", "least"] if key in fields}
+        "body_frame", "head_frame", "head_plain", "column", "in_head", "lookup", "length", "least", "stamps"] if key in fields}
     options = {key: fields.pop(key) for key in ["also", "get", "quick", "verify"] if key in fields}
 
     def forge(writer):
@@ -54,8 +57,9 @@ def _splice(offset, count, data):
 
 
 def _heads():
-    length = 16  # where the text's length stands
-    marker = 24  # of the key
+    length = 16  # offset of the text's length
+    marker = 24  # offset of the marker of the key, which has two bytes
+    stamps = 24 + 7 + 12  # offset of born, edited, placed, uid: behind a title of seven bytes
     for name, change in {
         "empty": lambda plain: b"", "cut-in-dates": lambda plain: plain[:15], "cut-in-length": lambda plain: plain[:20],
         "cut-before-attributes": lambda plain: plain[:-1], "byte-more": lambda plain: plain + b"\0",
@@ -65,6 +69,7 @@ def _heads():
         "key-marker-2": _splice(marker, 1, u8(2)), "key-marker-255": _splice(marker, 1, u8(255)),
         "key-length-beyond": _splice(marker + 1, 4, u32(2**31 - 1)), "key-length-greatest": _splice(marker + 1, 4, b"\xff" * 4),
         "title-marker-2": _splice(marker + 7, 1, u8(2)), "title-length-beyond": _splice(marker + 8, 4, b"\xff" * 4),
+        "stamps-gone": _splice(stamps, 32, b""), "uid-cut": _splice(stamps + 24, 1, b""),
         "attributes-length-beyond": lambda plain: plain[:-4] + b"\xff" * 4,
         "attributes-length-short": lambda plain: plain[:-4] + u32(0) + b"{}",
     }.items():
@@ -72,6 +77,11 @@ def _heads():
         yield _document(
             f"head-{name}", f"the head's data are not as they should be ({name})", head_plain=change,
             list="ok" if name in ("length-less", "length-more") else "damaged")
+    for name in ("born", "edited", "placed"):
+        for value, is_sound in {0: False, 1: True, STAMP_LIMIT: True, STAMP_LIMIT + 1: False, 2**64 - 1: False}.items():
+            options = {"get": {}, "list": "ok", "verify": "ok"} if is_sound else {}
+            yield _document(
+                f"{name}-{value}", f"{name} is {value}{': sound' if is_sound else ''}", stamps={name: value}, **options)
     for name, value in BAD_ATTRIBUTES.items():
         yield _document(f"attributes-{name}", f"attributes that are no RFC 8785 object: {name}", attributes=value)
     yield _document(
@@ -90,9 +100,13 @@ def _frames():
             "padded-more": lambda frame: frame.ljust(2 * len(frame), b"\0"), "seven-bytes": lambda frame: frame[:7],
             "empty": lambda frame: b"",
         }.items():
+            also = {"verify_quick": ["damaged"]}
+            if part == "body" and name in ("seven-bytes", "empty"):
+                # No body of a row is that short.
+                also = {"verify_quick": ["damaged", "mismatch"], "verify": ["mismatch"], "list": ["damaged"]}
             yield _document(
-                f"{part}-frame-{name}", f"the {part}'s frame is not as it should be ({name})", list=list,
-                also={"verify_quick": ["damaged"]}, **{f"{part}_frame": change})
+                f"{part}-frame-{name}", f"the {part}'s frame is not as it should be ({name})", list=list, also=also,
+                **{f"{part}_frame": change})
     yield _document("body-not-utf8", "the text is not UTF-8", text=b"\xff\xfe text", list="ok")
     yield _document("body-surrogate", "the text holds a surrogate in UTF-8's clothes", text=b"\xed\xa0\x80", list="ok")
     yield _document("body-overlong", "the text holds an overlong form", text=b"\xc0\x80", list="ok")
@@ -108,18 +122,28 @@ def _frames():
 
 
 def _titles():
-    yield _document("title-in-column", "sealed titles: the title stands in clear", column=b"clear", in_head=None)
-    yield _document("title-twice", "sealed titles: a title stands in head and column", column=b"clear")
-    yield _document("title-twice-clear", "clear titles: a title stands in head and column", base="clear", in_head=b"two")
-    yield _document("title-in-head-clear", "clear titles: the title stands in the head", base="clear", column=None, in_head=b"x")
-    yield _document("title-in-head-none", "no titles: one stands in the head", base="none", in_head=b"x")
-    yield _document("title-in-column-none", "no titles: one stands in clear", base="none", column=b"x")
+    yield _document("title-in-column", "sealed titles: the title is in clear", column=b"clear", in_head=None)
+    yield _document("title-twice", "sealed titles: a title is in head and column", column=b"clear")
+    yield _document("title-twice-clear", "clear titles: a title is in head and column", base="clear", in_head=b"two")
+    yield _document("title-in-head-clear", "clear titles: the title is in the head", base="clear", column=None, in_head=b"x")
+    yield _document("title-in-head-none", "no titles: one is in the head", base="none", in_head=b"x")
+    yield _document("title-in-column-none", "no titles: one is in clear", base="none", column=b"x")
     yield _document("title-not-utf8", "a sealed title that is not UTF-8", title=b"\xff")
     # A row that can't be an element of the set may count as one that is missing.
     yield _document(
         "title-not-utf8-clear", "a clear title that is not UTF-8", base="clear", title=b"\xff", quick="mismatch",
         verify="mismatch", also={"verify": ["damaged"], "verify_quick": ["damaged", "ok"]})
     yield _document("title-nul", "a title that holds U+0000: sound", title=b"a\0b", get={}, list="ok", verify="ok")
+
+    yield _document("title-65536", "a sealed title of 65,536 bytes: sound", title=b"t" * 65536, get={}, list="ok", verify="ok")
+    yield _document("title-65537", "a sealed title of 65,537 bytes", title=b"t" * 65537)
+    yield _document(
+        "title-65537-clear", "a clear title of 65,537 bytes", base="clear", title=b"t" * 65537, verify="mismatch",
+        also={"verify": ["damaged"], "verify_quick": ["mismatch", "damaged"]})
+    # 62 bytes before the attributes, 8 of theirs around the x.
+    yield _document(
+        "head-rest-over-limit", "the head's data without the title are 921,601 bytes", title=None, key=None,
+        attributes=b'{"a":"%s"}' % (b"x" * (921_601 - 62 - 8)))
 
     def huge(writer):
         writer.change(2, title=b"t" * (1 << 20))
@@ -169,19 +193,18 @@ def _rows():
         verify="ok")
 
     def no_collection(writer):
-        writer.delete(4)
-        writer.delete(5)
-        del writer.collections[2]
+        writer.drop_collection(2)
         writer.commit()
         writer.add_collection(2, b"Two")
-        writer.add(2, "of a collection that is gone", id=8)
+        writer.add(2, "of a collection that is gone", id=9, key=b"K9")
         del writer.collections[2]
         writer.commit()
 
     yield Attack(
         "forged-collection-gone", "sealed", "a document whose collection is gone: read by its number, and verify tells",
-        forge=no_collection, get={4: "missing", 5: "missing", 8: "ok"}, verify="damaged",
-        also={"verify_quick": ["ok"]})
+        forge=no_collection, get={4: "missing", 5: "missing", 9: "ok"}, verify="damaged",
+        also={"verify_quick": ["ok"]},
+        note="a rekey seals document 9 again, its key as it is: as if keys were compared byte by byte")
 
 
 def _rev():
@@ -197,73 +220,51 @@ def _rev():
 
 def _collections():
     def collection(name, what, change, coll=2, **options):
+        """`change` takes the row; it may give the plaintext in its place."""
+
         def forge(writer):
             row = writer.collections[coll]
-            row.rev = writer.generation + 1
-            plain = change(row)
-            writer.seal_collection(row, plain)
+            row.rev = row.edited = writer.generation + 1
+            writer.seal_collection(row, change(row))
             writer.commit()
 
         return Attack(
             f"forged-collection-{name}", "sealed", what, forge=forge,
             **{"list": "damaged", "verify": "damaged", "quick": "damaged", "also": {"verify_quick": ["ok"]}} | options)
 
-    def name(value):
+    def fields(**values):
         def change(row):
-            row.name = value
+            for name, value in values.items():
+                setattr(row, name, value)
 
         return change
+
+    def name(value):
+        return fields(name=value)
+
+    def stamps(row):
+        return u64(row.born) + u64(row.edited) + row.uid
 
     yield collection("name-twice", "both collections have one name", name(b"Notes"), list="ok", also={
         "list": ["damaged"], "verify_quick": ["ok"]})
     yield collection("name-1025-bytes", "a name of 1025 bytes", name(b"n" * 1025))
     yield collection("name-not-utf8", "a name that is not UTF-8", name(b"\xff"))
-    yield collection("name-empty", "a name of no bytes", name(b""), list="ok", verify="ok", quick="ok", also={
-        "list": ["damaged"], "verify": ["damaged"], "verify_quick": ["damaged"]})
+    yield collection("name-empty", "a name of no bytes", name(b""))
     yield collection("name-nul", "a name that holds U+0000: sound", name(b"a\0b"), list="ok", verify="ok", quick="ok")
-    yield collection("length-beyond", "the name's length goes beyond its end", lambda row: b"\xff\xff\xff\xff" + row.name)
-    yield collection("length-cut", "three bytes and no more", lambda row: b"\0\0\0")
+    yield collection("length-beyond", "the name's length goes beyond its end", lambda row: stamps(row) + b"\xff" * 4 + row.name)
+    yield collection("length-cut", "three bytes and no more", lambda row: stamps(row) + b"\0\0\0")
+    for stamp in ("born", "edited"):
+        for value, is_sound in {0: False, 1: True, STAMP_LIMIT: True, STAMP_LIMIT + 1: False}.items():
+            options = {"list": "ok", "verify": "ok", "quick": "ok", "also": {}} if is_sound else {}
+            yield collection(
+                f"{stamp}-{value}", f"{stamp} is {value}{': sound' if is_sound else ''}", fields(**{stamp: value}),
+                **options)
+    yield collection(
+        "of-format-1", "no stamps before the name", lambda row: u32(len(row.name)) + row.name + row.settings)
     yield collection("nothing", "an empty frame", lambda row: b"")
     for kind, value in BAD_SETTINGS.items():
-        def settings(row, value=value):
-            row.settings = value
-
-        yield collection(f"settings-{kind}", f"settings that are none of the four: {kind}", settings)
-
-
-def _states():
-    def state(name, what, odd, **options):
-        def forge(writer):
-            writer.odd = odd(writer) if callable(odd) else odd
-            writer.commit()
-
-        return Attack(f"forged-state-{name}", "sealed", what, forge=forge, **options)
-
-    ids = (1, 2, 3, 4, 5, 7)
-    yield state("count-more", "the state counts a document more", {"count": 7})
-    yield state("count-zero", "the state counts no documents", {"count": 0}, also={"list": ["damaged"]})
-    yield state("count-greatest", "the state counts all there could be", {"count": 2**63 - 1})
-    yield state("count-negative", "a count that no integer column holds", {"count": 2**63}, open="damaged")
-    yield state("set-hash", "another set hash", {"set_hash": bytes(32)})
-    yield state("generation-zero", "generation 0", {"generation": 0}, open="damaged")
-    yield state("generation-negative", "generation 2^63", {"generation": 2**63}, open="damaged")
-    yield state(
-        "generation-low", "a generation below that of the rows", {"generation": 1}, get=dict.fromkeys(ids, "damaged"),
-        list="damaged", anchor="rolled-back")
-    yield state(
-        "next-id-low", "a next id that is not above the rows'", {"next_id": 7}, get={7: "damaged"}, list="damaged",
-        put="damaged")
-    yield state(
-        "next-id-one", "next id 1", {"next_id": 1}, get=dict.fromkeys(ids, "damaged"), list="damaged", put="damaged")
-    yield state("next-id-zero", "next id 0", {"next_id": 0}, open="damaged")
-    yield state("next-id-greatest", "next id 2^63 - 1: sound, and nothing fits behind it", {"next_id": 2**63 - 1}, verify="ok")
-    yield state("next-id-negative", "next id 2^63", {"next_id": 2**63}, open="damaged")
-    yield state("target-above-u32", "a target that no epoch can be", {"target": 2**31}, open="damaged")
-    yield state("cursor-negative", "a cursor of 2^63", {"cursor": 2**63}, open="damaged")
-    yield state("header-mac", "the state names another header", {"header_mac": bytes(32)}, open="rolled-back")
-    yield state("123-bytes", "a state of 123 bytes", lambda writer: {"state": bytes(123)}, open="damaged")
-    yield state("125-bytes", "a state of 125 bytes", lambda writer: {"state": bytes(125)}, open="damaged")
-    yield state("empty", "a state of no bytes", {"state": b""}, open="damaged")
+        yield collection(
+            f"settings-{kind}", f"settings that are none of the four: {kind}", fields(settings=value))
 
 
 def _headers():
@@ -287,37 +288,74 @@ def _headers():
 
         return change
 
-    yield header("ro-compat", "a feature that only readers may be without: opens for reading", attribute(ro_compat=2), put="read-only")
-    yield header("ro-compat-search", "the reserved search index: opens for reading", attribute(ro_compat=1), put="read-only")
+    yield header("ro-compat", "a feature that only readers may be without: opens for reading", attribute(ro_compat=1), put="read-only")
+    yield header("ro-compat-high", "the same, another bit", attribute(ro_compat=2**62), put="read-only")
     yield header("compat", "features that anyone may ignore", attribute(compat=2**62 + 5), put="ok")
     yield header("incompat", "a feature that readers must know", lambda w: setattr(w, "incompat", w.incompat | 4), open="newer")
-    yield header("newer", "format 2, sealed as such", attribute(format=2, user_version=2), open="newer")
-    yield header("newer-in-row", "format 2 in the header, 1 in the file", attribute(format=2), open="newer")
-    yield header("newer-in-file", "format 1 in the header, 2 in the file", attribute(user_version=2), open="newer")
+    yield header("newer", "format 3, sealed as such", attribute(format=3, user_version=3), open="newer")
+    yield header("newer-in-row", "format 3 in the header, 2 in the file", attribute(format=3), open="newer")
+    yield header("newer-in-file", "format 2 in the header, 3 in the file", attribute(user_version=3), open="newer")
+    yield header("older", "format 1, sealed as such", attribute(format=1, user_version=1), open="newer")
+    yield header("older-in-row", "format 1 in the header, 2 in the file", attribute(format=1), open="damaged")
+    for field, name in (("rk_generation", "rk-generation"), ("phase", "phase")):
+        for value in (0, 2**62 + 1):
+            yield header(
+                f"{name}-{value}", f"{name} {value}", _rewrapped(**{field: value}), open="damaged")
+        yield header(
+            f"{name}-greatest", f"{name} 2^62: sound, and the last", _rewrapped(**{field: 2**62}),
+            anchor="mismatch" if field == "rk_generation" else "ok")
     yield header("titles-3", "a title mode that there is not", attribute(titles=3), open="damaged")
     yield header(
         "not-test", "test keys in a store without the mark",
         lambda w: setattr(w, "incompat", w.incompat & ~1), open="refused")
     yield header(
         "titles-changed", "clear titles in the header, sealed ones in the rows", attribute(titles=1),
-        get=dict.fromkeys((1, 2, 3, 4, 7), "damaged"), list="damaged", verify="damaged", quick="ok")
+        get=dict.fromkeys((1, 2, 3, 4, 7, 8), "damaged"), list="damaged", verify="damaged", quick="ok")
     yield header(
         "not-padded", "no padding in the header, padded rows", lambda w: setattr(w, "incompat", w.incompat & ~2),
-        get=dict.fromkeys((1, 2, 3, 4, 5, 7), "damaged"), list="damaged", verify="damaged", quick="ok",
+        get=dict.fromkeys(IDS, "damaged"), list="damaged", verify="damaged", quick="ok",
         also={"verify_quick": ["damaged"]})
-    one = lambda w: w.epochs[1]  # noqa: E731
+    def entry(number, key=None, closed=0, ceiling=0, floor=1):
+        return lambda w: u32(number) + (key or w.epochs[1].key) + u64(closed) + u64(ceiling) + u64(floor)
+
+    def entries(active, *parts):
+        return lambda w: u32(active) + b"".join(part(w) if callable(part) else part for part in parts)
+
+    one, two, closed = entry(1), entry(2, bytes(32)), entry(1, None, 9, 9)
     for name, plain in {
-        "empty": lambda w: b"", "no-epoch": lambda w: u32(1), "active-unknown": lambda w: u32(2) + u32(1) + one(w),
-        "active-zero": lambda w: u32(0) + u32(1) + one(w), "epoch-zero": lambda w: u32(0) + u32(0) + one(w),
-        "falling": lambda w: u32(1) + u32(2) + bytes(32) + u32(1) + one(w), "twice": lambda w: u32(1) + (u32(1) + one(w)) * 2,
-        "cut": lambda w: u32(1) + u32(1) + one(w)[:31], "one-more": lambda w: u32(1) + u32(1) + one(w) + b"\0",
-        "epoch-above-u32": lambda w: u32(1) + u32(1) + one(w) + u32(2**31) + bytes(32),
-        "of-65": lambda w: u32(1) + u32(1) + one(w) + b"".join(u32(e) + bytes(32) for e in range(2, 66)),
+        "empty": lambda w: b"", "no-epoch": entries(1), "active-unknown": entries(2, one), "active-zero": entries(0, one),
+        "active-not-last": entries(1, one, two), "epoch-zero": entries(0, entry(0)), "falling": entries(1, two, one),
+        "twice": entries(1, one, one), "cut": lambda w: entries(1, one)(w)[:-1], "one-more": entries(1, one, b"\0"),
+        "epoch-above-u32": entries(2**31, closed, entry(2**31, bytes(32))), "of-format-1": lambda w: u32(1) + one(w)[:36],
+        "of-65": entries(65, *(entry(e, None, 9, 9) for e in range(1, 65)), entry(65)),
+        "active-closed": entries(1, entry(1, None, 9)), "active-ceiling": entries(1, entry(1, None, 0, 9)),
+        "active-floor-zero": entries(1, entry(1, None, 0, 0, 0)), "old-not-closed": entries(2, one, two),
+        "old-closed-above": entries(2, entry(1, None, 2**62 + 1, 9), two),
+        "old-ceiling-zero": entries(2, entry(1, None, 9, 0), two), "old-ceiling-negative": entries(2, entry(1, None, 9, 2**63), two),
+        "old-floor-zero": entries(2, entry(1, None, 9, 9, 0), two), "old-floor-negative": entries(2, entry(1, None, 9, 9, 2**63), two),
     }.items():
         yield header(f"keyring-{name}", f"a keyring that no writer makes: {name}", keyring(plain), open="damaged")
-    yield header(
-        "keyring-of-64", "64 epochs: sound", keyring(
-            lambda w: u32(1) + u32(1) + one(w) + b"".join(u32(e) + bytes([e]) * 32 for e in range(2, 65))))
+
+    def of_64(writer):
+        """The last of 64 epochs is active, as after 63 rekeys that were never finished."""
+        writer.epochs |= {e: type(writer.epochs[1])(bytes([e]) * 32, 9, 9) for e in range(2, 64)}
+        writer.epochs[1].closed, writer.epochs[1].ceiling = 9, 9
+        writer.active = writer.target = 64
+        writer.epochs[64] = type(writer.epochs[1])(b"@" * 32)
+        for row in writer.collections.values():
+            row.epoch = 64
+            writer.seal_collection(row)
+
+    yield header("keyring-of-64", "64 epochs: sound", of_64, note="a further rekey throws before its first write")
+
+    def wrong_fingerprint(writer):
+        """The salt alone makes the key that wraps: the fingerprint only tells key files apart."""
+        salt, key = writer.random(16), secrets.value(secrets.KEY)
+        kek = hkdf(key, salt, b"coffer2/test-key" + writer.store_id)
+        del writer.slots[0]
+        writer.add_slot(2, salt + bytes(8), kek, b"key file", slot=1)
+
+    yield header("fingerprint", "a slot that is wrapped rightly, with a fingerprint of zeros: harmless", wrong_fingerprint)
 
     def slots(count, params, kind):
         def change(writer):
@@ -330,34 +368,19 @@ def _headers():
     yield header("slots-65", "65 slots", slots(62, b"", 99), open="damaged", also={"open": ["refused"]})
     yield header(
         "scrypt-sum", "passphrase slots together above the bound: refused by passphrase, not by key",
-        slots(26, bytes([14, 8, 4]) + bytes(16), 1), open_by={"passphrase.txt": "refused"})
+        slots(26, bytes([14, 8, 4]) + bytes(16), 1), open_by={"passphrase": "refused"})
     yield header(
         "slot-zeros", "a recipient's slot around zeros: the identity opens nothing by it",
-        slots(1, bytes(64), 3), open_by={"identity.key": "ok"})
+        slots(1, bytes(64), 3), open_by={"identity": "ok"})
 
 
-def _old_keys(kit):
-    """Who held the old keys and can write while a rekey runs: the page promises nothing until it ends."""
+def _rewrapped(**fields):
+    """Slots hold the new pair, too: the header is sound but for the value itself."""
 
-    def forge(writer):
-        writer.random = type(writer.random)("the attacker's")
-        writer.records[5].text, writer.records[5].rev = b"forged under the old epoch", writer.generation
-        writer.seal(writer.records[5])
+    def change(writer):
+        for name, value in fields.items():
+            setattr(writer, name, value)
+        writer.slots = []
+        usual_slots(writer)
 
-    attacked = kit.histories["mid"][-1].copy()
-    forge(attacked)
-    yield Attack(
-        "forged-by-old-key", "mid", "a row of the old epoch, forged by who knows its key: only the set hash tells",
-        forge=forge, reads={5: document(attacked, attacked.records[5])})
-
-    def forge_title(writer):
-        writer.random = type(writer.random)("the attacker's")
-        writer.records[7].odd = {"in_head": None, "column": b"clear"}
-        writer.seal(writer.records[7])
-
-    attacked = kit.histories["mid"][-1].copy()
-    forge_title(attacked)
-    reads = document(attacked, attacked.records[7]) | {"title": "clear"}
-    yield Attack(
-        "forged-by-old-key-title", "mid", "the same with a clear title, which a row below the target may have",
-        forge=forge_title, reads={7: reads})
+    return change

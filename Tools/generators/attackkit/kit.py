@@ -1,44 +1,60 @@
-"""The kit as it stands in a directory: the sound stores, the attacks, and what each must come to."""
+"""The kit as a directory: the sound stores, the attacks, and what must come of each."""
 
 import json
 import shutil
 from pathlib import Path
 
-from . import bases, files, headers, insiders, rows, schemas
-from .writer import database, document
+from . import files, headers, insiders, plants, rekeys, rows, schemas, states, stores
+from .contents import contents, document
+from .primitives import lines, primitives
+from .sessions import SESSIONS
+from .writer import database
 
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders)
+MATRIX = (rows, files, headers, schemas, insiders, states, rekeys)
 
 
 class Kit:
     def __init__(self, folder, seed):
         self.folder, self.seed = Path(folder), seed
-        self.histories = bases.histories(seed)
+        self.histories = stores.histories(seed)
+        self.stores = {name: list(history.values())[-1] for name, history in self.histories.items()}
+        self.stores |= stores.shapes(seed, self.histories)
         self._made = {}
+
+    def base(self, name):
+        return self.stores[name]
 
     def file(self, name, moment):
         """A sound store at a moment of its history, beside the kit's own files while it is made."""
         if (name, moment) not in self._made:
-            path = self.folder / "moments" / f"{name}{moment}.coffer"
+            path = self.folder / "moments" / f"{name}-{moment}.coffer"
             path.parent.mkdir(exist_ok=True)
             self.histories[name][moment].save(path)
             self._made[name, moment] = path
         return self._made[name, moment]
 
-    def write(self):
-        """Writes everything; gives the names of the attacks."""
+    def write(self, is_wanted=lambda attack: True):
+        """Writes everything, of the attacks those that are wanted; gives their names."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for name, history in self.histories.items():
-            history[-1].save(self.folder / f"{name}.coffer")
-            self._json(name, history[-1].contents())
+        for name, writer in self.stores.items():
+            writer.save(self.folder / f"{name}.coffer")
+            self._json(name, contents(name, writer))
         (self.folder / "attacks").mkdir(exist_ok=True)
         names = set()
         for attack in self.attacks():
             if attack.name in names:
                 raise ValueError(f"two attacks are named {attack.name}")
-            names.add(attack.name)
-            self._attack(attack)
+            if is_wanted(attack):
+                names.add(attack.name)
+                self._attack(attack)
+        for plant in plants.plants():
+            if is_wanted(plant):
+                names.add(plant.name)
+                self._json(f"attacks/{plant.name}", plants.write(plant, self, self.folder / "attacks" / plant.name))
+        self._json("primitives", primitives(), indent=1)
+        self._json("lines", lines(self.base("sealed")))
+        self._json("session-attacks", SESSIONS)
         shutil.copy(README, self.folder)
         shutil.rmtree(self.folder / "moments", ignore_errors=True)
         return sorted(names)
@@ -49,37 +65,52 @@ class Kit:
 
     def _attack(self, attack):
         path = self.folder / "attacks" / f"{attack.name}.coffer"
-        writer = self.histories[attack.base][-1]
+        base = self.folder / f"{attack.base}.coffer"
+        writer = self.base(attack.base)
         if attack.forge:
             writer = writer.copy()
             attack.forge(writer)
             writer.save(path)
         else:
-            shutil.copy(self.folder / f"{attack.base}.coffer", path)
-            with database(path) as db:
-                attack.edit(db, self)
-            if path.read_bytes() == (self.folder / f"{attack.base}.coffer").read_bytes():
-                raise ValueError(f"{attack.name} changes nothing")
+            shutil.copy(base, path)
+            if attack.patch:
+                attack.patch(path, self)
+            else:
+                with database(path) as db:
+                    attack.edit(db, self)
+        if path.read_bytes() == base.read_bytes():
+            raise ValueError(f"{attack.name} changes nothing")
         expectation = attack.expectation(self)
-        if attack.forge:
-            expectation |= self._forged(attack, writer)
+        documents = expectation.get("documents", {})
+        if attack.forge and attack.open == "ok":
+            documents = self._forged(attack, writer) | documents
+        if documents:
+            expectation["documents"] = documents
+            expectation["reads"] = {id: document["text"] for id, document in documents.items() if "text" in document}
         self._json(f"attacks/{attack.name}", expectation)
 
     def _forged(self, attack, writer):
-        """A key holder's commit is a newer moment: what is read is what he wrote, where it may be read."""
-        if attack.open != "ok":
-            return {}
-        base, now = self.histories[attack.base][-1].contents()["documents"], {}
+        """A key holder's commit is a newer moment: a reader gives its documents, where it may read them."""
+        base, now = contents(attack.base, self.base(attack.base))["documents"], {}
         for id, record in writer.records.items():
             if attack.get.get(id, "ok") == "ok":
                 try:
                     now[str(id)] = document(writer, record)
-                except ValueError:  # what he wrote is no text, no JSON
+                except ValueError:  # no text
                     continue
-        reads = {id: document for id, document in now.items() if base.get(id) != document}
-        reads |= {str(id): document for id, document in attack.reads.items()}
-        return {"reads": reads} if reads else {}
+        return {id: document for id, document in now.items() if base.get(id) != document}
 
-    def _json(self, name, content):
-        text = json.dumps(content, ensure_ascii=False, indent=1, sort_keys=False)
-        (self.folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    def _json(self, name, content, indent=None):
+        text = json.dumps(content, ensure_ascii=False, indent=indent) + "\n" if indent else _text(content)
+        (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def _text(content):
+    """JSON with one line for each member, or element, of the outermost object or array."""
+
+    def line(value):
+        return json.dumps(value, ensure_ascii=False)
+
+    if isinstance(content, list):
+        return "[\n" + ",\n".join(f" {line(value)}" for value in content) + "\n]\n"
+    return "{\n" + ",\n".join(f" {line(name)}: {line(value)}" for name, value in content.items()) + "\n}\n"

@@ -1,10 +1,12 @@
 """Readers that the kit is held against: each says, in the kit's words, what it finds in a store."""
 
 import base64
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,68 +14,113 @@ from storereader import keyfiles
 from storereader.errors import StoreError
 from storereader.store import Store
 
-from .bases import KEYS
-
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-def option(key):
-    kind = "passphrase-file" if key == "passphrase.txt" else "identity" if key == "identity.key" else "key-file"
-    return f"--{kind}", str(KEYS / key)
 
 
 class SecondReader:
     """Tools/read_store.py, from within."""
 
     name = "second reader"
+    KINDS = {"rekey-unfinished": "unfinished", "descent-not-proved": "mismatch"}
 
-    def open(self, path, key):
-        parse = keyfiles.passphrase_file if key == "passphrase.txt" else keyfiles.key_file
+    def _kind(self, action):
         try:
-            self.store = Store(path, [parse((KEYS / key).read_bytes())], allow_test=True)
+            return action(), "ok"
         except StoreError as error:
-            return error.kind
-        return "ok"
+            return None, self.KINDS.get(error.kind, error.kind)
 
-    @staticmethod
-    def _kind(action):
-        try:
-            return action() or "ok"
-        except StoreError as error:
-            return error.kind
+    def open(self, path, name, value, pin=None, allow_test=True):
+        parse = keyfiles.passphrase if "passphrase" in name else keyfiles.key_line
+        self.path, self.secret = path, parse(value.encode())
+        self.store, kind = self._kind(lambda: Store(path, [self.secret], allow_test=allow_test, pin=pin))
+        return kind
 
     def get(self, ids, readable):
         return {id: self._get(id) for id in ids}
 
     def _get(self, id):
-        try:
-            found = self.store.document(int(id))
-        except StoreError as error:
-            return error.kind, None
+        found, kind = self._kind(lambda: self.store.document(int(id)))
         if found is None:
-            return "missing", None
+            return "missing" if kind == "ok" else kind, None
         row, head, text = found
         return "ok", {
-            "coll": row.coll, "pos": row.pos, "parent": row.parent, "flags": row.flags, "title": head.title,
-            "key": None if head.key is None else head.key.hex(), "created": head.created, "modified": head.modified,
-            "attributes": json.loads(head.attributes) if head.attributes else None, "text": text,
+            "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "flags": row.flags,
+            "title": head.title, "key": None if head.key is None else head.key.hex(), "created": head.created,
+            "modified": head.modified, "length": head.length, "attributes": head.attributes, "epoch": row.epoch,
+            "rev": row.rev, "born": head.born, "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(),
+            "text": text,
         }
 
     def list(self):
-        return self._kind(lambda: [list(self.store.listing(coll)) for coll in self.store.collections()] and None)
+        """Titles by id, and the outcome."""
+        return self._kind(lambda: {
+            str(row.id): head.title for coll in self.store.collections() for row, head in self.store.listing(coll)})
 
     def verify(self, is_quick):
         if self.store.set_hash_problems():
             return "mismatch"
         return "damaged" if self.store.quick_problems() or not is_quick and self.store.deep_problems() else "ok"
 
-    def anchor(self, line):
-        return self._kind(lambda: self.store.check_anchor(line))
+    def anchor(self, line, descends=False, pin=None):
+        if pin is None:
+            return self._kind(lambda: self.store.check_anchor(line, descends=descends))[1]
+        store, kind = self._kind(lambda: Store(
+            self.path, [self.secret], allow_test=True, pin=pin, anchor=line, descends=descends))
+        if store:
+            store.connection.close()
+        return kind
 
     def put(self):
         if self.store.header.ro_compat:
             return "read-only"
-        return self._kind(self.store.check_writable)
+        if self.store.state.generation == 2**62 or self.store.state.next_id == 2**63 - 1:
+            return "error"  # A reader knows no limit of writers.
+        return self._kind(self.store.check_writable)[1]
+
+    def contents(self):
+        """The members of a sound store's expectation that are neither documents nor verdicts."""
+        store, state, header = self.store, self.store.state, self.store.header
+        collections = store.collections()
+        return {
+            "anchor": store.anchor, "pin": header.pin, "titles": store.titles, "padded": header.is_padded,
+            "rk_generation": header.rk_generation, "phase": header.phase, "generation": state.generation,
+            "epochs": sorted(store.epochs),
+            "state": self._state(state) | {"mark": store.mark.hex()},
+            "collections": {str(coll): collection.name for coll, collection in collections.items()},
+            "order": {str(coll): [row.id for row, _ in store.listing(coll)] for coll in collections},
+        }
+
+    @staticmethod
+    def _state(state):
+        origin = state.origin
+        fields = {"kind": 0, "store_id": bytes(16).hex(), "rk_generation": 0, "phase": 0, "generation": 0,
+                  "commit": bytes(16).hex(), "mark": bytes(32).hex(), "next": 0}
+        if origin:
+            fields = {
+                "kind": origin.kind, "store_id": origin.store_id.hex(), "rk_generation": origin.rk_generation,
+                "phase": origin.phase, "generation": origin.generation, "commit": origin.commitment.hex(),
+                "mark": origin.mark.hex(), "next": origin.next_id}
+        return {
+            "generation": state.generation, "next": state.next_id, "count": state.count,
+            "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(), "target": state.target,
+            "cursor": state.cursor, "mac": state.header_mac.hex(), "origin": fields, "known": state.known,
+            "unwiped": state.unwiped,
+            "ring": [
+                {"generation": number, "mark_before": commit.mark.hex(),
+                 "entries": [SecondReader._entry(change) for change in commit.changes]}
+                for number, commit in state.ring.items()]}
+
+    @staticmethod
+    def _entry(change):
+        found = {"kind": change.kind}
+        if change.coll:
+            found["coll"] = change.coll
+        if change.ranges:
+            found["ids"] = [[first, end - 1] for first, end in change.ranges]
+        return found
+
+    def find(self, coll, key):
+        return self.store.find(coll, key.encode())
 
     def close(self):
         self.store.connection.close()
@@ -86,28 +133,46 @@ class Dbtool:
     # By exit code, and where that says two things, by the kind of the error.
     KINDS = {
         0: "ok", 10: "not-a-store", 12: "cannot-unlock", 14: "missing", 15: "newer", 16: "refused", 20: "damaged",
-        21: "mismatch"}
-    BY_NAME = {"parameters-refused": "refused", "rolled-back": "rolled-back", "read-only": "read-only"}
+        21: "mismatch", 23: "unfinished"}
+    BY_NAME = {
+        "parameters-refused": "refused", "rolled-back": "rolled-back", "read-only": "read-only",
+        "rekey-unfinished": "unfinished"}
 
     def __init__(self, program):
         self.program = str(program)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
         self.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
+        self._secrets = tempfile.TemporaryDirectory(prefix="coffer-secrets-")
+
+    def _key(self, name, value):
+        """The option for a secret, which goes into a file."""
+        path = Path(self._secrets.name, hashlib.sha256(value.encode()).hexdigest())
+        if not path.exists():
+            path.write_text(value + "\n", encoding="utf-8")
+            path.chmod(0o600)
+        kind = "passphrase-file" if "passphrase" in name else "identity" if name == "identity" else "key-file"
+        return f"--{kind}", str(path)
 
     def run(self, verb, *arguments):
         command = [
-            "sh", "-c", 'ulimit -t 1; exec "$@"', "sh", self.program, verb, str(self.path), *option(self.key),
+            "sh", "-c", 'ulimit -t 1; exec "$@"', "sh", self.program, verb, str(self.path), *self.key,
             "--no-input", "--quiet", *arguments]
-        done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60)
+        environment = self.environment if self.allow_test else {
+            name: value for name, value in self.environment.items() if name != "DBTOOL_ALLOW_TEST_KEYS"}
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, timeout=30, cwd=Path(self.path).parent)
+        except subprocess.TimeoutExpired:
+            return "hangs", ""
         lines = done.stderr.decode().splitlines()
         error = json.loads(lines[-1])["error"] if lines and lines[-1].startswith('{"error"') else {}
         kind = self.KINDS.get(done.returncode, f"exit {done.returncode}")
         return self.BY_NAME.get(error.get("kind"), kind), done.stdout.decode()
 
-    def open(self, path, key):
+    def open(self, path, name, value, pin=None, allow_test=True):
         """By what verify says: it prints a report where the store opened."""
-        self.path, self.key = path, key
-        kind, report = self.run("verify", "--json")
+        self.path, self.key, self.allow_test = path, self._key(name, value), allow_test
+        kind, report = self.run("verify", "--json", *(("--expect", pin) if pin else ()))
         self.verdict = kind if report else None
         return "ok" if report else kind
 
@@ -136,6 +201,7 @@ class Dbtool:
         document = {
             "pos": found["position"], "parent": found.get("parent"), "flags": int(found.get("json", False)),
             "title": found.get("title"), "key": key, "text": found["text"], "attributes": found.get("attributes"),
+            "length": len(found["text"].encode()),
         }
         for name in ("created", "modified"):
             # Python has no dates before the year 1 or after 9999.
@@ -145,13 +211,19 @@ class Dbtool:
         return document
 
     def list(self):
-        return self.run("ls", "--all", "--json")[0]
+        """Titles by id, and the outcome."""
+        kind, output = self.run("ls", "--all", "--json")
+        if kind != "ok":
+            return None, kind
+        headers = json.loads(output)
+        return {str(header["id"]): header.get("title") for header in headers}, kind
 
     def verify(self, is_quick):
         return self.run("verify", "--quick", "--json")[0] if is_quick else self.verdict
 
-    def anchor(self, line):
-        return self.run("anchor", "--check", line, "--json")[0]
+    def anchor(self, line, descends=False, pin=None):
+        options = (["--descends"] if descends else []) + (["--expect", pin] if pin else [])
+        return self.run("anchor", "--check", line, *options, "--json")[0]
 
     def put(self):
         """On a copy: what is read is not written."""

@@ -1,15 +1,16 @@
-"""Who can write the file, and holds no key, edits single columns: values, storage classes, lengths."""
+"""Attacks on the file without a key: single columns edited, their values, storage classes, lengths."""
 
 from .attack import Attack, loosely, run
+from .writer import database
 
 VICTIM = 2
-TABLE_OF = {"ct": "coffer_body"}
 
 
 def attacks(kit):
     yield from _columns()
     yield from _classes()
     yield from _bodies()
+    yield _id_twice()
     yield from _collections()
     yield from _states()
 
@@ -38,6 +39,7 @@ def _columns():
         "body-nonce": "body_nt={flip(body_nt,1)}", "body-tag": "body_nt={flip_last(body_nt)}",
         "body-nt-39-bytes": "body_nt=substr(body_nt,1,39)", "body-nt-41-bytes": "body_nt=CAST(body_nt||x'00' AS BLOB)",
         "body-nt-empty": "body_nt=x''",
+        "title-over-limit": "title=replace(hex(zeroblob(32769)),'0','t')",
     }
     for name, edit in edits.items():
         moved = name in ("coll-other", "coll-unknown", "coll-zero", "coll-above-u32")
@@ -60,7 +62,7 @@ def _columns():
         yield Attack(
             f"row-id-{name}", "sealed", f"document 2 gets the number {number}, in both tables",
             run(f"UPDATE coffer_record SET id={number} WHERE id=2", f"UPDATE coffer_body SET id={number} WHERE id=2"),
-            get={2: "missing", number: "damaged"}, list="damaged", put="damaged" if number > 8 else None,
+            get={2: "missing", number: "damaged"}, list="damaged", put="damaged" if number > 9 else None,
             also={f"get_of_{number}": ["missing"]} if number < 1 else {})
     for name, value in {
         "edited": "'another'", "cut": "'on'", "to-null": "NULL", "to-empty": "''", "nul-appended": "title||char(0)",
@@ -93,6 +95,37 @@ def _update(table, edit, key=f"id={VICTIM}"):
     return change
 
 
+def _id_twice():
+    """Two rows of one number, which SQLite never writes: a copy of document 7 as 8, whose own row is gone, gets the
+    number 7 in the page itself. The count fits."""
+
+    def patch(path, kit):
+        with database(path) as db:
+            columns = "coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
+            for statement in (
+                "DELETE FROM coffer_record WHERE id=8", "DELETE FROM coffer_body WHERE id=8",
+                f"INSERT INTO coffer_record SELECT 8,coll,epoch,rev,pos,parent,flags,NULL,{columns.split(',', 7)[7]}"
+                " FROM coffer_record WHERE id=7",
+            ):
+                db.execute(statement)
+            pages = [row[0] for row in db.execute("SELECT pageno FROM dbstat WHERE name='coffer_record' AND pagetype='leaf'")]
+        data = bytearray(path.read_bytes())
+        size = int.from_bytes(data[16:18], "big")
+        for start in ((page - 1) * size for page in pages):
+            for place in range(int.from_bytes(data[start + 3 : start + 5], "big")):
+                at = start + 8 + 2 * place
+                cell = start + int.from_bytes(data[at : at + 2], "big")
+                while data[cell] & 0x80:  # the length, a varint
+                    cell += 1
+                if data[cell + 1] == 8:
+                    data[cell + 1] = 7
+        path.write_bytes(data)
+
+    return Attack(
+        "row-id-twice", "sealed", "document 7 twice, once in the place of 8", patch=patch,
+        get={7: "ok", 8: "missing"}, list="damaged", also={"get_of_7": ["damaged"], "list": ["ok"]})
+
+
 def _classes():
     """STRICT guards writes only: values of other storage classes, planted past it."""
     wrong = {
@@ -107,13 +140,19 @@ def _classes():
             yield Attack(
                 f"class-{column}-{number}", "sealed", f"document 2: {column} is {value}",
                 loosely(f"UPDATE coffer_record SET {column}={value} WHERE id=2"), get={2: "damaged"}, list="damaged",
-                # A row whose collection is no number stands in no list.
+                # A row whose collection is no number is in no list.
                 also={"list": ["ok"]} if column == "coll" else {})
     for name, value in {"null": "NULL", "text": "CAST(ct AS TEXT)", "integer": "1"}.items():
         yield Attack(
-            f"class-ct-{name}", "sealed", f"document 2: the body is {value}",
-            loosely(f"UPDATE coffer_body SET ct={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
+            f"class-ct-{name}", "sealed", f"document 8: the body is {value}",
+            loosely(f"UPDATE coffer_body SET ct={value} WHERE id=8"), get={8: "damaged"}, verify="damaged",
             quick="ok", also={"verify_quick": ["damaged"]})
+    for name, value in {"text": "CAST(body AS TEXT)", "integer": "1", "real": "1.5"}.items():
+        # The set hash does not see the body's column; a reader of rows may check its class even so.
+        yield Attack(
+            f"class-body-{name}", "sealed", f"document 2: the body in its row is {value}",
+            loosely(f"UPDATE coffer_record SET body={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
+            quick="ok", also={"verify": ["mismatch"], "verify_quick": ["damaged", "mismatch"], "list": ["damaged"]})
     for column, value in {
         "epoch": "'1'", "rev": "1.5", "sealed": "CAST(sealed AS TEXT)", "sealed-null": "NULL",
     }.items():
@@ -125,6 +164,7 @@ def _classes():
         ("mac-null", "coffer_header", "mac", "NULL"), ("keyring-text", "coffer_header", "keyring", "'ring'"),
         ("incompat-text", "coffer_header", "incompat", "'3'"), ("incompat-null", "coffer_header", "incompat", "NULL"),
         ("titles-real", "coffer_header", "titles", "0.5"), ("rk-generation-blob", "coffer_header", "rk_generation", "x'01'"),
+        ("phase-real", "coffer_header", "phase", "1.5"), ("phase-null", "coffer_header", "phase", "NULL"),
         ("rk-commit-null", "coffer_header", "rk_commit", "NULL"), ("format-null", "coffer_header", "format", "NULL"),
         ("format-text", "coffer_header", "format", "'1'"), ("state-null", "coffer_state", "sealed", "NULL"),
         ("state-text", "coffer_state", "sealed", "CAST(sealed AS TEXT)"),
@@ -140,17 +180,44 @@ def _classes():
 
 
 def _bodies():
-    """Only the body's own tag sees these: the row says nothing of the ciphertext's bytes."""
+    """Only the body's own tag sees these: the row says nothing of the ciphertext's bytes. Document 2 has its body in its
+    row, document 8 in the table of bodies."""
     for name, value in {
-        "first-byte": None, "last-byte": None, "cut-by-one": "substr(ct,1,length(ct)-1)",
-        "one-more": "CAST(ct||x'00' AS BLOB)", "empty": "x''", "zeros": "zeroblob(length(ct))",
-        "next-size": "CAST(ct||zeroblob(64) AS BLOB)", "huge": "zeroblob(2000000)",
+        "first-byte": None, "last-byte": None, "cut-by-one": "substr({},1,length({})-1)",
+        "one-more": "CAST({}||x'00' AS BLOB)", "empty": "x''", "zeros": "zeroblob(length({}))",
+        "next-size": "CAST({}||zeroblob(64) AS BLOB)", "huge": "zeroblob(2000000)", "seven-bytes": "substr({},1,7)",
     }.items():
-        edit = run(f"UPDATE coffer_body SET ct={value} WHERE id=2") if value else _update(
-            "coffer_body", "ct={flip(ct,1)}" if name == "first-byte" else "ct={flip_last(ct)}")
-        yield Attack(
-            f"body-{name}", "sealed", f"document 2: the body is edited ({name})", edit, get={2: "damaged"},
-            verify="damaged", quick="ok", also={"verify_quick": ["damaged"]})
+        for kind, table, column, id in (("row", "coffer_record", "body", 2), ("table", "coffer_body", "ct", 8)):
+            change = value.format(column, column) if value else (
+                f"{{flip({column},1)}}" if name == "first-byte" else f"{{flip_last({column})}}")
+            # A length out of its class, or one that belongs in the other place, is visible without a key.
+            quick = ["damaged", "mismatch"] if kind == "row" else ["damaged"]
+            yield Attack(
+                f"body-{kind}-{name}", "sealed", f"document {id}: the body is edited ({name})",
+                _update(table, f"{column}={change}", f"id={id}"), get={id: "damaged"}, verify="damaged", quick="ok",
+                also={"verify_quick": quick} | ({"verify": ["mismatch"], "list": ["damaged"]} if kind == "row" else {}))
+    yield from _places()
+
+
+def _places():
+    """A frame of at most 2,048 bytes belongs in the row, a longer one in the table of bodies."""
+
+    def place(id, where, base="bodies-padded"):
+        def forge(writer):
+            writer.records[id].odd = {"place": where}
+
+        return Attack(
+            f"place-{where}-of-{id}{'' if base.endswith('padded') else '-unpadded'}", base,
+            f"document {id}: its body's place: {where}", forge=forge, get={id: "damaged"}, verify="damaged",
+            also={"verify": ["mismatch"], "verify_quick": ["mismatch"], "list": ["damaged"]}
+            # A reader of one text may leave it to verify to find a second body.
+            | ({f"get_of_{id}": ["ok"]} if where == "both" and id == 6 else {}))
+
+    # Document 6 fills its row, document 5 is as short as a body in the table can be.
+    for base in ("bodies-padded", "bodies"):
+        for id, wrong in ((6, "table"), (5, "row"), (7, "row")):
+            for where in (wrong, "both", "none"):
+                yield place(id, where, base)
 
 
 def _collections():
@@ -172,8 +239,8 @@ def _collections():
 def _states():
     for name, edit in {
         "nonce": "sealed={flip(sealed,1)}", "ciphertext": "sealed={flip(sealed,40)}", "tag": "sealed={flip_last(sealed)}",
-        "cut": "sealed=substr(sealed,1,163)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
-        "zeros": "sealed=zeroblob(164)", "huge": "sealed=zeroblob(3000000)",
+        "cut": "sealed=substr(sealed,1,4318)", "one-more": "sealed=CAST(sealed||x'00' AS BLOB)", "empty": "sealed=x''",
+        "zeros": "sealed=zeroblob(4319)", "of-format-1": "sealed=zeroblob(164)", "huge": "sealed=zeroblob(3000000)",
     }.items():
         yield Attack(
             f"state-{name}", "sealed", f"the state is edited ({name})", _update("coffer_state", edit, "one=1"),
@@ -182,3 +249,23 @@ def _states():
     yield Attack(
         "state-twice", "sealed", "there are two states",
         loosely("INSERT INTO coffer_state SELECT 2, sealed FROM coffer_state"), open="damaged")
+    yield from _spares()
+
+
+def _spares():
+    for name, statement in {
+        "gone": "DELETE FROM coffer_spare", "empty": "UPDATE coffer_spare SET copy=x''",
+        "zeros": "UPDATE coffer_spare SET copy=zeroblob(length(copy))",
+        "cut": "UPDATE coffer_spare SET copy=substr(copy,1,length(copy)-1)",
+        "one-more": "UPDATE coffer_spare SET copy=CAST(copy||x'00' AS BLOB)",
+        "label": "UPDATE coffer_spare SET copy=CAST('coffer1/spare'||substr(copy,14) AS BLOB)",
+        "over-limit": "UPDATE coffer_spare SET copy=zeroblob(327681)",
+    }.items():
+        yield Attack(
+            f"spare-{name}", "sealed", f"the header's copy: {statement}", run(statement), verify="damaged")
+    yield Attack(
+        "spare-text", "sealed", "the header's copy is a text", verify="damaged",
+        edit=loosely("UPDATE coffer_spare SET copy=CAST(copy AS TEXT)"))
+    yield Attack(
+        "spare-twice", "sealed", "there are two copies of the header", verify="damaged",
+        edit=loosely("INSERT INTO coffer_spare SELECT 2, copy FROM coffer_spare"))

@@ -1,8 +1,8 @@
-"""Who can write the file plants a schema: whatever is not ours is refused before a row is read or a key derived."""
+"""Attacks on the file without a key: foreign schemas, refused before a row is read or a key derived."""
 
-from .attack import Attack, run, schema
+from .attack import IDS, Attack, run, schema
 
-TABLES = ("header", "slot", "state", "collection", "record", "body")
+TABLES = ("header", "spare", "slot", "state", "collection", "record", "body")
 INDEXES = ("lookup", "pos", "parent")
 
 
@@ -45,7 +45,7 @@ def _planted():
         "index-other-on-extension": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX planted ON coffer_x_t(a)"],
     }.items():
         yield _refused(name, f"planted: {'; '.join(statements)}", run(*statements))
-    for count in (992, 20_000):
+    for count in (991, 20_000):
         yield _refused(
             f"crowd-{count}", f"{count} tables that might be a feature's: over 1,000 entries",
             schema(
@@ -60,7 +60,7 @@ def _planted():
 
 
 def _changed():
-    """Texts that mean the same are refused too: exactly these bytes stand there."""
+    """Texts that mean the same are refused too: only these bytes are accepted."""
     record, body = "coffer_record", "coffer_body"
     for name, table, old, new in (
         ("not-strict", record, ") STRICT", ")"), ("not-null-taken", record, "head BLOB NOT NULL", "head BLOB"),
@@ -83,9 +83,11 @@ def _changed():
         ("slot-type", "coffer_slot", "label TEXT", "label BLOB"),
         ("index-not-unique", "coffer_record_lookup", "UNIQUE ", ""), ("index-whole", "coffer_record_lookup", " WHERE lookup IS NOT NULL", ""),
         ("index-other-condition", "coffer_record_parent", "parent IS NOT NULL", "parent>3"),
-        ("index-descending", "coffer_record_pos", "pos)", "pos DESC)"), ("index-other-column", "coffer_record_pos", "coll,pos", "coll,rev"),
+        ("index-descending", "coffer_record_pos", "pos,", "pos DESC,"), ("index-other-column", "coffer_record_pos", "coll,pos", "coll,rev"),
+        ("index-of-format-1", "coffer_record_pos", ",id,title", ""), ("body-not-null", record, "body BLOB)", "body BLOB NOT NULL)"),
+        ("body-taken", record, ",body BLOB)", ")"), ("spare-check-taken", "coffer_spare", " CHECK(one=1)", ""),
         ("index-collation", "coffer_record_lookup", "coll,lookup", "coll,lookup COLLATE NOCASE"),
-        ("index-more-columns", "coffer_record_pos", "coll,pos", "coll,pos,epoch"),
+        ("index-more-columns", "coffer_record_pos", "id,title", "id,title,epoch"),
         ("index-expression-in-place", "coffer_record_pos", "coll,pos", "coll,abs(pos)"),
         ("nul-after-text", body, ") STRICT", ") STRICT'||char(0)||'"), ("space-after-text", body, ") STRICT", ") STRICT "),
     ):
@@ -112,7 +114,7 @@ def _missing():
         "table-is-view", "coffer_body is a view of another table",
         run("ALTER TABLE coffer_body RENAME TO coffer_x_body", "CREATE VIEW coffer_body AS SELECT * FROM coffer_x_body"))
     yield _refused(
-        "twice", "coffer_state stands in the schema twice",
+        "twice", "coffer_state is in the schema twice",
         schema("INSERT INTO sqlite_schema SELECT * FROM sqlite_schema WHERE name='coffer_state'"))
 
 
@@ -122,7 +124,7 @@ def _tolerated():
         "extension-index": ["CREATE TABLE coffer_x_t(a)", "CREATE INDEX coffer_x_i ON coffer_x_t(a)"],
         "litestream": [
             "CREATE TABLE _litestream_seq(id INTEGER PRIMARY KEY,seq INTEGER)", "CREATE TABLE _litestream_lock(id INTEGER)"],
-        "crowd": [f"CREATE TABLE coffer_x_{number}(a)" for number in range(991)],
+        "crowd": [f"CREATE TABLE coffer_x_{number}(a)" for number in range(990)],
         "statistics": ["ANALYZE"],
         "statistics-that-lie": [
             "ANALYZE", "DELETE FROM sqlite_stat1",
@@ -136,12 +138,13 @@ def _tolerated():
             verify="ok")
 
 
-def _lie(columns, where="", index="pos", target="coll,pos"):
+def _lie(columns, where="", index="pos", target="coll,pos,id,title"):
     """Puts an index over other values in the place of ours: its pages are the attacker's."""
 
     def edit(db, kit):
         for statement in (
-            "CREATE TABLE other(coll INTEGER NOT NULL,pos INTEGER NOT NULL,lookup BLOB,parent INTEGER,id INTEGER PRIMARY KEY)",
+            "CREATE TABLE other(coll INTEGER NOT NULL,pos INTEGER NOT NULL,lookup BLOB,parent INTEGER,title TEXT,"
+            "id INTEGER PRIMARY KEY)",
             f"INSERT INTO other SELECT {columns} FROM coffer_record {where}", f"CREATE INDEX other_i ON other({target})",
             "PRAGMA writable_schema=ON",
             "UPDATE sqlite_schema SET rootpage=(SELECT rootpage FROM sqlite_schema WHERE name='other_i')"
@@ -156,29 +159,35 @@ def _lie(columns, where="", index="pos", target="coll,pos"):
 def _indexes_that_lie():
     for name, what, edit, options in (
         ("hides", "the index of places hides document 2: verify alone can tell",
-         _lie("coll,pos,lookup,parent,id", "WHERE id!=2"), {}),
-        ("empty", "the index of places is empty", _lie("coll,pos,lookup,parent,id", "WHERE 0"), {}),
+         _lie("coll,pos,lookup,parent,title,id", "WHERE id!=2"), {}),
+        ("empty", "the index of places is empty", _lie("coll,pos,lookup,parent,title,id", "WHERE 0"), {}),
         ("wrong-collection", "the index of places names documents under the other collection",
-         _lie("3-coll,pos,lookup,parent,id"), {"list": "damaged"}),
-        ("wrong-order", "the index of places has another order", _lie("coll,-pos,lookup,parent,id"), {"list": "damaged"}),
+         _lie("3-coll,pos,lookup,parent,title,id"), {"list": "damaged"}),
+        ("wrong-order", "the index of places has another order", _lie("coll,-pos,lookup,parent,title,id"), {"list": "damaged"}),
         ("wrong-numbers", "the index of places names numbers that there are not",
-         _lie("coll,pos,lookup,parent,id+100"), {"list": "damaged"}),
-        ("shifted", "the index of places names each document's neighbour", _lie("coll,pos,lookup,parent,id%7+1", "WHERE id<5"),
+         _lie("coll,pos,lookup,parent,title,id+100"), {"list": "damaged"}),
+        ("shifted", "the index of places names each document's neighbour", _lie("coll,pos,lookup,parent,title,id%7+1", "WHERE id<5"),
          {"list": "damaged"}),
+        ("titles", "the index of places has sealed rows with clear titles: a list with the key never shows them",
+         _lie("coll,pos,lookup,parent,'planted',id"), {"also": {"list": ["damaged"]}}),
         ("lookup-hides", "the index of keys is empty: a look-up that finds nothing rests on it",
-         _lie("coll,pos,lookup,parent,id", "WHERE 0", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL"), {}),
+         _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL"), {}),
         ("parent-hides", "the index of parents is empty",
-         _lie("coll,pos,lookup,parent,id", "WHERE 0", "parent", "parent) WHERE (parent IS NOT NULL"), {}),
+         _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "parent", "parent) WHERE (parent IS NOT NULL"), {}),
     ):
         yield Attack(f"index-{name}", "sealed", what, edit, **{"verify": "damaged"} | options)
-    unread = dict.fromkeys((1, 2, 3, 4, 5, 7), "damaged")
+    yield Attack(
+        "index-clear-titles", "clear", "the index of places has other titles: a list with the key shows those of the rows",
+        _lie("coll,pos,lookup,parent,'planted',id"), verify="damaged", also={"list": ["damaged"]})
+    # In the place of the records there are the two long bodies.
+    unread = {id: "damaged" if id in (5, 8) else "missing" for id in IDS}
     for first, second, options in (
         ("coffer_record_pos", "coffer_record_lookup", {"list": "damaged", "verify": "damaged"}),
         ("coffer_record", "coffer_body", {"list": "damaged", "get": unread}),
         ("coffer_header", "coffer_state", {"open": "damaged"}), ("coffer_slot", "coffer_collection", {"open": "damaged"}),
     ):
         yield Attack(
-            f"roots-swapped-{first}-{second}", "sealed", f"the pages of {first} and {second} stand for each other",
+            f"roots-swapped-{first}-{second}", "sealed", f"the pages of {first} and {second} are exchanged",
             schema(
                 f"UPDATE sqlite_schema SET rootpage=(SELECT sum(rootpage) FROM sqlite_schema"
                 f" WHERE name IN ('{first}','{second}'))-rootpage WHERE name IN ('{first}','{second}')"), **options)

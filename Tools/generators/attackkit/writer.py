@@ -1,12 +1,11 @@
 """A writer of stores, from FORMAT.md alone: every byte that a library would draw at random comes from a seed.
 
-Slow and simple: rows are kept as they will stand in the file, and every commit sums and seals everything anew. What a
-key holder could get wrong can be asked for by name, so that such stores can be made and refused.
+Slow and simple: rows are kept as the file will hold them, and every commit sums and seals everything again. Each mistake
+that a key holder could make has a name in `odd`, so that such stores can be made and refused.
 """
 
 import copy
 import hashlib
-import json
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +14,19 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from storereader.database import APPLICATION_ID, SCHEMA
 from storereader.primitives import XAES, hkdf, hmac, i64, label16, padme, pae, u8, u32, u64
 from storereader.records import fold
 
-PAGE_SIZE = 1024
+from . import layout
+from .layout import COLLECTION, DELETED, DETAILS, FORMAT, INSERTED, MOVED, TEXT
+
+PAGE_SIZE = 512
 TEST, PADDED = 1, 2
 SEALED, CLEAR, NONE = 0, 1, 2
+# What each field of a document counts as, in the ring and among the stamps of its head.
+RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent", "created", "modified"), DETAILS)
+RING_KIND |= {"text": TEXT, "pos": MOVED}
+EDITS, PLACES = {"title", "text", "key", "attributes", "flags"}, {"pos", "parent", "coll"}
 
 
 class Random:
@@ -45,10 +50,21 @@ class Slot:
 
 
 @dataclass
+class Epoch:
+    key: bytes
+    closed: int = 0
+    ceiling: int = 0
+    floor: int = 1
+
+
+@dataclass
 class Collection:
     coll: int
     epoch: int
     rev: int
+    born: int
+    edited: int
+    uid: bytes
     name: bytes
     settings: bytes
     sealed: bytes = b""
@@ -56,13 +72,17 @@ class Collection:
 
 @dataclass
 class Record:
-    """A document's row and body as they stand in the file, and what is sealed in them."""
+    """A document's row and body as the file holds them, and the data sealed in them."""
 
     id: int
     coll: int
     epoch: int
     rev: int
     pos: int
+    born: int
+    edited: int
+    placed: int
+    uid: bytes
     text: bytes
     title: bytes = None
     key: bytes = None
@@ -76,37 +96,50 @@ class Record:
     head: bytes = b""
     body_nt: bytes = b""
     ct: bytes = b""
-    # What a careless or hostile key holder does otherwise, by name; see `Writer.seal`.
+    # Mistakes of a careless or hostile key holder, by name; see `Writer.seal` and `Writer.save`.
     odd: dict = field(default_factory=dict)
+
+    @property
+    def is_body_in_row(self):
+        return len(self.ct) <= layout.BODY_IN_ROW
 
 
 class Writer:
     """A store as it grows: call what a user does, then `commit`; `save` writes the file as it is now."""
 
-    def __init__(self, seed, titles=SEALED, padded=True):
+    def __init__(self, seed, titles=SEALED, padded=True, page_size=PAGE_SIZE, journal="DELETE"):
         self.random = Random(seed)
         self.store_id, self.root = self.random(16), self.random(32)
-        self.rk_generation, self.epochs, self.active = 1, {1: self.random(32)}, 1
-        self.format = self.user_version = 1
+        self.rk_generation, self.phase, self.active = 1, 1, 1
+        self.epochs = {1: Epoch(self.random(32))}
+        self.format = self.user_version = FORMAT
         self.incompat, self.ro_compat, self.compat = TEST | (PADDED if padded else 0), 0, 0
-        self.titles = titles
+        self.titles, self.page_size, self.journal = titles, page_size, journal
         self.slots, self.collections, self.records = [], {}, {}
         self.generation, self.next_id, self.target, self.cursor = 0, 1, 0, 0
-        self.origin, self.origin_generation = bytes(16), 0
+        self.origin, self.unwiped = layout.origin_fields(), 0
+        # By generation: the record's bytes and the changes in it.
+        self.ring, self.changes = {}, {}
+        self.state_plain, self._has_new_root = b"", True
         self.odd, self._header_holds = {}, None
-        self.state_plain = b""
+        # SQL run after everything else: tables of other features.
+        self.extra_sql = []
 
     def copy(self):
-        """The store at this moment; what is drawn at random afterwards is the same in both."""
+        """The store at this moment; the bytes drawn at random afterwards are the same in both."""
         return copy.deepcopy(self)
 
     # Keys.
 
     def _key(self, label):
-        return hkdf(self.root, self.store_id, b"coffer1/" + label)
+        return hkdf(self.root, self.store_id, b"coffer2/" + label)
+
+    def commitment(self, phase=None):
+        """The root key's commitment for a phase, by default the present one."""
+        return self._key(b"commit" + u64(self.rk_generation) + u64(phase or self.phase))
 
     def epoch_key(self, label, epoch):
-        return hkdf(self.epochs[epoch], self.store_id, b"coffer1/" + label + u32(epoch))
+        return hkdf(self.epochs[epoch].key, self.store_id, b"coffer2/" + label + u32(epoch))
 
     def xseal(self, key, data, plain):
         nonce = self.random(24)
@@ -114,57 +147,113 @@ class Writer:
 
     def add_slot(self, kind, params, kek, label=b"", slot=None):
         slot = slot or max((s.slot for s in self.slots), default=0) + 1
-        data = pae(b"coffer1/slot", self.store_id, u32(slot), u32(kind), params)
+        data = pae(b"coffer2/slot", self.store_id, u32(slot), u32(kind), u64(self.rk_generation), params)
         self.slots.append(Slot(slot, kind, label, params, AESGCM(kek).encrypt(bytes(12), self.root, data)))
         return slot
 
-    def add_key_file(self, key, label=b""):
+    def add_key_file(self, key, label=b"", slot=None):
         salt = self.random(16)
-        return self.add_slot(2, salt, hkdf(key, salt, b"coffer1/test-key" + self.store_id), label)
+        fingerprint = hkdf(key, self.store_id, b"coffer2/fingerprint")[:8]
+        kek = hkdf(key, salt, b"coffer2/test-key" + self.store_id)
+        return self.add_slot(2, salt + fingerprint, kek, label, slot)
 
-    def add_passphrase(self, passphrase, label=b"", log_n=10, p=1, r=8):
+    def add_passphrase(self, passphrase, label=b"", log_n=10, p=1, r=8, slot=None):
         salt = self.random(16)
-        kdf = Scrypt(salt=b"coffer1/scrypt" + self.store_id + salt, length=32, n=1 << log_n, r=r, p=p)
-        return self.add_slot(1, bytes([log_n, r, p]) + salt, kdf.derive(passphrase), label)
+        kdf = Scrypt(salt=b"coffer2/scrypt" + self.store_id + salt, length=32, n=1 << log_n, r=r, p=p)
+        return self.add_slot(1, bytes([log_n, r, p]) + salt, kdf.derive(passphrase), label, slot)
 
-    def add_recipient(self, public, label=b"", ephemeral_secret=None):
+    def add_recipient(self, public, label=b"", ephemeral_secret=None, slot=None):
         secret = X25519PrivateKey.from_private_bytes(ephemeral_secret or self.random(32))
         shared = secret.exchange(X25519PublicKey.from_public_bytes(public))
         params = secret.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw) + public
-        return self.add_slot(3, params, hkdf(shared, params, b"coffer1/test-x25519" + self.store_id), label)
+        return self.add_slot(3, params, hkdf(shared, params, b"coffer2/test-x25519" + self.store_id), label, slot)
+
+    def add_external(self, provider, blob, answer, label=b""):
+        salt = self.random(16)
+        params = salt + u8(len(provider)) + provider + blob
+        return self.add_slot(4, params, hkdf(answer, salt, b"coffer2/external" + self.store_id), label)
 
     # Documents.
 
     def add_collection(self, coll, name, settings=b'{"folding":0,"title":0}'):
-        self.collections[coll] = Collection(coll, self.active, self.generation + 1, name, settings)
+        now = self.generation + 1
+        self.collections[coll] = Collection(coll, self.active, now, now, now, self.random(8), name, settings)
         self.seal_collection(self.collections[coll])
+        self._note(COLLECTION, coll)
+
+    def change_collection(self, coll, **fields):
+        row = self.collections[coll]
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.rev = row.edited = self.generation + 1
+        self.seal_collection(row)
+        self._note(COLLECTION, coll)
+
+    def drop_collection(self, coll):
+        for id in [r.id for r in self.records.values() if r.coll == coll]:
+            self.delete(id)
+        del self.collections[coll]
+        self._note(COLLECTION, coll)
 
     def seal_collection(self, row, plain=None):
-        data = label16(b"coffer1/name") + self.store_id + u32(row.coll) + u64(row.rev) + u32(row.epoch)
-        plain = u32(len(row.name)) + row.name + row.settings if plain is None else plain
+        data = label16(b"coffer2/name") + self.store_id + u32(row.coll) + u64(row.rev) + u32(row.epoch)
+        if plain is None:
+            plain = u64(row.born) + u64(row.edited) + row.uid + u32(len(row.name)) + row.name + row.settings
         row.sealed = self.xseal(self.epoch_key(b"name", row.epoch), data, self.frame(plain, 64))
 
     def add(self, coll, text, id=None, **fields):
-        id = id or self.next_id
+        id, now = id or self.next_id, self.generation + 1
         last = max((r.pos for r in self.records.values() if r.coll == coll), default=0)
+        stamps = {name: fields.pop(name, now) for name in ("born", "edited", "placed")}
         record = Record(
-            id, coll, self.active, self.generation + 1, fields.pop("pos", last + 2**32), text.encode()
-            if isinstance(text, str) else text, **fields)
+            id, coll, self.active, now, fields.pop("pos", last + 2**32), uid=fields.pop("uid", None) or self.random(8),
+            text=text.encode() if isinstance(text, str) else text, **stamps, **fields)
         self.records[id] = record
         self.next_id = max(self.next_id, id + 1)
         self.seal(record)
+        self._note(INSERTED, coll, id)
         return record
 
     def change(self, id, **fields):
-        record = self.records[id]
+        record, now = self.records[id], self.generation + 1
+        if "coll" in fields:
+            self._note(DELETED, record.coll, id)
+            self._note(INSERTED, fields["coll"], id)
         for name, value in fields.items():
             setattr(record, name, value)
-        record.rev, record.epoch = self.generation + 1, self.active
+            if name in RING_KIND:
+                self._note(RING_KIND[name], record.coll, id)
+        record.edited = now if EDITS & set(fields) else record.edited
+        record.placed = now if PLACES & set(fields) else record.placed
+        record.rev, record.epoch = now, self.active
+        for name, value in record.odd.get("stamps", {}).items():
+            setattr(record, name, value)
         self.seal(record)
         return record
 
+    def renumber(self, id, pos):
+        """Another position to make room: stamps and ring do not tell it."""
+        record = self.records[id]
+        record.pos, record.rev, record.epoch = pos, self.generation + 1, self.active
+        self.seal(record)
+
     def delete(self, id):
-        del self.records[id]
+        record = self.records.pop(id)
+        if record.born == self.generation + 1:
+            for ids in self.changes.values():
+                ids.discard(id)
+        else:
+            self._note(DELETED, record.coll, id)
+
+    def _note(self, kind, coll, id=None):
+        """A change for the ring; a document that is inserted or deleted is in no other entry."""
+        if id is not None and any(id in self.changes.get((alone, coll), ()) for alone in (INSERTED, DELETED)):
+            return
+        if kind == DELETED:
+            for (other, _), ids in self.changes.items():
+                if other in (TEXT, DETAILS, MOVED):
+                    ids.discard(id)
+        self.changes.setdefault((kind, coll), set()).update(() if id is None else (id,))
 
     def frame(self, data, least, odd=None):
         """The data in its frame; `odd` is a function of the frame that a writer should have made."""
@@ -174,10 +263,10 @@ class Writer:
         return odd(frame) if odd else frame
 
     def seal(self, record):
-        """Seals body and head. `record.odd` may hold: body_frame, head_frame, head_plain, row (functions of what would
-        be sealed), column, in_head (titles), lookup, length."""
+        """Seals body and head. `record.odd` may hold: body_frame, head_frame, head_plain (functions of the data to be
+        sealed), column, in_head (titles), lookup, length, least, stamps; and place (for `save`): row, table, both, none."""
         r, odd = record, record.odd
-        body = label16(b"coffer1/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
+        body = label16(b"coffer2/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
         sealed = self.xseal(
             self.epoch_key(b"body", r.epoch), body, self.frame(r.text, 64, odd.get("body_frame")))
         r.body_nt, r.ct = sealed[:24] + sealed[-16:], sealed[24:-16]
@@ -188,10 +277,10 @@ class Writer:
     def lookup(self, record):
         if record.key is None:
             return None
-        key, settings = record.key, self.collections[record.coll].settings
-        if settings.startswith(b'{"folding":1'):
+        key = record.key
+        if record.coll in self.collections and self.collections[record.coll].settings.startswith(b'{"folding":1'):
             key = fold(key)
-        return hmac(self.epoch_key(b"lookup", record.epoch), pae(b"coffer1/lookup", u32(record.coll), key))[:16]
+        return hmac(self.epoch_key(b"lookup", record.epoch), pae(b"coffer2/lookup", u32(record.coll), key))[:16]
 
     def seal_head(self, r):
         odd = r.odd
@@ -202,12 +291,12 @@ class Writer:
 
         plain = (
             i64(r.created) + i64(r.modified) + u64(odd.get("length", len(r.text))) + optional(r.key) + optional(title)
-            + u32(len(r.attributes)) + r.attributes
+            + u64(r.born) + u64(r.edited) + u64(r.placed) + r.uid + u32(len(r.attributes)) + r.attributes
         )
         plain = odd["head_plain"](plain) if "head_plain" in odd else plain
         least = 128 if self.titles == SEALED else 64
         r.head = self.xseal(
-            self.epoch_key(b"head", r.epoch), label16(b"coffer1/head") + self.row(r) + self.t(r),
+            self.epoch_key(b"head", r.epoch), label16(b"coffer2/head") + self.row(r) + self.t(r),
             self.frame(plain, odd.get("least", least), odd.get("head_frame")))
 
     def row(self, r):
@@ -222,39 +311,45 @@ class Writer:
 
     # Commit.
 
-    def set_hash(self):
-        total = 0
-        for r in self.records.values():
-            element = label16(b"coffer1/row") + self.row(r) + r.head[:24] + r.head[-16:] + self.t(r)
-            total += int.from_bytes(hmac(self.epoch_key(b"set", r.epoch), element), "big")
-        for c in self.collections.values():
-            element = (
-                b"coffer1/collection".ljust(20, b"\0") + self.store_id + u32(c.coll) + u32(c.epoch) + u64(c.rev)
-                + c.sealed[:24] + c.sealed[-16:]
-            )
-            total += int.from_bytes(hmac(self.epoch_key(b"set", c.epoch), element), "big")
-        return (total % 2**256).to_bytes(32, "big")
+    def element(self, row):
+        """An element of the set hash, with its epoch."""
+        if isinstance(row, Record):
+            return row.epoch, label16(b"coffer2/row") + self.row(row) + row.head[:24] + row.head[-16:] + self.t(row)
+        return row.epoch, (
+            b"coffer2/collection".ljust(20, b"\0") + self.store_id + u32(row.coll) + u32(row.epoch) + u64(row.rev)
+            + row.sealed[:24] + row.sealed[-16:]
+        )
 
-    def seal_keyring(self, plain=None):
-        if plain is None:
-            plain = u32(self.active) + b"".join(u32(e) + self.epochs[e] for e in sorted(self.epochs))
-        data = pae(b"coffer1/keyring", self.store_id, u64(self.rk_generation))
-        self.keyring = self.xseal(self._key(b"keyring"), data, plain)
+    def set_hash(self):
+        total, keys = 0, {}
+        for row in (*self.records.values(), *self.collections.values()):
+            epoch, element = self.element(row)
+            if epoch not in keys:
+                keys[epoch] = self.epoch_key(b"set", epoch)
+            total = layout.add_lanes(total, layout.lanes(hmac(keys[epoch], element)))
+        return total.to_bytes(layout.SET_HASH_SIZE, "little")
+
+    def keyring_plain(self):
+        return u32(self.active) + b"".join(
+            u32(number) + epoch.key + u64(epoch.closed) + u64(epoch.ceiling) + u64(epoch.floor)
+            for number, epoch in sorted(self.epochs.items()))
 
     def commit(self):
-        """One write transaction; `self.odd` may hold keyring (plaintext), generation, next_id, count, set_hash,
-        header_mac, target, cursor (what the state should not say)."""
-        odd = self.odd
+        """One write transaction; `self.odd` may hold keyring (plaintext) and spare, and, for the state: generation,
+        next_id, count, set_hash, header_mac, target, cursor, origin, known, ring, unwiped, extensions, state."""
+        odd, before = self.odd, self.mark
         self.generation += 1
         self._commit_header(odd)
-        self.state_plain = (
-            u64(odd.get("generation", self.generation)) + u64(odd.get("next_id", self.next_id))
-            + u64(odd.get("count", len(self.records))) + odd.get("set_hash", self.set_hash())
-            + u32(odd.get("target", self.target)) + u64(odd.get("cursor", self.cursor))
-            + odd.get("header_mac", self.mac) + self.origin + u64(self.origin_generation)
-        )
+        self._commit_ring(before)
+        fields = {
+            "generation": self.generation, "next_id": self.next_id, "count": len(self.records), "target": self.target,
+            "cursor": self.cursor, "header_mac": self.mac, "origin": self.origin, "known": self.known,
+            "ring": b"".join(record for record, _ in self.ring.values()), "unwiped": self.unwiped, "extensions": b"\0\0",
+        } | {name: value for name, value in odd.items() if name not in ("keyring", "spare", "state")}
+        fields.setdefault("set_hash", self.set_hash())
+        self.state_plain = layout.state_plain(**fields)
         self.sealed_state = self.xseal(
-            self._key(b"state"), pae(b"coffer1/state", self.store_id), odd.get("state", self.state_plain))
+            self._key(b"state"), pae(b"coffer2/state", self.store_id), odd.get("state", self.state_plain))
         return self
 
     def _commit_header(self, odd):
@@ -263,61 +358,105 @@ class Writer:
             pae(u32(s.slot), u32(s.kind), s.label, s.params, s.wrapped)
             for s in sorted(self.slots, key=lambda s: s.slot)
         ]
-        holds = (self.root, dict(self.epochs), self.active, slots, odd.get("keyring"), self.format, self.incompat,
-                 self.ro_compat, self.compat, self.titles)
+        holds = (self.root, self.keyring_plain(), slots, odd.get("keyring"), odd.get("rk_commit"), self.format,
+                 self.incompat, self.ro_compat, self.compat, self.titles, self.rk_generation, self.phase)
         if holds == self._header_holds:
             return
         self._header_holds = holds
-        self.rk_commit = self._key(b"commit")
-        self.seal_keyring(odd.get("keyring"))
-        self.mac = hmac(self._key(b"header-mac"), pae(
-            b"coffer1/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
-            u64(self.compat), u32(self.titles), u64(self.rk_generation), self.rk_commit, self.keyring, *slots))
+        self.rk_commit = odd.pop("rk_commit", None) or self.commitment()
+        self.keyring = self.xseal(
+            self._key(b"keyring"),
+            pae(b"coffer2/keyring", self.store_id, u64(self.rk_generation), u64(self.phase)),
+            odd.get("keyring", self.keyring_plain()))
+        elements = [
+            b"coffer2/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
+            u64(self.compat), u32(self.titles), u64(self.rk_generation), u64(self.phase), self.rk_commit, self.keyring,
+            *slots]
+        self.mac = hmac(self._key(b"header-mac"), pae(*elements))
+        self.spare = b"coffer2/spare" + pae(*elements, self.mac)
+
+    def _commit_ring(self, before):
+        if self._has_new_root:
+            self.ring, self._has_new_root = {}, False
+        else:
+            changes = {
+                entry: set(ids) for entry, ids in self.changes.items() if ids or entry[0] == COLLECTION}
+            self.ring[self.generation] = layout.ring_generation(before, changes)
+            while sum(len(record) for record, _ in self.ring.values()) > layout.RING_SIZE:
+                del self.ring[min(self.ring)]
+        self.changes = {}
+
+    @property
+    def known(self):
+        return min(self.ring, default=self.generation + 1)
+
+    @property
+    def mark(self):
+        return hmac(self._key(b"anchor"), self.state_plain)
 
     @property
     def anchor(self):
-        digest = hmac(self._key(b"anchor"), self.state_plain)[:16].hex()
-        return f"coffer1:{self.store_id.hex()}:{int.from_bytes(self.state_plain[:8], 'big')}:{digest}"
+        generation = int.from_bytes(self.state_plain[:8], "big")
+        return (
+            f"coffer2:{self.store_id.hex()}:{self.rk_generation}:{self.phase}:{generation}:"
+            f"{self.rk_commit[:16].hex()}:{self.mark.hex()}")
+
+    def pin_of(self, phase):
+        return "coffer-pin-2-" + (
+            self.store_id + u64(self.rk_generation) + u64(phase) + self.commitment(phase)[:16]).hex()
 
     @property
     def pin(self):
-        return "coffer-pin-1-" + (self.store_id + self.rk_commit).hex()
+        return self.pin_of(self.phase)
 
     # Changing keys.
 
-    def change_root(self, keep_slots):
-        """The first transaction of a rekey; `keep_slots` wraps the new root key again."""
-        self.root, self.rk_generation = self.random(32), self.rk_generation + 1
+    def change_root(self, keep_slots, titles=None):
+        """The first transaction of a rekey, also over one that is under way; `keep_slots` wraps the new root key."""
+        if self.target:
+            for number, epoch in self.epochs.items():
+                if number < self.target:
+                    epoch.floor = max(epoch.floor, self.cursor)
+        self.root, self.rk_generation, self.phase = self.random(32), self.rk_generation + 1, 1
+        self.epochs[self.active].closed, self.epochs[self.active].ceiling = self.generation + 1, self.next_id
         self.active = max(self.epochs) + 1
-        self.epochs[self.active] = self.random(32)
+        self.epochs[self.active] = Epoch(self.random(32))
+        self.titles = self.titles if titles is None else titles
         self.slots = []
         keep_slots(self)
         for row in self.collections.values():
             row.epoch = self.active
             self.seal_collection(row)
-        self.target, self.cursor = self.active, 0
+        self.target, self.cursor, self._has_new_root = self.active, 0, True
 
-    def reseal(self, id):
-        record = self.records[id]
-        record.epoch = self.active
-        self.seal(record)
-        self.cursor = id + 1
+    def reseal(self, *ids):
+        """A batch of a rekey: rev, place and stamps stay."""
+        for id in ids:
+            self.records[id].epoch = self.active
+            self.seal(self.records[id])
+            self.cursor = id + 1
+
+    def end_rekey(self):
+        """The last transaction: old epochs leave the keyring, in the next phase."""
+        self.epochs = {self.active: self.epochs[self.active]}
+        self.phase, self.target, self.cursor = self.phase + 1, 0, 0
 
     # The file.
 
-    def save(self, path, page_size=PAGE_SIZE):
+    def save(self, path):
         Path(path).unlink(missing_ok=True)
         with database(path) as db:
-            db.execute(f"PRAGMA page_size={page_size}")
-            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            db.execute(f"PRAGMA page_size={self.page_size}")
+            db.execute(f"PRAGMA application_id={layout.APPLICATION_ID}")
             db.execute(f"PRAGMA user_version={self.user_version}")
             db.execute("BEGIN")
-            for sql in SCHEMA.values():
-                db.execute(sql.decode())
+            for sql in layout.SCHEMA:
+                db.execute(sql)
             db.execute(
-                "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?)",
+                "INSERT INTO coffer_header VALUES(1,?,?,?,?,?,?,?,?,?,?,?)",
                 (self.format, self.store_id, self.incompat, self.ro_compat, self.compat, self.titles,
-                 self.rk_generation, self.rk_commit, self.keyring, self.mac))
+                 self.rk_generation, self.phase, self.rk_commit, self.keyring, self.mac))
+            db.execute("INSERT INTO coffer_spare VALUES(1,?)", (self.odd.get("spare", self.spare),))
             for s in self.slots:
                 db.execute(
                     "INSERT INTO coffer_slot VALUES(?,?,CAST(? AS TEXT),?,?)",
@@ -325,39 +464,33 @@ class Writer:
             db.execute("INSERT INTO coffer_state VALUES(1,?)", (self.sealed_state,))
             for c in self.collections.values():
                 db.execute("INSERT INTO coffer_collection VALUES(?,?,?,?)", (c.coll, c.epoch, c.rev, c.sealed))
-            for r in self.records.values():
-                db.execute(
-                    "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,CAST(? AS TEXT),?,?)",
-                    (r.id, r.coll, r.epoch, r.rev, r.pos, r.parent, r.flags, r.lookup, r.column, r.head, r.body_nt))
-                db.execute("INSERT INTO coffer_body VALUES(?,?)", (r.id, r.ct))
+            for r in sorted(self.records.values(), key=lambda r: r.id):
+                self._save_record(db, r)
+            for statement in self.extra_sql:
+                db.execute(statement)
             db.execute("COMMIT")
+        if self.journal == "WAL":
+            connection = sqlite3.connect(path)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.close()
+            normalize(path)
 
-    def contents(self):
-        """What every reader must find, for the JSON beside the file."""
-        return {
-            "store_id": self.store_id.hex(), "pin": self.pin, "anchor": self.anchor,
-            "titles": ["sealed", "clear", "none"][self.titles], "padded": bool(self.incompat & PADDED),
-            "generation": self.generation, "next_id": self.next_id,
-            "collections": {str(c.coll): c.name.decode() for c in self.collections.values()},
-            "documents": {str(r.id): document(self, r) for r in sorted(self.records.values(), key=lambda r: r.id)},
-        }
-
-
-def document(writer, r):
-    """A document as a reader must give it; in title mode `none` there is no title."""
-    return {
-        "coll": r.coll, "pos": r.pos, "parent": r.parent, "flags": r.flags,
-        "title": None if r.title is None or writer.titles == NONE else r.title.decode(),
-        "key": None if r.key is None else r.key.hex(), "created": r.created, "modified": r.modified,
-        "attributes": json.loads(r.attributes) if r.attributes else None, "text": r.text.decode(),
-    }
+    @staticmethod
+    def _save_record(db, r):
+        place = r.odd.get("place") or ("row" if r.is_body_in_row else "table")
+        db.execute(
+            "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,CAST(? AS TEXT),?,?,?)",
+            (r.id, r.coll, r.epoch, r.rev, r.pos, r.parent, r.flags, r.lookup, r.column, r.head, r.body_nt,
+             r.ct if place in ("row", "both") else None))
+        if place in ("table", "both"):
+            db.execute("INSERT INTO coffer_body VALUES(?,?)", (r.id, r.ct))
 
 
 class database:
     """A plain connection in autocommit, closed at the end; errors of SQL are the kit's own bugs and propagate."""
 
     def __init__(self, path):
-        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._path, self._connection = path, sqlite3.connect(path, isolation_level=None)
 
     def __enter__(self):
         for pragma in ("secure_delete=ON", "synchronous=OFF", "journal_mode=MEMORY"):
@@ -366,3 +499,11 @@ class database:
 
     def __exit__(self, *_):
         self._connection.close()
+        normalize(self._path)
+
+
+def normalize(path):
+    """Takes out the version of the SQLite that wrote last, so that others give the same bytes."""
+    with open(path, "r+b") as file:
+        file.seek(96)
+        file.write((3_040_001).to_bytes(4, "big"))

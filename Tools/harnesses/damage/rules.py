@@ -20,7 +20,7 @@ from .pages import FILE_HEADER, FREE, INDEX, STRUCTURE, VALUES
 DOCUMENTS = {"coffer_record", "coffer_body"}
 HEADS = {"coffer_header", "coffer_slot", "coffer_state"}
 OPENING = {
-    "ok", "damaged", "notAStore", "newerFormat", "cannotUnlock", "parametersRefused", "testKeyRefused", "rolledBack"}
+    "ok", "damaged", "notAStore", "otherFormat", "cannotUnlock", "parametersRefused", "testKeyRefused", "rolledBack"}
 READING = {"ok", "damaged", "noSuchDocument", "noSuchCollection", "partial", "missing"}
 SECONDS = 1.0
 

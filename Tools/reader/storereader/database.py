@@ -1,22 +1,28 @@
-"""FORMAT, "The SQLite file": opening the file, hardening, the schema, storage classes of columns."""
+"""FORMAT, "The SQLite file": the files beside it, opening, hardening, the schema, storage classes of columns."""
 
 import os
 import sqlite3
+import stat
 from pathlib import Path
 
 from .errors import Damaged, Newer, NotAStore, Refused
 
 APPLICATION_ID = 0x434F4652
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 LENGTH_LIMIT = 320 << 20
 ENTRY_LIMIT = 1000
+# The highest generation, rk_generation, phase and rev.
+COUNTER_LIMIT = 2**62
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+ROLLBACK = 1
 
-# The nine objects and their exact text, as they stand in the page.
+# The ten objects and their exact text in the page.
 SCHEMA = {
     b"coffer_header": b"CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,"
     b"store_id BLOB NOT NULL,incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,"
-    b"titles INTEGER NOT NULL,rk_generation INTEGER NOT NULL,rk_commit BLOB NOT NULL,keyring BLOB NOT NULL,"
-    b"mac BLOB NOT NULL) STRICT",
+    b"titles INTEGER NOT NULL,rk_generation INTEGER NOT NULL,phase INTEGER NOT NULL,rk_commit BLOB NOT NULL,"
+    b"keyring BLOB NOT NULL,mac BLOB NOT NULL) STRICT",
+    b"coffer_spare": b"CREATE TABLE coffer_spare(one INTEGER PRIMARY KEY CHECK(one=1),copy BLOB NOT NULL) STRICT",
     b"coffer_slot": b"CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,"
     b"params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT",
     b"coffer_state": b"CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT",
@@ -24,11 +30,11 @@ SCHEMA = {
     b"rev INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
     b"coffer_record": b"CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,"
     b"epoch INTEGER NOT NULL,rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,"
-    b"lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL) STRICT",
+    b"lookup BLOB,title TEXT,head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT",
     b"coffer_body": b"CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
     b"coffer_record_lookup": b"CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) "
     b"WHERE lookup IS NOT NULL",
-    b"coffer_record_pos": b"CREATE INDEX coffer_record_pos ON coffer_record(coll,pos)",
+    b"coffer_record_pos": b"CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)",
     b"coffer_record_parent": b"CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
 }
 TOLERATED_TABLES = (b"_litestream_", b"sqlite_stat")
@@ -50,8 +56,10 @@ def connect(path):
     page_size = int.from_bytes(first[16:18], "big")
     if os.path.getsize(path) < (65536 if page_size == 1 else page_size):
         raise NotAStore("not a store: its first page is cut short")
+    path = Path(path).resolve()
+    check_neighbours(path, *first[18:20])
     mode = "rw" if os.access(path, os.W_OK) else "ro"
-    connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+    connection = sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None)
     connection.text_factory = Text
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LENGTH_LIMIT)
     for name in ("SQLITE_DBCONFIG_DEFENSIVE", "SQLITE_DBCONFIG_ENABLE_TRIGGER", "SQLITE_DBCONFIG_ENABLE_VIEW"):
@@ -62,12 +70,50 @@ def connect(path):
     return connection
 
 
+def check_neighbours(path, write_version, read_version):
+    """Refuses files beside the store through which SQLite would write, delete or read other files."""
+    store = os.stat(path)
+    journal = _neighbour(path, "-journal", store)
+    if journal and journal.st_size >= len(JOURNAL_MAGIC):
+        with open(f"{path}-journal", "rb") as file:
+            file.seek(-len(JOURNAL_MAGIC), os.SEEK_END)
+            if file.read() == JOURNAL_MAGIC:
+                raise Refused("the journal names a super-journal")
+    if _neighbour(path, "-wal", store) and write_version == ROLLBACK:
+        raise Refused("a log beside a store in rollback mode")
+    # Playing back the journal may set the versions to those of a log.
+    if journal or (write_version, read_version) != (ROLLBACK, ROLLBACK):
+        _neighbour(path, "-shm", store)
+
+
+def _neighbour(path, suffix, store):
+    """The status of the file, which must be regular, with one link, of a user who may write the store; or None."""
+    try:
+        file = os.lstat(f"{path}{suffix}")
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(file.st_mode) or file.st_nlink != 1:
+        raise Refused(f"the file {suffix} is not a regular file with one link")
+    is_writers = (
+        file.st_uid in (store.st_uid, 0, os.geteuid()) or store.st_mode & stat.S_IWOTH
+        or store.st_mode & stat.S_IWGRP and file.st_gid == store.st_gid
+    )
+    if not is_writers:
+        raise Refused(f"the file {suffix} belongs to another user")
+    return file
+
+
 def check_kind(connection):
     """application_id, user_version, encoding: is it a store, and one for us?"""
     if pragma(connection, "application_id") != APPLICATION_ID:
         raise NotAStore("not a store")
-    if pragma(connection, "user_version") > FORMAT_VERSION:
+    version = pragma(connection, "user_version")
+    if version > FORMAT_VERSION:
         raise Newer("the format is newer than this reader")
+    if version == 1:
+        raise Newer("the store was made before the first release")
+    if version != FORMAT_VERSION:
+        raise Damaged("user_version is no format's")
     if pragma(connection, "encoding") != b"UTF-8":
         raise Damaged("the encoding is not UTF-8")
 
@@ -112,13 +158,18 @@ def integer(value, what, least=0, most=2**63 - 1):
     return value
 
 
+def counter(value, what, least=1):
+    """A generation, rk_generation, phase or rev."""
+    return integer(value, what, least, COUNTER_LIMIT)
+
+
 def short(value, what, least=1):
     """What the page writes as u32."""
     return integer(value, what, least, 2**31 - 1)
 
 
-def blob(value, what, size=None, most=LENGTH_LIMIT):
-    if type(value) is not bytes or len(value) > most or (size is not None and len(value) != size):
+def blob(value, what, size=None, most=LENGTH_LIMIT, least=0):
+    if type(value) is not bytes or not least <= len(value) <= most or (size is not None and len(value) != size):
         raise Damaged(f"{what}: not a blob of its size")
     return value
 

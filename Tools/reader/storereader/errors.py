@@ -47,3 +47,11 @@ class RolledBack(StoreError):
 class Mismatch(StoreError):
     kind = "mismatch"
     exit_code = 21
+
+
+class RekeyUnfinished(Mismatch):
+    kind = "rekey-unfinished"
+
+
+class NotProved(Mismatch):
+    kind = "descent-not-proved"

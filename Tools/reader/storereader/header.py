@@ -10,14 +10,15 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from .database import FORMAT_VERSION, blob, integer, short, text
+from .database import COUNTER_LIMIT, FORMAT_VERSION, blob, counter, integer, short, text
 from .errors import CannotUnlock, Damaged, Newer, Refused, TestRefused
 from .primitives import XAES, Cursor, hkdf, hmac, pae, u32, u64
 
 TEST, PADDED = 1, 2
 TITLES = {0: "sealed", 1: "clear", 2: "none"}
 PASSPHRASE, KEY_FILE, RECIPIENT, EXTERNAL = 1, 2, 3, 4
-SLOT_LIMIT, EPOCH_LIMIT = 64, 64
+SLOT_LIMIT, EPOCH_LIMIT, EPOCH_SIZE = 64, 64, 60
+COMMIT_START = 16  # bytes of the commitment in pin, anchor and origin
 KDF_SUM_LIMIT, KDF_MEMORY_LIMIT = 1 << 19, 512 << 20
 _PROVIDER = re.compile(rb"[a-z0-9-]{1,32}")
 _SLOT_KIND = {"passphrase": PASSPHRASE, "key": KEY_FILE, "identity": RECIPIENT}
@@ -45,7 +46,7 @@ class Slot:
                 raise Refused(f"{name}: scrypt p out of bounds")
             if 128 * params[1] << params[0] > KDF_MEMORY_LIMIT:
                 raise Refused(f"{name}: scrypt logN needs too much memory")
-        elif self.kind == KEY_FILE and len(params) != 16 or self.kind == RECIPIENT and len(params) != 64:
+        elif self.kind == KEY_FILE and len(params) != 24 or self.kind == RECIPIENT and len(params) != 64:
             raise Damaged(f"{name}: params of a wrong size")
         elif self.kind == EXTERNAL:
             length = params[16] if len(params) > 16 else 0
@@ -58,10 +59,11 @@ class Slot:
         test = b"test-" if secret.is_test else b""
         if self.kind == PASSPHRASE:
             log_n, r, p = self.params[:3]
-            salt = b"coffer1/scrypt" + store_id + self.params[3:]
+            salt = b"coffer2/scrypt" + store_id + self.params[3:]
             return Scrypt(salt=salt, length=32, n=1 << log_n, r=r, p=p).derive(secret.value)
         if self.kind == KEY_FILE:
-            return hkdf(secret.value, self.params, b"coffer1/" + test + b"key" + store_id)
+            # Behind the salt is a fingerprint, which only tells key files apart.
+            return hkdf(secret.value, self.params[:16], b"coffer2/" + test + b"key" + store_id)
         identity = X25519PrivateKey.from_private_bytes(secret.value)
         ephemeral, recipient = self.params[:32], self.params[32:]
         if identity.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw) != recipient:
@@ -70,14 +72,24 @@ class Slot:
             shared = identity.exchange(X25519PublicKey.from_public_bytes(ephemeral))
         except ValueError:  # all zeros
             return None
-        return hkdf(shared, self.params, b"coffer1/" + test + b"x25519" + store_id)
+        return hkdf(shared, self.params, b"coffer2/" + test + b"x25519" + store_id)
 
-    def unwrap(self, kek, store_id):
-        data = pae(b"coffer1/slot", store_id, u32(self.slot), u32(self.kind), self.params)
+    def unwrap(self, kek, store_id, rk_generation):
+        data = pae(b"coffer2/slot", store_id, u32(self.slot), u32(self.kind), u64(rk_generation), self.params)
         try:
             return AESGCM(kek).decrypt(bytes(12), self.wrapped, data)
         except InvalidTag:
             return None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """An entry of the keyring. `closed` and `ceiling` are 0 for the active epoch."""
+
+    key: bytes
+    closed: int
+    ceiling: int
+    floor: int
 
 
 class Header:
@@ -85,16 +97,15 @@ class Header:
 
     def __init__(self, connection):
         rows = connection.execute(
-            "SELECT format, store_id, incompat, ro_compat, compat, titles, rk_generation, rk_commit, keyring, mac"
-            " FROM coffer_header"
+            "SELECT format, store_id, incompat, ro_compat, compat, titles, rk_generation, phase, rk_commit, keyring,"
+            " mac FROM coffer_header"
         ).fetchall()
         if len(rows) != 1:
             raise Damaged("not exactly one header")
         row = rows[0]
         if integer(row[0], "format") > FORMAT_VERSION:
             raise Newer("the format is newer than this reader")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if row[0] != version or version < 1:
+        if row[0] != FORMAT_VERSION:
             raise Damaged("format and user_version differ")
         self.format = row[0]
         self.incompat = integer(row[2], "incompat")
@@ -106,10 +117,13 @@ class Header:
         self.titles = short(row[5], "titles", 0)
         if self.titles not in TITLES:
             raise Damaged("titles: unknown mode")
-        self.rk_generation = integer(row[6], "rk_generation", 1)
-        self.rk_commit = blob(row[7], "rk_commit", 32)
-        self.keyring = blob(row[8], "keyring", most=40 + 4 + 36 * EPOCH_LIMIT)
-        self.mac = blob(row[9], "mac", 32)
+        self.rk_generation = counter(row[6], "rk_generation")
+        self.phase = counter(row[7], "phase")
+        self.rk_commit = blob(row[8], "rk_commit", 32)
+        self.keyring = blob(row[9], "keyring")
+        if len(self.keyring) not in range(44 + EPOCH_SIZE, 45 + EPOCH_SIZE * EPOCH_LIMIT, EPOCH_SIZE):
+            raise Damaged("keyring: not a blob of its size")
+        self.mac = blob(row[10], "mac", 32)
         self.slots = _slots(connection)
 
     @property
@@ -122,7 +136,8 @@ class Header:
 
     @property
     def pin(self):
-        return "coffer-pin-1-" + (self.store_id + self.rk_commit).hex()
+        pair = u64(self.rk_generation) + u64(self.phase)
+        return "coffer-pin-2-" + (self.store_id + pair + self.rk_commit[:COMMIT_START]).hex()
 
     def check_bounds(self, secrets, allow_test):
         """Everything that is refused before work with keys: slots' bounds, then the TEST rule."""
@@ -137,45 +152,62 @@ class Header:
             raise TestRefused("a test key does not open a store that is not a TEST store")
 
     def unlock(self, secrets):
-        """The root key, from the first slot that opens and whose key is the committed one."""
+        """The root key from the first slot that opens and whose key is the committed one, and the kind of secret."""
         for secret in secrets:
             for slot in self.slots:
                 if slot.kind != _SLOT_KIND.get(secret.kind):
                     continue
                 kek = slot.key_encryption_key(secret, self.store_id)
-                root_key = kek and slot.unwrap(kek, self.store_id)
-                if root_key and hmac_module.compare_digest(self._key(root_key, "commit"), self.rk_commit):
-                    return root_key
+                root_key = kek and slot.unwrap(kek, self.store_id, self.rk_generation)
+                if root_key and hmac_module.compare_digest(self.commitment(root_key, self.phase), self.rk_commit):
+                    return root_key, secret.kind
         raise CannotUnlock("no slot opens with this key")
 
+    def commitment(self, root_key, phase):
+        """The root key's commitment for any phase of this `rk_generation`."""
+        return hkdf(root_key, self.store_id, b"coffer2/commit" + u64(self.rk_generation) + u64(phase))
+
     def _key(self, root_key, label):
-        return hkdf(root_key, self.store_id, b"coffer1/" + label.encode())
+        return hkdf(root_key, self.store_id, b"coffer2/" + label.encode())
 
     def authenticate(self, root_key):
         """Checks the MAC, then gives the keys of state and anchor and the epoch keys of the keyring."""
-        message = pae(
-            b"coffer1/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
-            u64(self.compat), u32(self.titles), u64(self.rk_generation), self.rk_commit, self.keyring,
-            *(pae(u32(slot.slot), u32(slot.kind), slot.label, slot.params, slot.wrapped) for slot in self.slots),
-        )
-        if not hmac_module.compare_digest(hmac(self._key(root_key, "header-mac"), message), self.mac):
+        mac = hmac(self._key(root_key, "header-mac"), pae(*self._elements))
+        if not hmac_module.compare_digest(mac, self.mac):
             raise Damaged("the header is damaged, or an older one was put back")
         epochs, active = self._open_keyring(root_key)
         return self._key(root_key, "state"), self._key(root_key, "anchor"), epochs, active
 
+    @property
+    def _elements(self):
+        return [
+            b"coffer2/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
+            u64(self.compat), u32(self.titles), u64(self.rk_generation), u64(self.phase), self.rk_commit, self.keyring,
+            *(pae(u32(slot.slot), u32(slot.kind), slot.label, slot.params, slot.wrapped) for slot in self.slots),
+        ]
+
+    @property
+    def spare(self):
+        """The copy of header and slots in `coffer_spare`."""
+        return b"coffer2/spare" + pae(*self._elements, self.mac)
+
     def _open_keyring(self, root_key):
-        data = pae(b"coffer1/keyring", self.store_id, u64(self.rk_generation))
+        data = pae(b"coffer2/keyring", self.store_id, u64(self.rk_generation), u64(self.phase))
         plaintext = XAES(self._key(root_key, "keyring")).open_blob(self.keyring, data, "keyring")
         fields = Cursor(plaintext, "keyring")
         active, epochs = fields.unsigned(4), {}
-        for _ in range((len(plaintext) - 4) // 36):
-            epoch = short(fields.unsigned(4), "keyring: epoch")
-            if epochs and epoch <= max(epochs):
+        for _ in range(len(plaintext) // EPOCH_SIZE):
+            number = short(fields.unsigned(4), "keyring: epoch")
+            if epochs and number <= max(epochs):
                 raise Damaged("keyring: epochs do not rise")
-            epochs[epoch] = fields.take(32)
-        fields.end()
-        if active not in epochs:
-            raise Damaged("keyring: no active epoch")
+            key, is_closed = fields.take(32), number != active
+            epochs[number] = Epoch(
+                key,
+                integer(fields.unsigned(8), "keyring: closed", is_closed, COUNTER_LIMIT if is_closed else 0),
+                integer(fields.unsigned(8), "keyring: ceiling", is_closed, 2**63 - 1 if is_closed else 0),
+                integer(fields.unsigned(8), "keyring: floor", 1))
+        if active != max(epochs):
+            raise Damaged("keyring: the active epoch is not the highest")
         return epochs, active
 
 

@@ -1,4 +1,4 @@
-"""FORMAT, "Conventions" and "Primitives": encodings, key derivation, sealing, frames."""
+"""FORMAT, "Conventions", "Primitives" and "Set hash": encodings, key derivation, sealing, frames, LtHash."""
 
 import hashlib
 import hmac as hmac_module
@@ -84,6 +84,30 @@ class XAES:
         if len(blob) < SEAL_OVERHEAD:
             raise Damaged(f"{what} is too short")
         return self.open(blob[:NONCE_SIZE], blob[NONCE_SIZE:-TAG_SIZE], blob[-TAG_SIZE:], data, what)
+
+
+class SetHash:
+    """LtHash16: the sum of 1,024 lanes of 16 bits for each element, lane by lane."""
+
+    SIZE = 2048
+    _EVEN = int.from_bytes(b"\xff\xff\0\0" * (SIZE // 4), "little")
+    _COUNTER = modes.CTR(bytes(16))
+
+    def __init__(self):
+        # Even and odd lanes, each 32 bits wide in one integer: 65,535 elements fit before they are cut to 16 bits.
+        self._even = self._odd = self._room = 0
+
+    def add(self, digest):
+        if self._room == 0:
+            self._even, self._odd, self._room = self._even & self._EVEN, self._odd & self._EVEN, 0xFFFF
+        self._room -= 1
+        stream = Cipher(algorithms.AES(digest), self._COUNTER).encryptor().update(bytes(self.SIZE))
+        lanes = int.from_bytes(stream, "little")
+        self._even += lanes & self._EVEN
+        self._odd += lanes >> 16 & self._EVEN
+
+    def total(self):
+        return (self._even & self._EVEN | (self._odd & self._EVEN) << 16).to_bytes(self.SIZE, "little")
 
 
 def padme(size):

@@ -3,12 +3,15 @@
 import unicodedata
 from dataclasses import dataclass
 
-from .database import blob, integer, short, text, utf8
+from .database import blob, counter, integer, short, text, utf8
 from .errors import Damaged
 from .jcs import canonical_object
 from .primitives import NONCE_SIZE, TAG_SIZE, XAES, Cursor, frame_data, hkdf, hmac, i64, label16, pae, u8, u32, u64
 
 HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
+TITLE_LIMIT, UNTITLED_LIMIT = 65536, 900 << 10
+# The longest frame of a body in the row; a longer one is in `coffer_body`.
+INLINE_LIMIT = 2048
 SEALED, CLEAR = 0, 1
 RECORD_COLUMNS = "id, coll, epoch, rev, pos, parent, flags, lookup, title, head, body_nt"
 SETTINGS = {
@@ -17,20 +20,23 @@ SETTINGS = {
 
 
 class EpochKeys:
-    """The working keys of one epoch."""
+    """The working keys of one epoch, and its entry of the keyring."""
 
-    def __init__(self, store_id, epoch, key):
+    def __init__(self, store_id, number, epoch):
         def derived(label):
-            return hkdf(key, store_id, b"coffer1/" + label + u32(epoch))
+            return hkdf(epoch.key, store_id, b"coffer2/" + label + u32(number))
+
+        self.number, self.epoch = number, epoch
 
         self.body, self.head, self.name = XAES(derived(b"body")), XAES(derived(b"head")), XAES(derived(b"name"))
         self._lookup, self._set = derived(b"lookup"), derived(b"set")
 
     def lookup(self, coll, key):
-        return hmac(self._lookup, pae(b"coffer1/lookup", u32(coll), key))[:16]
+        return hmac(self._lookup, pae(b"coffer2/lookup", u32(coll), key))[:16]
 
     def element_hash(self, element):
-        return int.from_bytes(hmac(self._set, element), "big")
+        """What the set hash expands to the element's lanes."""
+        return hmac(self._set, element)
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,11 @@ class Context:
     is_padded: bool
     titles: int
     epochs: dict
+    active_epoch: int
     generation: int
     next_id: int
     target: int
+    cursor: int
 
     def keys(self, epoch, what):
         if epoch not in self.epochs:
@@ -57,6 +65,9 @@ class Collection:
     name: str
     folding: int
     title_rule: int
+    born: int
+    edited: int
+    uid: bytes
 
 
 def fold(key):
@@ -77,19 +88,26 @@ class CollectionRow:
 
     def element_hash(self):
         element = (
-            b"coffer1/collection".ljust(20, b"\0") + self._context.store_id + u32(self.coll) + u32(self.epoch)
+            b"coffer2/collection".ljust(20, b"\0") + self._context.store_id + u32(self.coll) + u32(self.epoch)
             + u64(self.rev) + self.sealed[:NONCE_SIZE] + self.sealed[-TAG_SIZE:]
         )
         return self._keys.element_hash(element)
 
+    def check_epoch(self):
+        if self.epoch != self._context.active_epoch:
+            raise Damaged(f"{self._what}: not of the active epoch")
+
     def open(self):
-        data = label16(b"coffer1/name") + self._context.store_id + u32(self.coll) + u64(self.rev) + u32(self.epoch)
+        self.check_epoch()
+        data = label16(b"coffer2/name") + self._context.store_id + u32(self.coll) + u64(self.rev) + u32(self.epoch)
         frame = self._keys.name.open_blob(self.sealed, data, self._what)
         fields = Cursor(frame_data(frame, self._context.is_padded, [64], self._what), self._what)
+        born, edited = (counter(fields.unsigned(8), f"{self._what}: {name}") for name in ("born", "edited"))
+        uid = fields.take(8)
         name, settings = fields.take(fields.unsigned(4)), fields.rest()
-        if len(name) > NAME_LIMIT or settings not in SETTINGS:
+        if not 1 <= len(name) <= NAME_LIMIT or settings not in SETTINGS:
             raise Damaged(f"{self._what}: name or settings out of bounds")
-        return Collection(self.coll, utf8(name, self._what).decode(), *SETTINGS[settings])
+        return Collection(self.coll, utf8(name, self._what).decode(), *SETTINGS[settings], born, edited, uid)
 
 
 @dataclass(frozen=True)
@@ -99,6 +117,10 @@ class Head:
     length: int
     key: bytes
     title: str
+    born: int
+    edited: int
+    placed: int
+    uid: bytes
     attributes: str
 
 
@@ -114,7 +136,7 @@ class RecordRow:
         self.parent = None if row[5] is None else integer(row[5], what + ": parent", 1)
         self.flags = integer(row[6], what + ": flags", 0, 1)
         self.lookup = None if row[7] is None else blob(row[7], what + ": lookup", 16)
-        self.title = None if row[8] is None else text(row[8], what + ": title")
+        self.title = None if row[8] is None else text(row[8], what + ": title", TITLE_LIMIT)
         self.head = blob(row[9], what + ": head", most=HEAD_LIMIT)
         self.body_nt = blob(row[10], what + ": body_nt", 40)
         if len(self.head) < NONCE_SIZE + TAG_SIZE:
@@ -130,22 +152,42 @@ class RecordRow:
 
     def element_hash(self):
         head_n, head_t = self.head[:NONCE_SIZE], self.head[-TAG_SIZE:]
-        return self.keys.element_hash(label16(b"coffer1/row") + self.row + head_n + head_t + self.t)
+        return self.keys.element_hash(label16(b"coffer2/row") + self.row + head_n + head_t + self.t)
+
+    def check_epoch(self):
+        """An old key opens nothing that was written since a later epoch was activated, or that a rekey has passed."""
+        if self.epoch == self._context.active_epoch:
+            return
+        epoch, context = self.keys.epoch, self._context
+        if self.rev >= epoch.closed:
+            raise Damaged(f"{self._what}: written after its epoch was closed")
+        if not epoch.floor <= self.id < epoch.ceiling:
+            raise Damaged(f"{self._what}: not one of its epoch's numbers")
+        if self.epoch < context.target and self.id < context.cursor:
+            raise Damaged(f"{self._what}: left behind by the rekey, or put back")
 
     def open_head(self):
+        self.check_epoch()
         what = self._what
-        frame = self.keys.head.open_blob(self.head, label16(b"coffer1/head") + self.row + self.t, what + ": head")
-        fields = Cursor(frame_data(frame, self._context.is_padded, [64, 128], what + ": head"), what + ": head")
+        frame = self.keys.head.open_blob(self.head, label16(b"coffer2/head") + self.row + self.t, what + ": head")
+        data = frame_data(frame, self._context.is_padded, [64, 128], what + ": head")
+        fields = Cursor(data, what + ": head")
         created, modified, length = fields.signed(), fields.signed(), fields.unsigned(8)
         key, title = fields.optional(), fields.optional()
+        born, edited, placed = (
+            counter(fields.unsigned(8), f"{what}: {name}") for name in ("born", "edited", "placed"))
+        uid = fields.take(8)
         attributes = fields.take(fields.unsigned(4))
         fields.end()
+        if len(title or b"") > TITLE_LIMIT or len(data) - len(title or b"") > UNTITLED_LIMIT:
+            raise Damaged(f"{what}: title or head over its limit")
         if length > TEXT_LIMIT:
             raise Damaged(f"{what}: text length out of bounds")
         if (key is None) != (self.lookup is None) or (key is not None and not 1 <= len(key) <= KEY_LIMIT):
             raise Damaged(f"{what}: key and lookup do not agree")
         self._check_attributes(attributes)
-        return Head(created, modified, length, key, self._title(title), attributes.decode("utf-8"))
+        return Head(
+            created, modified, length, key, self._title(title), born, edited, placed, uid, attributes.decode("utf-8"))
 
     def _check_attributes(self, attributes):
         if not attributes:
@@ -166,12 +208,15 @@ class RecordRow:
         title = in_column if in_head is None else utf8(in_head, self._what + ": title")
         return None if title is None else title.decode("utf-8")
 
-    def open_text(self, ct, length):
-        """The text; `length` is the head's word, which the body's frame must confirm."""
+    def open_text(self, inline, apart, length):
+        """The text from the row's `body`, else the `ct` of coffer_body; its frame must confirm the head's `length`."""
         what = self._what + ": body"
-        data = label16(b"coffer1/body") + self._context.store_id + u32(self.coll) + u64(self.id) + u32(self.epoch)
-        frame = self.keys.body.open(
-            self.body_nt[:NONCE_SIZE], blob(ct, what), self.body_nt[NONCE_SIZE:], data, what)
+        if inline is None:
+            ct = blob(apart, what, least=INLINE_LIMIT + 1)
+        else:
+            ct = blob(inline, what, least=8, most=INLINE_LIMIT)
+        data = label16(b"coffer2/body") + self._context.store_id + u32(self.coll) + u64(self.id) + u32(self.epoch)
+        frame = self.keys.body.open(self.body_nt[:NONCE_SIZE], ct, self.body_nt[NONCE_SIZE:], data, what)
         content = frame_data(frame, self._context.is_padded, [64], what)
         if len(content) != length:
             raise Damaged(f"{what}: not as long as the head says")

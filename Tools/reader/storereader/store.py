@@ -1,55 +1,41 @@
 """An open store: FORMAT, "State", "Reading" and "Key files, pin, anchor". Start here."""
 
-import re
 import sqlite3
 from collections import Counter
 
-from . import database
-from .database import blob, integer, short
-from .errors import Damaged, Mismatch, NotAStore, RolledBack, StoreError
-from .header import TITLES, Header
-from .primitives import XAES, Cursor, hmac, pae
-from .records import RECORD_COLUMNS, CollectionRow, Context, EpochKeys, RecordRow, fold
+from . import database, proofs
+from .errors import Damaged, NotAStore, StoreError
+from .header import COMMIT_START, TITLES, Header
+from .primitives import SetHash, hmac
+from .records import INLINE_LIMIT, RECORD_COLUMNS, CollectionRow, Context, EpochKeys, RecordRow, fold
+from .state import State
 
-STATE_SIZE = 124
-_ANCHOR = re.compile(r"coffer1:([0-9a-f]{32}):(0|[1-9][0-9]{0,18}):([0-9a-f]{32})")
-
-
-class State:
-    def __init__(self, connection, header, key):
-        rows = connection.execute("SELECT sealed FROM coffer_state").fetchall()
-        if len(rows) != 1:
-            raise Damaged("not exactly one state")
-        sealed = blob(rows[0][0], "state", STATE_SIZE + 40)
-        self.plaintext = XAES(key).open_blob(sealed, pae(b"coffer1/state", header.store_id), "state")
-        fields = Cursor(self.plaintext, "state")
-        self.generation = integer(fields.unsigned(8), "state: generation", 1)
-        self.next_id = integer(fields.unsigned(8), "state: next id", 1)
-        self.count = integer(fields.unsigned(8), "state: count")
-        self.set_hash = fields.unsigned(32)
-        self.target = short(fields.unsigned(4), "state: target", 0)
-        self.cursor = integer(fields.unsigned(8), "state: cursor")
-        self.header_mac = fields.take(32)
-        self.origin = fields.take(16)
-        self.origin_generation = integer(fields.unsigned(8), "state: origin generation")
-        if self.header_mac != header.mac:
-            raise RolledBack("the state belongs to another header: one of them is older")
+# A body in two places, in none, or in the one where its length does not belong.
+_MISPLACED = f"""
+SELECT r.id FROM coffer_record r NOT INDEXED LEFT JOIN coffer_body b ON b.id = r.id
+WHERE (r.body IS NULL) = (b.id IS NULL) OR typeof(r.body) NOT IN ('null', 'blob')
+OR length(r.body) NOT BETWEEN 8 AND {INLINE_LIMIT} OR typeof(b.ct) NOT IN ('null', 'blob')
+OR length(b.ct) <= {INLINE_LIMIT}
+"""
 
 
 class Store:
     """Opens for reading, or raises a StoreError. Every check of the page's "Opening", in its order."""
 
-    def __init__(self, path, secrets, allow_test=False, pin=None, anchor=None):
+    def __init__(
+        self, path, secrets, allow_test=False, pin=None, anchor=None, descends=False, is_rekey_known=False
+    ):
         self.connection = database.connect(path)
         try:
             self._open(secrets, allow_test)
         except sqlite3.DatabaseError as error:
             not_a_database = getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB"
             raise (NotAStore if not_a_database else Damaged)(f"SQLite: {error}") from None
-        if pin is not None and pin != self.header.pin:
-            raise Mismatch("another store than the pin says")
-        if anchor is not None:
-            self.check_anchor(anchor)
+        if pin is not None:
+            proofs.check_pin(self, pin)
+        # Anyone can wrap a root key for a recipient, so an identity proves no rekey.
+        self._is_new_key_known = pin is not None or is_rekey_known and self._opened_by != "identity"
+        self.descent = None if anchor is None else self.check_anchor(anchor, descends)
 
     def _open(self, secrets, allow_test):
         database.check_kind(self.connection)
@@ -60,35 +46,36 @@ class Store:
         if self.connection.execute("SELECT count(*) FROM coffer_state").fetchone() != (1,):
             raise Damaged("not exactly one state")
         header.check_bounds(secrets, allow_test)
-        root_key = header.unlock(secrets)
-        state_key, self._anchor_key, epochs, self.active_epoch = header.authenticate(root_key)
-        self.state = State(self.connection, header, state_key)
-        self.epochs = {epoch: EpochKeys(header.store_id, epoch, key) for epoch, key in epochs.items()}
+        self._root_key, self._opened_by = header.unlock(secrets)
+        state_key, self._anchor_key, epochs, self.active_epoch = header.authenticate(self._root_key)
+        state = self.state = State(self.connection, header, state_key, self.active_epoch)
+        self.epochs = {number: EpochKeys(header.store_id, number, epoch) for number, epoch in epochs.items()}
         self._context = Context(
-            header.store_id, header.is_padded, header.titles, self.epochs,
-            self.state.generation, self.state.next_id, self.state.target)
+            header.store_id, header.is_padded, header.titles, self.epochs, self.active_epoch,
+            state.generation, state.next_id, state.target, state.cursor)
 
     @property
     def titles(self):
         return TITLES[self.header.titles]
 
+    def commitment(self, phase):
+        return self.header.commitment(self._root_key, phase)
+
+    @property
+    def mark(self):
+        return hmac(self._anchor_key, self.state.plaintext)
+
     @property
     def anchor(self):
-        digest = hmac(self._anchor_key, self.state.plaintext)[:16]
-        return f"coffer1:{self.header.store_id.hex()}:{self.state.generation}:{digest.hex()}"
+        header = self.header
+        return (
+            f"coffer2:{header.store_id.hex()}:{header.rk_generation}:{header.phase}:{self.state.generation}"
+            f":{header.rk_commit[:COMMIT_START].hex()}:{self.mark.hex()}"
+        )
 
-    def check_anchor(self, line):
-        """Raises where the store is older than the anchor, or not the same."""
-        match = _ANCHOR.fullmatch(line)
-        if not match:
-            raise ValueError("not an anchor line")
-        if match[1] != self.header.store_id.hex():
-            raise Mismatch("the anchor is another store's")
-        generation = int(match[2])
-        if self.state.generation < generation:
-            raise RolledBack("the store is older than its anchor")
-        if self.state.generation == generation and line != self.anchor:
-            raise Mismatch("the store is not the one that was anchored")
+    def check_anchor(self, line, descends=False):
+        """Raises where the store is older than the anchor or no descendant; gives what is proved."""
+        return proofs.check_anchor(self, line, descends, self._is_new_key_known)
 
     # Rows. Each is opened on its own, so that one that is damaged takes no other with it.
 
@@ -129,10 +116,8 @@ class Store:
     def open_document(self, values):
         row = RecordRow(values, self._context)
         head = row.open_head()
-        body = next(self._rows("SELECT ct FROM coffer_body WHERE id = ?", row.id), None)
-        if body is None:
-            raise Damaged(f"document {row.id}: without a body")
-        return row, head, row.open_text(body[0], head.length)
+        sql = "SELECT body, ct FROM coffer_record r LEFT JOIN coffer_body b ON b.id = r.id WHERE r.id = ?"
+        return row, head, row.open_text(*next(self._rows(sql, row.id), (None, None)), head.length)
 
     def find(self, coll, key):
         """The id of the document with an external key, or None."""
@@ -152,40 +137,49 @@ class Store:
 
     def set_hash_problems(self):
         """What differs from the state: the verdict "mismatch"."""
-        total, count = 0, 0
+        sums, count = SetHash(), 0
         for values in self.record_rows():
             count += 1
-            total += self._element_hash(RecordRow, values)
+            self._add_element(sums, RecordRow, values)
         for values in self.collection_rows():
-            total += self._element_hash(CollectionRow, values)
+            self._add_element(sums, CollectionRow, values)
         problems = []
         if count != self.state.count:
             problems.append(f"{count} documents, and the state counts {self.state.count}")
-        if total % 2**256 != self.state.set_hash:
+        if sums.total() != self.state.set_hash:
             problems.append("the set hash differs: rows are missing, changed or older")
         return problems
 
-    def _element_hash(self, kind, values):
+    def _add_element(self, sums, kind, values):
         try:
-            return kind(values, self._context).element_hash()
+            sums.add(kind(values, self._context).element_hash())
         except StoreError:
-            return 0  # A row that cannot be an element leaves a difference.
+            pass  # A row that cannot be an element leaves a difference.
 
     def quick_problems(self):
         """What a look at all rows without opening them shows, set hash and count apart."""
         problems = [bytes(row[0]).decode("utf-8", "replace") for row in self._rows("PRAGMA integrity_check")]
         if problems == ["ok"]:
             problems = []
-        orphans = {
-            "record without a body": "SELECT id FROM coffer_record WHERE id NOT IN (SELECT id FROM coffer_body)",
+        copies = [copy for (copy,) in self._rows("SELECT copy FROM coffer_spare")]
+        if copies != [self.header.spare] or type(copies[0]) is not bytes:
+            problems.append("the spare copy of the header is not the header's")
+        for what, sql in {
+            "its body is missing, or not in its place": _MISPLACED,
             "body without a record": "SELECT id FROM coffer_body WHERE id NOT IN (SELECT id FROM coffer_record)",
-        }
-        for what, sql in orphans.items():
+        }.items():
             problems += [f"document {id}: {what}" for (id,) in self._rows(sql)]
-        for kind, rows in ((CollectionRow, self.collection_rows()), (RecordRow, self.record_rows())):
+        for what, kind, rows in (
+            ("collection", CollectionRow, self.collection_rows()), ("document", RecordRow, self.record_rows())
+        ):
+            last = 0
             for values in rows:
+                # The set hash does not see 2^16 equal rows.
+                if values[0] <= last:
+                    problems.append(f"{what} {values[0]}: numbers do not rise")
+                last = values[0]
                 try:
-                    kind(values, self._context)
+                    kind(values, self._context).check_epoch()
                 except StoreError as error:
                     problems.append(str(error))
         return problems

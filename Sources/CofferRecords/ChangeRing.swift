@@ -1,0 +1,266 @@
+/// The changes of the latest generations, kept inside the sealed state (FORMAT, "State").
+///
+/// As many generations as fit into ``byteCount`` bytes, without gaps, up to the state's own. Each one begins with the
+/// mark of the state before it, so that the ring also proves which states led to this one.
+package struct ChangeRing: Sendable, Equatable {
+  package static let byteCount = 2048
+  /// Bytes of a mark that the ring keeps.
+  package static let markCount = 16
+  /// The byte of an entry "everything", which is alone in its generation.
+  fileprivate static let everything: UInt8 = 7
+
+  /// The first generation in the ring; one above the state's generation if the ring is empty.
+  package private(set) var known: UInt64
+  /// The state's generation.
+  package private(set) var generation: UInt64
+  /// The generations as bytes, oldest first, without the zeros behind.
+  private var records: [UInt8] = []
+
+  /// An empty ring.
+  package init(after generation: UInt64) {
+    known = generation + 1
+    self.generation = generation
+  }
+
+  /// - Returns: nil for bytes that no writer makes.
+  package init?(known: UInt64, bytes: UnsafeRawBufferPointer, generation: UInt64) {
+    // No state precedes generation 1, so no record holds a mark before it.
+    guard bytes.count == Self.byteCount, known >= 2, known - 1 <= generation else { return nil }
+    var reader = RingReader(bytes)
+    for _ in known - 1..<generation {
+      guard reader.readRecord({ _, _, _ in }) else { return nil }
+    }
+    guard reader.restIsZero else { return nil }
+    self.known = known
+    self.generation = generation
+    records = [UInt8](bytes[..<reader.offset])
+  }
+
+  /// Writes ``byteCount`` bytes.
+  package func write(to memory: UnsafeMutableRawBufferPointer) {
+    precondition(memory.count == Self.byteCount, "internal error: a ring has \(Self.byteCount) bytes")
+    memory.copyBytes(from: records)
+    UnsafeMutableRawBufferPointer(rebasing: memory[records.count...]).initializeMemory(as: UInt8.self, repeating: 0)
+  }
+
+  // MARK: Writing
+
+  /// Forgets every change up to this generation.
+  package mutating func empty(after generation: UInt64) {
+    self = ChangeRing(after: generation)
+  }
+
+  /// Adds the next generation; the oldest ones are dropped to make room for it.
+  ///
+  /// - Parameters:
+  ///   - mark: of the state before it; its first ``markCount`` bytes are kept.
+  ///   - changes: kept as "everything" if they alone don't fit.
+  package mutating func append(
+    _ generation: UInt64, markBefore mark: UnsafeRawBufferPointer, _ changes: RingChanges
+  ) {
+    precondition(
+      generation == self.generation + 1 && mark.count >= Self.markCount, "internal error: a ring has no gaps")
+    let start = records.count
+    records.reserveCapacity(2 * Self.byteCount)
+    records.append(contentsOf: UnsafeRawBufferPointer(rebasing: mark[..<Self.markCount]))
+    if !append(changes, within: start + Self.byteCount) {
+      records.removeSubrange((start + Self.markCount)...)
+      records.append(contentsOf: [0, 1, Self.everything])
+    }
+    self.generation = generation
+    dropOldest()
+  }
+
+  /// - Returns: false if the changes are everything, or don't fit.
+  private mutating func append(_ changes: RingChanges, within limit: Int) -> Bool {
+    guard case .entries(let entries) = changes, let count = UInt16(exactly: entries.count) else { return false }
+    records.append(UInt8(count >> 8))
+    records.append(UInt8(truncatingIfNeeded: count))
+    var last = (kind: UInt8(0), collection: UInt32(0))
+    for entry in entries {
+      let place = (kind: entry.kind.rawValue, collection: entry.collection)
+      precondition(
+        last < place && (1...StoreFormat.maximumNumber).contains(Int64(entry.collection)),
+        "internal error: changes must be sorted by kind and collection")
+      last = place
+      records.append(entry.kind.rawValue)
+      append(varint: UInt64(entry.collection))
+      if entry.kind != .collection {
+        precondition(!entry.ranges.isEmpty, "internal error: a change must name a document")
+        append(varint: UInt64(entry.ranges.count))
+        var end: Int64 = 0
+        for ids in entry.ranges {
+          precondition(
+            ids.lowerBound > end && ids.upperBound <= StoreFormat.documentIDs.upperBound,
+            "internal error: ranges of ids must rise and not touch")
+          append(varint: UInt64(ids.lowerBound - end))
+          append(varint: UInt64(ids.upperBound - ids.lowerBound))
+          end = ids.upperBound + 1
+          guard records.count <= limit else { return false }
+        }
+      }
+      guard records.count <= limit else { return false }
+    }
+    return true
+  }
+
+  @inline(__always)
+  private mutating func append(varint value: UInt64) {
+    var value = value
+    while value >= 0x80 {
+      records.append(UInt8(truncatingIfNeeded: value) | 0x80)
+      value >>= 7
+    }
+    records.append(UInt8(value))
+  }
+
+  private mutating func dropOldest() {
+    let surplus = records.count - Self.byteCount
+    guard surplus > 0 else { return }
+    let dropped = records.withUnsafeBytes { bytes in
+      var reader = RingReader(bytes)
+      var count = 0
+      while reader.offset < surplus {
+        reader.skipRecord()
+        count += 1
+      }
+      return (bytes: reader.offset, generations: UInt64(count))
+    }
+    records.removeFirst(dropped.bytes)
+    known += dropped.generations
+  }
+
+  // MARK: Reading
+
+  /// The first ``markCount`` bytes of an earlier state's mark; nil if the ring does not hold it.
+  package func mark(of earlier: UInt64) -> [UInt8]? {
+    guard known - 1 <= earlier, earlier < generation else { return nil }
+    return records.withUnsafeBytes { bytes in
+      var reader = RingReader(bytes)
+      for _ in known - 1..<earlier { reader.skipRecord() }
+      return [UInt8](bytes[reader.offset..<reader.offset + Self.markCount])
+    }
+  }
+
+  /// The changes of every generation above an earlier one, in order; nil if the ring does not reach back that far.
+  package func changes(after earlier: UInt64) -> [(generation: UInt64, changes: RingChanges)]? {
+    guard known - 1 <= earlier, earlier <= generation else { return nil }
+    return records.withUnsafeBytes { bytes in
+      var reader = RingReader(bytes)
+      for _ in known - 1..<earlier { reader.skipRecord() }
+      return (earlier..<generation).map { ($0 + 1, reader.changes()) }
+    }
+  }
+}
+
+/// Reads the generations of a ring one after another, checking every byte.
+private struct RingReader {
+  private let bytes: UnsafeRawBufferPointer
+  private(set) var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+  }
+
+  /// Reads one generation.
+  ///
+  /// - Parameter visit: called with the number of a kind, a collection (0 for everything), and each range of ids (nil
+  ///   for a collection itself and for everything).
+  /// - Returns: false for bytes that no writer makes.
+  @inline(__always)
+  mutating func readRecord(_ visit: (UInt8, UInt32, ClosedRange<Int64>?) -> Void) -> Bool {
+    guard bytes.count - offset >= ChangeRing.markCount + 2 else { return false }
+    offset += ChangeRing.markCount
+    let count = Int(bytes[offset]) << 8 | Int(bytes[offset + 1])
+    offset += 2
+    var last: UInt64 = 0
+    for _ in 0..<count {
+      guard offset < bytes.count else { return false }
+      let kind = bytes[offset]
+      offset += 1
+      if kind == ChangeRing.everything {
+        visit(kind, 0, nil)
+        return count == 1
+      }
+      guard (RingChanges.Kind.inserted.rawValue...RingChanges.Kind.collection.rawValue).contains(kind),
+        let collection = varint(), collection >= 1, collection <= UInt64(StoreFormat.maximumNumber)
+      else { return false }
+      let place = UInt64(kind) << 32 | collection
+      guard place > last else { return false }
+      last = place
+      if kind == RingChanges.Kind.collection.rawValue {
+        visit(kind, UInt32(collection), nil)
+        continue
+      }
+      guard let ranges = varint(), ranges >= 1, ranges <= ChangeRing.byteCount else { return false }
+      // One above the range before.
+      var end: UInt64 = 0
+      for _ in 0..<ranges {
+        guard let gap = varint(), gap >= 1, let more = varint() else { return false }
+        // Neither sum overflows: a varint and `end` are below 2^63.
+        let highest = UInt64(StoreFormat.documentIDs.upperBound)
+        guard end + gap <= highest, end + gap + more <= highest else { return false }
+        visit(kind, UInt32(collection), Int64(end + gap)...Int64(end + gap + more))
+        end = end + gap + more + 1
+      }
+    }
+    return true
+  }
+
+  /// Passes a generation that was checked or made before.
+  mutating func skipRecord() {
+    let isSound = readRecord { _, _, _ in }
+    precondition(isSound, "internal error: a ring holds bytes that were not checked")
+  }
+
+  /// Reads a generation that was checked or made before.
+  mutating func changes() -> RingChanges {
+    var entries: [RingChanges.Entry] = []
+    var isEverything = false
+    let isSound = readRecord { kind, collection, ids in
+      guard let kind = RingChanges.Kind(rawValue: kind) else {
+        isEverything = true
+        return
+      }
+      if let ids, let last = entries.last, last.kind == kind, last.collection == collection {
+        entries[entries.count - 1].ranges.append(ids)
+      } else {
+        entries.append(RingChanges.Entry(kind, in: collection, ids.map { [$0] } ?? []))
+      }
+    }
+    precondition(isSound, "internal error: a ring holds bytes that were not checked")
+    return isEverything ? .everything : .entries(entries)
+  }
+
+  var restIsZero: Bool {
+    var offset = offset
+    while offset + 8 <= bytes.count {
+      guard bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) == 0 else { return false }
+      offset += 8
+    }
+    return bytes[offset...].allSatisfy { $0 == 0 }
+  }
+
+  /// LEB128 below 2^63, in its shortest form.
+  @inline(__always)
+  private mutating func varint() -> UInt64? {
+    guard offset < bytes.count else { return nil }
+    let first = bytes[offset]
+    offset += 1
+    return first < 0x80 ? UInt64(first) : longVarint(from: first)
+  }
+
+  private mutating func longVarint(from first: UInt8) -> UInt64? {
+    var value = UInt64(first & 0x7f)
+    var shift: UInt64 = 7
+    while shift < 63, offset < bytes.count {
+      let byte = bytes[offset]
+      offset += 1
+      value |= UInt64(byte & 0x7f) << shift
+      // A last byte of zero adds nothing: the form is not the shortest.
+      if byte < 0x80 { return byte == 0 ? nil : value }
+      shift += 7
+    }
+    return nil
+  }
+}

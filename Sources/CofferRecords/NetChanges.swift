@@ -1,0 +1,157 @@
+/// The net effect of one transaction on each document, and the collections it changed.
+///
+/// Changes of rising ids make runs, where neighbours with the same effect share an entry: a bulk insert keeps one run,
+/// whatever its length. Other changes take an entry each; with too many of them, everything counts as changed.
+struct NetChanges {
+  /// Entries that are enough for a ring: several times the ranges that it can hold, since neighbours may still come
+  /// together.
+  static let ringLimit = 4096
+
+  /// One document before and after the transaction.
+  private struct Effect: Equatable {
+    /// The collection it was in; 0 if there was no document.
+    var before: UInt32
+    /// The collection it is in; 0 if there is no document.
+    var after: UInt32
+    /// What changed, if it is in the same collection before and after.
+    var kinds: ChangeLog.Kind = []
+  }
+
+  private struct Run {
+    var ids: ClosedRange<Int64>
+    let effect: Effect
+  }
+
+  /// The most entries.
+  private let limit: Int
+  /// Sorted by id.
+  private var runs: [Run] = []
+  /// Effects that take precedence over `runs`; no id is above the last run.
+  private var others: [Int64: Effect] = [:]
+  private(set) var collections: Set<UInt32> = []
+  private var isEverything = false
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  mutating func changeEverything() {
+    runs = []
+    others = [:]
+    isEverything = true
+  }
+
+  mutating func changeCollection(_ collection: UInt32) {
+    collections.insert(collection)
+  }
+
+  // MARK: Documents
+
+  mutating func insert(_ id: Int64, into collection: UInt32) {
+    var effect = effect(on: id) ?? Effect(before: 0, after: 0)
+    effect.after = collection
+    // The id of a document that this transaction deleted: another document takes its place.
+    if effect.before != 0 { effect.kinds = [.text, .head, .place] }
+    set(effect, on: id)
+  }
+
+  mutating func change(_ id: Int64, from before: UInt32, to after: UInt32, _ kinds: ChangeLog.Kind) {
+    let known = effect(on: id)
+    guard known != nil || !kinds.isEmpty || before != after else { return }
+    var effect = known ?? Effect(before: before, after: before)
+    effect.after = after
+    if effect.before != 0 { effect.kinds.formUnion(kinds) }
+    if effect != known { set(effect, on: id) }
+  }
+
+  mutating func delete(_ id: Int64, from collection: UInt32) {
+    var effect = effect(on: id) ?? Effect(before: collection, after: 0)
+    effect.after = 0
+    set(effect, on: id)
+  }
+
+  /// The effect so far.
+  private func effect(on id: Int64) -> Effect? {
+    guard let last = runs.last, id <= last.ids.upperBound else { return nil }
+    if id >= last.ids.lowerBound, others.isEmpty { return last.effect }
+    if let other = others[id] { return other }
+    var (low, high) = (0, runs.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if runs[middle].ids.upperBound < id { low = middle + 1 } else { high = middle }
+    }
+    return runs[low].ids.contains(id) ? runs[low].effect : nil
+  }
+
+  private mutating func set(_ effect: Effect, on id: Int64) {
+    guard !isEverything else { return }
+    if let last = runs.last, id <= last.ids.upperBound {
+      others[id] = effect
+    } else if let last = runs.last, id - 1 == last.ids.upperBound, effect == last.effect {
+      runs[runs.count - 1].ids = last.ids.lowerBound...id
+      return
+    } else {
+      runs.append(Run(ids: id...id, effect: effect))
+    }
+    if runs.count + others.count > limit { changeEverything() }
+  }
+
+  // MARK: The result
+
+  /// - Parameter rangeLimit: the most ranges of ids; with more, everything changed.
+  func changes(rangeLimit: Int) -> RingChanges {
+    guard !isEverything else { return .everything }
+    var sums = RangesByKind()
+    let ids = others.keys.sorted()
+    var next = 0
+    for run in runs {
+      var first = run.ids.lowerBound
+      while next < ids.count, ids[next] <= run.ids.upperBound {
+        let id = ids[next]
+        if first < id { sums.add(first...id - 1, run.effect) }
+        sums.add(id...id, others[id]!)
+        first = max(first, id + 1)
+        next += 1
+      }
+      if first <= run.ids.upperBound { sums.add(first...run.ids.upperBound, run.effect) }
+      if sums.count > rangeLimit { return .everything }
+    }
+    var entries = sums.entries
+    for collection in collections { entries.append(RingChanges.Entry(.collection, in: collection)) }
+    entries.sort { ($0.kind.rawValue, $0.collection) < ($1.kind.rawValue, $1.collection) }
+    return .entries(entries)
+  }
+
+  /// Collects the ranges of each kind and collection, given in the order of ids.
+  private struct RangesByKind {
+    private(set) var entries: [RingChanges.Entry] = []
+    /// Ranges of all entries.
+    private(set) var count = 0
+
+    mutating func add(_ ids: ClosedRange<Int64>, _ effect: Effect) {
+      guard effect.before == effect.after else {
+        if effect.before != 0 { add(ids, .deleted, effect.before) }
+        if effect.after != 0 { add(ids, .inserted, effect.after) }
+        return
+      }
+      if effect.kinds.contains(.text) { add(ids, .textChanged, effect.before) }
+      if !effect.kinds.isDisjoint(with: [.head, .dates, .parent]) { add(ids, .headChanged, effect.before) }
+      if effect.kinds.contains(.place) { add(ids, .moved, effect.before) }
+    }
+
+    private mutating func add(_ ids: ClosedRange<Int64>, _ kind: RingChanges.Kind, _ collection: UInt32) {
+      guard let index = entries.firstIndex(where: { $0.kind == kind && $0.collection == collection }) else {
+        entries.append(RingChanges.Entry(kind, in: collection, [ids]))
+        count += 1
+        return
+      }
+      let last = entries[index].ranges.count - 1
+      if entries[index].ranges[last].upperBound + 1 == ids.lowerBound {
+        entries[index].ranges[last] = entries[index].ranges[last].lowerBound...ids.upperBound
+      } else {
+        entries[index].ranges.append(ids)
+        count += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,229 @@
+"""A reader against the kit: what it says of each store must be what the JSON beside the store says."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def verdicts(reader):
+    return {"verify": reader.verify(False), "verify_quick": reader.verify(True)}
+
+
+class Judge:
+    """One store against one reader. `differences` collects sentences."""
+
+    def __init__(self, folder, stores, name, reader, asks_all=True):
+        """`folder` holds the expectations, `stores` the attacked stores; they differ for published vectors."""
+        self.folder, self.stores, self.name = Path(folder), Path(stores), name
+        self.reader, self.asks_all, self.differences = reader, asks_all, []
+
+    def said(self):
+        return [f"{self.reader.name}: {self.name}: {difference}" for difference in self.differences]
+
+    def expect(self, what, found, wanted, also=()):
+        accepted = [wanted, *also]
+        is_error = found not in ("ok", None)
+        if not (found in accepted or found == "damaged" and "refused" in accepted or is_error and "error" in accepted):
+            self.differences.append(f"{what}: {found!r}, expected {' or '.join(map(repr, accepted))}")
+
+    # Sound stores.
+
+    def sound(self):
+        self.expected = load(self.folder / f"{self.name}.json")
+        path = self.folder / f"{self.name}.coffer"
+        before = path.read_bytes()
+        for secret, value in self.expected["open_with"].items():
+            found = self.reader.open(path, secret, value)
+            self.expect(f"open by {secret}", found, "cannot-unlock" if secret.startswith("wrong") else "ok")
+            if found == "ok":
+                self._contents(is_first=secret == next(iter(self.expected["open_with"])))
+                self.reader.close()
+            refused = self.reader.open(path, secret, value, allow_test=False)
+            self.expect(f"open by {secret}, TEST not allowed", refused, "refused")
+        self._pins(path, {"pin": self.expected["pin"], "open": "ok"})
+        if "final_pin" in self.expected:
+            self._pins(path, {"pin": self.expected["final_pin"], "open": "unfinished"})
+        if path.read_bytes() != before:
+            self.differences.append("reading changed the file")
+        return self.said()
+
+    def _contents(self, is_first):
+        expected, reader = self.expected, self.reader
+        if not is_first:
+            return
+        if hasattr(reader, "contents"):
+            for member, value in reader.contents().items():
+                self.expect(member, value, expected[member])
+        self._documents({id: "ok" for id in expected["documents"]}, expected["documents"])
+        titles, found = reader.list()
+        self.expect("list", found, expected["list"])
+        self._titles(titles, expected["documents"])
+        for kind, found in verdicts(reader).items():
+            self.expect(kind, found, expected["verify"])
+        self.expect("anchor", reader.anchor(expected["anchor"]), expected["anchor_check"])
+        if hasattr(reader, "find"):
+            for lookup in expected["lookups"]:
+                self.expect(f"look-up of {lookup['key']}", reader.find(lookup["coll"], lookup["key"]), lookup["id"])
+
+    def _documents(self, outcomes, documents, also=None):
+        readable = {id for id, kind in outcomes.items() if kind in ("ok", "other")}
+        for id, (found, document) in self.reader.get(list(outcomes), readable).items():
+            wanted = "ok" if outcomes[id] == "other" else outcomes[id]
+            self.expect(f"get {id}", found, wanted, (also or {}).get(f"get_of_{id}", ()))
+            if found == "ok" and id in documents:
+                self._compare(id, document, documents[id])
+
+    def _compare(self, id, found, stored):
+        for member, value in found.items():
+            if member == "text" and "text_sha256" in stored:
+                member, value = "text_sha256", hashlib.sha256(value.encode()).hexdigest()
+            wanted = stored[member]
+            if member == "attributes" and not isinstance(value, str):  # the command gives them parsed
+                wanted = json.loads(wanted) if wanted else None
+            if wanted != value:
+                self.differences.append(f"document {id}: {member} differs")
+
+    def _titles(self, titles, documents):
+        for id, title in (titles or {}).items():
+            if id in documents and documents[id]["title"] != title:
+                self.differences.append(f"list: the title of {id} differs")
+
+    def _pins(self, path, *cases):
+        for case in cases:
+            found = self.reader.open(path, *self._opener(), pin=case["pin"])
+            self.expect(f"open with {case['pin'][:40]}…", found, case["open"])
+            if found == "ok":
+                self.reader.close()
+
+    def _opener(self):
+        pairs = self.expected.get("opener") or self.expected["open_with"]
+        return next(iter(pairs.items()))
+
+    # Attacks.
+
+    def attack(self):
+        self.expected = load(self.folder / "attacks" / f"{self.name}.json")
+        self.base = load(self.folder / f"{self.expected['base']}.json")
+        if self.expected.get("directory"):
+            self._folder()
+        else:
+            self._file(self.stores / f"{self.name}.coffer")
+        return self.said()
+
+    def _file(self, path):
+        attack, also = self.expected, self.expected.get("also_acceptable", {})
+        before = path.read_bytes()
+        for secret, wanted in attack.get("open_by", {}).items():
+            value = (self.base["open_with"] | attack.get("secrets", {}))[secret]
+            found = self.reader.open(path, secret, value)
+            self.expect(f"open by {secret}", found, wanted, also.get("open_by", ()))
+            if found == "ok":
+                self.reader.close()
+        found = self.reader.open(path, *self._opener())
+        self.expect("open", found, attack["open"], also.get("open", ()))
+        if found == "ok":
+            if attack["open"] == "ok":
+                self._opened(attack, also)
+            self.reader.close()
+        self._pins(path, *attack.get("pins", ()))
+        if path.read_bytes() != before:
+            self.differences.append("reading changed the file")
+
+    def _opened(self, attack, also):
+        other = load(self.folder / "other.json")["documents"]
+        documents = {
+            id: (other if attack["get"].get(id) == "other" else self.base["documents"]).get(id)
+            for id in attack["get"]} | attack.get("documents", {})
+        documents = {id: document for id, document in documents.items() if document}
+        self._documents(attack["get"], documents, also)
+        titles, found = self.reader.list()
+        self.expect("list", found, attack["list"], also.get("list", ()))
+        self._titles(titles, documents)
+        self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
+        # For the command, a process for each of these: in the short run only where they say something else.
+        if self.asks_all or attack["verify_quick"] != attack["verify"]:
+            self.expect("verify_quick", self.reader.verify(True), attack["verify_quick"], also.get("verify_quick", ()))
+        if self.asks_all or attack["anchor"] != "ok":
+            self.expect("anchor", self.reader.anchor(attack["anchor_line"]), attack["anchor"], also.get("anchor", ()))
+        for case in attack.get("anchors", ()):
+            pin = case.get("pin")
+            what = f"anchor {case['anchor'].split(':', 5)[2:5]}{' with a pin' if pin else ''}"
+            self.expect(what, self.reader.anchor(case["anchor"], pin=pin), case["verdict"])
+            self.expect(f"{what}, descent proved", self.reader.anchor(case["anchor"], True, pin), case["descends"])
+        if "put" in attack:
+            self.expect("put", self.reader.put(), attack["put"], also.get("put", ()))
+
+    def _folder(self):
+        """In a copy: a reader may roll back, and links stay inside it."""
+        attack = self.expected
+        with tempfile.TemporaryDirectory(prefix="coffer-plant-") as name:
+            folder = Path(name, self.name)
+            copy_folder(self.stores / self.name, folder)
+            before = _snapshot(folder)
+            path = folder / attack["store"]
+            also = attack.get("also_acceptable", {})
+            found = self.reader.open(path, *self._opener())
+            self.expect("open", found, attack["open"], also.get("open", ()))
+            if found == "ok":
+                if attack["open"] == "ok":
+                    self._documents(attack["get"], self.base["documents"], also)
+                    self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
+                self.reader.close()
+            self._unchanged(folder, before, attack)
+            if attack["after"]:
+                for plant in attack["plants"]:
+                    _remove(folder / plant)
+                found = self.reader.open(path, *self._opener())
+                self.expect("open without the plants", found, attack["after"], also.get("after", ()))
+                if found == "ok":
+                    self.expect("verify without the plants", self.reader.verify(False), "ok")
+                    self.reader.close()
+
+    def _unchanged(self, folder, before, attack):
+        after = _snapshot(folder)
+        for name, content in before.items():
+            if attack["may_change"] and name.startswith(attack["store"]):
+                continue
+            if after.get(name) != content:
+                self.differences.append(f"{name}: {'changed' if name in after else 'deleted'}")
+
+
+def copy_folder(source, target):
+    """A copy with its links and pipes; a hard link stays one."""
+    target.mkdir()
+    copied = {}
+    for path in sorted(source.iterdir()):
+        status, place = path.lstat(), target / path.name
+        if path.is_symlink():
+            os.symlink(os.readlink(path), place)
+        elif path.is_fifo():
+            os.mkfifo(place)
+        elif path.is_dir():
+            place.mkdir()
+        elif status.st_ino in copied:
+            os.link(copied[status.st_ino], place)
+        else:
+            shutil.copyfile(path, place)
+            copied[status.st_ino] = place
+
+
+def _snapshot(folder):
+    found = {}
+    for path in folder.iterdir():
+        is_file = path.is_file() and not path.is_symlink()
+        found[path.name] = path.read_bytes() if is_file else path.lstat().st_mode
+    return found
+
+
+def _remove(path):
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)

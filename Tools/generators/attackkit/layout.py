@@ -1,0 +1,109 @@
+"""Store layout, from FORMAT.md alone: schema texts, set hash, ring of recent generations, state.
+
+Kept apart from the second reader's own tables, so that the two check each other.
+"""
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from storereader.primitives import u8, u32, u64
+
+FORMAT = 2
+APPLICATION_ID = 0x434F4652
+SCHEMA = (
+    "CREATE TABLE coffer_header(one INTEGER PRIMARY KEY CHECK(one=1),format INTEGER NOT NULL,store_id BLOB NOT NULL,"
+    "incompat INTEGER NOT NULL,ro_compat INTEGER NOT NULL,compat INTEGER NOT NULL,titles INTEGER NOT NULL,"
+    "rk_generation INTEGER NOT NULL,phase INTEGER NOT NULL,rk_commit BLOB NOT NULL,keyring BLOB NOT NULL,"
+    "mac BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_spare(one INTEGER PRIMARY KEY CHECK(one=1),copy BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_slot(slot INTEGER PRIMARY KEY,kind INTEGER NOT NULL,label TEXT NOT NULL,"
+    "params BLOB NOT NULL,wrapped BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_state(one INTEGER PRIMARY KEY CHECK(one=1),sealed BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_collection(coll INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
+    "sealed BLOB NOT NULL) STRICT",
+    "CREATE TABLE coffer_record(id INTEGER PRIMARY KEY,coll INTEGER NOT NULL,epoch INTEGER NOT NULL,"
+    "rev INTEGER NOT NULL,pos INTEGER NOT NULL,parent INTEGER,flags INTEGER NOT NULL,lookup BLOB,title TEXT,"
+    "head BLOB NOT NULL,body_nt BLOB NOT NULL,body BLOB) STRICT",
+    "CREATE TABLE coffer_body(id INTEGER PRIMARY KEY,ct BLOB NOT NULL) STRICT",
+    "CREATE UNIQUE INDEX coffer_record_lookup ON coffer_record(coll,lookup) WHERE lookup IS NOT NULL",
+    "CREATE INDEX coffer_record_pos ON coffer_record(coll,pos,id,title)",
+    "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
+)
+RECORD_COLUMNS = "id,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
+# Longest frame of a body that is kept in its row.
+BODY_IN_ROW = 2048
+SET_HASH_SIZE = RING_SIZE = 2048
+STATE_SIZE = 4279
+GENERATION_LIMIT = 2**62
+
+# Kinds of the ring's entries.
+INSERTED, TEXT, DETAILS, MOVED, DELETED, COLLECTION, EVERYTHING = range(1, 8)
+
+_LOW = int.from_bytes(b"\xff\xff\0\0" * (SET_HASH_SIZE // 4), "little")
+
+
+def lanes(element_key):
+    """The 1,024 lanes of one element, as one little-endian number."""
+    encryptor = Cipher(algorithms.AES(element_key), modes.CTR(bytes(16))).encryptor()
+    return int.from_bytes(encryptor.update(bytes(SET_HASH_SIZE)), "little")
+
+
+def add_lanes(first, second):
+    """The sum lane by lane, modulo 2^16; every second lane at a time, so that carries have room."""
+    even = (first & _LOW) + (second & _LOW) & _LOW
+    odd = (first >> 16 & _LOW) + (second >> 16 & _LOW) & _LOW
+    return even | odd << 16
+
+
+def varint(value):
+    data = bytearray()
+    while value >= 0x80:
+        data.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(data) + u8(value)
+
+
+def ranges(ids):
+    """Sorted ids as a list of [first, last]."""
+    found = []
+    for id in sorted(ids):
+        if found and found[-1][1] == id - 1:
+            found[-1][1] = id
+        else:
+            found.append([id, id])
+    return found
+
+
+def ring_entry(kind, coll=None, ids=()):
+    if kind == EVERYTHING:
+        return u8(kind)
+    data = u8(kind) + varint(coll)
+    if kind == COLLECTION:
+        return data
+    pairs, end = ranges(ids), 0
+    data += varint(len(pairs))
+    for first, last in pairs:
+        data += varint(first - end) + varint(last - first)
+        end = last + 1
+    return data
+
+
+def ring_generation(mark_before, changes):
+    """One generation's record; `changes` maps (kind, collection) to ids. One that alone does not fit the ring is one
+    entry "everything"."""
+    entries = [ring_entry(kind, coll, changes[kind, coll]) for kind, coll in sorted(changes)]
+    record = mark_before[:16] + len(entries).to_bytes(2, "big") + b"".join(entries)
+    if len(record) <= RING_SIZE:
+        return record, changes
+    return mark_before[:16] + b"\0\x01" + ring_entry(EVERYTHING), {(EVERYTHING, None): ()}
+
+
+def origin_fields(kind=0, store_id=bytes(16), rk_generation=0, phase=0, generation=0, commit=bytes(16),
+                  mark=bytes(32), next_id=0):
+    return u8(kind) + store_id + u64(rk_generation) + u64(phase) + u64(generation) + commit + mark + u64(next_id)
+
+
+def state_plain(generation, next_id, count, set_hash, target, cursor, header_mac, origin, known, ring, unwiped,
+                extensions=b"\0\0"):
+    return (
+        u64(generation) + u64(next_id) + u64(count) + set_hash + u32(target) + u64(cursor) + header_mac + origin
+        + u64(known) + ring.ljust(RING_SIZE, b"\0") + u64(unwiped) + extensions
+    )
