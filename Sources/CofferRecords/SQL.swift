@@ -37,7 +37,8 @@ package enum SQL {
   private static let read = "SELECT \(RecordRow.columns) FROM coffer_record r"
   // A look-up in the other table only where the record has no body.
   private static let readWithBody =
-    "SELECT \(RecordRow.columns),r.body,CASE WHEN r.body IS NULL THEN (SELECT ct FROM coffer_body WHERE id=r.id) END FROM coffer_record r"
+    "SELECT \(RecordRow.columns),r.body,\(otherBody) FROM coffer_record r"
+  private static let otherBody = "CASE WHEN r.body IS NULL THEN (SELECT ct FROM coffer_body WHERE id=r.id) END"
   package static let record = "\(read) WHERE r.id=?"
   package static let recordWithBody = "\(readWithBody) WHERE r.id=?"
   package static let recordByBlindIndex = "\(read) WHERE r.coll=? AND r.lookup=?"
@@ -120,12 +121,13 @@ package enum SQL {
   // MARK: Whole
 
   package static let recordsWithoutBody =
-    "SELECT r.id FROM coffer_record r LEFT JOIN coffer_body b ON b.id=r.id WHERE r.body IS NULL AND b.id IS NULL ORDER BY r.id"
+    "SELECT r.id FROM coffer_record r WHERE r.body IS NULL AND r.id NOT IN (SELECT id FROM coffer_body) ORDER BY r.id"
   package static let recordsWithTwoBodies =
     "SELECT b.id FROM coffer_body b JOIN coffer_record r ON r.id=b.id WHERE r.body IS NOT NULL ORDER BY b.id"
   package static let bodiesWithoutRecord =
     "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
-  package static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<=2048 ORDER BY id"
+  package static let bodiesTooShort =
+    "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<=2048 ORDER BY id"
   package static let recordsWithoutCollection =
     "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
   package static let integrity = "PRAGMA integrity_check(20)"

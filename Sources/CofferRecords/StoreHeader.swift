@@ -40,7 +40,7 @@ package struct StoreHeader: Sendable, Equatable {
     elements(slots).bytes
   }
 
-  /// The spare copy of header and slots, which salvage reads (FORMAT, "Spare copy").
+  /// The spare copy of header and slots, which salvage reads (FORMAT, "Spare").
   package func spareCopy(slots: [KeySlotRecord]) -> [UInt8] {
     Array("coffer2/spare".utf8) + elements(slots).adding(mac).bytes
   }

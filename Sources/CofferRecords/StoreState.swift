@@ -118,7 +118,7 @@ package struct StoreState: Sendable, Equatable {
       // must still be readable.
       let ids = 1...UInt64(Int64.max)
       let counters = 1...UInt64(StoreFormat.maximumCounter)
-      guard counters.contains(generation), ids.contains(nextID), cursor <= ids.upperBound,
+      guard counters.contains(generation), ids.contains(nextID), count <= ids.upperBound, cursor <= ids.upperBound,
         target <= StoreFormat.maximumNumber, unwiped <= counters.upperBound, extensions == 0,
         let ring = ChangeRing(known: known, bytes: ringBytes, generation: generation)
       else { return nil }

@@ -200,13 +200,13 @@ struct CreatingTests {
     }
     let test = try TestStore(keys: [
       .published("primary"), .passphraseFile(PublishedKeys.passphrase), .identity(PublishedKeys.url("identity")),
-      .provider(name: "tpm", blob: [1, 2, 3], provider), .recipient(PublishedKeys.recipient),
+      .provider(name: "tpm", blob: [1, 2, 3], provider),
     ]) { $0.labels = ["first", "", "third"] }
     let slots = try test.store.keys.list()
-    #expect(slots.map(\.kind) == [.keyFile, .passphrase, .recipient, .external(provider: "tpm"), .recipient])
-    #expect(slots.map(\.label) == ["first", "", "third", "", ""])
-    #expect(slots.map(\.slot) == [1, 2, 3, 4, 5])
-    #expect(slots[4].detail == (try PublishedKeys.recipient))
+    #expect(slots.map(\.kind) == [.keyFile, .passphrase, .recipient, .external(provider: "tpm")])
+    #expect(slots.map(\.label) == ["first", "", "third", ""])
+    #expect(slots.map(\.slot) == [1, 2, 3, 4])
+    #expect(slots[2].detail == (try PublishedKeys.recipient))
     let keys: [StoreKey] = [
       .published("primary"), .passphraseFile(PublishedKeys.passphrase), .identity(PublishedKeys.url("identity")),
       .provider(name: "tpm", provider), .keyMaterial { try Secret.readAll(path: PublishedKeys.url("primary").path) },

@@ -110,7 +110,8 @@ struct DamageTests {
     let reading = try read(try test.reopened())
     let columns = [
       (
-        "coffer_record", ["coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "title", "head", "body_nt", "body", "id"]
+        "coffer_record",
+        ["coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "title", "head", "body_nt", "body", "id"]
       ),
       ("coffer_collection", ["coll", "epoch", "rev", "sealed"]),
     ]
@@ -123,7 +124,8 @@ struct DamageTests {
             switch name {
             case "title": "CASE WHEN title IS NULL THEN 'x' ELSE title || 'x' END"
             case "lookup": "CASE WHEN lookup IS NULL THEN randomblob(16) ELSE NULL END"
-            case "head", "body_nt", "body", "sealed": "CAST(substr(\(name),1,30) || x'00' || substr(\(name),32) AS BLOB)"
+            case "head", "body_nt", "body", "sealed":
+              "CAST(substr(\(name),1,30) || x'00' || substr(\(name),32) AS BLOB)"
             case "id": "id + 40"
             case "parent": "ifnull(parent,0) + 1"
             case "epoch": "epoch + 1"

@@ -157,7 +157,9 @@ struct KeyChangedTests {
   @Test func recipientIsNotFollowed() throws {
     let test = try TestStore(keys: [.published("primary"), .recipient(PublishedKeys.recipient)])
     let store = try test.reopened(.identity(PublishedKeys.url("identity")))
-    try test.store.rekey(options: .keysOnly) { _ in }
+    var options = RekeyOptions.keysOnly
+    options.keptRecipients = [.slot(2)]
+    try test.store.rekey(options: options) { _ in }
     expect(.keyChanged) { try store.read { _ in } }
     try store.unlock(with: .identity(PublishedKeys.url("identity")))
     try store.read { _ in }

@@ -118,7 +118,8 @@ struct MemoryTests {
     options.isKeysOnly = true
     options.otherKeys = secrets.ways
     try last.rekey(options: options) { _ in }
-    try last.keys.replace(with: .passphraseFile(secrets.passphrase))
+    // The same key again, under another salt.
+    try last.keys.replace(with: .keyFile(secrets.key))
     try work(in: last)
     try write(last.engine.session.keys, to: secrets.inner)
     AnotherProcess.stop()

@@ -48,6 +48,7 @@ struct OldKeysTests {
     var past = [try Past(test.store, [line, phrase, identity])]
     var options = RekeyOptions.keysOnly
     options.otherKeys = [.published("primary"), .words("words")]
+    options.keepsAllRecipients = true
     // One that never ended, then one that replaces the first slot's secret.
     try test.store.rekey(options: options) { _ in }
     past.append(try Past(test.store, [line, phrase, identity]))
@@ -68,7 +69,9 @@ struct OldKeysTests {
       }
       #expect(try header.authenticate(slots, under: time.keys.headerMACKey) != header.mac)
       for slot in slots {
-        for key in time.slotKeys { #expect(try slot.unwrap(with: key, storeID: header.storeID, generation: header.rootGeneration) == nil) }
+        for key in time.slotKeys {
+          #expect(try slot.unwrap(with: key, storeID: header.storeID, generation: header.rootGeneration) == nil)
+        }
         let parameters = try #require(try slot.checkedParameters(isTest: true))
         if let key = try slot.derivedKey(with: line, parameters: parameters, storeID: header.storeID) {
           #expect(try slot.unwrap(with: key, storeID: header.storeID, generation: header.rootGeneration) == nil)

@@ -25,6 +25,7 @@ struct RekeyErrorTests {
 
     var options = RekeyOptions()
     options.dropsOtherSlots = true
+    options.keptRecipients = [.line(try PublishedKeys.recipient)]
     #expect(try store.rekey(options: options) { _ in }.isFinished)
     #expect(try store.keys.list().map(\.slot) == [1, 3])
     expect(.cannotUnlock) { try test.reopened(.words("words")) }

@@ -16,7 +16,8 @@ struct RekeyTests {
     let before = try test.store.everything()
     let (old, pin) = (try test.store.engine.session.keys, test.store.pin)
     let rows = Set(
-      try test.raw().query("SELECT head, body, ct, body_nt FROM coffer_record LEFT JOIN coffer_body USING(id)").rows.flatMap(\.values)
+      try test.raw().query("SELECT head, body, ct, body_nt FROM coffer_record LEFT JOIN coffer_body USING(id)").rows
+        .flatMap(\.values)
         .filter { $0 != .null })
 
     let report = try test.store.rekey(options: .batched) { _ in }
@@ -30,7 +31,8 @@ struct RekeyTests {
     }
     // No value of before stands anywhere, and the old root key opens nothing that stands there now.
     let database = try test.raw()
-    let after = try database.query("SELECT head, body, ct, body_nt FROM coffer_record LEFT JOIN coffer_body USING(id)").rows
+    let after = try database.query("SELECT head, body, ct, body_nt FROM coffer_record LEFT JOIN coffer_body USING(id)")
+      .rows
     #expect(rows.isDisjoint(with: after.flatMap(\.values)))
     let header = try StoreHeader(StoreDatabase(database))
     #expect(throws: SealingError.self) {

@@ -6,11 +6,6 @@ import Testing
 
 /// The stores that an independent implementation attacked: what is salvaged of them is sound, or listed.
 struct SalvageAttackTests {
-  /// Whole files of another time: only an anchor tells.
-  private static let wholeFiles = ["file-rollback", "fork"]
-  /// An older state in the place of the last: the rows are the last ones, and on other readings too new.
-  private static let olderStates = ["header-slots-state-old"]
-
   /// Where an authentic older row stands in the place of the last, nothing but the set hash can tell, and the report
   /// says that it does not match.
   @Test(arguments: AttackTests.names)
@@ -31,7 +26,7 @@ struct SalvageAttackTests {
       let codes: [StoreError.Code] = [
         .damaged, .cannotUnlock, .otherFormat, .parametersRefused, .testKeyRefused, .notAStore,
       ]
-      #expect(codes.contains(error.code) && error.hint != nil, "\(error)")
+      #expect(codes.contains(error.code) && (error.hint != nil || error.code == .notAStore), "\(error)")
       #expect(expected["open"].string != "ok", "\(error)")
       #expect(!FileManager.default.fileExists(atPath: target.path))
       return
@@ -40,12 +35,13 @@ struct SalvageAttackTests {
     let saved = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
     #expect(try saved.verify().isSound)
     let found = try saved.everything().values.flatMap { $0 }
-    if Self.wholeFiles.contains(name) { return }
+    // What somebody with keys sealed is authentic, and a whole file is one of another time: only an anchor shows that.
+    if expected["by"].string == "key holder" || name.hasPrefix("fork") || name.hasPrefix("rollback-file") { return }
     for document in found where document != originals[document.header.id] {
       // Authentic, but not the last that was written: only ever with a mismatch.
       #expect(report.setMatches != true, "document \(document.header.id)")
       let get = expected["get"][document.header.id.description].string
-      #expect(get != "damaged" || Self.olderStates.contains(name), "document \(document.header.id)")
+      #expect(get != "damaged", "document \(document.header.id)")
     }
     let listed = Set(report.left.map(\.id) + found.map(\.header.id))
     for id in originals.keys where !listed.contains(id) {

@@ -179,7 +179,8 @@ struct SalvageTests {
   @Test func damagedDocumentsAreListedAndTheOthersCome() throws {
     let (test, documents) = try closedStore(40)
     try edit(
-      test, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 7", "UPDATE coffer_record SET body = NULL WHERE id = 8",
+      test, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 7",
+      "UPDATE coffer_record SET body = NULL WHERE id = 8",
       "UPDATE coffer_record SET head = zeroblob(length(head)) WHERE id = 9",
       "UPDATE coffer_record SET pos = pos + 1 WHERE id = 10", "UPDATE coffer_record SET epoch = 9 WHERE id = 11",
       "DELETE FROM coffer_record WHERE id = 12")

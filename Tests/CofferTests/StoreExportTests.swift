@@ -40,7 +40,9 @@ struct StoreExportTests {
     // As in a file with a row put back: its blind index keeps the two apart, its head does not.
     try test.store.write { writer in
       try Array("a".utf8).withBytes { key throws(StoreError) in
-        try writer.transaction.writer.rewrite(ids[1], changing: [], as: .head) { content, _ throws(StoreError) in content.key = key }
+        try writer.transaction.writer.rewrite(ids[1], changing: [], as: .head) { content, _ throws(StoreError) in
+          content.key = key
+        }
       }
     }
     let error = try #require(throws: StoreError.self) {

@@ -74,8 +74,9 @@ import Testing
   func keyFileRunsNoScryptHoweverManyPassphrasesThereAre() throws {
     let sandbox = try Sandbox()
     try sandbox.succeed("keygen", "real.key")
+    try sandbox.write("other.txt", "other words")
     try sandbox.succeed(
-      "create", "s.coffer", "--passphrase-file", "passphrase.txt", "--passphrase-file", "passphrase.txt", "--key-file",
+      "create", "s.coffer", "--passphrase-file", "passphrase.txt", "--passphrase-file", "other.txt", "--key-file",
       "real.key")
     // One derivation takes 128 MiB.
     #expect(try Waiting(["key", "list", "s.coffer", "--key-file", "real.key"], in: sandbox).peak() < 100_000)

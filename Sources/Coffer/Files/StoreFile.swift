@@ -59,6 +59,8 @@ struct StoreFile {
       throw StoreError(.notAStore, "\(path): not a store, and no regular file")
     }
     do throws(SQLiteError) {
+      // SQLite does not open a link that leads nowhere, and would write through it later.
+      try Database.checkFiles(beside: path)
       return try Database(
         path, mode: .readWrite,
         configuration: Database.Configuration(
@@ -73,6 +75,7 @@ struct StoreFile {
   static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
     let page: [UInt8]
     let size: Int64
+    var status = stat()
     do throws(SQLiteError) {
       page = try database.firstBytes(100)
       size = try database.fileSize()
@@ -100,6 +103,11 @@ struct StoreFile {
     }
     guard number(60) == StoreFormat.version, number(56) == 1 else {
       throw .damagedStore("its version or text encoding is not one that a writer makes")
+    }
+    if page[18] == 1, lstat(path + "-wal", &status) == 0 {
+      throw StoreError(
+        .unsafeFile, "\(path)-wal is beside a store that has no write-ahead log",
+        hint: "nothing was changed: find out who put it there, and move it away")
     }
     // With several names, each name of the file would have another log.
     if page[18] == 2 { try FilePlace(of: path).requireOnlyName() }

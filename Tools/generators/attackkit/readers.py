@@ -136,7 +136,7 @@ class Dbtool:
         21: "mismatch", 23: "unfinished"}
     BY_NAME = {
         "parameters-refused": "refused", "rolled-back": "rolled-back", "read-only": "read-only",
-        "rekey-unfinished": "unfinished"}
+        "rekey-unfinished": "unfinished", "pin-unfinished": "unfinished"}
 
     def __init__(self, program):
         self.program = str(program)
