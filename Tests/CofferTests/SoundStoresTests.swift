@@ -60,7 +60,11 @@ struct SoundStoresTests {
         }
         #expect(paged == headers)
         for lookup in expected["lookups"].array where lookup["coll"].int == Int64(collection.id.rawValue) {
-          let key = ExternalKey(try #require(lookup["key"].string))
+          var key = ExternalKey(try #require(lookup["key"].string))
+          // Foundation drops U+FEFF at the beginning of a string in JSON.
+          let marked = [0xEF, 0xBB, 0xBF] + key.bytes
+          let stored = expected["documents"]["\(lookup["id"].int ?? 0)"]["key"].string
+          if stored == Hexadecimal.text(marked) { key = ExternalKey(bytes: marked) }
           #expect(try reader.id(forKey: key, in: handle)?.rawValue == lookup["id"].int)
         }
       }
