@@ -51,11 +51,71 @@ struct KeySlotTests {
 
   @Test func tooManySlotsAreRefused() throws {
     try withTestStore { test in
-      for number in 2...64 { #expect(try test.store.keys.add(.words("words \(number)")) == number) }
+      for number in 2...64 { #expect(try test.store.keys.add(.stranger()) == number) }
       expect(.invalidArgument) { try test.store.keys.add(.published("next")) }
       #expect(try test.store.keys.list().count == 64)
       try test.reopened().close()
     }
+  }
+
+  @Test func noKeyGetsASecondSlot() throws {
+    let test = try TestStore(
+      keys: [.published("primary"), .words("\u{E5} pass"), .recipient(PublishedKeys.recipient), .published("next")])
+    let before = try Data(contentsOf: test.url)
+    let known: [(NewKey, slot: Int)] = [
+      (.published("primary"), 1), (.words("a\u{30A} pass"), 2), (.recipient(try PublishedKeys.recipient), 3),
+      (.identity(PublishedKeys.url("identity")), 3), (.published("next"), 4),
+    ]
+    for (key, slot) in known {
+      for work in [{ try test.store.keys.add(key) }, { try test.store.keys.replace(slot: slot % 4 + 1, with: key) }] {
+        do {
+          _ = try work()
+          Issue.record("slot \(slot) has a twin")
+        } catch let error as StoreError {
+          #expect(error.code == .alreadyExists && error.message.contains("slot \(slot) "))
+        }
+      }
+    }
+    #expect(try Data(contentsOf: test.url) == before)
+    // The slot's own key may take its place: with a new salt, or a higher cost.
+    #expect(try test.store.keys.replace(slot: 2, with: .words("\u{E5} pass")) == 5)
+    try test.store.keys.remove(slot: 4)
+    #expect(try test.store.keys.add(.published("next")) == 6)
+    try test.expectSound()
+  }
+
+  @Test func noNewStoreHasAKeyTwice() throws {
+    let place = try Workplace()
+    var creation = CreateOptions()
+    creation.isTest = true
+    let identity = NewKey.identity(PublishedKeys.url("identity"))
+    for keys in [
+      [.published("primary"), .words("a"), .published("primary")], [.words("a\u{30A}"), .words("\u{E5}")],
+      [identity, .recipient(try PublishedKeys.recipient)],
+    ] {
+      expect(.invalidArgument) {
+        try DocumentStore.create(at: place.file("new.coffer"), keys: keys, creation: creation, options: .testing)
+      }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path).isEmpty)
+  }
+
+  // MARK: Told apart
+
+  @Test func fingerprintsTellKeyFilesAndRecipientsApart() throws {
+    let keys = [NewKey.published("primary"), .published("next"), .recipient(try PublishedKeys.recipient), .words("a")]
+    let (one, other) = (try TestStore(keys: keys), try TestStore(keys: keys))
+    let (mine, theirs) = (try one.store.keys.list(), try other.store.keys.list())
+    #expect(mine.map { $0.fingerprint?.count } == [16, 16, 16, nil])
+    #expect(mine[0].fingerprint != mine[1].fingerprint && mine[0].fingerprint != theirs[0].fingerprint)
+    #expect(mine[2].fingerprint == theirs[2].fingerprint)
+    #expect(try DocumentStore.info(at: one.url).slots.map(\.fingerprint) == mine.map(\.fingerprint))
+    // A slot made again for the same key has its fingerprint; so has the slot after a rekey.
+    var options = RekeyOptions()
+    options.otherKeys = [.published("next"), .words("a")]
+    options.keepsAllRecipients = true
+    try one.store.rekey(options: options) { _ in }
+    #expect(try one.store.keys.list().map(\.fingerprint) == mine.map(\.fingerprint))
   }
 
   // MARK: Changed

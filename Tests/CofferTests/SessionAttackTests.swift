@@ -71,6 +71,7 @@ struct SessionAttackTests {
 
     var options = RekeyOptions()
     options.otherKeys = try ["key", "passphrase"].map { .named($0, try #require(secrets[$0].string)) }
+    options.keepsAllRecipients = true
     expect(.damaged) { try store.rekey(options: options) { _ in } }
     expect(.damaged) { try store.keys.add(.published("next")) }
     #expect(try Data(contentsOf: url) == before)

@@ -10,10 +10,11 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - replacements: new keys that replace the slot that opened; none keeps the same secrets, which are asked for
-  ///     again.
+  ///     again and open the store as before. After a leak, give a new key.
   ///   - progress: called before the first and after every commit; if it throws, the rekey stops between batches, and
   ///     the store stays consistent.
-  /// - Throws: `keyNeeded` before the first write, listing the slots whose secret is missing; `readOnly`; `cancelled`.
+  /// - Throws: before the first write `keyNeeded`, listing the slots whose secret is missing and the recipients that are
+  ///   neither kept nor dropped, or `alreadyExists` for a new key that a slot has; `readOnly`; `cancelled`.
   @discardableResult
   public func rekey(
     to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(),

@@ -38,7 +38,7 @@ public final class DocumentStore: Sendable {
   /// 32 hex digits, the same for the store's whole life and in every copy of it.
   public var storeID: String { Hexadecimal.text(engine.session.header.storeID) }
 
-  /// A pin for a recipient to compare before trusting a store; changes with every rekey.
+  /// A pin for a recipient to compare before trusting a store; changes with the root key, and at the end of each rekey.
   public var pin: String { StorePin(engine.session.header).line }
 
   public var titles: TitleMode { TitleMode(rawValue: engine.session.header.titles)! }

@@ -33,7 +33,7 @@ public struct RekeyOptions: Sendable {
 
 /// A recipient that keeps its slot in a rekey.
 public enum KeptRecipient: Sendable, Hashable {
-  /// The slot of this number. Compare its fingerprint or recipient first: whoever made the slot chose its label.
+  /// The slot of this number. Compare its fingerprint or recipient first: a label proves nothing.
   case slot(Int)
   /// Every slot of this `coffer-recipient-1-` line.
   case line(String)

@@ -69,9 +69,8 @@ extension StoreEngine {
         state.target == 0 ? 0 : try transaction.database.integer(SQL.countBelowEpoch, Int64(state.target)) ?? 0
       return RekeyStatus(
         isUnfinished: state.target != 0, hasOldPages: state.unwiped != 0, remaining: Int(remaining),
-        total: Int(state.count),
-        epochs: transaction.keys.epochs.map(\.epoch), pin: StorePin(transaction.keys.session.header).line,
-        finalPin: try transaction.finalPin())
+        total: Int(state.count), epochs: transaction.keys.epochs.map(\.epoch),
+        pin: StorePin(transaction.keys.session.header).line, finalPin: try transaction.finalPin())
     }
   }
 }

@@ -24,7 +24,7 @@ struct StoreArgument: ParsableArguments {
     throw Failure(
       .mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)",
       hint: isOtherPhase
-        ? "a rekey was ended since, or is unfinished, or an older file was put back: 'verify --expect' tells" : nil)
+        ? "a rekey has ended or is unfinished, or the file is an older one: 'verify --expect' says which" : nil)
   }
 }
 

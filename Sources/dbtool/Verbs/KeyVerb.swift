@@ -19,8 +19,8 @@ struct KeyListVerb: ParsableCommand {
     commandName: "list",
     abstract: "List the slots: number, kind, label, fingerprint.",
     discussion: """
-      Fingerprints tell key files and recipients apart; labels are what whoever made the slot wrote. The slot that \
-      opened the store is marked. Without a key, 'info' lists slots as the file has them, unproved.
+      Fingerprints tell key files and recipients apart; a label is text that the maker of the slot chose. The slot \
+      that opened the store is marked. Without a key, 'info' lists slots as the file has them, unproved.
 
         dbtool key list texts.coffer --key-file my.key
       """)

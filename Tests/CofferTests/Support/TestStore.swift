@@ -106,6 +106,8 @@ enum PublishedKeys {
 extension NewKey {
   static func published(_ name: String) -> NewKey { .keyFile(PublishedKeys.url(name)) }
   static func words(_ text: String) -> NewKey { .passphrase { .text(text) } }
+  /// A recipient of a fresh identity, which nobody keeps.
+  static func stranger() throws -> NewKey { .recipient(try KeyLine.generate(.identity, isTest: true).recipient()) }
 }
 
 extension StoreKey {

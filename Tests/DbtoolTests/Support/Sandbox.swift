@@ -135,6 +135,11 @@ extension Sandbox {
   /// A run that must succeed.
   @discardableResult
   func succeed(_ arguments: String..., input: String = "") throws -> Outcome {
+    try succeed(arguments, input: input)
+  }
+
+  @discardableResult
+  func succeed(_ arguments: [String], input: String = "") throws -> Outcome {
     let outcome = try run(arguments, input: Array(input.utf8))
     try #require(outcome.status == 0, "\(arguments.joined(separator: " ")): \(outcome.errors)")
     return outcome
