@@ -218,7 +218,9 @@ struct ChangeLogTests {
     }
     var model = Model(before: start, now: start)
     var log = ChangeLog(hasListeners: false)
-    let parts: [ChangeLog.Kind] = [[], .text, .head, .dates, .parent, .place, [.text, .dates], [.text, .head, .place]]
+    let parts: [ChangeLog.Kind] = [
+      [], .text, .head, .dates, .parent, .place, [.text, .dates], [.text, .head, .place],
+    ]
     var kind = parts[0]
     var id: Int64 = 0
     for _ in 0..<random.number(below: 200) {
