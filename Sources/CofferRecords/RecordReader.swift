@@ -13,9 +13,10 @@ package final class RecordReader {
   private var recordWithBody: StoreStatement?
   private var recordByIndex: StoreStatement?
 
-  package init(_ database: StoreDatabase, _ keys: RowKeys) {
+  /// - Parameter checksBounds: as in ``RecordOpener/init(_:checksBounds:)``.
+  package init(_ database: StoreDatabase, _ keys: RowKeys, checksBounds: Bool = true) {
     self.database = database
-    opener = RecordOpener(keys)
+    opener = RecordOpener(keys, checksBounds: checksBounds)
   }
 
   package var keys: RowKeys { opener.keys }

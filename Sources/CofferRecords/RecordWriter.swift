@@ -24,6 +24,8 @@ package final class RecordWriter {
   let collections: CollectionTable
   /// For rows that this writer changes; callers read rows with other readers.
   private(set) var reader: RecordReader
+  /// For rows to delete while a rekey is unfinished.
+  private var deletions: RecordReader?
   private(set) var sealer: RecordSealer
   /// The row of a single change; bulk work uses other batches.
   let batch = SealedBatch()
@@ -56,6 +58,7 @@ package final class RecordWriter {
   /// Ends the runs of all statements and gives them back to the connection; the transaction is over.
   package func end() {
     reader.end()
+    deletions = nil
     insertion = nil
     updates = [:]
     bodies = nil
@@ -86,6 +89,7 @@ package final class RecordWriter {
     reader.reset()
     self.keys = keys
     reader = RecordReader(database, keys)
+    deletions = nil
     sealer = RecordSealer(keys)
     if hasWritten { keys.beginRun(nonceSource) }
   }
@@ -300,9 +304,15 @@ package final class RecordWriter {
 
   /// Deletes a document. Its row must be the one that was written, or the set hash would no longer reveal a change.
   ///
+  /// A row that a rekey left behind can be deleted too, so that the rekey can end. If somebody with old keys put it there,
+  /// it is no element of the set, and the set hash goes on showing that.
+  ///
   /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
   package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
+    let isRekeyed = state.target == 0
+    if !isRekeyed, deletions == nil { deletions = RecordReader(database, keys, checksBounds: false) }
+    let reader = isRekeyed ? reader : deletions!
     defer { reader.reset() }
     let row = try reader.row(id, withBody: false, within: state.limits)
     _ = try reader.opener.openHead(row)

@@ -50,6 +50,7 @@ package enum SQL {
   package static let allWithBody = "\(readWithBody) ORDER BY r.id"
   /// The row alone, with its body if that is one of its columns.
   package static let recordAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r WHERE r.id=?"
+  package static let allAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r ORDER BY r.id"
   package static let body = "SELECT ct FROM coffer_body WHERE id=?"
   package static let collectionOf = "SELECT coll FROM coffer_record WHERE id=?"
   package static let batchAfter = "\(readWithBody) WHERE r.id>? ORDER BY r.id LIMIT ?"
@@ -124,7 +125,7 @@ package enum SQL {
     "SELECT b.id FROM coffer_body b JOIN coffer_record r ON r.id=b.id WHERE r.body IS NOT NULL ORDER BY b.id"
   package static let bodiesWithoutRecord =
     "SELECT b.id FROM coffer_body b LEFT JOIN coffer_record r ON r.id=b.id WHERE r.id IS NULL ORDER BY b.id"
-  package static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<8 ORDER BY id"
+  package static let bodiesTooShort = "SELECT id FROM coffer_body WHERE typeof(ct)<>'blob' OR length(ct)<=2048 ORDER BY id"
   package static let recordsWithoutCollection =
     "SELECT DISTINCT r.coll FROM coffer_record r LEFT JOIN coffer_collection c ON c.coll=r.coll WHERE c.coll IS NULL"
   package static let integrity = "PRAGMA integrity_check(20)"

@@ -162,6 +162,12 @@ extension StoreError {
       hint: "restore it from a backup, or salvage what can be read into a new store")
   }
 
+  package static var setMismatch: StoreError {
+    StoreError(
+      .setMismatch, "the documents are not the set that was written: some are missing, older or changed",
+      hint: "restore the store from a backup, or salvage what can be read into a new store")
+  }
+
   package static func writtenWhileListed(_ id: Int64) -> StoreError {
     StoreError(
       .misuse, "document \(id) was added or moved by the list that it is in",

@@ -13,11 +13,11 @@ extension StoreHeader {
     guard case .integer(let slots) = counts[2], (1...Int64(KeySlotRecord.maximumSlots)).contains(slots) else {
       throw .slotCountRefused
     }
-    try self.init(row: try database.rows(SQL.header)[0])
+    try self.init(columns: try database.rows(SQL.header)[0].values)
   }
 
   /// The columns of ``SQL/header``, checked.
-  package init(row: SQLiteRow) throws(StoreError) {
+  package init(columns row: [SQLiteValue]) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
       guard case .integer(let value) = row[column], value >= 0, value <= limit else {
         throw .damagedStore("header \(name) is out of its bounds")
@@ -105,12 +105,12 @@ extension KeySlotRecord {
       throw .slotCountRefused
     }
     var slots: [KeySlotRecord] = []
-    for row in rows { slots.append(try KeySlotRecord(row: row)) }
+    for row in rows { slots.append(try KeySlotRecord(columns: row.values)) }
     return slots
   }
 
   /// The columns of ``SQL/slots``, checked.
-  package init(row: SQLiteRow) throws(StoreError) {
+  package init(columns row: [SQLiteValue]) throws(StoreError) {
     let limit = 0...StoreFormat.maximumNumber
     guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
       case .integer(let kind) = row[1], limit.contains(kind)

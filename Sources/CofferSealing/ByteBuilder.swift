@@ -81,6 +81,18 @@ package struct PreAuthenticationEncoding {
     builder.append(bytes: part)
   }
 
+  /// The parts that were encoded; nil for other bytes.
+  package static func parts(of bytes: UnsafeRawBufferPointer) -> [[UInt8]]? {
+    var reader = ByteReader(bytes)
+    guard let count: UInt32 = reader.integer(), count <= reader.remaining / 4 else { return nil }
+    var parts: [[UInt8]] = []
+    for _ in 0..<count {
+      guard let length: UInt32 = reader.integer(), let part = reader.bytes(Int(length)) else { return nil }
+      parts.append(Array(part))
+    }
+    return reader.isAtEnd ? parts : nil
+  }
+
   package var bytes: [UInt8] {
     var bytes = builder.bytes
     withUnsafeBytes(of: count.bigEndian) { bytes.replaceSubrange(..<4, with: $0) }

@@ -39,9 +39,6 @@ package enum Passphrase {
     }
   }
 
-  /// Marks between two starters by rising class, equal ones as they were.
-  /// Composes in place: each scalar with the last starter, unless one between them blocks it.
-  // The class of the last scalar behind the starter; nil if there is none.
   /// Drops the one line end that a file or a command's output carries.
   package static func droppingLineEnd(_ read: Secret) -> Secret {
     let count = read.withUnsafeBytes { bytes in

@@ -272,7 +272,7 @@ import Testing
     }
     try Data().write(to: URL(fileURLWithPath: path + "-shm"))
     #expect(chown(path + "-shm", 1002, fileGroup) == 0)
-    if accepted { try read(open()) } else { try expectRefused(path + "-shm", "another user") }
+    if accepted { try read(open()) } else { try expectRefused(path + "-shm", "a user who may not write") }
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root gives files away"))

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [32, 48, 64])
+  @Test(arguments: [32, 48])
   func theSetHashWithstandsTheSameTree(_ width: Int) throws {
     // In bytes. The set hash is 64 times as wide as a plain sum of 256 bits.
     let cut = 64 * width / 8
@@ -65,31 +65,27 @@ import Testing
     #expect(!found.isEmpty)
     var whole = SetHash()
     for document in 0..<tree.listCount { try summer.add(element(document, head: 0), to: &whole) }
-    for numbers in found.prefix(10) {
+    for numbers in found {
       var forged = SetHash()
       for (document, number) in numbers.enumerated() {
         try summer.add(element(document, head: number + 1), to: &forged)
       }
+      let (left, right) = (forged.bytes, whole.bytes)
       // The tree made equal the lanes that it looked at.
-      #expect(forged.bytes[..<(width / 8)] == whole.bytes[..<(width / 8)])
+      #expect(left[..<(width / 8)] == right[..<(width / 8)])
       // The other lanes differ, and the next few do already.
-      #expect(forged.bytes[..<cut] != whole.bytes[..<cut])
-      #expect(forged.bytes[(width / 8)..<16] != whole.bytes[(width / 8)..<16])
+      #expect(left[..<cut] != right[..<cut])
+      #expect(left[(width / 8)..<16] != right[(width / 8)..<16])
     }
   }
 
-  /// Lane by lane, of four lanes.
+  /// Lane by lane, of four lanes: the highest bit of each apart, so that none carries into the next.
   private static func adding(_ left: UInt64, _ right: UInt64) -> UInt64 {
-    (0..<4).reduce(0) { sum, lane in
-      let shift = 16 * UInt64(lane)
-      return sum | ((left >> shift &+ right >> shift) & 0xFFFF) << shift
-    }
+    let highest: UInt64 = 0x8000_8000_8000_8000
+    return ((left & ~highest) &+ (right & ~highest)) ^ ((left ^ right) & highest)
   }
 
   private static func negated(_ value: UInt64) -> UInt64 {
-    (0..<4).reduce(0) { sum, lane in
-      let shift = 16 * UInt64(lane)
-      return sum | ((0 &- (value >> shift)) & 0xFFFF) << shift
-    }
+    adding(~value, 0x0001_0001_0001_0001)
   }
 }

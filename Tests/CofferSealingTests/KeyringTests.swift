@@ -44,7 +44,8 @@ import Testing
 
   /// The last epoch is active, the others are closed.
   private func plaintext(epochs: [UInt32]) -> [UInt8] {
-    plaintext(active: epochs.last ?? 1, epochs.dropLast().map { .closed($0) } + epochs.suffix(1).map { Entry(epoch: $0) })
+    let entries = epochs.dropLast().map { Entry.closed($0) } + epochs.suffix(1).map { Entry(epoch: $0) }
+    return plaintext(active: epochs.last ?? 1, entries)
   }
 
   private func refusal(_ plaintext: [UInt8]) throws -> SealingError.Code? {
@@ -103,7 +104,7 @@ import Testing
   }
 
   @Test func anotherLengthIsMalformed() throws {
-    // One entry of 60 bytes would be whole, but for its epoch, which is not the active one.
+    // Cut after its first entry, it holds a closed epoch alone.
     let whole = plaintext(epochs: [3, 4])
     for count in 0..<whole.count {
       #expect(try refusal(Array(whole[..<count])) == .malformed, "\(count) bytes")

@@ -31,8 +31,11 @@ struct AnchorTests {
     expect(.anchorMismatch) { try store.checkAnchor(anchor) }
     #expect(try store.verify(.quick, anchor: anchor).error == StoreError(.anchorMismatch, ""))
     try store.write { try $0.insert(Document(text: "2"), into: test.notes) }
-    // Writes that pass its generation hide it: why the latest is to be kept.
-    #expect(try store.checkAnchor(anchor) == .newer(by: 1))
+    // A fork that went on is seen, too, as long as the ring holds the anchor's generation.
+    expect(.anchorMismatch) { try store.checkAnchor(anchor) }
+    for _ in 0..<150 { try store.write { try $0.insert(Document(text: ""), into: test.notes) } }
+    #expect(try store.checkAnchor(anchor) == .newer(by: 151))
+    expect(.anchorMismatch) { try store.checkAnchor(anchor, options: .descends) }
   }
 
   @Test func laterStoreIsNewerUnlessExactIsWanted() throws {
@@ -41,8 +44,9 @@ struct AnchorTests {
       #expect(try test.store.checkAnchor(anchor, options: .exact) == .same)
       #expect(try test.store.checkAnchor(anchor + "\n") == .same)
       for _ in 0..<3 { try test.store.write { try $0.insert(Document(text: ""), into: test.notes) } }
-      #expect(try test.store.checkAnchor(anchor) == .newer(by: 3))
-      #expect(try test.store.verify(anchor: anchor).anchor == .newer(by: 3))
+      #expect(try test.store.checkAnchor(anchor) == .descends(by: 3))
+      #expect(try test.store.checkAnchor(anchor, options: .descends) == .descends(by: 3))
+      #expect(try test.store.verify(anchor: anchor).anchor == .descends(by: 3))
       expect(.anchorMismatch) { try test.store.checkAnchor(anchor, options: .exact) }
     }
   }
@@ -56,24 +60,48 @@ struct AnchorTests {
     let test = try TestStore()
     let anchor = try test.store.anchor()
     let parts = anchor.split(separator: ":").map(String.init)
-    let wrong = [
-      "", "coffer1", anchor + ":", anchor.uppercased(), " " + anchor, "coffer2" + anchor.dropFirst(7),
-      "coffer1:\(parts[1]):01:\(parts[3])", "coffer1:\(parts[1])::\(parts[3])", "coffer1:\(parts[1]):-1:\(parts[3])",
-      "coffer1:\(parts[1]):99999999999999999999:\(parts[3])", "coffer1:\(parts[1].dropLast()):1:\(parts[3])",
-      "coffer1:\(parts[1]):1:\(parts[3].dropLast())g", "coffer1:\(parts[1]):+1:\(parts[3])",
-    ]
+    func line(_ changes: [Int: String]) -> String {
+      parts.indices.map { changes[$0] ?? parts[$0] }.joined(separator: ":")
+    }
+    let wrong =
+      [
+        "", "coffer2", anchor + ":", anchor.uppercased(), " " + anchor, "coffer1" + anchor.dropFirst(7),
+        line([1: String(parts[1].dropLast())]), line([5: parts[5] + "00"]), line([6: parts[6].dropLast() + "g"]),
+      ] + (2...4).flatMap { place in ["01", "", "-1", "+1", "0", "99999999999999999999"].map { line([place: $0]) } }
     for line in wrong { expect(.invalidArgument) { try test.store.checkAnchor(line) } }
   }
 
-  @Test func anchorOfBeforeARekeyShowsTheGenerationAlone() throws {
+  @Test func anchorOfBeforeARekeyNeedsTheNewPinOrAWord() throws {
     let test = try TestStore()
     let anchor = try test.store.anchor()
     let pin = test.store.pin
     try test.store.rekey { _ in }
     #expect(test.store.pin != pin)
-    // Nothing of the old hash can be checked; the generation still shows that it is no older file.
-    #expect(try test.store.checkAnchor(anchor) == .newer(by: 2))
+    // Nothing of the old mark can be checked; the generation still shows that it is no older file.
+    expect(.anchorMismatch) { try test.store.checkAnchor(anchor) }
+    expect(.anchorMismatch) { try test.store.checkAnchor(anchor, options: [.rekeyKnown, .descends]) }
+    #expect(try test.store.checkAnchor(anchor, options: .rekeyKnown) == .rekeyed)
     #expect(try test.store.checkAnchor(try test.store.anchor()) == .same)
+    var options = OpenOptions.testing
+    options.expectedPin = test.store.pin
+    let pinned = try DocumentStore.open(at: test.url, key: .published("primary"), options: options)
+    #expect(try pinned.checkAnchor(anchor) == .rekeyed)
+  }
+
+  @Test func endOfARekeyKeepsAnchorsOfItsMiddle() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    var middle: (anchor: String, pin: String)?
+    try test.store.rekey(options: .batched) { step in
+      if step.phase == .documents { middle = (try test.store.anchor(), test.store.pin) }
+    }
+    let (anchor, pin) = try #require(middle)
+    #expect(pin != test.store.pin)
+    guard case .descends = try test.store.checkAnchor(anchor) else { throw StoreError(.anchorMismatch, anchor) }
+    // The pin of the beginning fits the store at the end.
+    var options = OpenOptions.testing
+    options.expectedPin = pin
+    _ = try DocumentStore.open(at: test.url, key: .published("primary"), options: options)
   }
 
   @Test func anchorChangesWithEveryWriteAndSlotChangeOnly() throws {

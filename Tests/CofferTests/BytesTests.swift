@@ -108,7 +108,7 @@ struct BytesTests {
     }
     func slices(_ id: Int) throws -> [Data] {
       let row = try test.raw().query(
-        "SELECT body, head, body_nt FROM coffer_record WHERE id=?", id
+        "SELECT ifnull(body, ct), head, body_nt FROM coffer_record LEFT JOIN coffer_body USING(id) WHERE id=?", id
       ).rows[0]
       return row.values.flatMap { value -> [Data] in
         guard case .blob(let bytes) = value else { return [] }
@@ -156,7 +156,7 @@ struct BytesTests {
     let database = try test.raw()
     #expect(try database.query("PRAGMA integrity_check").rows[0][0] == "ok")
     #expect(try database.query("PRAGMA application_id").rows[0][0] == 0x434F_4652)
-    #expect(try database.query("PRAGMA user_version").rows[0][0] == 1)
+    #expect(try database.query("PRAGMA user_version").rows[0][0] == 2)
     #expect(try database.query("PRAGMA page_size").rows[0][0] == .integer(Int64(StoreFormat.pageSize)))
     #expect(try database.query("PRAGMA journal_mode").rows[0][0] == "delete")
   }

@@ -1,14 +1,14 @@
-import Coffer
+import CofferSealing
 import Foundation
 import Testing
 
+@testable import Coffer
 @testable import CofferRecords
 
-/// The stores in Tests/Fixtures, one or more of each format that was released: every later version reads them the same.
+/// The published sound stores of format 2: each is read as it was written, and written on.
 struct FixtureTests {
-  static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures")
   static let names: [String] = {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: Vectors.folder.path)) ?? []
     return files.filter { $0.hasSuffix(".coffer") }.map { String($0.dropLast(7)) }.sorted()
   }()
 
@@ -19,82 +19,106 @@ struct FixtureTests {
   }
 
   private func copy(_ name: String) throws -> URL {
-    try place.copy(Self.folder.appending(path: "\(name).coffer"))
+    try place.copy(Vectors.folder.appending(path: "\(name).coffer"))
   }
 
-  private func key(_ file: String) -> StoreKey {
-    let url = PublishedKeys.folder.appending(path: file)
-    return switch file {
-    case "passphrase.txt": .passphraseFile(url)
-    case "identity.key": .identity(url)
-    default: .keyFile(url)
-    }
+  @Test func thereAreStoresOfEveryShape() {
+    #expect(Self.names.count >= 25)
   }
 
-  @Test func eachReleasedFormatHasAStore() {
-    #expect(Self.names.contains("format-1"))
+  @Test func storeOfFormat1IsOfAnotherFormat() throws {
+    let url = try place.copy(Vectors.folder.deletingLastPathComponent().appending(path: "format-1.coffer"))
+    expectCode(.otherFormat) { try DocumentStore.open(at: url, key: .published("primary"), options: .testing) }
+    expectCode(.otherFormat) { try DocumentStore.info(at: url) }
+    expectCode(.otherFormat) { try DocumentStore.check(at: url) }
   }
 
   @Test(arguments: names)
-  func storeOfThePastReadsAsItWasWritten(_ name: String) throws {
+  func publishedStoreHasTheStateThatWasWritten(_ name: String) throws {
     let url = try copy(name)
-    let expected = try JSON(file: Self.folder.appending(path: "\(name).json"))
+    let expected = try Vectors.json(name)
     let before = try Data(contentsOf: url)
-    for file in expected["open_with"].strings {
-      let store = try DocumentStore.open(at: url, key: key(file), options: .testing)
-      #expect(store.pin == expected["pin"].string)
-      #expect(try store.anchor() == expected["anchor"].string)
+    for (kind, secret) in expected["open_with"].object where !kind.hasPrefix("wrong") {
+      let key = StoreKey.named(kind, try #require(secret.string))
+      let store = try DocumentStore.open(at: url, key: key, options: .testing)
       #expect("\(store.titles)" == expected["titles"].string)
-      let listed = try store.everything()
-      #expect(listed.values.joined().count == expected["documents"].array.count)
-      for (collection, stored) in listed {
-        let documents = expected["documents"].array.filter { $0["collection"].string == collection }
-        #expect(stored.map(\.header.id.rawValue) == documents.map { $0["id"].int })
-        for (found, document) in zip(stored, documents) { try expect(found, document, in: store) }
-      }
+      #expect(try store.keys.list().map(\.slot) == expected["slots"].array.compactMap { $0["slot"].int.map(Int.init) })
+      #expect(try store.keys.list().map(\.fingerprint) == expected["slots"].array.map { $0["fingerprint"].string })
+      #expect(try store.rekeyStatus().needsResuming == (expected["status"].string == "unfinished"))
+      try expectState(of: store, expected)
+      try expectStamps(of: store, expected)
       #expect(try store.verify().isSound)
       try store.close()
-    }
-    expectCode(.cannotUnlock) {
-      try DocumentStore.open(at: url, key: key(try #require(expected["wrong"].string)), options: .testing)
     }
     #expect(try Data(contentsOf: url) == before)
   }
 
-  private func expect(_ found: StoredDocument, _ document: JSON, in store: DocumentStore) throws {
-    let header = found.header
-    #expect(header.position == document["position"].int)
-    #expect(header.parent?.rawValue == document["parent"].int)
-    #expect(header.title.map { Array($0.utf8) } == document["title"].string.map { Array($0.utf8) })
-    #expect(header.key?.text == document["key"].string)
-    #expect(header.created.millisecondsSince1970 == document["created"].int)
-    #expect(header.modified.millisecondsSince1970 == document["modified"].int)
-    #expect(header.isJSON == (document["json"].int == 1))
-    let attributes = String(decoding: header.attributes.canonicalJSON, as: UTF8.self)
-    #expect(
-      attributes == document["attributes"].string || (attributes.isEmpty && document["attributes"].string == "{}"))
-    #expect(Array(found.text.utf8) == document["text"].string.map { Array($0.utf8) })
-    guard let key = header.key, let collection = document["collection"].string else { return }
-    #expect(try store.read { try $0.id(forKey: key, in: DocumentCollection(collection)) } == header.id)
+  private func expectState(of store: DocumentStore, _ expected: JSON) throws {
+    try store.engine.reading { transaction throws(StoreError) in
+      let (state, keyring) = (transaction.state, transaction.keys.session.keyring)
+      let wanted = expected["state"]
+      #expect(Int64(state.generation) == wanted["generation"].int && Int64(state.nextID) == wanted["next"].int)
+      #expect(Int64(state.count) == wanted["count"].int && Int64(state.unwiped) == wanted["unwiped"].int)
+      #expect(Int64(state.target) == wanted["target"].int && Int64(state.cursor) == wanted["cursor"].int)
+      #expect(Int64(state.origin.kind.rawValue) == wanted["origin"]["kind"].int)
+      #expect(Hexadecimal.text(state.origin.mark) == wanted["origin"]["mark"].string)
+      #expect(Int64(state.ring.known) == wanted["known"].int)
+      let ring = wanted["ring"].array
+      for (index, entry) in ring.enumerated() {
+        let generation = UInt64(index) + state.ring.known
+        #expect(state.ring.mark(of: generation - 1).map { Hexadecimal.text($0) } == entry["mark_before"].string)
+      }
+      #expect(keyring.epochs.map { Int64($0.epoch) } == expected["epochs"].array.compactMap(\.int))
+      for (keys, entry) in zip(keyring.epochs, expected["keyring"]["entries"].array) {
+        #expect(Int64(keys.bounds.closed) == entry["closed"].int && Int64(keys.bounds.ceiling) == entry["ceiling"].int)
+        #expect(Int64(keys.bounds.floor) == entry["floor"].int)
+      }
+    }
+  }
+
+  private func expectStamps(of store: DocumentStore, _ expected: JSON) throws {
+    try store.read { reader in
+      for (id, wanted) in expected["documents"].object {
+        let stamps = try reader.transaction.storedDocument(DocumentID(try #require(Int64(id)))).stamps
+        #expect(Int64(stamps.born) == wanted["born"].int && Int64(stamps.edited) == wanted["edited"].int)
+        #expect(Int64(stamps.placed) == wanted["placed"].int)
+        let uid = String(stamps.uid, radix: 16)
+        #expect(String(repeating: "0", count: 16 - uid.count) + uid == wanted["uid"].string)
+      }
+    }
   }
 
   @Test(arguments: names)
-  func storeOfThePastIsWrittenOnAndRekeyed(_ name: String) throws {
+  func publishedStoreIsWrittenOnAndRekeyed(_ name: String) throws {
     let url = try copy(name)
-    let expected = try JSON(file: Self.folder.appending(path: "\(name).json"))
-    let store = try DocumentStore.open(at: url, key: key("primary.key"), options: .testing)
+    let expected = try Vectors.json(name)
+    let (kind, secret) = try #require(expected["open_with"].object.first { !$0.key.hasPrefix("wrong") })
+    let store = try DocumentStore.open(
+      at: url, key: .named(kind, try #require(secret.string)), options: .testing)
+    let generation = try #require(expected["state"]["generation"].int)
+    guard generation < 1 << 62 else {
+      let before = try Data(contentsOf: url)
+      expectCode(.noNumberLeft) {
+        try store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("Notes")) }
+      }
+      expectCode(.noNumberLeft) { try store.keys.add(.published("next")) }
+      #expect(try Data(contentsOf: url) == before)
+      return
+    }
     let before = try store.everything()
     let new = try store.write { writer in
       try writer.insert(Document(title: "new", text: "of today"), into: DocumentCollection("more"))
     }
-    // Numbers go on where they were, past those of documents that are gone.
-    #expect(new.rawValue == expected["next_id"].int)
-    #expect(try store.checkAnchor(try #require(expected["anchor"].string)) == .newer(by: 1))
+    // Ids go on where they were, past those of documents that are gone.
+    #expect(new.rawValue == expected["state"]["next"].int)
+    #expect(try store.checkAnchor(try #require(expected["anchor"].string)) == .descends(by: 1))
     var options = RekeyOptions()
     options.dropsOtherSlots = true
     #expect(try store.rekey(to: [.published("next")], options: options) { _ in }.isFinished)
     try store.write { try $0.delete(new) }
-    #expect(try store.everything() == before)
+    var after = try store.everything()
+    after["more"] = nil
+    #expect(after.mapValues { $0.map(\.text) } == before.mapValues { $0.map(\.text) })
     #expect(try store.verify().isSound)
   }
 

@@ -186,6 +186,7 @@ struct KeyChangedTests {
           other = try test.reopened()
           try other?.rekey(to: replacement, options: .keysOnly) { _ in }
         }
+        _ = try other?.checkAnchor(try test.store.anchor())
         #expect(report.isFinished && report.pin == other?.pin)
       } catch {
         #expect(error.code == .keyChanged && !error.message.contains("unfinished"))

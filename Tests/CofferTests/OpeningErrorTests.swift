@@ -82,12 +82,12 @@ struct OpeningErrorTests: OpeningSuite {
   }
 
   @Test func otherFormatIsNamedBeforeAnythingElse() throws {
-    try makeStore(documents: 0, "PRAGMA user_version = 2; CREATE TABLE of_the_future(x)")
+    try makeStore(documents: 0, "PRAGMA user_version = 3; CREATE TABLE of_the_future(x)")
     try expectRefused(.otherFormat)
     expect(.otherFormat) { _ = try DocumentStore.info(at: url) }
   }
 
-  @Test(arguments: ["format = 2", "incompat = incompat | 4", "incompat = incompat | (1 << 40)"])
+  @Test(arguments: ["format = 3", "incompat = incompat | 4", "incompat = incompat | (1 << 40)"])
   func newerHeaderIsNewerFormat(_ change: String) throws {
     try makeStore(documents: 0, "UPDATE coffer_header SET \(change)")
     try expectRefused(.otherFormat)

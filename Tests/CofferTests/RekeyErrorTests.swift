@@ -45,7 +45,8 @@ struct RekeyErrorTests {
 
     let reopened = try test.reopened()
     expect(.damaged) { try reopened.read { try $0.text(of: 11) } }
-    #expect(try reopened.read { try $0.header(of: 11).title } == "title 11")
+    // What the rekey has left behind proves nothing any more: holders of old keys could have put it there.
+    expect(.damaged) { try reopened.read { try $0.header(of: 11) } }
     #expect(try reopened.read { try $0.text(of: 12) } == whole["folded"]?.first { $0.header.id == 12 }?.text)
     let verdict = try reopened.verify()
     #expect(verdict.damaged.map(\.id) == [11] && verdict.setMatches)

@@ -98,7 +98,7 @@ struct RekeyReplayTests {
         INSERT INTO main.coffer_body SELECT * FROM old.coffer_body WHERE id = 2;
         """)
     }
-    #expect(!report.isFinished && !report.setMatches && report.documents == 30)
+    #expect(!report.isFinished && !report.setMatches && report.documents == 29 && report.skipped.map(\.id) == [2])
     #expect(try test.store.rekeyStatus().epochs == [1, 2])
     #expect(try test.store.verify().error == StoreError(.setMismatch, ""))
   }

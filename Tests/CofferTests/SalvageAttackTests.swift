@@ -5,7 +5,6 @@ import Testing
 @testable import CofferRecords
 
 /// The stores that an independent implementation attacked: what is salvaged of them is sound, or listed.
-@Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
 struct SalvageAttackTests {
   /// Whole files of another time: only an anchor tells.
   private static let wholeFiles = ["file-rollback", "fork"]
@@ -17,12 +16,11 @@ struct SalvageAttackTests {
   @Test(arguments: AttackTests.names)
   func whatIsSalvagedIsSoundOrListed(_ name: String) throws {
     let place = try Workplace()
-    let url = try place.copy(try AttackTests.store(name))
-    let folder = try #require(Corpora.format1)
-    let expected = try JSON(file: folder.appending(path: "attacks/\(name).json"))
+    let url = try place.copy(try Vectors.attackedStore(name))
+    let expected = try Vectors.json("attacks/\(name)")
     let (kind, secret) = try #require(expected["opener"].object.first)
     let key = StoreKey.named(kind, try #require(secret.string))
-    let originals = try documents(of: folder.appending(path: try #require(expected["base"].string)), in: place)
+    let originals = try documents(of: Vectors.folder.appending(path: try #require(expected["base"].string)), in: place)
     let before = try Data(contentsOf: url)
     let target = place.file("saved.coffer")
     let report: SalvageReport

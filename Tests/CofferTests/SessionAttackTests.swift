@@ -4,41 +4,33 @@ import Foundation
 import Testing
 
 /// Edits made to the file while an honest session is open (session-attacks.json, in its order).
-@Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
 struct SessionAttackTests {
   let place: Workplace
   let url: URL
   let secrets: JSON
-  let attacks: [JSON]
+  let attacks: [String: JSON]
   let store: DocumentStore
 
   init() throws {
-    let original = try #require(Corpora.format1)
     place = try Workplace()
-    url = try place.copy(original.appending(path: "sealed.coffer"))
-    secrets = try JSON(file: original.appending(path: "sealed.json"))["open_with"]
-    attacks = try JSON(file: original.appending(path: "session-attacks.json")).array
+    url = try place.copy(Vectors.folder.appending(path: "sealed.coffer"))
+    secrets = try Vectors.json("sealed")["open_with"]
+    let listed = try Vectors.json("session-attacks").array
+    attacks = Dictionary(uniqueKeysWithValues: listed.map { ($0["name"].string!, $0) })
     store = try DocumentStore.open(
       at: url, key: .named("key", try #require(secrets["key"].string)), options: .testing)
     _ = try store.read { try $0.collections() }
   }
 
-  /// One file of the archive of attacks.
+  /// An attacked store, for its rows.
   private func attacked(_ name: String) throws -> Database {
-    let tar = Process()
-    tar.executableURL = URL(filePath: "/usr/bin/env")
-    tar.arguments = [
-      "tar", "-xJf", try #require(Corpora.format1).appending(path: "attacks.tar.xz").path, "-C", place.url.path, name,
-    ]
-    try tar.run()
-    tar.waitUntilExit()
-    return try Database(place.file(name).path, mode: .readOnly)
+    try Database(try Vectors.attackedStore(name).path, mode: .readOnly)
   }
 
   /// A slot that was removed stands in the file again, with no header that knows it.
   private func putSlotBack() throws {
     let row = try #require(
-      try attacked("slot-put-back.coffer").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
+      try attacked("rollback-removed-slot").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
         .rows.first)
     let edit = try Database(url.path)
     try edit.execute("INSERT INTO coffer_slot VALUES(?,?,?,?,?)", parameters: row.values.map { $0 })
@@ -57,7 +49,7 @@ struct SessionAttackTests {
     // The removed key still opens nothing.
     expect(.damaged) {
       _ = try DocumentStore.open(
-        at: url, key: .named("key", try #require(attacks[0]["removed_key"].string)), options: .testing)
+        at: url, key: .named("key", try #require(attacks["slot-put-back"]!["removed_key"].string)), options: .testing)
     }
   }
 
@@ -72,7 +64,7 @@ struct SessionAttackTests {
 
   @Test func swappedRecipientNeverGetsTheNewRootKey() throws {
     let edit = try Database(url.path)
-    let attacker = try #require(attacks[1]["attacker_public"].string)
+    let attacker = try #require(attacks["recipient-exchanged"]!["attacker_public"].string)
     try edit.execute("UPDATE coffer_slot SET params = CAST(substr(params,1,32) || x'\(attacker)' AS BLOB) WHERE kind=3")
     try edit.close()
     let before = try Data(contentsOf: url)
@@ -86,7 +78,7 @@ struct SessionAttackTests {
 
   @Test func statePutBackIsSeenByTheNextTransaction() throws {
     try store.write { _ = try $0.insert(Document(text: "later"), into: DocumentCollection("Notes")) }
-    let old = try attacked("state-old.coffer").query("SELECT sealed FROM coffer_state").rows[0][0]
+    let old = try attacked("rollback-state").query("SELECT sealed FROM coffer_state").rows[0][0]
     let edit = try Database(url.path)
     try edit.execute("UPDATE coffer_state SET sealed=?", parameters: [old])
     try edit.close()

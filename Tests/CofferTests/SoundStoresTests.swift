@@ -7,17 +7,13 @@ import Testing
 @testable import CofferRecords
 
 /// The stores that an independent implementation of FORMAT.md made.
-@Suite(.enabled(if: Corpora.isPresent, "the shared corpora are absent"))
 struct SoundStoresTests {
-  static let names = [
-    "clear", "empty", "keys-and-parents", "mid-rekey", "none", "passphrase-test", "recipient", "sealed", "unicode",
-    "unpadded",
-  ]
+  static let names = FixtureTests.names
 
   @Test(arguments: names)
   func storeReadsAsItsMakerSays(_ name: String) throws {
     let place = try Workplace()
-    let original = try #require(Corpora.format1)
+    let original = Vectors.folder
     let expected = try JSON(file: original.appending(path: "\(name).json"))
     let url = try place.copy(original.appending(path: "\(name).coffer"))
     let secrets = expected["open_with"].object

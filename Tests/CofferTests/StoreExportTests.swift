@@ -254,7 +254,7 @@ struct StoreExportTests {
       let columns = [
         ("coffer_header", ["store_id", "rk_commit", "keyring", "mac"]), ("coffer_slot", ["params", "wrapped"]),
         ("coffer_state", ["sealed"]), ("coffer_collection", ["sealed"]),
-        ("coffer_record", ["lookup", "head", "body_nt", "body"]), ("coffer_spare", ["copy"]),
+        ("coffer_record", ["lookup", "head", "body_nt", "body"]),
       ]
       let source = try test.raw()
       for (table, names) in columns {

@@ -43,7 +43,7 @@ import Testing
     #expect(try sandbox.run("backup", "none.coffer", "-o", "b.coffer").status == 10)
     #expect(try sandbox.run("backup", "primary.key", "-o", "b.coffer").status == 10)
     #expect(try sandbox.run("backup", "s.coffer", "-o", "no/b.coffer").status == 1)
-    let pin = "coffer-pin-2-" + String(repeating: "0", count: 96)
+    let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
     #expect(try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--expect", pin).status == 21)
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("b.coffer"))
   }

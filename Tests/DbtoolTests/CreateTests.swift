@@ -27,7 +27,7 @@ import Testing
 
   @Test func expectedStoreCannotBeANewOne() throws {
     let sandbox = try Sandbox()
-    let pin = "coffer-pin-2-" + String(repeating: "0", count: 96)
+    let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
     let result = try sandbox.run("create", "s.coffer", "--key-file", "primary.key", "--expect", pin)
     #expect(result.status == 64)
     #expect(!sandbox.exists("s.coffer"))

@@ -48,7 +48,7 @@ import Testing
   @Test func otherFormatIsFifteen() throws {
     let sandbox = try Sandbox.withStore()
     let database = try Database(sandbox.path("s.coffer"))
-    try database.execute("PRAGMA user_version = 2")
+    try database.execute("PRAGMA user_version = 3")
     try database.close()
     for verb in ["ls", "info", "check"] {
       #expect(try sandbox.run(verb, "s.coffer").status == 15, "\(verb)")

@@ -4,7 +4,7 @@ import Testing
 
 /// `--expect`: the store must be that one.
 @Suite struct ExpectTests {
-  private static let otherPin = "coffer-pin-2-" + String(repeating: "5", count: 96)
+  private static let otherPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
 
   private func pin(of store: String, in sandbox: Sandbox) throws -> String {
     struct Info: Decodable { var pin: String }
@@ -18,7 +18,7 @@ import Testing
     ["ls", "s.coffer", "--keyless"], ["collections", "s.coffer"], ["collections", "s.coffer", "create", "c"],
     ["show", "s.coffer", "1"], ["put", "s.coffer", "--text", "x"], ["key", "list", "s.coffer"],
     ["key", "add", "s.coffer", "--new-key-file", "next.key"], ["key", "remove", "s.coffer", "--slot", "2"],
-    ["key", "passwd", "s.coffer", "--new-key-file", "next.key"], ["rekey", "s.coffer", "--keys-only"],
+    ["key", "passwd", "s.coffer", "--new-key-file", "next.key"], ["rekey", "s.coffer", "--keys-only", "--keep-recipients"],
     ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["check", "s.coffer"], ["anchor", "s.coffer"],
     ["verify", "s.coffer"], ["salvage", "s.coffer", "-o", "n", "--new-key-file", "next.key"], ["rm", "s.coffer", "1"],
     ["mv", "s.coffer", "1", "--to", "top"], ["cp", "s.coffer", "1"], ["sort", "s.coffer", "--by", "title"],

@@ -13,7 +13,7 @@ struct FixtureTests {
   private func newerStore(_ changes: String) throws -> Sandbox {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
-    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-1.coffer")
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-2/clear.coffer")
     try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
     try sandbox.setMode("s.coffer", 0o600)
     let database = try Database(sandbox.path("s.coffer"))
@@ -24,7 +24,7 @@ struct FixtureTests {
 
   @Test(arguments: verbs)
   func otherFormatIsRefusedByNameAndLeftAsItIs(_ verb: [String]) throws {
-    let sandbox = try newerStore("PRAGMA user_version = 2; UPDATE coffer_header SET format = 2")
+    let sandbox = try newerStore("PRAGMA user_version = 3; UPDATE coffer_header SET format = 3")
     let before = try sandbox.read("s.coffer")
     let names = try sandbox.names()
     let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
@@ -32,18 +32,31 @@ struct FixtureTests {
     #expect(result.output.isEmpty)
     #expect(
       result.errors.hasSuffix(
-        "s.coffer: made by a later version of this program (format 2)\nhint: update this program\n"), "\(result.errors)"
+        "s.coffer: made by a later version of this program (format 3)\nhint: update this program\n"), "\(result.errors)"
     )
     #expect(try sandbox.read("s.coffer") == before)
     #expect(try sandbox.names() == names)
   }
 
   @Test func newerHeaderInAnOlderFileIsRefusedToo() throws {
-    let sandbox = try newerStore("UPDATE coffer_header SET format = 2")
+    let sandbox = try newerStore("UPDATE coffer_header SET format = 3")
     let before = try sandbox.read("s.coffer")
     let result = try sandbox.run("verify", "s.coffer")
     #expect(result.status == 15)
     #expect(result.errors.contains("made by a later version of this program"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test(arguments: verbs)
+  func storeOfFormat1IsRefusedByNameAndLeftAsItIs(_ verb: [String]) throws {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-1.coffer")
+    try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
+    #expect(result.status == 15 && result.output.isEmpty)
+    #expect(result.errors.contains("made before the first release"), "\(result.errors)")
     #expect(try sandbox.read("s.coffer") == before)
   }
 }

@@ -61,7 +61,7 @@ import Testing
   @Test func expectedStoreCannotBeANewOne() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.txt", "text")
-    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin:") }
+    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
     let pin = String(try #require(line?.split(separator: " ").last))
     for options in [[], ["--dry-run"]] {
       let result = try sandbox.run(["import", "t.coffer", "in.txt", "--create", "--expect", pin] + options)
@@ -153,10 +153,10 @@ import Testing
   }
 
   /// Documents that the store would refuse are rejected before, with and without padding.
-  @Test(arguments: [[], ["--no-padding"]]) func recordWithAHeadTooLongTakesNoOtherWithIt(options: [String]) throws {
+  @Test(arguments: [[], ["--no-padding"]]) func recordWithATitleTooLongTakesNoOtherWithIt(options: [String]) throws {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
-    let lengths = [1, 1_032_145, 1_032_146, 1_032_147, 1_048_576, 2]
+    let lengths = [1, 65_535, 65_536, 65_537, 1_048_576, 2]
     let titles = lengths.map { String(repeating: "x", count: $0) }
     try sandbox.write("in.ndjson", titles.map { "{\"title\":\"\($0)\",\"text\":\"\"}\n" }.joined())
     let outcome = try sandbox.run(

@@ -115,7 +115,7 @@ import Testing
 
   @Test func wrongStoreForThePinIsRefused() throws {
     let sandbox = try Sandbox.withStore()
-    let wrong = "coffer-pin-2-" + String(repeating: "0", count: 96)
+    let wrong = "coffer-pin-2-" + String(repeating: "1", count: 96)
     for arguments in [["ls", "s.coffer"], ["info", "s.coffer"], ["check", "s.coffer"]] {
       #expect(try sandbox.run(arguments + ["--expect", wrong]).status == 21)
     }
@@ -124,7 +124,7 @@ import Testing
 
   @Test func rightStoreForThePinOpens() throws {
     let sandbox = try Sandbox.withStore()
-    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin:") }
+    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
     let pin = try #require(line?.split(separator: " ").last)
     try sandbox.succeed("collections", "s.coffer", "--expect", String(pin))
   }

@@ -77,7 +77,7 @@ import Testing
   @Test func rekeyChangesThePinAndKeepsTheTexts() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "kept")
-    let before = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin:") }
+    let before = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
     let result = try sandbox.succeed("rekey", "s.coffer", "--new-key-file", "next.key", "--json")
     struct Report: Decodable {
       let documents: Int

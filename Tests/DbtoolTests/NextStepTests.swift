@@ -34,11 +34,11 @@ import Testing
       try sandbox.succeed("key", "add", "s.coffer", "--new-key-file", "next.key")
       return ["rekey", "s.coffer"]
     },
-    Case(name: "newer format", status: 15, kind: "newer-format", hint: "update this program") { sandbox in
-      try sql(sandbox, "PRAGMA user_version = 2")
+    Case(name: "newer format", status: 15, kind: "other-format", hint: "update this program") { sandbox in
+      try sql(sandbox, "PRAGMA user_version = 3")
       return ["ls", "s.coffer"]
     },
-    Case(name: "newer features", status: 15, kind: "newer-format", hint: "update this program") { sandbox in
+    Case(name: "newer features", status: 15, kind: "other-format", hint: "update this program") { sandbox in
       try sql(sandbox, "UPDATE coffer_header SET incompat = incompat | 64")
       return ["ls", "s.coffer"]
     },
@@ -81,7 +81,7 @@ import Testing
       return ["anchor", "s.coffer", "--check", anchor]
     },
     Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask whoever made it") { _ in
-      ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "0", count: 96)]
+      ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "1", count: 96)]
     },
   ]
 

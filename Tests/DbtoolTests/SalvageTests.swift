@@ -53,7 +53,7 @@ import Testing
     #expect(result.status == 3)
     let report = try result.json(Report.self)
     #expect(
-      report.documents == 3 && report.expected == 5 && report.left.map(\.id) == [2, 4] && report.set == "differs")
+      report.documents == 3 && report.expected == 5 && report.left.map(\.id) == [2] && report.set == "differs")
     #expect(
       result.errors.contains("dbtool: left behind: document 2 is damaged: its text is not the one that was written"))
     #expect(result.errors.contains("3 documents of 5 salvaged"))
@@ -71,7 +71,8 @@ import Testing
   }
 
   @Test func lostWayToTheKeysIsTwentyAndWrongKeyTwelve() throws {
-    let sandbox = try damaged("UPDATE coffer_header SET keyring = zeroblob(length(keyring))")
+    let sandbox = try damaged(
+      "UPDATE coffer_header SET keyring = zeroblob(length(keyring))", "UPDATE coffer_spare SET copy = x'00'")
     let result = try sandbox.run(saving)
     #expect(
       result.status == 20 && result.diagnostics.contains("nothing can be salvaged")

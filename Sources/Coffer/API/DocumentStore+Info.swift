@@ -112,7 +112,7 @@ extension DocumentStore {
           (SQL.recordsWithoutBody, "the text of document %@ is missing"),
           (SQL.recordsWithTwoBodies, "document %@ has two texts"),
           (SQL.bodiesWithoutRecord, "a text without a document: %@"),
-          (SQL.bodiesTooShort, "the text of document %@ is no blob of a frame's length"),
+          (SQL.bodiesTooShort, "the text of document %@ is no blob of its place's length"),
           (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
         ] {
           for row in try database.query(sql).rows {

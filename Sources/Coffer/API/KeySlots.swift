@@ -20,27 +20,29 @@ public struct KeySlots: Sendable {
   /// - Throws: `damaged` if they are not as they were written.
   public func list() throws(StoreError) -> [KeySlot] {
     let opened = store.holder.withLock { $0.slot }
-    return try store.reading { transaction throws(StoreError) in
-      let (keys, slots) = try transaction.proveHeader()
-      var listed: [KeySlot] = []
-      for slot in slots { listed.append(try KeySlot(slot, isTest: keys.header.isTest, opened: slot.slot == opened)) }
-      return listed
-    }
+    let isTest = store.session.header.isTest
+    var listed: [KeySlot] = []
+    for slot in try records() { listed.append(try KeySlot(slot, isTest: isTest, opened: slot.slot == opened)) }
+    return listed
   }
 
   /// Adds a slot.
   ///
   /// The key is asked for and derived before the store is locked, and the new slot is tested to open before it is
-  /// committed.
+  /// committed. A passphrase is also tried on each passphrase slot, about 0.4 s each, to see whether it is new.
   ///
   /// - Returns: its number.
+  /// - Throws: `alreadyExists` if a slot has this key file, passphrase or recipient; a provider is not asked.
   @discardableResult
   public func add(_ key: NewKey, label: String = "") throws(StoreError) -> Int {
     try KeySlotRecord.checkLabel(label)
-    var new: KeySlotRecord.DerivedKey? = try derive(key)
+    let target = try key.target(isTest: store.session.header.isTest)
+    let compared = try records()
+    try requireNew(target, beside: compared)
+    var new: KeySlotRecord.DerivedKey? = try derive(target)
     return try store.changingSlots { slots, root throws(StoreError) in
+      try requireNew(target, beside: slots, compared: compared)
       let record = try Self.wrap(root, new.take()!, after: slots, label: label)
-      try SlotTarget.checkWork([], beside: slots + [record])
       slots.append(record)
       return Int(record.slot)
     }
@@ -51,9 +53,7 @@ public struct KeySlots: Sendable {
   /// - Throws: `invalidArgument` if there is no such slot or no other.
   public func remove(slot: Int) throws(StoreError) {
     try store.changingSlots { slots, _ throws(StoreError) in
-      guard let index = slots.firstIndex(where: { Int($0.slot) == slot }) else {
-        throw StoreError(.invalidArgument, "there is no slot \(slot)", hint: "key list shows those there are")
-      }
+      guard let index = slots.firstIndex(where: { Int($0.slot) == slot }) else { throw .noSuchSlot(slot) }
       guard slots.count > 1 else {
         throw StoreError(
           .invalidArgument, "slot \(slot) is the last one: without it nobody could open the store",
@@ -69,19 +69,22 @@ public struct KeySlots: Sendable {
   ///
   /// - Parameter label: nil keeps the old label.
   /// - Returns: the new slot's number.
+  /// - Throws: `alreadyExists` if another slot has this key, as ``add(_:label:)``.
   @discardableResult
   public func replace(slot: Int? = nil, with key: NewKey, label: String? = nil) throws(StoreError) -> Int {
     if let label { try KeySlotRecord.checkLabel(label) }
     let number = slot ?? Int(store.holder.withLock { $0.slot })
-    let old = try records().first { Int($0.slot) == number }
-    var new: KeySlotRecord.DerivedKey? = try derive(key, replacing: old)
+    var compared = try records()
+    guard let index = compared.firstIndex(where: { Int($0.slot) == number }) else { throw .noSuchSlot(number) }
+    let old = compared.remove(at: index)
+    let target = try self.target(key, replacing: old)
+    try requireNew(target, beside: compared)
+    var new: KeySlotRecord.DerivedKey? = try derive(target)
     let added = try store.changingSlots { slots, root throws(StoreError) in
-      guard let index = slots.firstIndex(where: { Int($0.slot) == number }) else {
-        throw StoreError(.invalidArgument, "there is no slot \(number)", hint: "key list shows those there are")
-      }
+      guard let index = slots.firstIndex(where: { Int($0.slot) == number }) else { throw .noSuchSlot(number) }
       let record = try Self.wrap(root, new.take()!, after: slots, label: label ?? slots[index].label)
       slots.remove(at: index)
-      try SlotTarget.checkWork([], beside: slots + [record])
+      try requireNew(target, beside: slots, compared: compared)
       slots.append(record)
       return Int(record.slot)
     }
@@ -101,20 +104,34 @@ public struct KeySlots: Sendable {
 
   // MARK: Inside
 
+  /// The slots in the file, proved with the root key.
   private func records() throws(StoreError) -> [KeySlotRecord] {
-    try store.reading { transaction throws(StoreError) in try transaction.connection.file.readHeader().1 }
+    try store.reading { transaction throws(StoreError) in try transaction.proveHeader().slots }
+  }
+
+  /// Refuses a key that one of these slots has, and more scrypt work than opening may cost.
+  ///
+  /// - Parameter compared: slots that were compared with the key before.
+  private func requireNew(_ target: SlotTarget, beside slots: [KeySlotRecord], compared: [KeySlotRecord] = [])
+    throws(StoreError)
+  {
+    try SlotTarget.checkWork([target], beside: slots)
+    let others = slots.filter { !compared.contains($0) }
+    if let same = try target.firstMatch(in: others, of: store.session.header) { throw .keyHasSlot(same.slot) }
+  }
+
+  /// The new key of a slot; a passphrase gets at least the cost of the old one.
+  private func target(_ key: NewKey, replacing old: KeySlotRecord) throws(StoreError) -> SlotTarget {
+    let isTest = store.session.header.isTest
+    let target = try key.target(isTest: isTest)
+    guard case .passphrase(let secret, let cost) = target,
+      case .passphrase(let former, _)? = try? old.checkedParameters(isTest: isTest, isRaised: true)
+    else { return target }
+    return .passphrase(secret, cost: cost.strengthened(to: former))
   }
 
   /// The input of a wrap, and of the test that the slot opens.
-  private func derive(_ key: NewKey, replacing old: KeySlotRecord? = nil) throws(StoreError)
-    -> KeySlotRecord.DerivedKey
-  {
-    var target = try key.target(isTest: store.session.header.isTest)
-    if case .passphrase(let secret, let cost) = target, let old,
-      case .passphrase(let former, _)? = try? old.checkedParameters(isTest: store.session.header.isTest, isRaised: true)
-    {
-      target = .passphrase(secret, cost: cost.strengthened(to: former))
-    }
+  private func derive(_ target: SlotTarget) throws(StoreError) -> KeySlotRecord.DerivedKey {
     let storeID = store.session.header.storeID
     return try sealing { () throws(SealingError) in
       try KeySlotRecord.derive(for: target, storeID: storeID)
@@ -135,5 +152,11 @@ public struct KeySlots: Sendable {
     } catch {
       throw StoreError(error)
     }
+  }
+}
+
+extension StoreError {
+  fileprivate static func noSuchSlot(_ number: Int) -> StoreError {
+    StoreError(.invalidArgument, "there is no slot \(number)", hint: "key list shows those there are")
   }
 }

@@ -23,6 +23,8 @@ final class ExportWalk {
   private let rows: StoreStatement
   private let collectionOf: StoreStatement
   private var last: Int64 = 0
+  /// The set hash and number of the rows so far; nil if only some are copied.
+  private var sum: (set: SetHash, count: UInt64)?
   private var isAtEnd = false
 
   /// - Throws: `noSuchDocument`, `noSuchCollection`.
@@ -62,6 +64,13 @@ final class ExportWalk {
     }
     // A row whose collection is missing must not be left out silently.
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
+    if case .everything = selection {
+      var set = SetHash()
+      for row in try transaction.connection.collections.rows(transaction.state) {
+        try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
+      }
+      sum = (set, 0)
+    }
     rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
     collectionOf = try transaction.database.statement(SQL.collectionOf)
   }
@@ -73,12 +82,28 @@ final class ExportWalk {
     while !RowCopier.isFull(batch), try step() {
       let row = try RecordRow(rows.columns(), within: transaction.state.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
+      if sum != nil {
+        try Self.add(try opener.element(of: row), to: &sum!.set, opener.keys)
+        sum!.count += 1
+      }
       let head = try opener.openHead(row)
       let text = try opener.openBody(row, head)
       try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
     }
     try copier.finish(batch)
     return !batch.rows.isEmpty
+  }
+
+  private static func add(_ element: SetElement, to set: inout SetHash, _ keys: RowKeys) throws(StoreError) {
+    try sealing { () throws(SealingError) in try keys.summer.add(element, to: &set) }
+  }
+
+  /// Requires, after the last document of a whole export, that the rows were those that were written.
+  ///
+  /// - Throws: `setMismatch`.
+  func requireWhole() throws(StoreError) {
+    guard let sum else { return }
+    guard sum.set == transaction.state.set, sum.count == transaction.state.count else { throw .setMismatch }
   }
 
   /// Steps to the next row.

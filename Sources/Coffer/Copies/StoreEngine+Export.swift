@@ -28,6 +28,7 @@ extension StoreEngine {
               report.documents += batch.rows.count
               try progress?(WorkProgress(done: report.documents, total: max(report.documents, walk.expected)))
             })
+          try walk.requireWhole()
         })
       report.parentsDropped = walk.parentsDropped
       report.storeID = Hexadecimal.text(made.storeID)

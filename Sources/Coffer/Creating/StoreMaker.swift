@@ -104,6 +104,7 @@ struct StoreMaker {
     var targets: [SlotTarget] = []
     for key in keys { targets.append(try key.target(isTest: isTest)) }
     try SlotTarget.checkWork(targets)
+    try SlotTarget.requireDistinct(targets)
     for label in creation.labels { try KeySlotRecord.checkLabel(label) }
     return try sealing { () throws(SealingError) in
       let storeID = try SystemRandom.bytes(StoreFormat.storeIDCount)

@@ -17,8 +17,8 @@ public struct KeySlot: Sendable, Hashable, Identifiable {
   public let label: String
   /// Other public details: the cost of a passphrase, the line of a recipient.
   public let detail: String
-  /// 16 hex digits that tell key files and recipients apart; nil for other kinds. The same key has another fingerprint
-  /// in each store.
+  /// 16 hex digits that tell key files and recipients apart; nil for other kinds. A key file has another fingerprint in
+  /// each store, a recipient the same one in all.
   public let fingerprint: String?
   /// Whether this session was opened with it.
   public let opened: Bool

@@ -1,6 +1,7 @@
 internal import CofferRecords
 public import CofferSealing
 public import FoundationEssentials
+internal import Synchronization
 
 /// How to get a secret when it is needed: from a file, or from a closure.
 enum SecretWay: Sendable {
@@ -53,6 +54,22 @@ public struct StoreKey: Sendable {
     -> StoreKey
   {
     StoreKey(ways: [.provider(name, answer)])
+  }
+
+  /// The same key, asked for once: for work that tries it on several headers.
+  func remembering() -> StoreKey {
+    func once(_ ask: @escaping @Sendable () throws -> Secret) -> @Sendable () throws -> Secret {
+      let remembered = RememberedSecret()
+      return { try remembered.secret(ask) }
+    }
+    return StoreKey(
+      ways: ways.map { way in
+        switch way {
+        case .passphrase(let ask): .passphrase(once(ask))
+        case .material(let read): .material(once(read))
+        case .keyFile, .identity, .provider: way
+        }
+      })
   }
 
   /// Each tried in turn.
@@ -238,5 +255,17 @@ func asking(_ ask: () throws -> Secret) throws(StoreError) -> Secret {
     throw StoreError(error)
   } catch {
     throw StoreError(.keyNeeded, "the key was not given (\(type(of: error)))")
+  }
+}
+
+/// A secret that was asked for.
+private final class RememberedSecret: Sendable {
+  private let known = Mutex<Secret?>(nil)
+
+  func secret(_ ask: () throws -> Secret) throws -> Secret {
+    if let secret = known.withLock({ $0 }) { return secret }
+    let secret = try ask()
+    known.withLock { $0 = secret }
+    return secret
   }
 }

@@ -49,6 +49,10 @@ struct StorePin: Equatable {
     rootGeneration = number(16)
     phase = number(24)
     commitment = Array(bytes[32...])
+    let counters = 1...UInt64(StoreFormat.maximumCounter)
+    guard counters.contains(rootGeneration), counters.contains(phase) else {
+      throw StoreError(.invalidArgument, "this is no pin: its numbers are out of their bounds")
+    }
   }
 
   var line: String {

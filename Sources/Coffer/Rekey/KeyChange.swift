@@ -12,20 +12,59 @@ struct KeyChange {
   let replacements: [NewKey]
 
   /// The planned change of a slot.
-  private struct Plan {
+  struct PlannedSlot {
     let slot: UInt32
     let label: String
     let target: SlotTarget
   }
 
-  func run() throws(StoreError) {
+  /// A key change whose secrets are all known, before its first write.
+  struct Plan {
+    let header: StoreHeader
+    let slots: [KeySlotRecord]
+    let planned: [PlannedSlot]
+    /// The slots that open with the same secret as before.
+    let unchanged: [KeySlot]
+  }
+
+  /// Plans how each slot is rewrapped; writes nothing.
+  ///
+  /// - Throws: `keyNeeded`, naming the slots whose secret is missing and the recipients that are not kept;
+  ///   `invalidArgument` for a recipient to keep that no slot has; `alreadyExists` for a new key that a slot has.
+  func plan() throws(StoreError) -> Plan {
     let opened = store.holder.withLock { $0.slot }
-    let (before, slots) = try store.reading { transaction throws(StoreError) in
+    let (header, slots) = try store.reading { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
       return (proved.keys.header, proved.slots)
     }
-    let plans = try plan(slots, opened: opened, of: before)
-    try SlotTarget.checkWork(plans.map(\.target))
+    let new = try newSlots(slots, opened: opened, isTest: header.isTest)
+    let kept = try keptSlots(new.isEmpty ? slots : slots.filter { $0.slot != opened }, opened: opened, of: header)
+    for slot in new {
+      if let same = kept.first(where: { $0.target.isForSameKey(as: slot.target) }) { throw .keyHasSlot(same.slot) }
+    }
+    let planned = (new + kept).sorted { $0.slot < $1.slot }
+    guard !planned.isEmpty else {
+      throw StoreError(.keyNeeded, "no slot would be left; nothing was changed", hint: "give a new key")
+    }
+    try SlotTarget.checkWork(planned.map(\.target))
+    var unchanged = Set(kept.map(\.slot))
+    for slot in new {
+      // The new key may be the old one.
+      let replaced = slots.filter { $0.slot == opened }
+      if try slot.target.firstMatch(in: replaced, of: header) != nil { unchanged.insert(opened) }
+    }
+    var listed: [KeySlot] = []
+    for slot in slots where unchanged.contains(slot.slot) {
+      listed.append(try KeySlot(slot, isTest: header.isTest, opened: slot.slot == opened))
+    }
+    return Plan(header: header, slots: slots, planned: planned, unchanged: listed)
+  }
+
+  /// Commits the key change.
+  ///
+  /// - Returns: the store's pin when the rekey has ended.
+  func run(_ plan: Plan) throws(StoreError) -> String {
+    let before = plan.header
     guard before.rootGeneration < UInt64(StoreFormat.maximumCounter) else {
       throw StoreError(
         .noNumberLeft, "the store has had the last root key that can be numbered", hint: "export it into a new store")
@@ -34,146 +73,136 @@ struct KeyChange {
     let (root, wrapped) = try sealing { () throws(SealingError) in
       let root = try RootKey.random(storeID: storeID, generation: generation)
       var wrapped: [KeySlotRecord] = []
-      for plan in plans {
-        let key = try KeySlotRecord.derive(for: plan.target, storeID: storeID)
-        wrapped.append(try KeySlotRecord.wrap(root, under: key, slot: plan.slot, label: plan.label))
+      for slot in plan.planned {
+        let key = try KeySlotRecord.derive(for: slot.target, storeID: storeID)
+        wrapped.append(try KeySlotRecord.wrap(root, under: key, slot: slot.slot, label: slot.label))
       }
       return (root, wrapped)
     }
     try store.writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
-      guard proved.keys.header == before, proved.slots == slots else {
+      guard proved.keys.header == before, proved.slots == plan.slots else {
         throw StoreError(
           .locked, "another process changed the keys meanwhile; nothing was changed here", hint: "try again")
       }
       try transaction.changeRoot(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
     }
     store.holder.withLock { holder in
+      let opened = holder.slot
       if !wrapped.contains(where: { $0.slot == opened }), let first = wrapped.first { holder.slot = first.slot }
       holder.key = .anyOf(replacements.compactMap(\.asStoreKey) + [holder.key])
     }
+    return try StorePin(root, phase: 2).line
   }
 
-  /// Plans how each slot is rewrapped.
-  ///
-  /// - Throws: `keyNeeded`, naming the slots whose secret is missing.
-  private func plan(_ slots: [KeySlotRecord], opened: UInt32, of header: StoreHeader) throws(StoreError) -> [Plan] {
-    let isTest = header.isTest
-    var plans: [Plan] = []
-    var open = slots
-    if !replacements.isEmpty {
-      let label = slots.first { $0.slot == opened }?.label ?? ""
-      open.removeAll { $0.slot == opened }
-      var next = slots.map(\.slot).max() ?? 0
-      for (index, key) in replacements.enumerated() {
-        if index > 0 { next += 1 }
-        plans.append(
-          Plan(slot: index == 0 ? opened : next, label: index == 0 ? label : "", target: try key.target(isTest: isTest))
-        )
-      }
+  /// The slots for the new keys: the first one replaces the slot that opened, the others get new numbers.
+  private func newSlots(_ slots: [KeySlotRecord], opened: UInt32, isTest: Bool) throws(StoreError) -> [PlannedSlot] {
+    let label = slots.first { $0.slot == opened }?.label ?? ""
+    var next = slots.map(\.slot).max() ?? 0
+    var new: [PlannedSlot] = []
+    for (index, key) in replacements.enumerated() {
+      if index > 0 { next += 1 }
+      new.append(
+        PlannedSlot(
+          slot: index == 0 ? opened : next, label: index == 0 ? label : "", target: try key.target(isTest: isTest)))
     }
-    var known: [UInt32: SlotTarget] = [:]
-    for slot in open {
-      if case .recipient(_, let recipient)? = try slot.checkedParameters(isTest: isTest, isRaised: true) {
-        known[slot.slot] = .recipient(recipient, isTest: isTest)
-      }
-    }
+    try SlotTarget.requireDistinct(new.map(\.target))
+    return new
+  }
+
+  /// The slots that stay, each for its own secret or recipient.
+  private func keptSlots(_ slots: [KeySlotRecord], opened: UInt32, of header: StoreHeader) throws(StoreError)
+    -> [PlannedSlot]
+  {
+    var known = try keptRecipients(slots, isTest: header.isTest)
     func find(_ key: StoreKey) throws(StoreError) {
-      let unknown = open.filter { known[$0.slot] == nil }
+      let unknown = slots.filter { known[$0.slot] == nil }
       guard !unknown.isEmpty else { return }
-      let finding = SlotSecretSearch(
-        slots: unknown, isTest: isTest, storeID: header.storeID, generation: header.rootGeneration)
-      known.merge(try finding.targets(key)) { first, _ in first }
+      known.merge(try SlotSecretSearch(slots: unknown, header: header).targets(key)) { first, _ in first }
     }
     if !options.otherKeys.isEmpty { try find(.anyOf(options.otherKeys)) }
     // The store's key is asked for again only if none of the others opened its slot.
-    let isOwnMissing = open.contains { $0.slot == opened && known[opened] == nil }
+    let isOwnMissing = slots.contains { $0.slot == opened && known[opened] == nil }
     if options.otherKeys.isEmpty || isOwnMissing { try find(store.holder.withLock { $0.key }) }
-    let missing = open.filter { known[$0.slot] == nil }
+    let missing = slots.filter { known[$0.slot] == nil }
     guard missing.isEmpty || options.dropsOtherSlots else {
-      let names = missing.map { $0.label.isEmpty ? "\($0.slot)" : "\($0.slot) (\($0.label))" }
+      throw try StoreError.undecided(missing, isTest: header.isTest)
+    }
+    var kept: [PlannedSlot] = []
+    for slot in slots {
+      if let target = known[slot.slot] { kept.append(PlannedSlot(slot: slot.slot, label: slot.label, target: target)) }
+    }
+    return kept
+  }
+
+  /// The recipients that the options keep. Anyone can wrap a key for a public recipient, so no other one is kept
+  /// without its identity: a slot that a former insider added must not follow unseen.
+  private func keptRecipients(_ slots: [KeySlotRecord], isTest: Bool) throws(StoreError) -> [UInt32: SlotTarget] {
+    var named: [(KeptRecipient, publicKey: [UInt8]?)] = []
+    for recipient in options.keptRecipients { named.append((recipient, try recipient.publicKey(isTest: isTest))) }
+    var known: [UInt32: SlotTarget] = [:]
+    var found: Set<KeptRecipient> = []
+    for slot in slots {
+      guard case .recipient(_, let recipient)? = try slot.checkedParameters(isTest: isTest, isRaised: true) else {
+        continue
+      }
+      let names = named.filter { name, publicKey in publicKey == recipient || name == .slot(Int(slot.slot)) }
+      found.formUnion(names.map(\.0))
+      guard options.keepsAllRecipients || !names.isEmpty else { continue }
+      known[slot.slot] = .recipient(recipient, isTest: isTest)
+    }
+    if let absent = options.keptRecipients.first(where: { !found.contains($0) }) {
       throw StoreError(
-        .keyNeeded, "the secrets of these slots were not given: \(names.joined(separator: ", ")); nothing was changed",
-        hint: "give their keys too, or let go of them with --drop-slots")
+        .invalidArgument, "\(absent.absence); nothing was changed",
+        hint: "key list shows the slots and their recipients")
     }
-    for slot in open {
-      guard let target = known[slot.slot] else { continue }
-      plans.append(Plan(slot: slot.slot, label: slot.label, target: target))
-    }
-    guard !plans.isEmpty else {
-      throw StoreError(.keyNeeded, "no slot would be left; nothing was changed", hint: "give a new key")
-    }
-    return plans.sorted { $0.slot < $1.slot }
+    return known
   }
 }
 
-/// Finds the secret of each slot among the known ones, to wrap the slot again.
-private struct SlotSecretSearch {
-  let slots: [KeySlotRecord]
-  let isTest: Bool
-  let storeID: [UInt8]
-  /// The header's `rk_generation`.
-  let generation: UInt64
-
-  func targets(_ key: StoreKey) throws(StoreError) -> [UInt32: SlotTarget] {
-    var found: [UInt32: SlotTarget] = [:]
-    for way in key.ways {
-      for slot in slots where found[slot.slot] == nil {
-        guard let parameters = try slot.checkedParameters(isTest: isTest, isRaised: true) else { continue }
-        for secret in try secrets(way, for: parameters) where try opens(slot, parameters, secret) {
-          found[slot.slot] = target(secret, parameters)
-        }
-      }
-    }
-    return found
-  }
-
-  /// The secrets of a way for a slot of these parameters; a passphrase is asked for once per slot of its kind.
-  private func secrets(_ way: SecretWay, for parameters: SlotParameters) throws(StoreError) -> [SlotSecret] {
-    func passphrase(_ typed: Secret) throws(StoreError) -> [SlotSecret] {
-      guard parameters.kind == 1 else { return [] }
-      return [.passphrase(try sealing { () throws(SealingError) in try Passphrase.normalized(typed) })]
-    }
-    switch way {
-    case .keyFile(let path):
-      guard parameters.kind == 2 else { return [] }
-      return [.line(try KeyLine.loading(path, as: .key))]
-    case .passphrase(let ask):
-      guard parameters.kind == 1 else { return [] }
-      return try passphrase(try asking(ask))
-    case .material(let read):
-      guard parameters.kind <= 2 else { return [] }
-      let secret = try asking(read)
-      guard secret.looksLikeKeyFile else { return try passphrase(Passphrase.droppingLineEnd(secret)) }
-      return [.line(try KeyLine.reading(secret))]
-    case .provider(let name, let answer):
-      guard case .external(_, name, let blob) = parameters else { return [] }
-      return [.answer(try asking { try answer(blob) }, provider: name)]
-    case .identity:
-      return []
-    }
-  }
-
-  private func opens(_ slot: KeySlotRecord, _ parameters: SlotParameters, _ secret: SlotSecret) throws(StoreError)
-    -> Bool
-  {
-    let (storeID, generation) = (storeID, generation)
+extension KeptRecipient {
+  /// The public key of a line, if it is of the store's sort.
+  fileprivate func publicKey(isTest: Bool) throws(StoreError) -> [UInt8]? {
+    guard case .line(let text) = self else { return nil }
     return try sealing { () throws(SealingError) in
-      guard let key = try slot.derivedKey(with: secret, parameters: parameters, storeID: storeID) else { return false }
-      return try slot.unwrap(with: key, storeID: storeID, generation: generation) != nil
+      let line = try KeyLine(recipient: text)
+      return line.isTest == isTest ? try line.recipientBytes() : nil
     }
   }
 
-  /// Rewrapping uses the stronger cost: the stored or the default one.
-  private func target(_ secret: SlotSecret, _ parameters: SlotParameters) -> SlotTarget? {
-    switch (secret, parameters) {
-    case (.passphrase(let passphrase), .passphrase(let cost, _)):
-      .passphrase(passphrase, cost: (isTest ? ScryptCost.test : .standard).strengthened(to: cost))
-    case (.line(let line), .keyFile): .key(line)
-    case (.answer(let answer, let provider), .external(_, _, let blob)):
-      .external(provider: provider, blob: blob, answer: answer)
-    default: nil
+  fileprivate var absence: String {
+    switch self {
+    case .slot(let number): "slot \(number) is not a recipient's slot that can be kept"
+    case .line: "no slot that can be kept is for the recipient given"
     }
+  }
+}
+
+extension StoreError {
+  /// Slots that a rekey may neither wrap again nor drop.
+  fileprivate static func undecided(_ slots: [KeySlotRecord], isTest: Bool) throws(StoreError) -> StoreError {
+    var (recipients, others): ([String], [String]) = ([], [])
+    for record in slots {
+      let slot = try KeySlot(record, isTest: isTest, opened: false)
+      // The label comes last: its writer chose it, and it must not pass for a fingerprint.
+      let words =
+        "\(slot.slot)" + (slot.fingerprint.map { ", fingerprint \($0)" } ?? "")
+        + (slot.label.isEmpty ? "" : " (\(slot.label))")
+      if slot.kind == .recipient { recipients.append(words) } else { others.append(words) }
+    }
+    var reasons: [String] = []
+    var hints: [String] = []
+    if !others.isEmpty {
+      reasons.append("the secrets of these slots were not given: \(others.joined(separator: "; "))")
+      hints.append("give their keys too")
+    }
+    if !recipients.isEmpty {
+      reasons.append("recipients are neither kept nor dropped in these slots: \(recipients.joined(separator: "; "))")
+      hints.append("keep recipients that you know with --keep-recipient SLOT")
+    }
+    return StoreError(
+      .keyNeeded, (reasons + ["nothing was changed"]).joined(separator: "; "),
+      hint: hints.joined(separator: ", ") + ", or drop the slots with --drop-slots")
   }
 }
 

@@ -7,10 +7,15 @@ public struct RekeyOptions: Sendable {
   /// Documents per transaction; fewer if they are large. Smaller batches let other writers in more often, and write the
   /// pages of the index of keys more often.
   public var batchSize = 16384
-  /// Removes slots whose secret was not given, instead of stopping before the first write.
+  /// Removes slots whose secret was not given and recipients that are not kept, instead of stopping before the first
+  /// write.
   public var dropsOtherSlots = false
-  /// Secrets of other slots, so that they open the new root key too.
+  /// Secrets of other slots, so that they open the new root key too; an identity opens the slots of its recipient.
   public var otherKeys: [StoreKey] = []
+  /// Recipients that keep their slots although their identity is not given.
+  public var keptRecipients: [KeptRecipient] = []
+  /// Keeps the slots of all recipients. ``RekeyProgress/unchangedSlots`` lists them before the first write.
+  public var keepsAllRecipients = false
   /// The title mode from now on; nil doesn't change it.
   private(set) var titles: TitleMode?
 
@@ -26,6 +31,14 @@ public struct RekeyOptions: Sendable {
   }
 }
 
+/// A recipient that keeps its slot in a rekey.
+public enum KeptRecipient: Sendable, Hashable {
+  /// The slot of this number. Compare its fingerprint or recipient first: whoever made the slot chose its label.
+  case slot(Int)
+  /// Every slot of this `coffer-recipient-1-` line.
+  case line(String)
+}
+
 /// The progress of a rekey.
 public struct RekeyProgress: Sendable, Hashable {
   public enum Phase: Sendable, Hashable {
@@ -37,6 +50,11 @@ public struct RekeyProgress: Sendable, Hashable {
   public let phase: Phase
   public let done: Int
   public let total: Int
+  /// The slots that open the new root key with the same secret as before, kept recipients among them; known before the
+  /// first write. Empty when resuming.
+  public let unchangedSlots: [KeySlot]
+  /// The pin that the store has when this rekey has ended; nil before the key change.
+  public let finalPin: String?
 }
 
 /// The result of a rekey.
@@ -49,8 +67,10 @@ public struct RekeyReport: Sendable {
   public internal(set) var isFinished = false
   /// False if the rows were not the set that was written; the old keys are then kept, and verify reports it.
   public internal(set) var setMatches = true
-  /// The store's pin from now on.
+  /// The store's pin now.
   public internal(set) var pin = ""
+  /// The store's pin when the rekey has ended: ``pin`` once it has.
+  public internal(set) var finalPin = ""
 }
 
 /// The state of a rekey.
@@ -58,9 +78,15 @@ public struct RekeyStatus: Sendable {
   public let isUnfinished: Bool
   /// Whether the write-ahead log kept pages from before the last change of keys or slots: a resumed rekey empties it.
   public let hasOldPages: Bool
+  /// Whether a resumed rekey has work to do.
+  public var needsResuming: Bool { isUnfinished || hasOldPages }
   /// Documents under old keys.
   public let remaining: Int
   public let total: Int
   /// The epochs whose keys are kept.
   public let epochs: [UInt32]
+  /// The store's pin now, proved.
+  public let pin: String
+  /// The store's pin when the rekey has ended; nil if none is unfinished.
+  public let finalPin: String?
 }

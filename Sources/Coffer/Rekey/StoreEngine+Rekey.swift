@@ -15,9 +15,13 @@ extension StoreEngine {
     }
     var report = RekeyReport()
     let total = try reading { transaction throws(StoreError) in Int(transaction.state.count) }
+    var finalPin: String?
+    var unchanged: [KeySlot] = []
     func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {
       do {
-        try progress(RekeyProgress(phase: phase, done: report.documents, total: total))
+        try progress(
+          RekeyProgress(
+            phase: phase, done: report.documents, total: total, unchangedSlots: unchanged, finalPin: finalPin))
       } catch let error as StoreError {
         throw error
       } catch {
@@ -26,16 +30,22 @@ extension StoreEngine {
       }
     }
     if !options.isResuming {
+      let change = KeyChange(store: self, options: options, replacements: replacements)
+      let plan = try change.plan()
+      unchanged = plan.unchanged
       try tell(.keys)
-      try KeyChange(store: self, options: options, replacements: replacements).run()
+      finalPin = try change.run(plan)
       log.info("changed the root key")
+    } else {
+      finalPin = try reading { transaction throws(StoreError) in try transaction.finalPin() }
     }
     report.pin = StorePin(session.header).line
+    report.finalPin = finalPin ?? report.pin
+    try tell(.documents)
     if options.isKeysOnly {
       try emptyLog(after: "the keys were changed") { () throws(StoreError) in try tell(.waiting) }
       return report
     }
-    try tell(.documents)
     do throws(StoreError) {
       let walk = RekeyWalk(self, limit: max(1, options.batchSize))
       while try walk.next(&report) { try tell(.documents) }
@@ -47,6 +57,7 @@ extension StoreEngine {
     }
     try emptyLog(after: "the rekey is done") { () throws(StoreError) in try tell(.waiting) }
     report.pin = StorePin(session.header).line
+    if report.isFinished { report.finalPin = report.pin }
     log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
     return report
   }
@@ -58,8 +69,18 @@ extension StoreEngine {
         state.target == 0 ? 0 : try transaction.database.integer(SQL.countBelowEpoch, Int64(state.target)) ?? 0
       return RekeyStatus(
         isUnfinished: state.target != 0, hasOldPages: state.unwiped != 0, remaining: Int(remaining), total: Int(state.count),
-        epochs: transaction.keys.epochs.map(\.epoch))
+        epochs: transaction.keys.epochs.map(\.epoch), pin: StorePin(transaction.keys.session.header).line,
+        finalPin: try transaction.finalPin())
     }
+  }
+}
+
+extension StoreTransaction {
+  /// The pin of the store when its unfinished rekey has ended; nil if none is unfinished.
+  func finalPin() throws(StoreError) -> String? {
+    guard state.target != 0 else { return nil }
+    let keys = keys.session
+    return try StorePin(keys.root, phase: keys.header.phase + 1).line
   }
 }
 

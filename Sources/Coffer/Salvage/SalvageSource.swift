@@ -19,31 +19,8 @@ struct SalvageSource {
   init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
     let file = try StoreFile(salvaging: path, wait: options.wait)
     database = file.database
-    let header = try Self.header(of: database)
-    let slots = try Self.slots(of: database, isTest: header.isTest)
-    if slots.damaged > 0 {
-      problems.append("\(slots.damaged) of its slots can't be used: what they say is out of bounds")
-    }
-    if let pin = options.expectedPin { try StorePin(pin).check(header) }
-    let unlocking = Unlocking(
-      header: header, slots: slots.sound, named: options.slot.map { UInt32(clamping: $0) },
-      allowsTestKeys: options.allowsTestKeys)
-    try unlocking.checkBounds()
-    let root: RootKey
-    do throws(StoreError) {
-      root = try unlocking.unlock(with: key).root
-    } catch {
-      guard error.code == .cannotUnlock else { throw error }
-      throw StoreError(
-        .cannotUnlock, error.message,
-        hint: "try the key of each slot that info shows: one sound slot is enough, and a damaged one opens with no key")
-    }
-    do throws(StoreError) {
-      keys = try SessionKeys(root: root, header: header, slots: slots.sound, isSalvaging: true)
-    } catch {
-      guard error.code == .damaged else { throw error }
-      throw Self.lost("the keyring in its header")
-    }
+    (keys, problems) = try Self.unlocked(database, key.remembering(), options)
+    let header = keys.header
     if !keys.isHeaderProved { problems.append("its header or its slots are not what was written") }
     state = Self.state(of: database, keys: keys)
     if let state {
@@ -78,20 +55,76 @@ struct SalvageSource {
       hint: "restore the store from a backup")
   }
 
-  private static func header(of database: StoreDatabase) throws(StoreError) -> StoreHeader {
+  /// Opens the header of the table, or a spare copy of it where that is damaged.
+  ///
+  /// Of several spare copies that their MAC proves, the one of the latest root key and phase is taken.
+  private static func unlocked(_ database: StoreDatabase, _ key: StoreKey, _ options: OpenOptions) throws(StoreError)
+    -> (SessionKeys, problems: [String])
+  {
+    var failure = lost("its header")
+    var unproved: (SessionKeys, problems: [String])?
     do throws(StoreError) {
-      let rows = try database.rows(SQL.header)
-      guard rows.count == 1 else { throw lost("its header") }
-      return try StoreHeader(row: rows[0])
+      let copy = try header(of: database)
+      let keys = try unlock(copy, key, options)
+      var problems: [String] = []
+      if copy.damagedSlots > 0 {
+        problems.append("\(copy.damagedSlots) of its slots can't be used: what they say is out of bounds")
+      }
+      if keys.isHeaderProved { return (keys, problems) }
+      unproved = (keys, problems)
     } catch {
-      throw error.code == .damaged ? lost("its header") : error
+      guard error.code == .damaged || error.code == .cannotUnlock else { throw error }
+      failure = error
+    }
+    var proved: [SessionKeys] = []
+    for copy in spareCopies(of: database) {
+      if let keys = try? unlock(copy, key, options), keys.isHeaderProved { proved.append(keys) }
+    }
+    let latest = proved.max { one, other in
+      (one.header.rootGeneration, one.header.phase) < (other.header.rootGeneration, other.header.phase)
+    }
+    if let latest {
+      return (latest, ["its header or its slots are damaged: their spare copy was read instead"])
+    }
+    guard let unproved else { throw failure }
+    return unproved
+  }
+
+  private static func unlock(_ copy: HeaderCopy, _ key: StoreKey, _ options: OpenOptions) throws(StoreError)
+    -> SessionKeys
+  {
+    if let pin = options.expectedPin { try StorePin(pin).check(copy.header) }
+    let unlocking = Unlocking(
+      header: copy.header, slots: copy.slots, named: options.slot.map { UInt32(clamping: $0) },
+      allowsTestKeys: options.allowsTestKeys)
+    try unlocking.checkBounds()
+    let root: RootKey
+    do throws(StoreError) {
+      root = try unlocking.unlock(with: key).root
+    } catch {
+      guard error.code == .cannotUnlock else { throw error }
+      throw StoreError(
+        .cannotUnlock, error.message,
+        hint: "try the key of each slot that info shows: one sound slot is enough, and a damaged one opens with no key")
+    }
+    do throws(StoreError) {
+      return try SessionKeys(root: root, header: copy.header, slots: copy.slots, isSalvaging: true)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      throw lost("the keyring in its header")
     }
   }
 
-  /// The slots that may be tried; none costs more than its bounds allow, whatever the others are.
-  private static func slots(of database: StoreDatabase, isTest: Bool) throws(StoreError) -> (
-    sound: [KeySlotRecord], damaged: Int
-  ) {
+  /// Header and slots of their tables; no slot costs more than its bounds allow, whatever the others are.
+  private static func header(of database: StoreDatabase) throws(StoreError) -> HeaderCopy {
+    let header: StoreHeader
+    do throws(StoreError) {
+      let rows = try database.rows(SQL.header)
+      guard rows.count == 1 else { throw lost("its header") }
+      header = try StoreHeader(columns: rows[0].values)
+    } catch {
+      throw error.code == .damaged ? lost("its header") : error
+    }
     let rows: [SQLiteRow]
     do throws(StoreError) {
       rows = try database.rows(SQL.slots)
@@ -103,15 +136,37 @@ struct SalvageSource {
     }
     var sound: [KeySlotRecord] = []
     for row in rows {
-      guard let slot = try? KeySlotRecord(row: row) else { continue }
+      guard let slot = try? KeySlotRecord(columns: row.values) else { continue }
       do throws(StoreError) {
-        _ = try slot.checkedParameters(isTest: isTest)
+        _ = try slot.checkedParameters(isTest: header.isTest)
         sound.append(slot)
       } catch {}
     }
     guard !sound.isEmpty else { throw lost("every slot") }
-    return (sound, rows.count - sound.count)
+    return HeaderCopy(header: header, slots: sound, damagedSlots: rows.count - sound.count)
   }
+
+  /// The spare copies in their table, and on pages to which no other leads any more.
+  private static func spareCopies(of database: StoreDatabase) -> [HeaderCopy] {
+    var copies: [HeaderCopy] = []
+    for row in (try? database.rows(SQL.spare)) ?? [] {
+      if case .blob(let bytes) = row[0], let copy = bytes.withBytes({ HeaderCopy(spare: $0) }) { copies.append(copy) }
+    }
+    guard copies.isEmpty, let reader = try? database.run({ database throws(SQLiteError) in try LeafReader(database) })
+    else { return copies }
+    let record = LeafRecord()
+    reader.visitRows(ofPages: reader.pages) { _, columnCount, place in
+      guard columnCount == 2, copies.count < spareLimit, reader.read(place, into: record, limit: 320 << 10),
+        record.columns.count == 2, record.columns[1].storageClass == .blob,
+        let copy = HeaderCopy(spare: record.columns[1].bytes)
+      else { return }
+      copies.append(copy)
+    }
+    return copies
+  }
+
+  /// The most spare copies that are tried; a sound file has one.
+  private static let spareLimit = 16
 
   private static func state(of database: StoreDatabase, keys: SessionKeys) -> StoreState? {
     guard let rows = try? database.rows(SQL.state), rows.count == 1, case .blob(let sealed) = rows[0][0] else {
@@ -146,7 +201,7 @@ extension StoreFile {
     }
     do throws(StoreError) {
       try Schema.requireTables(
-        ["coffer_header", "coffer_slot", "coffer_record", "coffer_body"], in: StoreDatabase(database))
+        ["coffer_record", "coffer_body"], in: StoreDatabase(database))
     } catch {
       guard error.code == .damaged || error.code == .notAStore else { throw error }
       throw StoreError(

@@ -91,15 +91,14 @@ struct Anchor {
     }
     guard (pin.rootGeneration, pin.phase) <= (store.rootGeneration, store.phase) else { throw rolledBack(state) }
     guard pin.rootGeneration == store.rootGeneration else {
-      // Of an anchor from before a rekey, only the generation can still be compared.
-      guard state.generation > generation else { throw rolledBack(state) }
-      guard !options.contains(.descends), !options.contains(.exact),
-        hasPin || options.contains(.rekeyKnown) && provesRootKey
-      else {
+      let isVouchedFor = hasPin || options.contains(.rekeyKnown) && provesRootKey
+      guard isVouchedFor, options.isDisjoint(with: [.descends, .exact]) else {
         throw StoreError(
           .anchorMismatch, "the store has a newer root key than its anchor",
           hint: "if you know of the rekey, open the store with its new pin, and keep a new anchor")
       }
+      // Of an anchor from before a rekey, only the generation can still be compared.
+      guard state.generation > generation else { throw rolledBack(state) }
       return .rekeyed
     }
     // The same root key proves the commitment of every phase.

@@ -78,6 +78,7 @@ extension StoreEngine {
     }
     for id in try ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
     for id in try ids(SQL.recordsWithTwoBodies) { verdict.add(id, "it has two texts") }
+    for id in try ids(SQL.bodiesTooShort) { verdict.add(id, "its text is no blob of its place's length") }
     for id in try ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
     for coll in try ids(SQL.recordsWithoutCollection) {
       verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
@@ -232,7 +233,7 @@ extension StoreTransaction {
       sum.problems.append("a collection's row is damaged")
     }
     do throws(StoreError) {
-      let statement = try database.statement(SQL.allRecords)
+      let statement = try database.statement(SQL.allAlone)
       defer { statement.reset() }
       let reader = connection.takeReader()
       defer { connection.giveBack(reader) }

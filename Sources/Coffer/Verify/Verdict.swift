@@ -22,9 +22,7 @@ public struct Verdict: Sendable {
   /// The error to report: a set or anchor that does not match precedes single damages; nil if there is no problem.
   public var error: StoreError? {
     if !setMatches || !countMatches {
-      return StoreError(
-        .setMismatch, "the documents are not the set that was written: some are missing, older or changed",
-        hint: "restore the store from a backup, or salvage what can be read into a new store")
+      return .setMismatch
     }
     if let anchorError { return anchorError }
     if let first = damaged.first {

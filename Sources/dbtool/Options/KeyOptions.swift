@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 internal import Glibc
 
 /// The prefix of a family of key options.
@@ -103,14 +104,14 @@ extension KeyOptions {
   }
 }
 
-/// The values of `--recipient`.
+/// The values of `--recipient` and `--keep-recipient`.
 enum Recipient {
   /// Refuses a secret given by mistake, without repeating it.
-  static func requirePublic(_ recipients: [String]) throws {
+  static func requirePublic(_ recipients: [String], option: String = "--recipient") throws {
     let secrets = ["coffer-key-", "coffer-test-key-", "coffer-identity-", "coffer-test-identity-"]
     if recipients.contains(where: { text in secrets.contains { text.hasPrefix($0) } }) {
       throw ValidationError(
-        "--recipient takes a public recipient, not a secret: what was typed may be in a history, so make a new one")
+        "\(option) takes a public recipient, not a secret: what was typed may be in a history, so make a new one")
     }
   }
 }
@@ -124,6 +125,33 @@ enum KeyArgument {
   case descriptor(Int32)
   case command(String, option: String)
   case provider(name: String, command: String)
+}
+
+extension KeyArgument {
+  /// The key in words, and the option that gives a new one of its kind.
+  var words: (key: String, newOption: String) {
+    switch self {
+    case .keyFile(let path): (path, "--new-key-file")
+    case .identity(let path): (path, "--new-identity")
+    case .passphrase: ("the same passphrase", "--new-passphrase")
+    case .passphraseFile(let path): ("the passphrase in \(path)", "--new-passphrase-file")
+    case .descriptor(let number): ("the key from descriptor \(number)", "--new-key-fd")
+    case .command(_, let option): ("the key that \(option) prints", "--new-key-command")
+    case .provider(let name, _): ("provider \(name)", "--new-provider")
+    }
+  }
+
+  /// Whether the key may be of the slot's kind, as far as that is known without reading it.
+  func mayOpen(_ slot: KeySlot) -> Bool {
+    switch (self, slot.kind) {
+    case (.keyFile, .keyFile), (.keyFile, .recipient), (.identity, .recipient): true
+    case (.passphrase, .passphrase), (.passphraseFile, .passphrase): true
+    case (.descriptor, .keyFile), (.descriptor, .recipient), (.descriptor, .passphrase): true
+    case (.command, .keyFile), (.command, .recipient), (.command, .passphrase): true
+    case (.provider(let name, _), .external(let provider)): name == provider
+    default: false
+    }
+  }
 }
 
 /// Environment variables in place of key options: paths and commands, never a secret.

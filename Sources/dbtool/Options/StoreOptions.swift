@@ -19,9 +19,12 @@ struct StoreArgument: ParsableArguments {
 
   /// The same check for verbs that do not open the store: the pin is computed from the file.
   func requireExpected(_ pin: String) throws {
-    if let expected = access.expect, expected != pin {
-      throw Failure(.mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)")
-    }
+    guard let expected = access.expect, expected != pin else { return }
+    let isOtherPhase = StoreAccess.rootKey(of: expected) == StoreAccess.rootKey(of: pin)
+    throw Failure(
+      .mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)",
+      hint: isOtherPhase
+        ? "a rekey was ended since, or is unfinished, or an older file was put back: 'verify --expect' tells" : nil)
   }
 }
 
@@ -50,6 +53,9 @@ struct StoreAccess: ParsableArguments {
     return text.hasPrefix(prefix) && digits.count == 96
       && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
+
+  /// The part of a pin that names store and root key; the phase follows.
+  static func rootKey(of pin: String) -> Substring { pin.prefix("coffer-pin-2-".count + 48) }
 
   /// - Parameter standard: what holds without `--wait`; nil waits without limit.
   func waitingTime(standard: Duration? = .seconds(10)) -> Duration? {
@@ -93,15 +99,13 @@ extension StoreOptions {
   var policy: KeyPolicy { permissions.policy(common) }
 
   /// The keys for opening, in the documented order: options, one variable, a prompt.
+  var givenKeys: [KeyArgument] {
+    let given = keys.inOrder
+    return given.isEmpty ? [Environment.key ?? .passphrase] : given
+  }
+
   func openingKeys() throws -> [StoreKey] {
-    var given = keys.inOrder
-    if given.isEmpty, let fromEnvironment = Environment.key {
-      given = [fromEnvironment]
-    }
-    if given.isEmpty {
-      given = [.passphrase]
-    }
-    return try given.map { try $0.openingKey(for: store.path, policy: policy) }
+    try givenKeys.map { try $0.openingKey(for: store.path, policy: policy) }
   }
 
   /// Opens the store.
@@ -111,8 +115,13 @@ extension StoreOptions {
     try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
   }
 
-  func open(with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
-    let opened = try DocumentStore.open(at: store.url, key: key, options: openOptions(isReadOnly, wait))
+  /// - Parameter acceptsUnfinishedRekey: `--expect` may give the pin of the end of an unfinished rekey.
+  func open(
+    with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false
+  ) throws -> DocumentStore {
+    var options = openOptions(isReadOnly, wait)
+    options.acceptsUnfinishedRekey = acceptsUnfinishedRekey
+    let opened = try DocumentStore.open(at: store.url, key: key, options: options)
     warnIfTest(opened)
     return opened
   }

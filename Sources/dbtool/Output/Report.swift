@@ -1,10 +1,14 @@
 /// One record of facts: lines of `name: value` for people, an object under `--json`.
 struct Report {
   private let members: [(name: String, value: JSONValue)]
+  private let labels: [String: String]
 
-  /// - Parameter members: names as JSON has them; absent values are left out.
-  init(_ members: [(String, JSONValue?)]) {
+  /// - Parameters:
+  ///   - members: names as JSON has them; absent values are left out.
+  ///   - labels: names for people where they differ; an empty one leaves the member to programs.
+  init(_ members: [(String, JSONValue?)], labels: [String: String] = [:]) {
     self.members = members.compactMap { name, value in value.map { (name, $0) } }
+    self.labels = labels
   }
 
   func write(as format: ListFormat?, to output: StandardOutput) throws {
@@ -18,10 +22,13 @@ struct Report {
         try output.write(line: name + separator + Delimited.field(value.plainText, separator: separator))
       }
     case .table, nil:
-      let lines = Self.flattened(members)
-      let width = lines.map { displayWidth($0.name) }.max() ?? 0
-      for (name, value) in lines {
-        let label = name.replacing("_", with: " ") + ":"
+      let lines = Self.flattened(members).compactMap { name, value in
+        let label = labels[name] ?? name.replacing("_", with: " ")
+        return label.isEmpty ? nil : (label: label, value: value)
+      }
+      let width = lines.map { displayWidth($0.label) }.max() ?? 0
+      for (label, value) in lines {
+        let label = label + ":"
         let padding = String(repeating: " ", count: width + 2 - displayWidth(label))
         try output.write(line: label + padding + escapingControls(value.plainText))
       }

@@ -8,7 +8,7 @@ struct InfoVerb: ParsableCommand {
     abstract: "Say what a store is, without a key.",
     discussion: """
       Id and pin, size, format, journal, counts, slots, epochs, title mode. Nothing here is proven by a key: 'verify' \
-      does that.
+      does that, and prints the proved pin.
 
         dbtool info texts.coffer
       """)
@@ -25,10 +25,11 @@ struct InfoVerb: ParsableCommand {
         "SQLite \(info.sqliteVersion) can lose commits of a WAL store when another program checkpoints it; "
           + "dbtool guards its own checkpoints, so let no other tool write or checkpoint this file")
     }
-    try Report([
+    let facts: [(String, JSONValue?)] = [
       ("path", .string(store.path)),
       ("store_id", .string(info.storeID)),
       ("pin", .string(info.pin)),
+      ("pin_proved", .bool(false)),
       ("size", .integer(info.fileBytes)),
       ("size_in_words", .string(ByteCount(info.fileBytes).description)),
       ("format", .integer(info.format)),
@@ -44,7 +45,7 @@ struct InfoVerb: ParsableCommand {
             .object([("number", .string(id.description)), ("documents", .integer(count))])
           })
       ),
-      ("slots", .array(info.slots.map { .object($0.facts(withOpening: false)) })),
+      ("slots", .array(info.slots.map { .object(present: $0.facts(withOpening: false)) })),
       (
         "epochs",
         .array(
@@ -57,7 +58,8 @@ struct InfoVerb: ParsableCommand {
       ("free_pages", .integer(info.freePages)),
       ("sqlite", .string(info.sqliteVersion)),
       ("wal_reset_bug", .bool(info.hasWALResetBug)),
-    ]).print(as: common.listFormat)
+    ]
+    try Report(facts, labels: ["pin": "pin (unproved)", "pin_proved": ""]).print(as: common.listFormat)
     common.noteLimitsOfRemoval(epochs: info.epochs.count)
   }
 }

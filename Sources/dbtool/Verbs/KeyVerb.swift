@@ -17,9 +17,10 @@ struct KeyVerb: ParsableCommand {
 struct KeyListVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the slots: number, kind, label.",
+    abstract: "List the slots: number, kind, label, fingerprint.",
     discussion: """
-      The slot that opened the store is marked. Without a key, 'info' lists slots as the file has them.
+      Fingerprints tell key files and recipients apart; labels are what whoever made the slot wrote. The slot that \
+      opened the store is marked. Without a key, 'info' lists slots as the file has them, unproved.
 
         dbtool key list texts.coffer --key-file my.key
       """)
@@ -34,11 +35,11 @@ struct KeyListVerb: ParsableCommand {
       columns: [
         .init(name: "slot", isNumber: true), .init(name: "kind", isNumber: false),
         .init(name: "label", isNumber: false), .init(name: "detail", isNumber: false),
-        .init(name: "opened", isNumber: false),
+        .init(name: "fingerprint", isNumber: false), .init(name: "opened", isNumber: false),
       ],
       format: options.common.listFormat, output: StandardOutput())
     for slot in slots {
-      try table.add(slot.facts(withOpening: true).map(\.value))
+      try table.add(slot.facts(withOpening: true).map(\.1))
     }
     try table.finish()
     options.common.noteLimitsOfRemoval()
@@ -50,7 +51,8 @@ struct KeyAddVerb: ParsableCommand {
     commandName: "add",
     abstract: "Add a slot: another key, passphrase or recipient that opens the store.",
     discussion: """
-      Prints the number of the new slot.
+      Prints the number of the new slot. A key file, passphrase or recipient that has a slot already is refused; to \
+      tell that of a passphrase, each slot of that kind is tried (0.4 s).
 
         dbtool key add texts.coffer --key-file my.key --new-passphrase
         dbtool key add texts.coffer --label "customer 42" --recipient coffer-…
@@ -169,9 +171,10 @@ extension KeySlot {
     }
   }
 
-  func facts(withOpening: Bool) -> [(name: String, value: JSONValue)] {
-    var facts: [(name: String, value: JSONValue)] = [
+  func facts(withOpening: Bool) -> [(String, JSONValue?)] {
+    var facts: [(String, JSONValue?)] = [
       ("slot", .integer(slot)), ("kind", .string(kindName)), ("label", .string(label)), ("detail", .string(detail)),
+      ("fingerprint", fingerprint.map { .string($0) }),
     ]
     if withOpening {
       facts.append(("opened", .bool(opened)))

@@ -8,11 +8,14 @@ struct RekeyVerb: ParsableCommand {
     abstract: "Change a store's root key and re-encrypt every document.",
     discussion: """
       The keys change at once; documents follow in batches, while others read and write. Safe to interrupt at any \
-      time: --resume goes on. Without --new-… the same secret opens the new root key. Slots of other secrets need \
-      those secrets (key options repeat), or --drop-slots; recipients need none. --titles changes on the way how titles \
-      are kept: sealed, clear (whoever has the file reads them), or none, which drops every title for good.
+      time: --resume goes on. Without --new-…, my.key still opens this store: after a leak give --new-key-file. Slots \
+      of other secrets need those secrets (key options repeat), or --drop-slots. A recipient needs its identity, or \
+      --keep-recipient by slot or line: compare fingerprints first ('key list'). Prints at its beginning the pin of \
+      its end. --titles changes on the way how titles are kept: sealed, clear (whoever has the file reads them), or \
+      none, which drops every title for good.
 
         dbtool rekey texts.coffer --key-file old.key --new-key-file new.key
+        dbtool rekey texts.coffer --key-file my.key --keep-recipient 3
         dbtool rekey texts.coffer --key-file my.key --titles sealed
         dbtool rekey texts.coffer --key-file my.key --status
         dbtool rekey texts.coffer --key-file my.key --resume
@@ -27,11 +30,19 @@ struct RekeyVerb: ParsableCommand {
   @Flag(help: "Go on with a rekey that was interrupted.")
   var resume = false
 
-  @Flag(help: "Say how far a rekey is; exit code 23 while documents remain under old keys.")
+  @Flag(help: "Say how far a rekey is, with the proved pin; exit code 23 while documents remain under old keys.")
   var status = false
 
-  @Flag(help: "Remove the slots whose secrets are not given.")
+  @Flag(help: "Remove the slots whose secrets are not given and the recipients that are not kept.")
   var dropSlots = false
+
+  @Option(
+    name: .customLong("keep-recipient"),
+    help: ArgumentHelp("Keep this recipient without its identity (repeatable).", valueName: "slot|recipient"))
+  var keptRecipients: [String] = []
+
+  @Flag(help: "Keep all recipients without their identities, and list them.")
+  var keepRecipients = false
 
   @Option(help: ArgumentHelp("Documents per transaction.", valueName: "n"))
   var batch: Int?
@@ -42,10 +53,15 @@ struct RekeyVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if status, resume || keysOnly || dropSlots || titles != nil || !newKeys.isEmpty {
+    try Recipient.requirePublic(keptRecipients, option: "--keep-recipient")
+    if let invalid = keptRecipients.first(where: { Self.recipient($0) == nil }) {
+      throw ValidationError("--keep-recipient takes the number of a slot or a recipient's line, not '\(invalid)'")
+    }
+    let changesSlots = dropSlots || keepRecipients || !keptRecipients.isEmpty || !newKeys.isEmpty
+    if status, resume || keysOnly || changesSlots || titles != nil {
       throw ValidationError("--status changes nothing, and goes with no option that does")
     }
-    if resume, keysOnly || dropSlots || !newKeys.isEmpty {
+    if resume, keysOnly || changesSlots {
       throw ValidationError("--resume goes on with the keys as they are")
     }
     if titles != nil, keysOnly || resume {
@@ -55,15 +71,23 @@ struct RekeyVerb: ParsableCommand {
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
 
+  /// The recipient that a value of `--keep-recipient` names.
+  private static func recipient(_ text: String) -> KeptRecipient? {
+    if let slot = Int(text), slot > 0 { return .slot(slot) }
+    return text.hasPrefix("coffer-recipient-") || text.hasPrefix("coffer-test-recipient-") ? .line(text) : nil
+  }
+
   func run() throws {
     if status { return try printStatus() }
     let keys = try options.openingKeys()
-    let store = try options.open(with: .anyOf(keys), readOnly: false, wait: nil)
+    let store = try options.open(with: .anyOf(keys), readOnly: false, wait: nil, acceptsUnfinishedRekey: resume)
     var rekey = RekeyOptions()
     rekey.isKeysOnly = keysOnly
     rekey.isResuming = resume
     rekey.dropsOtherSlots = dropSlots
     rekey.otherKeys = keys
+    rekey.keptRecipients = keptRecipients.compactMap(Self.recipient)
+    rekey.keepsAllRecipients = keepRecipients
     if let batch { rekey.batchSize = batch }
     if let titles { rekey.changeTitles(to: titles.mode) }
     let replacements = try newKeys.inOrder.map {
@@ -72,9 +96,15 @@ struct RekeyVerb: ParsableCommand {
     let bar = Progress("rekey", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
     var isWaiting = false
+    var finalPin: String?
     do {
       report = try Interrupt.deferring {
         try store.rekey(to: replacements, options: rekey) { step in
+          if step.phase == .keys { noteUnchanged(step.unchangedSlots) }
+          if finalPin == nil, let pin = step.finalPin {
+            finalPin = pin
+            options.common.diagnostics.note("pin at the end of this rekey: \(pin)")
+          }
           bar.update(step.done, of: step.total)
           if step.phase == .waiting, !isWaiting {
             isWaiting = true
@@ -92,6 +122,24 @@ struct RekeyVerb: ParsableCommand {
     try printReport(report)
   }
 
+  /// Notes before the first write which keys open the store as before.
+  private func noteUnchanged(_ slots: [KeySlot]) {
+    let diagnostics = options.common.diagnostics
+    for slot in slots {
+      let label = slot.label.isEmpty ? "" : " (\(slot.label))"
+      let fingerprint = slot.fingerprint.map { ", fingerprint \($0)" } ?? ""
+      let words = "slot \(slot.slot), \(slot.kindName)\(fingerprint)\(label)"
+      let keys = options.givenKeys.filter { $0.mayOpen(slot) }.map(\.words)
+      if slot.kind == .recipient, !slot.opened {
+        diagnostics.note("\(words): kept for \(slot.detail)")
+      } else if keys.count == 1 {
+        diagnostics.note("\(keys[0].key) still opens this store; after a leak give \(keys[0].newOption)")
+      } else {
+        diagnostics.note("\(words): the same key still opens this store; after a leak give --new-key-file")
+      }
+    }
+  }
+
   private func printReport(_ report: RekeyReport) throws {
     for skipped in report.skipped {
       options.common.diagnostics.finding("document \(skipped.id) stays under its old key: \(skipped.reason)")
@@ -101,6 +149,7 @@ struct RekeyVerb: ParsableCommand {
       ("skipped", .array(report.skipped.map { .integer($0.id.rawValue) })),
       ("finished", .bool(report.isFinished)),
       ("pin", .string(report.pin)),
+      ("final_pin", report.isFinished ? nil : .string(report.finalPin)),
     ]).print(as: options.common.listFormat)
     if !report.setMatches {
       throw Failure(
@@ -116,14 +165,17 @@ struct RekeyVerb: ParsableCommand {
   }
 
   private func printStatus() throws {
-    let store = try options.open(readOnly: true)
+    let store = try options.open(
+      with: .anyOf(options.openingKeys()), readOnly: true, acceptsUnfinishedRekey: true)
     let status = try store.rekeyStatus()
     try store.close()
     try Report([
-      ("finished", .bool(!status.isUnfinished && !status.hasOldPages)),
+      ("finished", .bool(!status.needsResuming)),
       ("remaining", .integer(status.remaining)),
       ("documents", .integer(status.total)),
       ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
+      ("pin", .string(status.pin)),
+      ("final_pin", status.finalPin.map { .string($0) }),
     ]).print(as: options.common.listFormat)
     if status.hasOldPages, !status.isUnfinished {
       options.common.diagnostics.note(

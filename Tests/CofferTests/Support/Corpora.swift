@@ -1,5 +1,6 @@
 import Coffer
 import Foundation
+import Testing
 
 /// The shared test material; tests that need it are skipped, visibly, where it is absent.
 enum Corpora {
@@ -13,8 +14,31 @@ enum Corpora {
     return candidates.compactMap { $0 }.first { FileManager.default.fileExists(atPath: $0.path) }
   }()
 
-  static var format1: URL? { root?.appending(path: "format-1") }
   static var isPresent: Bool { root != nil }
+}
+
+/// The published stores and attacks of format 2, made by a writer that shares no code with the library.
+enum Vectors {
+  static let folder = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tests/Fixtures/format-2")
+
+  static func json(_ name: String) throws -> JSON { try JSON(file: folder.appending(path: "\(name).json")) }
+
+  /// The archive of attacked stores, unpacked once.
+  private static let unpacked: Result<Workplace, any Error> = Result {
+    let place = try Workplace()
+    let tar = Process()
+    tar.executableURL = URL(filePath: "/usr/bin/env")
+    tar.arguments = ["tar", "-xJf", folder.appending(path: "attacks.tar.xz").path, "-C", place.url.path]
+    try tar.run()
+    tar.waitUntilExit()
+    return place
+  }
+
+  static func attackedStore(_ name: String) throws -> URL {
+    let found = FileManager.default.enumerator(at: try unpacked.get().url, includingPropertiesForKeys: nil)?
+      .compactMap { $0 as? URL }.first { $0.lastPathComponent == "\(name).coffer" }
+    return try #require(found)
+  }
 }
 
 /// JSON as a test reads it.

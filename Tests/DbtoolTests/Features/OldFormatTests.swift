@@ -187,7 +187,7 @@ struct OldFormatTests {
       print(any(b'dawn' in (value if isinstance(value, bytes) else str(value).encode())
         for name in tables for row in database.execute(f'SELECT * FROM {name}') for value in row))
       """)
-    #expect(seen == "ok\nTrue\n[True, True]\nFalse\n")
+    #expect(seen == "ok\nTrue\n[True, False]\nFalse\n")
     #expect(try sandbox.succeed("ls", "s.coffer").text.hasPrefix("1\tPlans\t"))
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "Sail at dawn.")
     #expect(
