@@ -201,8 +201,9 @@ struct RekeyRecipientsTests {
     #expect(try Data(contentsOf: test.url) == before)
     // The slot may go, and its key come as the new one.
     let dropping = options { $0.dropsOtherSlots = true }
-    #expect(try test.store.rekey(to: [.words("words")], options: dropping) { _ in }.isFinished)
-    #expect(try test.store.keys.list().map(\.kind) == [.passphrase])
+    let store = try test.reopened()
+    #expect(try store.rekey(to: [.words("words")], options: dropping) { _ in }.isFinished)
+    #expect(try store.keys.list().map(\.kind) == [.passphrase])
   }
 }
 

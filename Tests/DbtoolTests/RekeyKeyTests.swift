@@ -82,9 +82,10 @@ import Testing
       #expect(try sandbox.run("rekey", "s.coffer", option, "--keep-recipients").status == 64)
       #expect(try sandbox.run("rekey", "s.coffer", option, "--keep-recipient", "2").status == 64)
     }
-    let key = try sandbox.text(of: "identity.key").split(separator: "\n").first { $0.hasPrefix("coffer-") }
-    let secret = try sandbox.run("rekey", "s.coffer", "--keep-recipient", String(try #require(key)))
-    #expect(secret.status == 64 && !secret.errors.contains(try #require(key).suffix(40)))
+    let lines = try sandbox.text(of: "identity.key").split(separator: "\n")
+    let key = try #require(lines.first { $0.hasPrefix("coffer-") })
+    let secret = try sandbox.run("rekey", "s.coffer", "--keep-recipient", String(key))
+    #expect(secret.status == 64 && !secret.errors.contains(key.suffix(40)))
     #expect(try sandbox.read("s.coffer") == before)
   }
 
@@ -236,7 +237,8 @@ import Testing
     let rows = try sandbox.succeed("key", "list", "s.coffer").lines.map { $0.components(separatedBy: "\t") }
     #expect(rows.map { $0[4] } == listed.map { $0.fingerprint ?? "" })
     let table = try sandbox.succeed("key", "list", "s.coffer", "--format", "table").lines
-    #expect(table[0].contains("FINGERPRINT") && table[1].contains(try #require(listed[0].fingerprint)))
+    let fingerprint = try #require(listed[0].fingerprint)
+    #expect(table[0].contains("FINGERPRINT") && table[1].contains(fingerprint))
     let text = try sandbox.succeed("info", "s.coffer").text
     #expect(listed.compactMap(\.fingerprint).allSatisfy { text.contains($0) })
   }
