@@ -22,7 +22,8 @@ enum ForkGuard {
     let own = getpid()
     let counted = process.load(ordering: .acquiring)
     if counted != own {
-      guard open.load(ordering: .acquiring) == 0 else {
+      // Another thread may open the process's first connection at the same time: it stores the process before it counts.
+      guard open.load(ordering: .acquiring) == 0 || process.load(ordering: .acquiring) == own else {
         throw SQLiteError(
           .misuse, "the parent of this process had databases open when it was forked: fork before they are, or exec")
       }
