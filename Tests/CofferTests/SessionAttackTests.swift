@@ -135,4 +135,54 @@ struct SessionAttackTests {
     #expect(try other.keys.list().map(\.slot) == [1, 3, 4])
     #expect(try store.verify().isSound)
   }
+
+  // MARK: The whole file becomes another one
+
+  /// With another change counter of SQLite, which tells connections that their cached pages are stale.
+  private func exchange(_ file: URL, for other: URL) throws {
+    var bytes = try Data(contentsOf: other)
+    for offset in [24, 92] { bytes.replaceSubrange(offset..<offset + 4, with: [0x7F, 0, 0, 0]) }
+    let descriptor = try FileHandle(forWritingTo: file)
+    try descriptor.truncate(atOffset: 0)
+    try descriptor.write(contentsOf: bytes)
+    try descriptor.close()
+  }
+
+  /// Sessions by every kind of secret, and one with the pin of the beginning.
+  @Test func rekeyEndedByAnotherIsFollowedByEverySession() throws {
+    let url = try place.copy(try Vectors.attackedStore("rekeyed-file-of-middle"))
+    let pins = try Vectors.json("attacks/rekeyed-file-of-middle")["pins"].array
+    let beginning = try #require(pins.first { $0["open"].string == "ok" }?["pin"].string)
+    let end = try Vectors.json("rekeyed")
+    var sessions: [DocumentStore] = []
+    for (kind, secret) in end["open_with"].object where !kind.hasPrefix("wrong") {
+      var options = OpenOptions.testing
+      for pin in [nil, beginning] {
+        options.expectedPin = pin
+        sessions.append(
+          try DocumentStore.open(at: url, key: .named(kind, try #require(secret.string)), options: options))
+      }
+    }
+    #expect(sessions.count == 6)
+    for store in sessions { #expect(try store.rekeyStatus().isUnfinished) }
+    try exchange(url, for: Vectors.folder.appending(path: "rekeyed.coffer"))
+    for store in sessions {
+      #expect(try !store.rekeyStatus().isUnfinished)
+      #expect(store.pin == end["pin"].string)
+      #expect(try store.verify().isSound)
+    }
+  }
+
+  @Test(arguments: [
+    ("rekeyed-file-of-before-end", StoreError.Code.rolledBack), ("insider-recipient-same-pair", .pinMismatch),
+  ])
+  func otherFileOfTheSameRootKeyNumberIsRefused(_ name: String, _ code: StoreError.Code) throws {
+    let url = try place.copy(Vectors.folder.appending(path: "rekeyed.coffer"))
+    let secret = try Vectors.json("rekeyed")["open_with"]["key"].string
+    let store = try DocumentStore.open(at: url, key: .named("key", try #require(secret)), options: .testing)
+    _ = try store.everything()
+    try exchange(url, for: try Vectors.attackedStore(name))
+    expect(code) { try store.read { _ = try $0.collections() } }
+    expect(code) { try store.write { try $0.create(DocumentCollection("other")) } }
+  }
 }
