@@ -61,7 +61,7 @@ public struct RekeyProgress: Sendable, Hashable {
 public struct RekeyReport: Sendable {
   /// Documents that were sealed under the new keys.
   public internal(set) var documents = 0
-  /// Documents that don't open, or whose title is too long to be sealed: left unchanged. Their keys are therefore kept.
+  /// Documents that don't open: left unchanged. Their keys are therefore kept.
   public internal(set) var skipped: [DamagedDocument] = []
   /// Whether nothing in the file is under an old key any more, and the old keys are deleted.
   public internal(set) var isFinished = false
