@@ -82,7 +82,7 @@ struct StorePin: Equatable {
   /// - Throws: `pinMismatch`, `rolledBack`, `rekeyUnfinished`.
   func check(_ keys: SessionKeys, _ state: StoreState, acceptsUnfinished: Bool) throws(StoreError) {
     try check(keys.header)
-    guard try StorePin(keys.root, phase: phase) == self else { throw Self.mismatch }
+    try check(keys.root)
     guard keys.header.phase < phase else { return }
     guard state.target != 0 else { throw Self.rolledBack }
     guard acceptsUnfinished else {
@@ -90,6 +90,13 @@ struct StorePin: Equatable {
         .pinUnfinished, "this pin is the one that the store has when its rekey has ended; the rekey is unfinished",
         hint: "finish it with rekey --resume, or compare the pin that the rekey began with")
     }
+  }
+
+  /// The root key proves the commitment of every phase.
+  ///
+  /// - Throws: `pinMismatch`.
+  func check(_ root: RootKey) throws(StoreError) {
+    guard try StorePin(root, phase: phase) == self else { throw Self.mismatch }
   }
 
   private static var mismatch: StoreError {

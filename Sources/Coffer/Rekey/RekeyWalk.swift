@@ -25,7 +25,7 @@ final class RekeyWalk {
   /// Seals the next rows, in one transaction with cursor and state.
   ///
   /// Keeps revision, position and parent; computes the blind index again and puts the title where the store's mode
-  /// says. A row that doesn't open, or whose clear title is longer than a head may be, is left unchanged and listed.
+  /// says. A row that does not open is left unchanged and listed.
   ///
   /// - Returns: false when no row was left from the cursor on.
   func next(_ report: inout RekeyReport) throws(StoreError) -> Bool {

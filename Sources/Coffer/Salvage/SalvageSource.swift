@@ -107,6 +107,7 @@ struct SalvageSource {
         .cannotUnlock, error.message,
         hint: "try the key of each slot that info shows: one sound slot is enough, and a damaged one opens with no key")
     }
+    if let pin = options.expectedPin { try StorePin(pin).check(root) }
     do throws(StoreError) {
       return try SessionKeys(root: root, header: copy.header, slots: copy.slots, isSalvaging: true)
     } catch {
