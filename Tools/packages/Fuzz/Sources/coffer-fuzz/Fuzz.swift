@@ -23,6 +23,8 @@ private let run: @Sendable ([UInt8]) -> Void = {
   case "slot": readSlot
   case "frame": readFrame
   case "header": openStore
+  case "ring": readRing
+  case "spare": readSpareCopy
   case "query": queryStore
   default: fatalError("COFFER_FUZZ names no target: see Tools/harnesses/fuzz")
   }

@@ -47,7 +47,7 @@ func openStore(_ input: [UInt8]) {
     ("coffer_header", "ro_compat"), ("coffer_header", "compat"), ("coffer_header", "titles"),
     ("coffer_header", "rk_generation"), ("coffer_header", "rk_commit"), ("coffer_header", "keyring"),
     ("coffer_header", "mac"), ("coffer_slot", "slot"), ("coffer_slot", "kind"), ("coffer_slot", "label"),
-    ("coffer_slot", "params"), ("coffer_slot", "wrapped"), ("coffer_state", "sealed"),
+    ("coffer_slot", "params"), ("coffer_slot", "wrapped"), ("coffer_state", "sealed"), ("coffer_header", "phase"),
   ]
   var slices = Slices(input)
   let (table, column) = fields[Int(slices.byte()) % fields.count]
