@@ -139,7 +139,8 @@ class Dbtool:
         "rekey-unfinished": "unfinished", "pin-unfinished": "unfinished"}
 
     def __init__(self, program):
-        self.program = str(program)
+        # Commands run in the folder of a store.
+        self.program = str(Path(program).resolve())
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
         self.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
         self._secrets = tempfile.TemporaryDirectory(prefix="coffer-secrets-")
