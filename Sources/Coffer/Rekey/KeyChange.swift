@@ -257,8 +257,8 @@ extension StoreTransaction {
 
   /// The epochs of a keyring that this transaction closes, or that were closed before (FORMAT, "Closed epochs").
   ///
-  /// Whoever has the old keys can then make no row that seems to be written later, or with a higher id, or that is behind
-  /// the cursor of a rekey that this one takes over.
+  /// A holder of the old keys can then forge no row of a later generation, of a higher id, or behind the cursor of a rekey
+  /// that this one takes over.
   private func closedEpochs(of keyring: Keyring) -> [EpochKeys] {
     keyring.epochs.map { keys in
       var keys = keys
