@@ -195,19 +195,19 @@ package final class CollectionTable {
   }
 
   /// Every collection, verified and opened, sorted by number.
-  package func records(_ state: StoreState) throws(StoreError) -> [CollectionRecord] {
-    if let cached, cached.generation == state.generation { return cached.records }
+  package func records(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
+    if let cached, cached.generation == limits.generation { return cached.records }
     var records: [CollectionRecord] = []
-    for row in try rows(state) { records.append(try CollectionRecord(row, keys)) }
-    cached = (state.generation, records)
+    for row in try rows(within: limits) { records.append(try CollectionRecord(row, keys)) }
+    cached = (limits.generation, records)
     return records
   }
 
   /// Every row, unopened, sorted by number.
-  package func rows(_ state: StoreState) throws(StoreError) -> [CollectionRow] {
+  package func rows(within limits: RowLimits) throws(StoreError) -> [CollectionRow] {
     var rows: [CollectionRow] = []
     for columns in try database.rows(SQL.collections) {
-      let row = try CollectionRow(columns, generation: state.generation)
+      let row = try CollectionRow(columns, generation: limits.generation)
       // A page whose cells were edited can give a row twice.
       guard row.id > rows.last?.id ?? 0 else {
         throw StoreError(.damaged, "a collection is damaged: #\(row.id) is not in its place")
@@ -217,8 +217,8 @@ package final class CollectionTable {
     return rows
   }
 
-  func row(_ id: UInt32, _ state: StoreState) throws(StoreError) -> CollectionRow {
-    guard let row = try rows(state).first(where: { $0.id == id }) else {
+  func row(_ id: UInt32, within limits: RowLimits) throws(StoreError) -> CollectionRow {
+    guard let row = try rows(within: limits).first(where: { $0.id == id }) else {
       throw StoreError(.noSuchCollection, "collection #\(id) is gone")
     }
     return row

@@ -8,10 +8,13 @@ package import CofferSealing
 package final class RecordReader {
   package let opener: RecordOpener
   private let database: StoreDatabase
-  // Compiled at their first use, and bound again for each row.
-  private var record: StoreStatement?
-  private var recordWithBody: StoreStatement?
-  private var recordByIndex: StoreStatement?
+  // Compiled at their first use, and bound again for each row. One thread at a time calls, so that no access needs a
+  // check of its own.
+  @exclusivity(unchecked) private var record: StoreStatement?
+  @exclusivity(unchecked) private var recordWithBody: StoreStatement?
+  @exclusivity(unchecked) private var recordByIndex: StoreStatement?
+  /// The one that has been stepped since the last reset.
+  @exclusivity(unchecked) private var running: StoreStatement?
 
   /// - Parameter checksBounds: as in ``RecordOpener/init(_:checksBounds:)``.
   package init(_ database: StoreDatabase, _ keys: RowKeys, checksBounds: Bool = true) {
@@ -21,15 +24,15 @@ package final class RecordReader {
 
   package var keys: RowKeys { opener.keys }
 
-  /// Ends the statements' runs, and with them the locks they hold.
+  /// Ends the run of a statement, and with it the lock that it holds.
   package func reset() {
-    record?.reset()
-    recordWithBody?.reset()
-    recordByIndex?.reset()
+    running?.reset()
+    running = nil
   }
 
   /// Gives the statements back to the connection.
   package func end() {
+    running = nil
     record = nil
     recordWithBody = nil
     recordByIndex = nil
@@ -49,7 +52,7 @@ package final class RecordReader {
   package func hasRow(_ id: DocumentID) throws(StoreError) -> Bool {
     let statement = try prepared(&record, SQL.record)
     try statement.bind(id.rawValue, at: 1)
-    defer { statement.reset() }
+    defer { reset() }
     return try statement.step()
   }
 
@@ -67,13 +70,11 @@ package final class RecordReader {
   }
 
   private func prepared(_ statement: inout StoreStatement?, _ sql: String) throws(StoreError) -> StoreStatement {
-    if let statement {
-      statement.reset()
-      return statement
-    }
-    let compiled = try database.statement(sql)
-    statement = compiled
-    return compiled
+    reset()
+    let prepared = if let statement { statement } else { try database.statement(sql) }
+    statement = prepared
+    running = prepared
+    return prepared
   }
 
   // MARK: Documents

@@ -119,19 +119,23 @@ package struct RecordRow {
 
   /// The row with its bytes copied to `memory` (``byteCount`` of them), valid as long as that is.
   package func copied(to memory: UnsafeMutableRawBufferPointer) -> RecordRow {
-    var used = 0
-    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-      let target = UnsafeMutableRawBufferPointer(rebasing: memory[used..<used + bytes.count])
-      target.copyMemory(from: bytes)
-      used += bytes.count
-      return UnsafeRawBufferPointer(target)
-    }
+    var rest = memory[...]
     var row = self
-    row.blindIndex = blindIndex.map(copy)
-    row.title = title.map(copy)
-    row.head = copy(head)
-    row.bodyTag = copy(bodyTag)
-    row.body = body.map(copy)
+    if let blindIndex { row.blindIndex = Self.copy(blindIndex, to: &rest) }
+    if let title { row.title = Self.copy(title, to: &rest) }
+    row.head = Self.copy(head, to: &rest)
+    row.bodyTag = Self.copy(bodyTag, to: &rest)
+    if let body { row.body = Self.copy(body, to: &rest) }
     return row
+  }
+
+  @inline(__always)
+  private static func copy(_ bytes: UnsafeRawBufferPointer, to rest: inout Slice<UnsafeMutableRawBufferPointer>)
+    -> UnsafeRawBufferPointer
+  {
+    let target = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(bytes.count))
+    target.copyMemory(from: bytes)
+    rest = rest.dropFirst(bytes.count)
+    return UnsafeRawBufferPointer(target)
   }
 }

@@ -68,9 +68,9 @@ extension RecordWriter {
       reader.reset()
       batch.removeAll()
     }
-    var row = try reader.row(id, withBody: false, within: state.limits)
+    var row = try reader.row(id, withBody: false, within: limits)
     let keepsEpoch = row.fields.epoch == keys.active.epoch
-    if !keepsEpoch { row = try reader.row(id, withBody: true, within: state.limits) }
+    if !keepsEpoch { row = try reader.row(id, withBody: true, within: limits) }
     let head = try reader.opener.openHead(row)
     let former = Former(
       row.fields, try reader.opener.element(of: row),
@@ -82,7 +82,7 @@ extension RecordWriter {
     if kind.contains(.head) { content.stamps.edited = revision }
     if !kind.isDisjoint(with: [.place, .parent]) { content.stamps.placed = revision }
     if !keepsEpoch {
-      content.blindIndex = try keys.blindIndex(of: head.key, in: fields.collection, of: try collections.records(state))
+      content.blindIndex = try keys.blindIndex(of: head.key, in: fields.collection, of: try collections.records(within: limits))
     }
     try change(&content, &fields)
     if keepsEpoch {

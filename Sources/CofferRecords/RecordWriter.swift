@@ -64,6 +64,11 @@ package final class RecordWriter {
     bodies = nil
   }
 
+  /// The bounds that the state sets for rows; it is not copied for them.
+  package var limits: RowLimits {
+    RowLimits(nextID: state.nextID, generation: state.generation, target: state.target, cursor: state.cursor)
+  }
+
   // MARK: The transaction
 
   /// Call before the first change.
@@ -162,7 +167,7 @@ package final class RecordWriter {
     try requireRoom(for: row.fields)
     // The index keeps keys apart under the active epoch; older epochs have other blind indexes.
     for index in row.olderBlindIndexes {
-      guard let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: state.limits) else {
+      guard let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: limits) else {
         continue
       }
       throw row.duplicateKey(other)
@@ -221,7 +226,7 @@ package final class RecordWriter {
       return StoreError(.alreadyExists, "\(row.place)there is a document \(id) already", documentID: id)
     case .unique:
       guard let index = row.blindIndex.map({ Array(batch.bytes($0)) }),
-        let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: state.limits)
+        let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: limits)
       else { return StoreError(error) }
       return row.duplicateKey(other)
     default:
@@ -314,7 +319,7 @@ package final class RecordWriter {
     if !isRekeyed, deletions == nil { deletions = RecordReader(database, keys, checksBounds: false) }
     let reader = isRekeyed ? reader : deletions!
     defer { reader.reset() }
-    let row = try reader.row(id, withBody: false, within: state.limits)
+    let row = try reader.row(id, withBody: false, within: limits)
     _ = try reader.opener.openHead(row)
     try row.fields.require(collection)
     let element = try reader.opener.element(of: row)
@@ -403,7 +408,7 @@ package final class RecordWriter {
   /// Seals a collection with another name or other settings, or under another epoch.
   package func replaceCollection(with new: CollectionRecord) throws(StoreError) {
     try willWrite()
-    let before = try collections.row(new.id, state)
+    let before = try collections.row(new.id, within: limits)
     let row = try new.seal(keys)
     try changing { () throws(StoreError) in
       try database.execute(SQL.updateCollection, Int64(row.epoch), Int64(row.revision), row.sealed, Int64(row.id))
@@ -414,7 +419,7 @@ package final class RecordWriter {
   /// Deletes a collection with all its documents.
   package func deleteCollection(_ record: CollectionRecord) throws(StoreError) {
     try willWrite()
-    let before = try collections.row(record.id, state)
+    let before = try collections.row(record.id, within: limits)
     try changing { () throws(StoreError) in
       try deleteDocuments(in: record)
       try database.execute(SQL.deleteCollection, Int64(record.id))

@@ -106,18 +106,36 @@ package final class RowBinding {
     return bytes
   }
 
+  /// `PAE("coffer2/lookup", u32 coll, folded key)`
+  func blindIndex(ofFolded key: [UInt8], in collection: UInt32) -> UnsafeRawBufferPointer {
+    let label: StaticString = "coffer2/lookup"
+    makeRoom(for: key.count)
+    used = 0
+    append(UInt32(3))
+    append(UInt32(label.utf8CodeUnitCount))
+    append(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
+    append(UInt32(4))
+    append(collection)
+    append(UInt32(key.count))
+    append(key)
+    return bytes
+  }
+
   // MARK: Appending, big-endian
 
   private var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: memory[..<used])
   }
 
-  /// Everything but a title fits into 256 bytes.
+  /// Everything but a title or a key fits into 256 bytes.
+  private func makeRoom(for extra: Int) {
+    guard memory.count < 256 + extra else { return }
+    memory.deallocate()
+    memory = .allocate(byteCount: 2 * (256 + extra), alignment: 16)
+  }
+
   private func begin(_ label: StaticString, _ width: Int, extra: Int = 0) {
-    if memory.count < 256 + extra {
-      memory.deallocate()
-      memory = .allocate(byteCount: 2 * (256 + extra), alignment: 16)
-    }
+    makeRoom(for: extra)
     memory.baseAddress!.copyMemory(from: label.utf8Start, byteCount: label.utf8CodeUnitCount)
     (memory.baseAddress! + label.utf8CodeUnitCount).initializeMemory(
       as: UInt8.self, repeating: 0, count: width - label.utf8CodeUnitCount)

@@ -89,9 +89,9 @@ package final class RowKeys {
     throws(StoreError)
     -> [UInt8]
   {
-    let message = PreAuthenticationEncoding("coffer2/lookup").adding(collection).adding(folded).bytes
     do throws(SealingError) {
-      return Array(try context.blindIndex.authenticate(message).prefix(StoreFormat.blindIndexCount))
+      return try context.blindIndex.authenticate(
+        binding.blindIndex(ofFolded: folded, in: collection), prefix: StoreFormat.blindIndexCount)
     } catch {
       throw StoreError(error)
     }

@@ -36,6 +36,13 @@ package final class HMACKey {
     else { throw .openSSL("HMAC") }
   }
 
+  /// The first `count` bytes of the code of `message`.
+  package func authenticate(_ message: UnsafeRawBufferPointer, prefix count: Int) throws(SealingError) -> [UInt8] {
+    let code = UnsafeMutableRawBufferPointer(start: code, count: Self.byteCount)
+    try authenticate(message, into: code)
+    return Array(code[..<count])
+  }
+
   package func authenticate(_ message: [UInt8]) throws(SealingError) -> [UInt8] {
     var code = [UInt8](repeating: 0, count: Self.byteCount)
     try code.withMutableBytes { code throws(SealingError) in

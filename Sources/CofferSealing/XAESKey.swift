@@ -13,10 +13,10 @@ package final class XAESKey {
   package static let overhead = nonceCount + tagCount
 
   private let block: OpaquePointer
-  private var sealing = DerivedCipher()
-  private var opening: [DerivedCipher] = [DerivedCipher()]
+  @exclusivity(unchecked) private var sealing = DerivedCipher()
+  @exclusivity(unchecked) private var opening: [DerivedCipher] = [DerivedCipher()]
   /// The indices in `opening` of the last cipher, and of the next one to replace.
-  private var latest = 0
+  @exclusivity(unchecked) private var latest = 0
   private var oldest = 0
   var run = NonceRun()
   /// K1 (16 bytes), then scratch for the two blocks (32) and the derived key (32).

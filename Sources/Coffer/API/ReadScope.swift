@@ -58,7 +58,7 @@ extension ReadScope where Self: ~Copyable {
   public func exists(_ id: DocumentID) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try transaction.reading { reader throws(StoreError) in
-        _ = try reader.opener.openHead(try reader.row(id, withBody: false, within: transaction.state.limits))
+        _ = try reader.opener.openHead(try reader.row(id, withBody: false, within: transaction.limits))
         return true
       }
     } catch {

@@ -45,7 +45,7 @@ final class ExportWalk {
       for id in documents {
         chosen.insert(
           try transaction.reading { reader throws(StoreError) in
-            try reader.row(id, withBody: false, within: transaction.state.limits).fields.collection
+            try reader.row(id, withBody: false, within: transaction.limits).fields.collection
           })
       }
       collections = known.filter { chosen.contains($0.id) }
@@ -66,7 +66,7 @@ final class ExportWalk {
     numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
     if case .everything = selection {
       var set = SetHash()
-      for row in try transaction.connection.collections.rows(transaction.state) {
+      for row in try transaction.connection.collections.rows(within: transaction.limits) {
         try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
       }
       sum = (set, 0)
@@ -80,7 +80,7 @@ final class ExportWalk {
   /// - Returns: false if there were no more.
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     while !RowCopier.isFull(batch), try step() {
-      let row = try RecordRow(rows.columns(), within: transaction.state.limits)
+      let row = try RecordRow(rows.columns(), within: transaction.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
       if sum != nil {
         try Self.add(try opener.element(of: row), to: &sum!.set, opener.keys)

@@ -58,7 +58,7 @@ final class RekeyWalk {
     init(_ transaction: StoreTransaction, report: RekeyReport) {
       self.transaction = transaction
       self.report = report
-      limits = transaction.state.limits
+      limits = transaction.limits
     }
   }
 

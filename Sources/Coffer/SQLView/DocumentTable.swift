@@ -170,7 +170,7 @@ final class DocumentRows: VirtualRows {
     }
     while true {
       if let statement, try statement.step() {
-        return try transaction.row(statement, within: transaction.state.limits)
+        return try transaction.row(statement, within: transaction.limits)
       }
       statement?.reset()
       statement = nil

@@ -5,7 +5,7 @@ internal import CofferRecords
 extension StoreTransaction {
   func collections() throws(StoreError) -> [CollectionRecord] {
     try requireOpen()
-    return try connection.collections.records(state)
+    return try connection.collections.records(within: limits)
   }
 
   func collectionNames() throws(StoreError) -> [CollectionID: String] {
@@ -93,12 +93,12 @@ extension StoreTransaction {
 
   private func refold(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) {
     let index = try reading { reader throws(StoreError) -> [UInt8]? in
-      let row = try reader.row(id, withBody: false, within: state.limits)
+      let row = try reader.row(id, withBody: false, within: limits)
       try row.fields.require(record.id)
       guard let key = try reader.opener.openHead(row).key.map({ ExternalKey(bytes: $0) }) else { return nil }
       for context in keys.epochs {
         let index = try keys.blindIndex(of: key, in: record, under: context)
-        guard let other = try reader.holder(ofBlindIndex: index, in: record.id, within: state.limits), other != id
+        guard let other = try reader.holder(ofBlindIndex: index, in: record.id, within: limits), other != id
         else { continue }
         throw StoreError(.duplicateKey, "documents \(other) and \(id) would have the same key", documentID: id)
       }

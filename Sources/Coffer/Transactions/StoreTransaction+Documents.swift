@@ -11,7 +11,7 @@ internal import CofferSealing
 
 extension StoreTransaction {
   func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
-    try reading { reader throws(StoreError) in try reader.header(id, within: state.limits) }
+    try reading { reader throws(StoreError) in try reader.header(id, within: limits) }
   }
 
   func document(_ id: DocumentID) throws(StoreError) -> Document {
@@ -29,7 +29,7 @@ extension StoreTransaction {
     case .document(let cached): return try body(cached.opened)
     case .missing(let room):
       return try reading { reader throws(StoreError) in
-        let opened = try reader.document(id, within: state.limits)
+        let opened = try reader.document(id, within: limits)
         if opened.utf8.count <= room { keep(opened) }
         return try body(opened)
       }
@@ -37,7 +37,7 @@ extension StoreTransaction {
   }
 
   func storedDocument(_ id: DocumentID) throws(StoreError) -> StoredDocument {
-    try reading { reader throws(StoreError) in try reader.storedDocument(id, within: state.limits) }
+    try reading { reader throws(StoreError) in try reader.storedDocument(id, within: limits) }
   }
 
   /// - Throws: `alreadyExists` if it belongs to another collection.
@@ -56,7 +56,7 @@ extension StoreTransaction {
 
   /// The document with that key, found under every live epoch; its head decides whether it really has the key.
   func id(forKey key: ExternalKey, in collection: CollectionRecord) throws(StoreError) -> DocumentID? {
-    try reading { reader throws(StoreError) in try reader.id(forKey: key, in: collection, within: state.limits) }
+    try reading { reader throws(StoreError) in try reader.id(forKey: key, in: collection, within: limits) }
   }
 }
 
@@ -167,7 +167,7 @@ extension StoreTransaction {
   private func fieldsIfThere(of id: DocumentID) throws(StoreError) -> RowFields? {
     do throws(StoreError) {
       return try reading { reader throws(StoreError) in
-        try reader.row(id, withBody: false, within: state.limits).fields
+        try reader.row(id, withBody: false, within: limits).fields
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }

@@ -52,7 +52,7 @@ extension StoreTransaction {
 
   private func entry(of id: DocumentID, in collection: UInt32) throws(StoreError) -> Spot.Entry {
     try reading { reader throws(StoreError) in
-      let row = try reader.row(id, withBody: false, within: state.limits)
+      let row = try reader.row(id, withBody: false, within: limits)
       _ = try reader.opener.openHead(row)
       guard row.fields.collection == collection else {
         throw StoreError(.invalidArgument, "document \(id) stands in another collection", documentID: id)

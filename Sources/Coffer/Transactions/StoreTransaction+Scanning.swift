@@ -54,7 +54,7 @@ extension StoreTransaction {
     let reader = connection.takeReader()
     defer { connection.giveBack(reader) }
     let matcher = scan.matcher()
-    let limits = state.limits
+    let limits = self.limits
     for passed in 0..<rows {
       try requireOpen()
       guard try statement.step() else {
@@ -81,7 +81,7 @@ extension StoreTransaction {
   private func scanAhead(
     _ statement: StoreStatement, _ order: inout OrderCheck, _ scan: RowScan, _ visit: RowScan.Visit
   ) throws {
-    let limits = state.limits
+    let limits = self.limits
     let reader = connection.takeReader()
     var batches: [RowBatch<OpenedRows>] = []
     let conveyor = Conveyor<RowBatch<OpenedRows>>(limit: Self.batchCount, workers: .any) { $0.process() }
@@ -122,8 +122,10 @@ extension StoreTransaction {
     var next = opened.startIndex
     for index in 0..<batch.work.provedCount {
       try order.check(batch.rows[index].fields, isWriting: hasWritten)
-      guard next < opened.endIndex, opened[next].row == index else { continue }
-      try visit(opened[next].header, opened[next].text)
+      guard next < opened.endIndex else { continue }
+      let document = opened[next]
+      guard document.row == index else { continue }
+      try visit(document.header, document.text)
       next += 1
     }
     if let failure = batch.work.failure { throw failure }

@@ -6,6 +6,7 @@ public final class StoreTransaction {
   let connection: StoreConnection
   /// The state that the transaction began with.
   let start: StoreState
+  private let startLimits: RowLimits
   /// The number of the root key that the transaction began with.
   private let startRoot: UInt64
   /// Writes the rows; nil in a transaction that only reads.
@@ -26,6 +27,7 @@ public final class StoreTransaction {
     self.connection = connection
     self.logger = logger
     start = try Self.begin(connection, kind)
+    startLimits = start.limits
     startRoot = connection.keys.session.root.generation
     guard kind != .deferred else {
       rowWriter = nil
@@ -70,6 +72,8 @@ public final class StoreTransaction {
   var hasWritten: Bool { rowWriter?.hasWritten ?? false }
   /// The state, including all changes of this transaction.
   var state: StoreState { rowWriter?.state ?? start }
+  /// The bounds that ``state`` sets for rows.
+  var limits: RowLimits { rowWriter?.limits ?? startLimits }
 
   /// The writer of rows; the transaction must be open and may write.
   var writer: RecordWriter {
@@ -217,7 +221,7 @@ public final class StoreTransaction {
     do throws(StoreError) {
       return try RecordRow(statement.columns(), within: start)
     } catch {
-      guard hasWritten, (try? RecordRow(statement.columns(), within: state.limits)) != nil else { throw error }
+      guard hasWritten, (try? RecordRow(statement.columns(), within: limits)) != nil else { throw error }
       throw .writtenWhileListed(statement.int64(at: 0))
     }
   }

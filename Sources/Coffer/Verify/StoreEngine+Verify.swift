@@ -123,7 +123,7 @@ extension StoreEngine {
           seen += 1
           last = statement.int64(at: 0)
           do throws(StoreError) {
-            let row = try RecordRow(statement.columns(), within: transaction.state.limits)
+            let row = try RecordRow(statement.columns(), within: transaction.limits)
             let head = try opener.openHead(row)
             _ = try opener.openBody(row, head)
             try transaction.requireBlindIndex(of: row, head, in: collections)
@@ -226,7 +226,7 @@ extension StoreTransaction {
   {
     var sum = RowSum()
     do throws(StoreError) {
-      for row in try connection.collections.rows(state) { try add(try row.element(keys), to: &sum.set) }
+      for row in try connection.collections.rows(within: limits) { try add(try row.element(keys), to: &sum.set) }
     } catch {
       guard !error.isPassing else { throw error }
       sum.isComplete = false
@@ -245,7 +245,7 @@ extension StoreTransaction {
           // A row that a page gives 2^16 times would vanish from the sum.
           guard id > last else { throw .damagedDocument(id, "it is not in its order") }
           last = id
-          let row = try RecordRow(statement.columns(), within: state.limits)
+          let row = try RecordRow(statement.columns(), within: limits)
           try add(try reader.opener.element(of: row), to: &sum.set)
           try visit(row, reader.opener)
           if (try? reader.opener.requireBounds(row)) == nil {
