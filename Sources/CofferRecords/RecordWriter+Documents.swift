@@ -82,7 +82,8 @@ extension RecordWriter {
     if kind.contains(.head) { content.stamps.edited = revision }
     if !kind.isDisjoint(with: [.place, .parent]) { content.stamps.placed = revision }
     if !keepsEpoch {
-      content.blindIndex = try keys.blindIndex(of: head.key, in: fields.collection, of: try collections.records(within: limits))
+      content.blindIndex = try keys.blindIndex(
+        of: head.key, in: fields.collection, of: try collections.records(within: limits))
     }
     try change(&content, &fields)
     if keepsEpoch {

@@ -1,3 +1,5 @@
+internal import CofferRecords
+
 extension StoreWriter {
   /// Adds every document of a source, in its order, within this transaction.
   ///
@@ -15,13 +17,90 @@ extension StoreWriter {
     if options.onConflict != .fail {
       return try transaction.merge(contentsOf: source, into: collection, options: options)
     }
+    var source = source
+    return try insert(into: collection, options) { stage, batch, _ in try stage.fill(batch, from: &source) }
+  }
+
+  /// Adds documents in their order, as ``insert(_:into:at:id:)`` adds each, at the speed of bulk work.
+  ///
+  /// The calling thread reads the sequence while another thread seals, so that any sequence will do; at most about two
+  /// megabytes of it are in memory, a single huge text excepted. Parents are kept, and must be in the store before the
+  /// call. The collection is created if it is missing.
+  ///
+  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument` for a parent that is no document of the collection, each
+  ///   naming the document's number in the sequence, from 1. The transaction must then be rolled back, as it is when
+  ///   the error leaves `write`.
+  @discardableResult
+  public func insert(
+    contentsOf documents: some Sequence<Document>, into collection: DocumentCollection,
+    options: BulkOptions = BulkOptions()
+  ) throws -> BulkReport {
+    try insert(reading: documents, into: collection, options: options) { $0 }
+  }
+
+  /// Adds values in their order, each as the JSON text of a document, at the speed of bulk work.
+  ///
+  /// ```swift
+  /// try tx.insert(contentsOf: notes, into: "notes", key: { ExternalKey($0.slug) })
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - key, title, attributes: those of each value's document, as in
+  ///     ``insert(_:into:at:key:title:attributes:id:)``.
+  /// - Throws: `notEncodable`, and errors of ``insert(contentsOf:into:options:)-(Sequence<Document>,_,_)``.
+  @discardableResult
+  public func insert<Value: Encodable & Sendable>(
+    contentsOf values: some Sequence<Value>, into collection: DocumentCollection, options: BulkOptions = BulkOptions(),
+    key: (Value) throws -> ExternalKey? = { _ in nil }, title: (Value) throws -> String? = { _ in nil },
+    attributes: (Value) throws -> Attributes = { _ in Attributes() }
+  ) throws -> BulkReport {
+    try insert(reading: values, into: collection, options: options) { value in
+      var document = try Self.document(of: value, title: title(value), attributes(value))
+      document.key = try key(value)
+      return document
+    }
+  }
+
+  private func insert<Elements: Sequence>(
+    reading elements: Elements, into collection: DocumentCollection, options: BulkOptions,
+    _ document: (Elements.Element) throws -> Document
+  ) throws -> BulkReport {
+    var options = options
+    // Documents have no ids of their own; their parents are ids of this store.
+    options.keepsIDs = true
+    let record = try transaction.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven)
+    let transaction = transaction
+    return try withoutActuallyEscaping(document) { document in
+      var source = DocumentSource(elements) { element, number in
+        let document = try document(element)
+        do throws(StoreError) {
+          try transaction.requireParent(document.parent, of: 0, isNew: true, in: record.id)
+        } catch {
+          throw error.of(record: number)
+        }
+        return document
+      }
+      if options.onConflict != .fail {
+        return try transaction.merge(contentsOf: source, into: collection, options: options)
+      }
+      return try insert(into: collection, options, readBy: { try source.read(into: &$0) }) { stage, batch, drafts in
+        try stage.fill(batch, with: drafts)
+        return !drafts.isEmpty
+      }
+    }
+  }
+
+  private func insert(
+    into collection: DocumentCollection?, _ options: BulkOptions,
+    readBy read: ((inout DraftBatch) throws -> Bool)? = nil,
+    sealedBy seal: @escaping (SealingStage, SealedBatch, DraftBatch) throws -> Bool
+  ) throws -> BulkReport {
     let transaction = transaction
     if let collection { _ = try transaction.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven) }
     let stage = try SealingStage(transaction, into: collection, options: options)
     var report = BulkReport()
-    var source = source
     try transaction.insert(
-      sealedBy: { try stage.fill($0, from: &source) },
+      readBy: read, sealedBy: { try seal(stage, $0, $1) },
       inserted: { batch in
         report.created += batch.rows.count
         for row in batch.rows {
@@ -35,5 +114,45 @@ extension StoreWriter {
     report.collections = stage.counts
     report.parentsDropped = stage.parentsDropped
     return report
+  }
+}
+
+/// Documents of any sequence, as drafts.
+private struct DocumentSource<Elements: Sequence>: DraftSource {
+  private var elements: Elements.Iterator
+  private let document: (Elements.Element, Int) throws -> Document
+  private var number = 0
+
+  init(_ elements: Elements, _ document: @escaping (Elements.Element, Int) throws -> Document) {
+    self.elements = elements.makeIterator()
+    self.document = document
+  }
+
+  mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    while batch.bytes.count < 256 << 10, batch.drafts.count < 512, let element = elements.next() {
+      number += 1
+      batch.append(try document(element, number), record: number)
+    }
+    return !batch.isEmpty
+  }
+}
+
+extension DraftBatch {
+  fileprivate mutating func append(_ document: Document, record: Int) {
+    var draft = Draft(text: append(document.text.utf8), record: record)
+    draft.title = document.title.map { append($0.utf8) }
+    draft.key = document.key.map { append($0.bytes) }
+    draft.attributes = document.attributes.isEmpty ? nil : append(document.attributes.canonicalJSON)
+    draft.parent = document.parent
+    draft.created = document.created
+    draft.modified = document.modified
+    draft.isJSON = document.isJSON
+    drafts.append(draft)
+  }
+
+  private mutating func append(_ part: some Collection<UInt8>) -> Range<Int> {
+    let start = bytes.count
+    bytes.append(contentsOf: part)
+    return start..<bytes.count
   }
 }

@@ -77,7 +77,7 @@ extension StoreWriter {
     }
   }
 
-  private static func document(of value: some Encodable, title: String?, _ attributes: Attributes)
+  static func document(of value: some Encodable, title: String?, _ attributes: Attributes)
     throws(StoreError) -> Document
   {
     var document = Document(

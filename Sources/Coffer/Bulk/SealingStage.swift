@@ -59,11 +59,16 @@ final class SealingStage {
   func fill(_ batch: SealedBatch, from source: inout some DraftSource) throws -> Bool {
     drafts.removeAll()
     guard try source.read(into: &drafts) else { return false }
-    try drafts.bytes.withUnsafeBytes { bytes in
+    try fill(batch, with: drafts)
+    return true
+  }
+
+  /// Seals documents that were read before into an emptied batch.
+  func fill(_ batch: SealedBatch, with drafts: DraftBatch) throws(StoreError) {
+    try drafts.bytes.withBytes { bytes throws(StoreError) in
       for draft in drafts.drafts { try seal(draft, bytes, into: batch) }
     }
     try batch.sum(keys.summer)
-    return true
   }
 
   private func seal(_ draft: DraftBatch.Draft, _ bytes: UnsafeRawBufferPointer, into batch: SealedBatch)

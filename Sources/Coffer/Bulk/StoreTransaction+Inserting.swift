@@ -3,6 +3,8 @@ internal import CofferRecords
 /// A batch of sealed rows on its way from the thread that seals them to the thread that inserts them.
 private final class InsertionBatch {
   let sealed = SealedBatch()
+  /// Documents read on the caller's thread.
+  var drafts = DraftBatch()
   var isEnd = false
   var failure: (any Error)?
 }
@@ -24,13 +26,15 @@ extension StoreTransaction {
   /// Inserts rows that another thread seals meanwhile. Memory stays the same whatever their number.
   ///
   /// - Parameters:
+  ///   - read: reads the next documents on this thread, for `seal`; false at the end. nil leaves them to `seal`.
   ///   - seal: fills an empty batch with sealed rows, and with the collections that must be inserted before them; false
   ///     at the end. It runs on another thread, and no other code may use its data meanwhile.
   ///   - refused: called for a row that conflicts with the store's rows; if it throws, the work ends.
   ///   - inserted: called after each batch; if it throws, the work ends.
   /// - Throws: errors of the closures; the transaction can then only be rolled back.
   func insert(
-    sealedBy seal: @escaping (SealedBatch) throws -> Bool,
+    readBy read: ((inout DraftBatch) throws -> Bool)? = nil,
+    sealedBy seal: @escaping (SealedBatch, DraftBatch) throws -> Bool,
     refused: (SealedBatch.Row, StoreError) throws -> Void = { _, error in throw error },
     inserted: (SealedBatch) throws -> Void
   ) throws {
@@ -42,7 +46,7 @@ extension StoreTransaction {
     let conveyor = Conveyor<InsertionBatch>(limit: Self.sealedBatches, workers: .oneInOrder) { batch in
       do {
         // A source that is read again after its end may start over.
-        hasEnded = try hasEnded || !seal(batch.sealed)
+        hasEnded = try hasEnded || !seal(batch.sealed, batch.drafts)
       } catch {
         hasEnded = true
         batch.failure = error
@@ -54,12 +58,16 @@ extension StoreTransaction {
         make: { InsertionBatch() },
         fill: { batch in
           batch.sealed.removeAll()
+          if let read, !isOver {
+            batch.drafts.removeAll()
+            isOver = try !read(&batch.drafts)
+          }
           return isOver ? .end : .more
         },
         take: { batch in
           if let failure = batch.failure { throw failure }
-          isOver = batch.isEnd
-          guard !isOver else { return }
+          isOver = isOver || batch.isEnd
+          guard !batch.isEnd else { return }
           try requireOpen()
           try writer.insert(batch.sealed, refused: refused)
           try inserted(batch.sealed)
