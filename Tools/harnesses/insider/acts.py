@@ -30,6 +30,8 @@ class Insider:
             for number, epoch in moment.writer.epochs.items():
                 self.keys[number] = epoch
         self.store, self.forged = self.now.writer.copy(), {}
+        # The moment whose header and state are there, for forgeries near its bounds.
+        self.base = self.now.writer
 
     def do(self, name, seed):
         """One act, with random choices of its own, so that leaving out another doesn't change it."""
@@ -40,7 +42,7 @@ class Insider:
     def acts(self):
         """By name, how likely each act is that he can do."""
         weights = {
-            "put_back": 6, "put_back_whole": 2, "row_put_back": 4, "row_mixed": 2, "row_gone": 2, "row_edited": 2,
+            "put_back": 4, "put_back_whole": 2, "roll_back": 4, "row_put_back": 4, "row_mixed": 2, "row_gone": 2, "row_edited": 2,
             "row_moved": 1, "collection_put_back": 1, "collection_gone": 1, "slot_edited": 1, "slot_added": 1,
             "spare_edited": 1, "body_misplaced": 1, "outsiders_store": 1}
         if self.keys:
@@ -79,7 +81,16 @@ class Insider:
         self._take(self._moment().writer, parts)
 
     def put_back_whole(self):
-        self._take(self._moment().writer, ["header", "slots", "state", "collections", "records"])
+        self.base = self._moment().writer
+        self._take(self.base, ["header", "slots", "state", "collections", "records"])
+
+    def roll_back(self):
+        """To an earlier moment of the same root key, most often in the middle of its rekey; at times without the rows."""
+        moments = [moment for moment in self.moments if moment.root == self.now.root]
+        unfinished = [moment for moment in moments if moment.writer.target]
+        self.base = self.rng.choice(unfinished if unfinished and self.rng.random() < 0.7 else moments).writer
+        rows = ["collections", "records"] if self.rng.random() < 0.7 else []
+        self._take(self.base, ["header", "slots", "state", *rows])
 
     def _take(self, writer, parts):
         source = writer.copy()
@@ -197,7 +208,7 @@ class Insider:
 
     def _forgery(self, epoch):
         """The data of a row that he makes: a new one, or another text, title or place for one that is known."""
-        rng, now = self.rng, self.now.writer
+        rng, now = self.rng, self.base
         closed = now.epochs.get(epoch)
         id = rng.choice((
             self._near(*sorted(now.records) or [1]), self._near(now.next_id, now.cursor),

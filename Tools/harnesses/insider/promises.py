@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import shutil
+import sqlite3
 
 from attackkit.contents import document
 from attackkit.readers import Dbtool, SecondReader
@@ -23,6 +24,7 @@ from .sessions import Session
 # Answers that reading may have; any other, a signal or a second of the processor is a finding.
 READING = {"ok", "damaged", "mismatch", "rolled-back", "cannot-unlock", "refused", "newer", "missing", "unfinished"}
 WRITING = READING | {"exit 1", "exit 3", "exit 13", "read-only"}
+EPOCHS = "SELECT epoch FROM coffer_record UNION SELECT epoch FROM coffer_collection"
 
 
 class Owner(Dbtool):
@@ -280,6 +282,14 @@ class Trial:
         elif not changed and not (verdict == "ok" and self._is_exact(documents)):
             self.find("Verify", f"sound before {what} and then {verdict}, or with other documents")
 
+    def _keep_out(self, path, sql, what):
+        """Under the present root key, what is sealed from now on is under no epoch whose key the insider has."""
+        with sqlite3.connect(path) as db:
+            epochs = {epoch for (epoch,) in db.execute(sql)}
+        db.close()
+        if self.moment.root == self.now.root and epochs & set(self.insider.keys):
+            self.find("Changing keys", f"{what}: rows are under the epochs {epochs}, some of which the insider opens")
+
     def _resume(self, owner):
         pin = self.now.writer.pin_of(self.now.writer.phase + 1) if self.now.writer.target else self.now.writer.pin
         with_pin = ("--expect", pin) if self.rng.random() < 0.5 else ()
@@ -288,6 +298,8 @@ class Trial:
             self.find("Changing keys", "a rekey ended over a set that differs")
         if kind == "ok" and with_pin and self.moment.root != self.now.root:
             self.find("Pin", f"a rekey was resumed under the pin of its end in {self._what()}")
+        if kind == "ok":
+            self._keep_out(owner.path, EPOCHS, "rekey --resume")
         self._after(owner, "rekey --resume", kind == "ok")
 
     def _rekey(self, owner):
@@ -298,10 +310,14 @@ class Trial:
         after = Owner(self.program).with_key(owner.path, "key", NEXT)
         if after.run("rekey", "--status")[0] == "cannot-unlock":
             after = owner
+        if kind == "ok":
+            self._keep_out(owner.path, EPOCHS, "rekey")
         self._after(after, "rekey", kind == "ok")
 
     def _put(self, owner):
-        kind, _ = self.ask(owner, "put", "-c", "Notes", "--text", "new", "--json", answers=WRITING)
+        kind, output = self.ask(owner, "put", "-c", "Notes", "--text", "new", answers=WRITING)
+        if kind == "ok":
+            self._keep_out(owner.path, f"SELECT epoch FROM coffer_record WHERE id = {int(output)}", "put")
         self._after(owner, "put", kind == "ok", changed=["new"])
 
     def _remove(self, owner):
