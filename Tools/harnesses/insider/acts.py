@@ -297,6 +297,13 @@ class Insider:
             own.change(rng.choice(sorted(own.records)), text=f"{FORGED} {self.random(4).hex()}".encode())
         if rng.random() < 0.5:
             own.add(1, f"{FORGED} {self.random(4).hex()}", title=b"Forged title")
+        self._take_over(own)
+
+    def _take_over(self, own):
+        """What he wrote under keys of the store may be read where another header of it is put back."""
+        for record in own.records.values():
+            if record.text.startswith(FORGED.encode()):
+                self.forged.setdefault(record.id, []).append(copy.deepcopy(record))
         self.store = own.commit()
 
     def outsiders_store(self):

@@ -351,8 +351,12 @@ class Trial:
         if report["set"] == "matches" and not self._is_exact(documents, left):
             self.find("Salvage", f"the set matches, and the documents are not those of {self.moment.label}")
         for id, found in documents.items():
-            rows = [*self.versions.get(id, []), *self.insider.forged.get(id, [])]
-            if not any(self._fits(found, row, self.moment.writer) for row in rows if row.epoch in self.moment.writer.epochs):
+            writer = self.moment.writer
+            rows = [row for row in (*self.versions.get(id, []), *self.insider.forged.get(id, []))
+                    if row.epoch in writer.epochs and self._fits(found, row, writer)]
+            if not rows:
                 self.find("Salvage", f"{id} comes along as {found['text'][:40]!r}, which no key of the store sealed")
             elif not self._is_allowed(id, found, True) and id not in listed:
-                self.find("Salvage", f"{id} breaks the rules of closed epochs, and isn't listed")
+                bounds = ", ".join(f"epoch {row.epoch}, rev {row.rev}" for row in rows)
+                self.find("Salvage", f"{id} breaks the rules of closed epochs, and isn't listed ({bounds}; target"
+                          f" {writer.target}, cursor {writer.cursor})")
