@@ -205,7 +205,10 @@ class Trial:
         if kind != "ok":
             ids = {str(id) for id in (*self.insider.store.records, *self.insider.forged)}
             found = owner.get(sorted(ids), self.readable)
-            documents = {int(id): document for id, (kind, document) in found.items() if kind == "ok"}
+            for id, (kind_of_one, _) in found.items():
+                if kind_of_one not in READING:
+                    self.find("Exit codes", f"show {id}: {kind_of_one}")
+            documents = {int(id): document for id, (kind_of_one, document) in found.items() if kind_of_one == "ok"}
         for id, found in documents.items():
             if not self._is_allowed(id, found, has_written):
                 self.find("Documents", f"{what} gives {id} as {found['text'][:40]!r}, which neither the store of "
