@@ -1,0 +1,355 @@
+"""The insider: holds the root keys of some generations and every copy up to now, and edits the file at will.
+
+Does not know: the present root key, or any epoch key that only its keyring holds.
+"""
+
+import copy
+import random
+
+from attackkit.secrets import OUTSIDER, RECIPIENT, value
+from attackkit.stores import FOLDED
+from attackkit.writer import Collection, Random, Record, Writer
+from storereader.primitives import hmac, pae, u32, u64
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+HEADER = ("format", "incompat", "ro_compat", "compat", "titles", "rk_generation", "phase", "rk_commit", "keyring", "mac")
+COLUMNS = ("coll", "epoch", "rev", "pos", "parent", "flags", "lookup", "column", "head", "body_nt", "ct")
+FORGED = "Forged text"
+
+
+class Insider:
+    """`store` is what he writes; `forged` by id: rows that he sealed rightly under a key that he has."""
+
+    def __init__(self, history, now, roots):
+        self.moments = history.moments[: now + 1]
+        self.now, self.roots = self.moments[now], roots
+        self.keys, self.held = {}, [moment for moment in self.moments if moment.root in roots]
+        for moment in self.held:
+            for number, epoch in moment.writer.epochs.items():
+                self.keys[number] = epoch
+        self.store, self.forged = self.now.writer.copy(), {}
+        # The moment whose header and state are there, for forgeries near its bounds.
+        self.base = self.now.writer
+
+    def do(self, name, seed):
+        """One act, with random choices of its own, so that leaving out another doesn't change it."""
+        self.rng = random.Random(seed)
+        self.random = Random(f"insider {seed}")
+        getattr(self, name)()
+
+    def acts(self):
+        """By name, how likely each act is that he can do."""
+        weights = {
+            "put_back": 4, "put_back_whole": 2, "roll_back": 4, "row_put_back": 4, "row_mixed": 2, "row_gone": 2, "row_edited": 2,
+            "row_moved": 1, "collection_put_back": 1, "collection_gone": 1, "slot_edited": 1, "slot_added": 1,
+            "spare_edited": 1, "body_misplaced": 1, "outsiders_store": 1}
+        if self.keys:
+            weights |= {"row_forged": 9, "row_mislabelled": 1, "collection_forged": 1, "head_forged": 2}
+        if self.held:
+            weights |= {"own_store": 3, "state_forged": 1, "header_forged": 1, "keyring_forged": 1}
+        return weights
+
+    def save(self, path):
+        """Writes the file; of two rows that a table or an index can't hold together, the later one."""
+        store, taken = self.store, {}
+        store.slots = list({slot.slot: slot for slot in store.slots}.values())
+        records = {record.id: record for record in store.records.values()}
+        for record in records.values():
+            if record.lookup is not None:
+                taken[record.coll, record.lookup] = record.id
+        store.records = {
+            id: record for id, record in records.items()
+            if record.lookup is None or taken[record.coll, record.lookup] == id}
+        store.save(path)
+
+    # With copies alone.
+
+    def _moment(self):
+        return self.rng.choice(self.moments if self.rng.random() < 0.5 else self.moments[-12:])
+
+    def _row(self):
+        return self.store.records[self.rng.choice(sorted(self.store.records))] if self.store.records else None
+
+    def put_back(self):
+        """Parts of an older copy over what is there."""
+        parts = self.rng.choice((
+            ["header"], ["state"], ["slots"], ["header", "slots"], ["header", "state"], ["header", "slots", "state"],
+            ["header", "slots", "state"], ["header", "slots", "state", "collections"], ["collections"], ["records"],
+            ["state", "records"], ["state", "records", "collections"], ["keyring"], ["slots", "state"]))
+        self._take(self._moment().writer, parts)
+
+    def put_back_whole(self):
+        self.base = self._moment().writer
+        self._take(self.base, ["header", "slots", "state", "collections", "records"])
+
+    def roll_back(self):
+        """To an earlier moment of the same root key, most often in the middle of its rekey; at times without the rows."""
+        moments = [moment for moment in self.moments if moment.root == self.now.root]
+        unfinished = [moment for moment in moments if moment.writer.target]
+        self.base = self.rng.choice(unfinished if unfinished and self.rng.random() < 0.7 else moments).writer
+        rows = ["collections", "records"] if self.rng.random() < 0.7 else []
+        self._take(self.base, ["header", "slots", "state", *rows])
+
+    def _take(self, writer, parts):
+        source = writer.copy()
+        if "header" in parts:
+            for name in (*HEADER, "spare"):
+                setattr(self.store, name, getattr(source, name))
+        if "keyring" in parts:
+            self.store.keyring = source.keyring
+        if "state" in parts:
+            self.store.sealed_state = source.sealed_state
+        for name in ("slots", "collections", "records"):
+            if name in parts:
+                setattr(self.store, name, getattr(source, name))
+
+    def row_put_back(self):
+        """One to three rows as an older copy has them, deleted ones too; sometimes under another number."""
+        source = self._moment().writer.copy().records
+        for id in self.rng.sample(sorted(source), min(len(source), self.rng.randint(1, 3))):
+            record = source[id]
+            if self.rng.random() < 0.1:
+                record.id = self.rng.randrange(1, self.store.next_id + 2)
+            self.store.records[record.id] = record
+
+    def row_mixed(self):
+        """Some columns of another row, or of the same one at another time."""
+        source, row = self._moment().writer.records, self._row()
+        if row is None or not source:
+            return
+        other = source.get(row.id) if self.rng.random() < 0.7 else None
+        other = other or source[self.rng.choice(sorted(source))]
+        for name in self.rng.sample(COLUMNS, self.rng.randint(1, 4)):
+            setattr(row, name, getattr(other, name))
+
+    def row_gone(self):
+        if row := self._row():
+            del self.store.records[row.id]
+
+    def row_moved(self):
+        """Two rows exchange their numbers."""
+        first, second = self._row(), self._row()
+        if first and first is not second:
+            first.id, second.id = second.id, first.id
+            self.store.records |= {first.id: first, second.id: second}
+
+    def row_edited(self):
+        row = self._row()
+        if row is None:
+            return
+        name = self.rng.choice(COLUMNS)
+        old = getattr(row, name)
+        if isinstance(old, bytes) and old:
+            at = self.rng.randrange(len(old))
+            old = old[:at] + bytes([old[at] ^ 1 << self.rng.randrange(8)]) + old[at + 1 :]
+            if name == "column":
+                old = b"edited"
+        elif isinstance(old, int):
+            old = max(0, old + self.rng.choice((-1, 1, 1000)))
+        elif name == "parent":
+            old = self.rng.randrange(1, self.store.next_id + 1)
+        elif name == "column":
+            old = b"edited"
+        setattr(row, name, old)
+
+    def body_misplaced(self):
+        if row := self._row():
+            row.odd = {"place": self.rng.choice(("row", "table", "both", "none"))}
+
+    def collection_put_back(self):
+        source = self._moment().writer.copy().collections
+        for coll in self.rng.sample(sorted(source), min(len(source), self.rng.randint(1, 2))):
+            self.store.collections[coll] = source[coll]
+
+    def collection_gone(self):
+        if self.store.collections:
+            del self.store.collections[self.rng.choice(sorted(self.store.collections))]
+
+    def slot_edited(self):
+        slot = self.rng.choice(self.store.slots)
+        old = self.rng.choice(self._moment().writer.slots)
+        act = self.rng.choice(("label", "params", "wrapped", "number", "recipient"))
+        if act == "label":
+            slot.label = b"edited"
+        elif act == "params":
+            slot.params = old.params
+        elif act == "wrapped":
+            slot.wrapped = old.wrapped
+        elif act == "number":
+            slot.slot += 10
+        elif slot.kind == 3:
+            slot.params = slot.params[:32] + _public(OUTSIDER)
+
+    def slot_added(self):
+        """A slot of an older copy, under a free number."""
+        slot = copy.deepcopy(self.rng.choice(self._moment().writer.slots))
+        if slot.slot in {other.slot for other in self.store.slots}:
+            slot.slot = max(other.slot for other in self.store.slots) + 1
+        self.store.slots.append(slot)
+
+    def spare_edited(self):
+        self.store.odd = {"spare": self._moment().writer.spare}
+
+    # With keys.
+
+    def _forger(self):
+        """A writer with the store's identity and shape, and his epoch keys in place of the store's."""
+        forger = Writer("forger", titles=self.store.titles)
+        forger.random, forger.store_id, forger.incompat = self.random, self.store.store_id, self.store.incompat
+        forger.epochs = {number: copy.deepcopy(epoch) for number, epoch in self.keys.items()}
+        forger.collections = self.store.collections
+        return forger
+
+    def _near(self, *numbers):
+        """One of these numbers, or one beside it."""
+        return max(1, self.rng.choice(numbers) + self.rng.choice((-1, 0, 0, 0, 1)))
+
+    def _forgery(self, epoch):
+        """The data of a row that he makes: a new one, or another text, title or place for one that is known."""
+        rng, now = self.rng, self.base
+        closed = now.epochs.get(epoch)
+        id = rng.choice((
+            self._near(*sorted(now.records) or [1]), self._near(now.next_id, now.cursor),
+            self._near(closed.ceiling, closed.floor) if closed else self._near(1)))
+        rev = rng.choice((1, self._near(closed.closed if closed and closed.closed else now.generation),
+                          self._near(now.generation), rng.randint(1, now.generation)))
+        record = Record(
+            id, rng.choice((1, 1, 2)), epoch, rev, rng.randrange(1, 2**40), 1, rev, rev, self.random(8),
+            f"{FORGED} {self.random(4).hex()}".encode() + b" and more" * rng.choice((0, 0, 300)), b"Forged title",
+            key=rng.choice((None, b"key 1", b"forged key")))
+        known = [moment.writer.records[id] for moment in self.moments if id in moment.writer.records]
+        if known and rng.random() < 0.6:
+            old = rng.choice(known)
+            for name in ("coll", "pos", "key", "rev", "uid"):
+                setattr(record, name, getattr(old, name))
+        return record
+
+    def _plant(self, record):
+        self.store.records[record.id] = record
+        self.forged.setdefault(record.id, []).append(copy.deepcopy(record))
+
+    def row_forged(self):
+        forger = self._forger()
+        for _ in range(self.rng.randint(1, 2)):
+            record = self._forgery(self.rng.choice(sorted(self.keys)))
+            if self.rng.random() < 0.2:
+                forger.titles = 1 - forger.titles
+            forger.seal(record)
+            self._plant(record)
+
+    def row_mislabelled(self):
+        """Sealed under a key that he has, as if it were another epoch's."""
+        forger, other = self._forger(), self.rng.choice((self.now.writer.active, *self.now.writer.epochs))
+        key = self.keys[self.rng.choice(sorted(self.keys))]
+        record = self._forgery(self.rng.choice(sorted(self.keys)))
+        record.epoch = other
+        forger.epochs[other] = key
+        forger.seal(record)
+        self._plant(record)
+
+    def head_forged(self):
+        """The true text of a row of his epochs, under another title and place."""
+        rows = [row for row in self.store.records.values() if row.epoch in self.keys]
+        if not rows:
+            return
+        row, forger = self.rng.choice(sorted(rows, key=lambda row: row.id)), self._forger()
+        row.title, row.pos = b"Forged title", self.rng.randrange(1, 2**40)
+        row.column = row.title if forger.titles == 1 else None
+        forger.seal_head(row)
+        self._plant(row)
+
+    def collection_forged(self):
+        forger, epoch = self._forger(), self.rng.choice(sorted(self.keys))
+        coll = self.rng.choice((1, 2, 3))
+        row = Collection(coll, epoch, self.rng.randint(1, self.now.writer.generation), 1, 1, self.random(8),
+                         b"Forged name", FOLDED)
+        forger.seal_collection(row)
+        if self.rng.random() < 0.3:
+            row.epoch = self.now.writer.active
+        self.store.collections[coll] = row
+
+    # With a root key.
+
+    def _root(self):
+        """A moment of a root key that he has: its keyring is his."""
+        held = self.rng.choice(self.held).writer.copy()
+        held.random = self.random
+        return held
+
+    def own_store(self):
+        """An old copy, edited and committed under its own root key, with any numbers."""
+        own, rng, now = self._root(), self.rng, self.now.writer
+        own.generation = rng.choice((own.generation, now.generation - 1, now.generation, now.generation + rng.randrange(1000)))
+        if rng.random() < 0.4:
+            own.rk_generation, own.phase = rng.choice((
+                (now.rk_generation, now.phase), (now.rk_generation, now.phase + 1), (now.rk_generation + 1, 1),
+                (own.rk_generation, own.phase + 1)))
+        if rng.random() < 0.5:
+            own.slots = [slot for slot in own.slots if slot.kind != 3]
+            own.add_recipient(value(RECIPIENT), b"recipient", slot=3)
+        if rng.random() < 0.3:
+            own.slots = [copy.deepcopy(slot) for slot in now.slots]
+        if rng.random() < 0.3:
+            own.ring = {}
+        if own.records and rng.random() < 0.7:
+            own.change(rng.choice(sorted(own.records)), text=f"{FORGED} {self.random(4).hex()}".encode())
+        if rng.random() < 0.5:
+            own.add(1, f"{FORGED} {self.random(4).hex()}", title=b"Forged title")
+        self._take_over(own)
+
+    def _take_over(self, own):
+        """What he wrote under keys of the store may be read where another header of it is put back."""
+        for record in own.records.values():
+            if record.text.startswith(FORGED.encode()):
+                self.forged.setdefault(record.id, []).append(copy.deepcopy(record))
+        self.store = own.commit()
+
+    def outsiders_store(self):
+        """A root key of his making, under this store's id, wrapped for the recipient whose public key anybody may have."""
+        now, own = self.now.writer, Writer("an outsider's store")
+        own.random, own.store_id = self.random, now.store_id
+        own.root = self.random(32)
+        own.rk_generation, own.phase = self.rng.choice(((1, 1), (now.rk_generation, now.phase), (now.rk_generation + 1, 1)))
+        own.generation = now.generation + self.rng.randrange(2)
+        own.add_recipient(value(RECIPIENT), b"recipient", slot=3)
+        own.add_key_file(OUTSIDER, b"key file", slot=1)
+        own.add_collection(1, b"Notes")
+        own.add(1, f"{FORGED} {self.random(4).hex()}", title=b"Forged title")
+        self.store = own.commit()
+
+    def state_forged(self):
+        """A state under an old root key, over the rows and the header that are there."""
+        held = self._root()
+        held.mac, held.generation = self.store.mac, self.now.writer.generation + self.rng.randrange(3)
+        held._commit_header = lambda odd: None
+        held.records = {id: row for id, row in self.store.records.items() if row.epoch in held.epochs}
+        held.collections = {coll: row for coll, row in self.store.collections.items() if row.epoch in held.epochs}
+        held.commit()
+        self.store.sealed_state = held.sealed_state
+
+    def header_forged(self):
+        """The header's MAC under an old root key, over header and slots as they are there."""
+        store, held = self.store, self._root()
+        slots = [pae(u32(s.slot), u32(s.kind), s.label, s.params, s.wrapped) for s in sorted(store.slots, key=lambda s: s.slot)]
+        elements = [
+            b"coffer2/header", u32(store.format), store.store_id, u64(store.incompat), u64(store.ro_compat),
+            u64(store.compat), u32(store.titles), u64(store.rk_generation), u64(store.phase), store.rk_commit,
+            store.keyring, *slots]
+        store.mac = hmac(held._key(b"header-mac"), pae(*elements))
+        store.spare = b"coffer2/spare" + pae(*elements, store.mac)
+
+    def keyring_forged(self):
+        """A keyring of epochs that he has, sealed under an old root key, and its commitment or the true one."""
+        store, held = self.store, self._root()
+        store.keyring = held.xseal(
+            held._key(b"keyring"), pae(b"coffer2/keyring", store.store_id, u64(store.rk_generation), u64(store.phase)),
+            held.keyring_plain())
+        if self.rng.random() < 0.5:
+            held.rk_generation = store.rk_generation
+            store.rk_commit = held.commitment(store.phase)
+
+
+def _public(secret):
+    return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)

@@ -1,0 +1,365 @@
+"""The owner, who reads what the insider wrote, and the judge: what FORMAT, "What is promised" allows and what not.
+
+A file opens under a root key. Where the insider holds that key, or made it for a public recipient, the page promises
+nothing but pin and anchor. Otherwise header and state are those of one moment of the history, and are judged by it:
+- a document that is given out is, in all its parts, one that was written there, or a forged one that
+  FORMAT, "Closed epochs" lets pass at that moment;
+- verify, an export to a store and the end of a rekey pass where the documents are exactly those of that moment;
+- a set that differs stays different, whatever is written;
+- the pin of now passes for a moment of its root key and phase or a later one, the anchor of now for now alone.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+
+from attackkit.contents import document
+from attackkit.readers import Dbtool, SecondReader
+from attackkit.secrets import NEXT
+
+from .sessions import Session
+
+# Answers that reading may have; any other, a signal or a second of the processor is a finding.
+READING = {"ok", "damaged", "mismatch", "rolled-back", "cannot-unlock", "refused", "newer", "missing", "unfinished"}
+WRITING = READING | {"exit 1", "exit 3", "exit 13", "read-only"}
+EPOCHS = "SELECT epoch FROM coffer_record UNION SELECT epoch FROM coffer_collection"
+
+
+class Owner(Dbtool):
+    """The command, as the owner of one of the secrets runs it."""
+
+    def with_key(self, path, name, line):
+        self.path, self.key, self.allow_test = path, self._key(name, line), True
+        return self
+
+    def new_key(self, line):
+        return "--new-key-file", self._key("key", line)[1]
+
+    def everything(self):
+        """All documents by id, and the outcome."""
+        kind, output = self.run("export", "--all", "--to", "ndjson")
+        return {json.loads(line)["id"]: self._document(line) for line in output.split("\n") if line}, kind
+
+
+class Trial:
+    """One file, one secret. `findings` collects sentences; `outcome` says in a word what came of it."""
+
+    def __init__(self, program, folder, insider, secret, rng, faults=()):
+        self.insider, self.now, self.secret, self.rng, self.faults = insider, insider.now, secret, rng, faults
+        self.path, self.folder = folder / "store.coffer", folder
+        self.program, self.findings, self.outcome, self.session = program, [], "", None
+        self.owner = Owner(program).with_key(self.path, *secret)
+
+    def find(self, promise, what):
+        self.findings.append(f"{promise}: {what}")
+
+    def ask(self, owner, verb, *options, answers=READING):
+        kind, output = owner.run(verb, *options)
+        if kind not in answers:
+            self.find("Exit codes", f"{verb} {' '.join(options)[:60]}: {kind}")
+        return kind, output
+
+    def go(self, versions):
+        """`versions`: every row of the history."""
+        self.versions = {
+            id: [record for index, record in known if index <= self.now.index] for id, known in versions.items()}
+        before = self.path.read_bytes()
+        kind, output = self.ask(self.owner, "anchor")
+        self.opened = output.strip() if kind == "ok" else None
+        self.moment, self.is_own = self._moment()
+        self.outcome = kind if kind != "ok" else "opened as an insider's own" if self.is_own else (
+            "opened as of now" if self.moment is self.now else "opened as older")
+        self.verdict, report = self.ask(self.owner, "verify", "--json")
+        if bool(report) != bool(self.opened):
+            self.find("Opening", f"anchor: {kind}, verify: {self.verdict}")
+        self.readable = self._second_reader()
+        self._pins_and_anchors()
+        if self.moment:
+            self._read()
+        if self.path.read_bytes() != before:
+            self.find("Reading", "the file was changed")
+        if self.moment:
+            self._write()
+        if self.secret in self.now.secrets.items() and self.rng.random() < 0.25:
+            self._session()
+        return self
+
+    # Under which root key, and as of when.
+
+    def _moment(self):
+        """The authentic moment whose header and state were opened, and whether the insider made them."""
+        if not self.opened:
+            return None, False
+        _, _, rk_generation, phase, _, commit, _ = self.opened.replace("coffer2:", "x:", 1).split(":")
+        pair = int(rk_generation), int(phase)
+        for moment in self.insider.moments:
+            if moment.writer.anchor == self.opened:
+                is_held = moment.root in self.insider.roots and "roots" not in self.faults
+                return (None, True) if is_held else (self._checked(moment), False)
+        for held in self.insider.held:
+            writer = held.writer.copy()
+            writer.rk_generation, writer.phase = pair
+            if writer.commitment()[:16].hex() == commit:
+                if "roots" in self.faults:
+                    break
+                # Wrapping for a passphrase or a key file takes the secret, and binds the root key's generation.
+                if pair[0] != held.root and self.secret[0] != "identity":
+                    self.find("Slots", f"{self.secret[0]} opened an old root key under the generation {pair[0]}")
+                return None, True
+        if self.secret[0] != "identity":
+            self.find("Opening", f"{self.secret[0]} opened a header or state that its root key's holders did not write")
+        elif any(moment.writer.rk_commit[:16].hex() == commit for moment in self.insider.moments):
+            self.find("State", "a state that nobody wrote, under a root key that the insider lacks")
+        return None, True
+
+    def _checked(self, moment):
+        if self.secret[1] not in moment.secrets.values():
+            self.find("Slots", f"{self.secret[0]} opened {moment.label}, which had no slot for it")
+        return moment
+
+    # Pin and anchor.
+
+    def _pins_and_anchors(self):
+        now, owner, moment = self.now.writer, self.owner, self.moment
+        pin, anchor = now.pin, now.anchor
+        if "pins" in self.faults and self.opened:
+            _, id, rk_generation, phase, _, commit, _ = f":{self.opened}".replace(":coffer2:", ":", 1).split(":")
+            pin, anchor = f"coffer-pin-2-{id}{int(rk_generation):016x}{int(phase):016x}{commit}", self.opened
+        kind, report = self.ask(owner, "verify", "--json", "--expect", pin)
+        is_fit = moment and (moment.writer.rk_generation, moment.writer.phase) >= (now.rk_generation, now.phase)
+        if report and not is_fit:
+            self.find("Pin", f"the pin of now opened {self._what()}")
+        if now.target and self.opened:
+            kind, report = self.ask(owner, "verify", "--json", "--expect", now.pin_of(now.phase + 1))
+            if report:
+                self.find("Pin", f"the pin of the end opened {self._what()}")
+        if not self.opened:
+            return
+        with_word = ("--rekey-known",) if self.rng.random() < 0.5 else ()
+        kind, _ = self.ask(owner, "anchor", "--check", anchor, *with_word)
+        if kind == "ok" and moment is not self.now:
+            self.find("Anchor", f"the anchor of now{', rekey known,' if with_word else ''} fits {self._what()}")
+        self._older_anchor(self.rng.choice(self.insider.moments))
+
+    def _older_anchor(self, kept):
+        """An anchor that the owner took earlier; of a root key that the insider held, it says nothing against him."""
+        if kept.root in self.insider.roots:
+            return
+        moment = self.moment
+        kind, _ = self.ask(self.owner, "anchor", "--check", kept.writer.anchor, "--descends")
+        is_fit = moment and moment.root == kept.root and moment.index >= kept.index
+        if kind == "ok" and not is_fit:
+            self.find("Anchor", f"the anchor of {kept.label}, descent asked for, fits {self._what()}")
+        kind, _ = self.ask(self.owner, "anchor", "--check", kept.writer.anchor, "--expect", self.now.writer.pin)
+        if kind == "ok" and not (moment and moment.root == self.now.root and moment.index >= kept.index):
+            self.find("Anchor", f"the anchor of {kept.label} with the pin of now fits {self._what()}")
+
+    def _what(self):
+        return f"the store of {self.moment.label}" if self.moment else "an insider's own store"
+
+    # Documents.
+
+    def _fits(self, found, record, writer):
+        wanted = document(writer, record)
+        for member, value in found.items():
+            if member == "text" and "text_sha256" in wanted:
+                member, value = "text_sha256", hashlib.sha256(value.encode()).hexdigest()
+            expected = wanted[member]
+            if member == "attributes":
+                expected = json.loads(expected) if expected else None
+            if expected != value:
+                return False
+        return True
+
+    def _vouches(self, record, id, has_written=False):
+        """FORMAT, "Closed epochs" and "Checks on rows", for the moment."""
+        writer = self.moment.writer
+        epoch = writer.epochs.get(record.epoch)
+        if epoch is None or not has_written and (record.rev > writer.generation or id >= writer.next_id):
+            return False
+        return record.epoch == writer.active or (
+            record.rev < epoch.closed and epoch.floor <= id < epoch.ceiling
+            and not (record.epoch < writer.target and id < writer.cursor))
+
+    def _is_allowed(self, id, found, has_written=False):
+        authentic, forged = self.versions.get(id, []), self.insider.forged.get(id, [])
+        if "forged" in self.faults:
+            forged = []
+        return any(
+            self._vouches(record, id, has_written) and self._fits(found, record, self.moment.writer)
+            for record in (*authentic, *forged))
+
+    def _is_exact(self, documents, left=frozenset()):
+        """Whether these are the documents of the moment, each in all its parts; some may be left out."""
+        writer = self.moment.writer
+        return set(documents) == set(writer.records) - left and all(
+            self._fits(found, writer.records[id], writer) for id, found in documents.items())
+
+    def _given(self, owner, what, has_written=False):
+        """Every document that is given out; each must be allowed."""
+        documents, kind = owner.everything()
+        if kind not in READING:
+            self.find("Exit codes", f"export: {kind}")
+        if kind != "ok":
+            ids = {str(id) for id in (*self.insider.store.records, *self.insider.forged)}
+            found = owner.get(sorted(ids), self.readable)
+            for id, (kind_of_one, _) in found.items():
+                if kind_of_one not in READING:
+                    self.find("Exit codes", f"show {id}: {kind_of_one}")
+            documents = {int(id): document for id, (kind_of_one, document) in found.items() if kind_of_one == "ok"}
+        for id, found in documents.items():
+            if not self._is_allowed(id, found, has_written):
+                self.find("Documents", f"{what} gives {id} as {found['text'][:40]!r}, which neither the store of "
+                          f"{self.moment.label} vouches for nor its closed epochs")
+        return documents, kind
+
+    def _read(self):
+        documents, kind = self._given(self.owner, "export")
+        if self.verdict == "ok" and not (kind == "ok" and self._is_exact(documents)):
+            self.find("Verify", f"sound, and the documents are not those of {self.moment.label} ({kind})")
+        kind, output = self.ask(self.owner, "ls", "--all", "--json")
+        for header in json.loads(output) if kind == "ok" else ():
+            found = {"title": header.get("title")}
+            if not self._is_allowed(header["id"], found):
+                self.find("Documents", f"ls gives {header['id']} as {found}")
+        if self.rng.random() < 0.7:
+            return
+        kind, output = self.ask(self.owner, "query", "SELECT id,title,text,position FROM documents", "--json")
+        for row in json.loads(output) if kind == "ok" else ():
+            found = {"title": row["title"], "text": row["text"], "pos": row["position"]}
+            if not self._is_allowed(row["id"], found):
+                self.find("Documents", f"query gives {row['id']} as {row['text'][:40]!r}")
+        kind, output = self.ask(self.owner, "collections", "--json")
+        names = {c.name.decode() for moment in self.insider.moments for c in moment.writer.collections.values()}
+        for collection in json.loads(output) if kind == "ok" else ():
+            if collection["name"] not in names:
+                self.find("Collections", f"a name that nobody gave: {collection['name']!r}")
+
+    def _second_reader(self):
+        """The second reader opens and verifies what the command does; gives the ids that it reads."""
+        second = SecondReader()
+        kind = second.open(self.path, *self.secret)
+        if (kind == "ok") != bool(self.opened):
+            self.find("Readers", f"dbtool: {self.outcome}, second reader: {kind}")
+        if kind != "ok":
+            return set()
+        verdict = second.verify(False)
+        if (verdict == "ok") != (self.verdict == "ok"):
+            self.find("Readers", f"verify: dbtool {self.verdict}, second reader {verdict}")
+        ids = sorted(str(id) for id in self.insider.store.records)
+        readable = {id for id, (kind, _) in second.get(ids, ids).items() if kind == "ok"}
+        second.close()
+        return readable
+
+    # What the owner does then, each on a copy.
+
+    def _copy(self):
+        for path in self.folder.glob("copy*"):
+            path.unlink()
+        copy = self.folder / "copy.coffer"
+        shutil.copy(self.path, copy)
+        return Owner(self.program).with_key(copy, *self.secret)
+
+    def _write(self):
+        acts = [self._resume, self._rekey, self._put, self._remove, self._export, self._salvage]
+        weights = [6 if self.moment.writer.target else 0, 2, 1, 1, 1, 2]
+        self.rng.choices(acts, weights)[0](self._copy())
+
+    def _session(self):
+        owner = self._copy()
+        self.now.writer.save(owner.path)
+        session = Session(owner, self.path, self.rng)
+        self.session = session.go()
+        self.findings += session.findings
+
+    def _after(self, owner, what, is_done, changed=()):
+        """A set that differed still does, and what is given out is still allowed."""
+        verdict, report = self.ask(owner, "verify", "--json")
+        if self.verdict == "mismatch" and report and verdict != "mismatch":
+            self.find("Verify", f"mismatch became {verdict} by {what}")
+        documents, kind = owner.everything()
+        if self.verdict != "ok" or not is_done:
+            documents, kind = self._given(owner, what, True) if not changed else ({}, kind)
+        elif not changed and not (verdict == "ok" and self._is_exact(documents)):
+            self.find("Verify", f"sound before {what} and then {verdict}, or with other documents")
+
+    def _keep_out(self, path, sql, what):
+        """Under the present root key, what is sealed from now on is under no epoch whose key the insider has."""
+        with sqlite3.connect(path) as db:
+            epochs = {epoch for (epoch,) in db.execute(sql)}
+        db.close()
+        if self.moment.root == self.now.root and epochs & set(self.insider.keys):
+            self.find("Changing keys", f"{what}: rows are under the epochs {epochs}, some of which the insider opens")
+
+    def _resume(self, owner):
+        pin = self.now.writer.pin_of(self.now.writer.phase + 1) if self.now.writer.target else self.now.writer.pin
+        with_pin = ("--expect", pin) if self.rng.random() < 0.5 else ()
+        kind, _ = self.ask(owner, "rekey", "--resume", "--json", *with_pin, answers=WRITING)
+        if kind == "ok" and self.verdict == "mismatch":
+            self.find("Changing keys", "a rekey ended over a set that differs")
+        if kind == "ok" and with_pin and self.moment.root != self.now.root:
+            self.find("Pin", f"a rekey was resumed under the pin of its end in {self._what()}")
+        if kind == "ok":
+            self._keep_out(owner.path, EPOCHS, "rekey --resume")
+        self._after(owner, "rekey --resume", kind == "ok")
+
+    def _rekey(self, owner):
+        kind, _ = self.ask(
+            owner, "rekey", *owner.new_key(NEXT), "--drop-slots", "--json", answers=WRITING)
+        if kind == "ok" and self.verdict == "mismatch":
+            self.find("Changing keys", "a rekey ended over a set that differs")
+        after = Owner(self.program).with_key(owner.path, "key", NEXT)
+        if after.run("rekey", "--status")[0] == "cannot-unlock":
+            after = owner
+        if kind == "ok":
+            self._keep_out(owner.path, EPOCHS, "rekey")
+        self._after(after, "rekey", kind == "ok")
+
+    def _put(self, owner):
+        kind, output = self.ask(owner, "put", "-c", "Notes", "--text", "new", answers=WRITING)
+        if kind == "ok":
+            self._keep_out(owner.path, f"SELECT epoch FROM coffer_record WHERE id = {int(output)}", "put")
+        self._after(owner, "put", kind == "ok", changed=["new"])
+
+    def _remove(self, owner):
+        ids = sorted(self.insider.store.records) or [1]
+        kind, _ = self.ask(owner, "rm", str(self.rng.choice(ids)), answers=WRITING)
+        self._after(owner, "rm", kind == "ok", changed=["gone"])
+
+    def _export(self, owner):
+        new = self.folder / "copy-exported.coffer"
+        kind, _ = self.ask(
+            owner, "export", "--all", "--to", "store", "-o", str(new), *owner.new_key(NEXT), "--json",
+            answers=WRITING)
+        if kind == "ok":
+            documents, kind = Owner(self.program).with_key(new, "key", NEXT).everything()
+            if kind != "ok" or not self._is_exact(documents):
+                self.find("Writing", f"export --to store made a sound store of other documents ({kind})")
+
+    def _salvage(self, owner):
+        """Rows that closed epochs refuse come along, and are listed; a set that matches is the moment's."""
+        new = self.folder / "copy-salvaged.coffer"
+        kind, output = self.ask(
+            owner, "salvage", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
+        if not new.exists():
+            return
+        report = json.loads(output)
+        documents, _ = Owner(self.program).with_key(new, "key", NEXT).everything()
+        if kind == "ok" and report["set"] != "matches":
+            self.find("Salvage", f"done, and the set is {report['set']}")
+        left = {document["id"] for document in report["left"]}
+        listed = left | {int(number) for number in re.findall(r"document (\d+)", " ".join(report["problems"]))}
+        if report["set"] == "matches" and not self._is_exact(documents, left):
+            self.find("Salvage", f"the set matches, and the documents are not those of {self.moment.label}")
+        for id, found in documents.items():
+            writer = self.moment.writer
+            rows = [row for row in (*self.versions.get(id, []), *self.insider.forged.get(id, []))
+                    if row.epoch in writer.epochs and self._fits(found, row, writer)]
+            if not rows:
+                self.find("Salvage", f"{id} comes along as {found['text'][:40]!r}, which no key of the store sealed")
+            elif not self._is_allowed(id, found, True) and id not in listed:
+                bounds = ", ".join(f"epoch {row.epoch}, rev {row.rev}" for row in rows)
+                self.find("Salvage", f"{id} breaks the rules of closed epochs, and isn't listed ({bounds}; target"
+                          f" {writer.target}, cursor {writer.cursor})")
