@@ -52,6 +52,20 @@ struct SalvageAttackTests {
     }
   }
 
+  /// FORMAT, "Closed epochs": salvage takes such a row, and lists it.
+  @Test(
+    arguments: AttackTests.names.filter {
+      $0.hasSuffix("behind-cursor") || $0.hasSuffix("rev-closed") || $0.hasSuffix("below-floor")
+    })
+  func rowsUnderOldKeysAreListed(_ name: String) throws {
+    let place = try Workplace()
+    let (kind, secret) = try #require(try Vectors.json("attacks/\(name)")["opener"].object.first)
+    let report = try DocumentStore.salvage(
+      at: place.copy(try Vectors.attackedStore(name)), key: .named(kind, try #require(secret.string)),
+      to: place.file("saved.coffer"), keys: [.published("next")], options: .testing)
+    #expect(report.problems.contains { $0.contains("was written with old keys after these were replaced") })
+  }
+
   private func documents(of base: URL, in place: Workplace) throws -> [DocumentID: StoredDocument] {
     let secrets = try JSON(file: base.appendingPathExtension("json"))["open_with"].object
     let (kind, secret) = try #require(secrets.first { !$0.key.hasPrefix("wrong") })

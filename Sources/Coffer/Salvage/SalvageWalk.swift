@@ -187,12 +187,18 @@ final class SalvageWalk {
       throw error
     }
     let head = try opener.openHead(row)
-    if (try? opener.requireBounds(row)) == nil { late.append(row.fields.id) }
+    if (try? opener.requireBounds(row)) == nil || isBehindCursor(row.fields) { late.append(row.fields.id) }
     firstUnusedNumber = max(firstUnusedNumber, UInt64(row.fields.id) + 1)
     if let parent = row.fields.parent, parent < .max {
       firstUnusedNumber = max(firstUnusedNumber, UInt64(parent) + 1)
     }
     return head
+  }
+
+  /// Whether a rekey that the state shows has passed the row and left it under an older epoch.
+  private func isBehindCursor(_ fields: RowFields) -> Bool {
+    guard let state = source.state else { return false }
+    return fields.epoch < state.target && UInt64(fields.id) < state.cursor
   }
 
   func copy(
