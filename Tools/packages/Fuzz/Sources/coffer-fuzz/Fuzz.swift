@@ -25,6 +25,8 @@ private let run: @Sendable ([UInt8]) -> Void = {
   case "header": openStore
   case "ring": readRing
   case "spare": readSpareCopy
+  case "pin": readPinLine
+  case "anchor": readAnchorLine
   case "query": queryStore
   default: fatalError("COFFER_FUZZ names no target: see Tools/harnesses/fuzz")
   }
