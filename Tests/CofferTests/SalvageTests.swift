@@ -412,6 +412,25 @@ struct SalvageTests {
     #expect(saved.allSatisfy { documents[$0.key] == $0.value })
   }
 
+  /// Older rows are left in a table of another's.
+  @Test func withoutFirstPageTheLatestStateAndNamesCount() throws {
+    let (test, _) = try closedStore(5)
+    try edit(
+      test, "CREATE TABLE coffer_x_a(id INTEGER PRIMARY KEY,a,b,c)", "CREATE TABLE coffer_x_b(id INTEGER PRIMARY KEY,a)",
+      "INSERT INTO coffer_x_a SELECT * FROM coffer_collection", "INSERT INTO coffer_x_b SELECT * FROM coffer_state")
+    let store = try test.reopened()
+    try store.write { try $0.rename(test.notes, to: "new name") }
+    let documents = try all(store)
+    try store.close()
+    var bytes = try Data(contentsOf: test.url)
+    bytes.replaceSubrange(..<8192, with: Data(count: 8192))
+    try bytes.write(to: test.url)
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.isComplete)
+    let opened = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try opened.read { try $0.collections().map(\.name) }.contains("new name"))
+  }
+
   @Test func withoutFirstPageALogMakesTheSetUncertain() throws {
     let test = try TestStore { $0.journal = .writeAheadLog }
     try test.fillForRekey(20)
