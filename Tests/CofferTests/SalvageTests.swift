@@ -416,8 +416,8 @@ struct SalvageTests {
   @Test func withoutFirstPageTheLatestStateAndNamesCount() throws {
     let (test, _) = try closedStore(5)
     try edit(
-      test, "CREATE TABLE coffer_x_a(id INTEGER PRIMARY KEY,a,b,c)", "CREATE TABLE coffer_x_b(id INTEGER PRIMARY KEY,a)",
-      "INSERT INTO coffer_x_a SELECT * FROM coffer_collection", "INSERT INTO coffer_x_b SELECT * FROM coffer_state")
+      test, "CREATE TABLE _litestream_a(id INTEGER PRIMARY KEY,a,b,c)", "CREATE TABLE _litestream_b(id INTEGER PRIMARY KEY,a)",
+      "INSERT INTO _litestream_a SELECT * FROM coffer_collection", "INSERT INTO _litestream_b SELECT * FROM coffer_state")
     let store = try test.reopened()
     try store.write { try $0.rename(test.notes, to: "new name") }
     let documents = try all(store)
