@@ -1,4 +1,5 @@
 import CofferRecords
+import CofferTestSupport
 import Testing
 
 /// Rings after many commits, against a model that keeps every generation.

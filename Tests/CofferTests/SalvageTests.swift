@@ -1,4 +1,5 @@
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -412,12 +413,14 @@ struct SalvageTests {
     #expect(saved.allSatisfy { documents[$0.key] == $0.value })
   }
 
-  /// Older rows are left in a table of another's.
+  /// Older rows are in tables that writers leave alone.
   @Test func withoutFirstPageTheLatestStateAndNamesCount() throws {
     let (test, _) = try closedStore(5)
     try edit(
-      test, "CREATE TABLE _litestream_a(id INTEGER PRIMARY KEY,a,b,c)", "CREATE TABLE _litestream_b(id INTEGER PRIMARY KEY,a)",
-      "INSERT INTO _litestream_a SELECT * FROM coffer_collection", "INSERT INTO _litestream_b SELECT * FROM coffer_state")
+      test, "CREATE TABLE _litestream_a(id INTEGER PRIMARY KEY,a,b,c)",
+      "CREATE TABLE _litestream_b(id INTEGER PRIMARY KEY,a)",
+      "INSERT INTO _litestream_a SELECT * FROM coffer_collection",
+      "INSERT INTO _litestream_b SELECT * FROM coffer_state")
     let store = try test.reopened()
     try store.write { try $0.rename(test.notes, to: "new name") }
     let documents = try all(store)
