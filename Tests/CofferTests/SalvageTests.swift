@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What can be read of a damaged store comes into a new one; the rest is listed.
+/// The readable documents of a damaged store are copied into a new one; the others are listed.
 struct SalvageTests {
   private let place: Workplace
   private let target: URL
@@ -498,7 +498,7 @@ struct SalvageTests {
     #expect(report.problems.contains { $0.contains("\(documents.count) documents were found on pages") })
   }
 
-  /// Pages are looked at a few thousand at a time, and whoever waits can end that.
+  /// Salvage searches a few thousand pages at a time, and its caller can end it in between.
   @Test func searchOnThePagesTellsThatItGoesOnAndCanBeEnded() throws {
     let (test, documents) = try closedStore()
     let store = try test.reopened()

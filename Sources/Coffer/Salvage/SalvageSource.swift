@@ -70,7 +70,7 @@ struct SalvageSource {
 
   /// Opens the header of the table, or a spare copy of it where that is damaged.
   ///
-  /// Of several spare copies that their MAC proves, the one of the latest root key and phase is taken.
+  /// Several spare copies may be proved by their MAC: the one of the latest root key and phase is used.
   private static func unlocked(_ file: SalvageFile, _ key: StoreKey, _ options: OpenOptions) throws(StoreError)
     -> (SessionKeys, problems: [String])
   {
