@@ -13,8 +13,9 @@ func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+/// The tests of a target, with what all tests share.
 func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: settings)
+  .testTarget(name: "\(name)Tests", dependencies: dependencies + ["CofferTestSupport"], swiftSettings: settings)
 }
 
 let package = Package(
@@ -54,6 +55,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    .target(name: "CofferTestSupport", path: "Tests/Support", swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
     tests(of: "CofferPatterns", ["CofferPatterns"]),

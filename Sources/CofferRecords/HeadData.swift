@@ -13,7 +13,7 @@ package struct DocumentStamps: Hashable, Sendable {
   /// 8 random bytes, which every copy of the document keeps.
   package var uid: UInt64
 
-  /// Of a document that this generation inserts.
+  /// The stamps of a document that this generation inserts.
   package init(born generation: UInt64, uid: UInt64) {
     (born, edited, placed) = (generation, generation, generation)
     self.uid = uid

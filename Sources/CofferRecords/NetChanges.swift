@@ -13,7 +13,7 @@ struct NetChanges {
     var before: UInt32
     /// The collection it is in; 0 if there is no document.
     var after: UInt32
-    /// What changed, if it is in the same collection before and after.
+    /// The kinds of change, if the collection is the same before and after.
     var kinds: ChangeLog.Kind = []
   }
 

@@ -192,7 +192,7 @@ package final class RecordWriter {
     rowsWritten += 1
   }
 
-  /// While old keys are alive, whoever had them could put an older row over one below the ceiling of their epoch.
+  /// While old keys are alive, a former key holder could replace a row below their epoch's ceiling by an older one.
   private func requireRoom(for fields: RowFields) throws(StoreError) {
     guard UInt64(fields.id) >= keys.session.keyring.highestCeiling else {
       throw StoreError(
@@ -294,7 +294,7 @@ package final class RecordWriter {
     }
   }
 
-  /// The body outside of the record: it may leave that place, come to it, or be another.
+  /// Inserts, replaces or deletes the row of a body that is not in its record.
   private func replaceBody(_ former: Former, with row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
     switch (former.isBodyInRecord, row.isBodyInRecord) {
     case (true, true): break

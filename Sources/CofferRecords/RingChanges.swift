@@ -1,4 +1,4 @@
-/// What one transaction changed in the store, as the ring of the state holds it (FORMAT, "State").
+/// The changes of one transaction, as the state's ring holds them (FORMAT, "State").
 package enum RingChanges: Sendable, Equatable {
   /// The changes of some documents of one collection, or of the collection itself.
   package struct Entry: Sendable, Equatable {

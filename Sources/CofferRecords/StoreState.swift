@@ -44,6 +44,7 @@ package struct StoreOrigin: Hashable, Sendable {
 /// The sealed state row: it ties header and rows together; every transaction writes it (FORMAT, "State").
 package struct StoreState: Sendable, Equatable {
   package static let byteCount = 4279
+  package static let sealedByteCount = byteCount + XAESKey.overhead
 
   /// Rises by one with every write transaction.
   package var generation: UInt64

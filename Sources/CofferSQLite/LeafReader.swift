@@ -21,13 +21,19 @@ package final class LeafReader {
   private var page: [UInt8]
   private var pageAtHand: UInt32 = 0
 
+  /// - Parameter known: the size of the file's pages; nil: as its header says.
   /// - Returns: nil where the file's header doesn't even say how large its pages are.
-  package init?(_ database: Database) throws(SQLiteError) {
-    let header = try database.firstBytes(100)
-    guard header.count == 100 else { return nil }
-    let stored = Int(header[16]) << 8 | Int(header[17])
-    pageSize = stored == 1 ? 65536 : stored
-    usableSize = pageSize - Int(header[20])
+  package init?(_ database: Database, pageSize known: Int? = nil) throws(SQLiteError) {
+    if let known {
+      pageSize = known
+      usableSize = known
+    } else {
+      let header = try database.firstBytes(100)
+      guard header.count == 100 else { return nil }
+      let stored = Int(header[16]) << 8 | Int(header[17])
+      pageSize = stored == 1 ? 65536 : stored
+      usableSize = pageSize - Int(header[20])
+    }
     guard pageSize >= 512, pageSize & (pageSize - 1) == 0, usableSize >= 480 else { return nil }
     self.database = database
     pageCount = Int(clamping: try database.fileSize()) / pageSize

@@ -60,7 +60,7 @@ struct UnsafeFile: Sendable {
 
   // MARK: From xOpen to the error
 
-  /// By thread: xOpen returns a number, and the call of SQLite that led there fails with it on the same thread.
+  /// The refused file of each thread: xOpen returns only a number, and SQLite's call fails with it on that thread.
   private static let kept = Mutex<[UInt: UnsafeFile]>([:])
 
   func keep() {

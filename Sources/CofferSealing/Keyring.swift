@@ -5,7 +5,7 @@ package struct Keyring: Sendable {
 
   /// The epoch that writers use.
   package let active: UInt32
-  /// By rising epoch.
+  /// Sorted by epoch.
   package let epochs: [EpochKeys]
 
   package init(active: UInt32, epochs: [EpochKeys]) {

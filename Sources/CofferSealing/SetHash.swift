@@ -35,7 +35,7 @@ package struct SetHash: Hashable, Sendable {
 
   private var lanes: [UInt16]
 
-  /// Of no rows.
+  /// The sum of no rows.
   package init() {
     lanes = Self.zeros
   }

@@ -1,4 +1,5 @@
 import CofferDocuments
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @Suite struct PropertyListDifferentialTests {
   /// Values from a seed, as Foundation holds them.
   private struct Generator {
-    var random: SeededGenerator
+    var random: Pseudorandom
 
     mutating func value(depth: Int = 0) -> Any {
       switch Int.random(in: 0..<(depth < 4 ? 9 : 7), using: &random) {
@@ -54,7 +55,7 @@ import Testing
 
   @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
   func whatFoundationWritesIsReadAsItIs(format: PropertyListSerialization.PropertyListFormat) throws {
-    var generator = Generator(random: SeededGenerator(seed: 7))
+    var generator = Generator(random: Pseudorandom(seed: 7))
     for round in 0..<300 {
       let value = generator.dictionary()
       let data = try PropertyListSerialization.data(fromPropertyList: value, format: format, options: 0)
@@ -81,22 +82,5 @@ import Testing
     #expect(rows.map { $0["title"] } == Samples.withNUL.map(\.0.title))
     #expect(rows.map { $0["wgFileDbSecretId"]! } == Samples.withNUL.map { String($0.0.id.rawValue) })
     #expect(rows.indices.allSatisfy { index[rows[$0]["wgFileDbSecretId"]!] == String($0) })
-  }
-}
-
-/// The same numbers every time.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

@@ -1,5 +1,6 @@
 import CofferDocuments
 import CofferRecords
+import CofferTestSupport
 import Testing
 
 /// The net effect of one transaction, as the ring gets it.

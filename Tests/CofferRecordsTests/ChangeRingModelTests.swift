@@ -1,4 +1,5 @@
 import CofferRecords
+import CofferTestSupport
 import Testing
 
 /// Rings after many commits, against a model that keeps every generation.
@@ -82,7 +83,7 @@ struct ChangeRingModelTests {
       let earlier = ring.known - 1 + UInt64(random.number(below: model.count - kept + 1))
       #expect(ring.changes(after: earlier)?.map(\.generation) == (earlier..<generation).map { $0 + 1 })
       #expect(ring.changes(after: ring.known - 2) == nil)
-      // What is written is read as the same ring, and goes on as the same ring.
+      // A written ring is read as the same ring, and takes further changes in the same way.
       let copy = try #require(RingBytes(ring).ring(known: ring.known, generation: generation))
       #expect(copy == ring)
       if generation.isMultiple(of: 3) { ring = copy }

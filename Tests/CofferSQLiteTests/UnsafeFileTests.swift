@@ -12,7 +12,7 @@ import Testing
     /// SQLite takes an empty file, and a link to nothing, for no file until it writes there.
     var showsOnlyWhenWritten: Bool { self == .danglingLink || self == .emptyHardLink }
 
-    /// What the message says.
+    /// The word in the error message.
     var word: String {
       switch self {
       case .symbolicLink, .danglingLink: "symbolic link"

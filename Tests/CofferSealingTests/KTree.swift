@@ -17,7 +17,7 @@ struct KTree {
 
   private struct Node {
     var value: UInt64
-    /// Of a value given: the number of it in its list, and -1. Of a sum: the nodes that it adds.
+    /// A given value has its index in its list, and -1; a sum has the two nodes that it adds.
     var left, right: Int32
   }
 

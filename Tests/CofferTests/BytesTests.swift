@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What stands on disk, byte by byte.
+/// The bytes on disk.
 struct BytesTests {
   // Latin and other scripts in turn; no slice of a title is one of a text.
   private let words = (0..<400).map { "word no. \($0) — слово \($0 * 7) 言葉 \($0 * 13)" }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-/// What is told where other processes, real ones, commit meanwhile.
+/// Reported changes while other, real processes commit.
 struct ChangesAmongProcessesTests {
   private static let place = "COFFER_TEST_CHANGED_STORE"
   private static let commits = 30

@@ -5,7 +5,7 @@ import Testing
 
 /// Settings, truncation and replacement of collections.
 struct CollectionSettingsTests {
-  /// What comes alone, in bulk, and in bulk with a look for each.
+  /// Documents inserted one by one, in bulk, and in bulk with a look at each.
   @Test func oneRuleMakesTitlesHoweverDocumentsCome() throws {
     try withTestStore { test in
       let texts = [

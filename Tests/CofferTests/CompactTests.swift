@@ -1,4 +1,5 @@
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 

@@ -87,7 +87,7 @@ struct ForgedTests {
   @Test(arguments: [#"{"a":1,"b":[null,true,{"c":"é"}]}"#, #"{"n":1152921504606847000}"#, #"{"n":1e+21,"s":"\n"}"#])
   func canonicalAttributesAreTaken(_ attributes: String) throws {
     #expect(HeadData.isObjectOf(attributes))
-    // What is written from a double is read as the same.
+    // Doubles are read as they were written.
     #expect(try Attributes(json: attributes).canonicalJSON == Array(attributes.utf8))
   }
 

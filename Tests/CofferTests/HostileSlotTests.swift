@@ -1,5 +1,6 @@
 import CofferSQLite
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing

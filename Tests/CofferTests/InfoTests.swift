@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What a store says of itself without a key.
+/// The information that a store gives without a key.
 struct InfoTests {
   private func filled(_ change: (inout CreateOptions) -> Void = { _ in }) throws -> TestStore {
     let test = try TestStore(keys: [.published("primary"), .words("words")], change)

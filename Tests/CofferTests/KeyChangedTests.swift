@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What an open store does when another process changes its root key.
+/// An open store while another process changes its root key.
 struct KeyChangedTests {
   private func filled(_ journal: CreateOptions.Journal = .rollback) throws -> TestStore {
     let test = try TestStore { $0.journal = journal }

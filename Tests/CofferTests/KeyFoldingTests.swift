@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 @_spi(_Unicode) import Swift
 import Testing

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// Who can open a store, and what a change of that does to the file.
+/// Changes of slots: the keys that open the store, and the bytes of the file.
 struct KeySlotTests {
   private func slots(_ test: TestStore) throws -> [[SQLiteValue]] {
     try test.raw().query("SELECT * FROM coffer_slot ORDER BY slot").rows.map(\.values)
@@ -149,7 +149,7 @@ struct KeySlotTests {
       let open = try test.reopened(.published("next"))
       try test.store.keys.remove(slot: 2)
       expect(.cannotUnlock) { try test.reopened(.published("next")) }
-      // An open session holds the root key; numbers are not given again while a higher one stands.
+      // An open session holds the root key; a number is not used again while a higher one is in use.
       #expect(try open.keys.list().map(\.slot) == [1])
       try test.store.keys.add(.words("a"))
       try test.store.keys.add(.words("b"))

@@ -3,7 +3,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What each call of a writer logs for the ring of the state.
+/// The changes that each call of a writer logs for the state's ring.
 struct LoggedChangesTests {
   private typealias Entry = RingChanges.Entry
 

@@ -5,14 +5,14 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What a process still holds in its memory once it has closed its store: no key and no passphrase, in any form.
+/// The memory of a process that has closed its store: no key and no passphrase, in any form.
 struct MemoryTests {
   private static let variable = "COFFER_MEMORY_TEST"
-  /// Mixed with every byte of a secret that must not itself stand in memory.
+  /// Mixed with every byte of a secret that must not itself be in memory.
   private static let mask: UInt8 = 0xA5
 
-  /// Words at random, so that they stand nowhere in this program: composed and not, and with more between their ASCII
-  /// characters than a small String holds.
+  /// Random words that are nowhere in this program: composed and not, and with more between their ASCII characters than
+  /// a small String holds.
   private static func words() -> String {
     let parts = [
       "größt", "αβγ", "δεζη", "lo\u{302}\u{323}n", "\u{1112}\u{1161}\u{11AB}", "글", "u\u{308}", "é", "x", " ",
@@ -20,7 +20,7 @@ struct MemoryTests {
     return (0..<40).map { _ in parts.randomElement()! }.joined()
   }
 
-  /// What each kind of slot is opened with, in files.
+  /// The secret of each kind of slot, in files.
   private struct Secrets {
     let place: URL
     var key: URL { place.appending(path: "some.key") }
@@ -98,7 +98,7 @@ struct MemoryTests {
     process.goOn()
   }
 
-  /// Run by the test above in a process of its own; in any other it does nothing.
+  /// The test above runs it in a separate process; it does nothing in any other.
   @Test(.enabled(if: ProcessInfo.processInfo.environment[variable] != nil, "a part of another test"))
   func processThatIsLookedAt() throws {
     let secrets = Secrets(place: URL(filePath: ProcessInfo.processInfo.environment[Self.variable]!))

@@ -8,7 +8,7 @@ import Testing
 
 /// Every sealed value of a file after a rekey against every key there was before it.
 struct OldKeysTests {
-  /// What opened the store at some time: root key, epochs, and the keys that its slots were wrapped under.
+  /// The keys of the store at some time: root key, epochs, and the keys that its slots were wrapped under.
   private struct Past {
     let keys: SessionKeys
     let slotKeys: [Secret]

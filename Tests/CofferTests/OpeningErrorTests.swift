@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// What is not a store, or not one of this version: each with its own code, the file as it was.
+/// Files that are no store, or none of this version: each has its error code and stays unchanged.
 struct OpeningErrorTests: OpeningSuite {
   let place: Workplace
   let url: URL

@@ -248,7 +248,7 @@ struct QueryTests {
     try store.close()
   }
 
-  /// What SQLite puts aside while it sorts would stand in a file that is deleted while open: such a one would show here.
+  /// SQLite would sort in a temporary file that is deleted while open: this test would find it.
   @Test func sortingMuchMoreThanACacheHoldsOpensNoFile() throws {
     try withTestStore { test in
       let text = String(repeating: "many words ", count: 400)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferRecords
 
-/// What keeps a rekey from its end, and what it then leaves.
+/// Rekeys that can't end, and the store that they leave.
 struct RekeyErrorTests {
   @Test func slotWhoseSecretIsMissingStopsItBeforeTheFirstWrite() throws {
     let test = try TestStore(keys: [.published("primary"), .words("words"), .recipient(PublishedKeys.recipient)]) {
@@ -46,7 +46,7 @@ struct RekeyErrorTests {
 
     let reopened = try test.reopened()
     expect(.damaged) { try reopened.read { try $0.text(of: 11) } }
-    // What the rekey has left behind proves nothing any more: holders of old keys could have put it there.
+    // A row that the rekey left behind proves nothing: a former key holder could have put it there.
     expect(.damaged) { try reopened.read { try $0.header(of: 11) } }
     #expect(try reopened.read { try $0.text(of: 12) } == whole["folded"]?.first { $0.header.id == 12 }?.text)
     let verdict = try reopened.verify()

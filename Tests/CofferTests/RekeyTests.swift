@@ -29,7 +29,7 @@ struct RekeyTests {
         try test.store.read { try $0.id(forKey: ExternalKey("Key \(number)"), in: DocumentCollection(name)) }
           == DocumentID(number))
     }
-    // No value of before stands anywhere, and the old root key opens nothing that stands there now.
+    // No earlier value is in any file, and the old root key opens none of the present values.
     let database = try test.raw()
     let after = try database.query("SELECT head, body, ct, body_nt FROM coffer_record LEFT JOIN coffer_body USING(id)")
       .rows

@@ -13,7 +13,7 @@ struct RekeyTitlesTests {
     return options
   }
 
-  /// What a mode leaves of documents.
+  /// The documents as a mode leaves them.
   private func expected(_ before: [String: [StoredDocument]], _ mode: TitleMode) -> [String: [StoredDocument]] {
     guard mode == .none else { return before }
     return before.mapValues { $0.map { StoredDocument(header: $0.header.withoutTitle, text: $0.text) } }

@@ -6,8 +6,8 @@ import Testing
 
 /// The stores that an independent implementation attacked: what is salvaged of them is sound, or listed.
 struct SalvageAttackTests {
-  /// Where an authentic older row stands in the place of the last, nothing but the set hash can tell, and the report
-  /// says that it does not match.
+  /// Only the set hash shows an authentic older row in the place of the last one: the report says that it does not
+  /// match.
   @Test(arguments: AttackTests.names)
   func whatIsSalvagedIsSoundOrListed(_ name: String) throws {
     let place = try Workplace()
@@ -35,7 +35,7 @@ struct SalvageAttackTests {
     let saved = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
     #expect(try saved.verify().isSound)
     let found = try saved.everything().values.flatMap { $0 }
-    // What somebody with keys sealed is authentic, and a whole file is one of another time: only an anchor shows that.
+    // Rows that a key holder sealed are authentic, and a whole older file is sound: only an anchor shows either.
     if expected["by"].string == "key holder" || name.hasPrefix("fork") || name.hasPrefix("rollback-file") { return }
     for document in found where document != originals[document.header.id] {
       // Authentic, but not the last that was written: only ever with a mismatch.

@@ -1,11 +1,12 @@
 import CofferSQLite
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import Coffer
 @testable import CofferRecords
 
-/// What can be read of a damaged store comes into a new one; the rest is listed.
+/// The readable documents of a damaged store are copied into a new one; the others are listed.
 struct SalvageTests {
   private let place: Workplace
   private let target: URL
@@ -343,31 +344,136 @@ struct SalvageTests {
     #expect(report.setMatches == false && saved.count == 1 && report.left.map(\.id) == [2])
   }
 
+  // MARK: Without the first page
+
+  enum FirstPage: CaseIterable {
+    case zeroed, noise, otherDatabase, otherPageSize, headerOnly
+  }
+
+  @Test(arguments: FirstPage.allCases, [512, 8192])
+  func storeWithoutItsFirstPageComesWhole(_ first: FirstPage, _ pageSize: Int) throws {
+    let (test, documents) = try closedStore(40)
+    let store = try test.reopened()
+    try store.write { try $0.insert(Document(text: String(repeating: "x", count: 100_000)), into: test.notes) }
+    let all = try all(store)
+    try store.close()
+    #expect(all.count == documents.count + 1)
+    if pageSize != 8192 { try edit(test, "PRAGMA page_size = \(pageSize)", "VACUUM") }
+    var bytes = try Data(contentsOf: test.url)
+    let count = first == .headerOnly ? 100 : pageSize
+    bytes.replaceSubrange(..<count, with: try self.first(count, first, of: bytes))
+    try bytes.write(to: test.url)
+    #expect(throws: StoreError.self) { try test.reopened() }
+    let (report, saved) = try salvage(test)
+    #expect(saved == all && report.isComplete && report.expected == all.count && report.namedByNumber == [])
+    #expect(report.problems.contains { $0.contains("first pages can't be read") })
+    try FileManager.default.removeItem(at: target)
+    try expectRefused(test, .cannotUnlock, key: .published("wrong"))
+    var options = OpenOptions.testing
+    options.expectedPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
+    try expectRefused(test, .pinMismatch, options: options)
+    try expectRefused(test, .testKeyRefused, options: OpenOptions())
+  }
+
+  /// Bytes in place of the first of a store.
+  private func first(_ count: Int, _ first: FirstPage, of bytes: Data) throws -> Data {
+    switch first {
+    case .zeroed, .headerOnly: return Data(count: count)
+    case .noise:
+      var generator = Pseudorandom(seed: 3)
+      return Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    case .otherDatabase, .otherPageSize:
+      let file = place.file("other.db")
+      let database = try Database(file.path, mode: .createNew)
+      if first == .otherPageSize {
+        let size = Int(bytes[16]) << 8 | Int(bytes[17])
+        _ = try database.query("PRAGMA page_size = \(size == 4096 ? 1024 : 4096)")
+        for pragma in ["application_id = 0x434F4652", "user_version = 2"] { try database.execute("PRAGMA \(pragma)") }
+        for (_, sql) in Schema.objects { try database.execute(sql) }
+      } else {
+        try database.execute("CREATE TABLE coffer_record(a)")
+      }
+      try database.close()
+      let other = try Data(contentsOf: file)
+      try FileManager.default.removeItem(at: file)
+      return other.prefix(count) + Data(count: max(0, count - other.count))
+    }
+  }
+
+  @Test func withoutFirstPageLostDocumentsAreNoneOfThoseThatCome() throws {
+    let (test, documents) = try closedStore()
+    try edit(test, "PRAGMA page_size = 512", "VACUUM")
+    let leaf = try pages(of: ["coffer_record"], test, "AND pagetype = 'leaf' LIMIT 1")
+    var bytes = try Data(contentsOf: test.url)
+    for page in leaf.union([1]) { bytes.replaceSubrange((page - 1) * 512..<page * 512, with: Data(count: 512)) }
+    try bytes.write(to: test.url)
+    let (report, saved) = try salvage(test)
+    #expect(report.setMatches == false && !report.isComplete && report.expected == documents.count)
+    #expect(saved.count < documents.count && saved.count > documents.count - 16)
+    #expect(saved.allSatisfy { documents[$0.key] == $0.value })
+  }
+
+  /// Older rows are in tables that writers leave alone.
+  @Test func withoutFirstPageTheLatestStateAndNamesCount() throws {
+    let (test, _) = try closedStore(5)
+    try edit(
+      test, "CREATE TABLE _litestream_a(id INTEGER PRIMARY KEY,a,b,c)",
+      "CREATE TABLE _litestream_b(id INTEGER PRIMARY KEY,a)",
+      "INSERT INTO _litestream_a SELECT * FROM coffer_collection",
+      "INSERT INTO _litestream_b SELECT * FROM coffer_state")
+    let store = try test.reopened()
+    try store.write { try $0.rename(test.notes, to: "new name") }
+    let documents = try all(store)
+    try store.close()
+    var bytes = try Data(contentsOf: test.url)
+    bytes.replaceSubrange(..<8192, with: Data(count: 8192))
+    try bytes.write(to: test.url)
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.isComplete)
+    let opened = try DocumentStore.open(at: target, key: .published("next"), options: .testing)
+    #expect(try opened.read { try $0.collections().map(\.name) }.contains("new name"))
+  }
+
+  @Test func withoutFirstPageALogMakesTheSetUncertain() throws {
+    let test = try TestStore { $0.journal = .writeAheadLog }
+    try test.fillForRekey(20)
+    let documents = try all(test.store)
+    try test.store.close()
+    var bytes = try Data(contentsOf: test.url)
+    bytes.replaceSubrange(..<8192, with: Data(count: 8192))
+    try bytes.write(to: test.url)
+    try Data(count: 32).write(to: URL(filePath: test.url.path + "-wal"))
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.setMatches == nil && !report.isComplete)
+    #expect(report.problems.contains { $0.contains("log or journal") })
+  }
+
+  @Test func withoutFirstPageAndSpareCopyTheFileIsNoStore() throws {
+    let (test, _) = try closedStore(5)
+    try edit(test, "UPDATE coffer_spare SET copy = zeroblob(length(copy))")
+    var bytes = try Data(contentsOf: test.url)
+    bytes.replaceSubrange(..<8192, with: Data(count: 8192))
+    try bytes.write(to: test.url)
+    try expectRefused(test, .notAStore)
+  }
+
   // MARK: Damaged pages
 
-  /// Fills each page of the file in turn with noise.
+  /// Fills each page of the file in turn with noise. No page is needed: the header has its spare copy.
   @Test(.slow, arguments: [512, 4096])
   func lostPageLosesOnlyWhatStoodOnIt(_ pageSize: Int) throws {
     let (test, documents) = try closedStore(pageSize == 512 ? 24 : 60)
     try edit(test, "PRAGMA page_size = \(pageSize)", "VACUUM")
     let whole = try Data(contentsOf: test.url)
-    let keyPages = try pages(of: ["sqlite_schema", "coffer_header", "coffer_slot"], test)
     var generator = Pseudorandom(seed: 7)
     var (complete, lost) = (0, 0)
-    for page in 1..<whole.count / pageSize {
+    for page in 0..<whole.count / pageSize {
       var bytes = whole
       for offset in 0..<pageSize { bytes[page * pageSize + offset] = UInt8.random(in: 0...255, using: &generator) }
       try bytes.write(to: test.url)
-      let result: (report: SalvageReport, documents: [DocumentID: StoredDocument])
-      do {
-        result = try salvage(test)
-      } catch let error as StoreError {
-        #expect(error.code == .damaged && keyPages.contains(page + 1), "page \(page + 1): \(error)")
-        continue
-      }
-      let report = result.report
-      for (id, document) in result.documents { #expect(document == documents[id], "page \(page + 1)") }
-      let gone = Set(documents.keys).subtracting(result.documents.keys)
+      let (report, saved) = try salvage(test)
+      for (id, document) in saved { #expect(document == documents[id], "page \(page + 1)") }
+      let gone = Set(documents.keys).subtracting(saved.keys)
       #expect(gone.isSubset(of: report.left.map(\.id)), "page \(page + 1): \(gone) not listed")
       #expect(report.isComplete == gone.isEmpty || !report.namedByNumber.isEmpty || report.setMatches != true)
       if report.isComplete { complete += 1 }
@@ -392,7 +498,7 @@ struct SalvageTests {
     #expect(report.problems.contains { $0.contains("\(documents.count) documents were found on pages") })
   }
 
-  /// Pages are looked at a few thousand at a time, and whoever waits can end that.
+  /// Salvage searches a few thousand pages at a time, and its caller can end it in between.
   @Test func searchOnThePagesTellsThatItGoesOnAndCanBeEnded() throws {
     let (test, documents) = try closedStore()
     let store = try test.reopened()

@@ -27,7 +27,7 @@ struct SessionAttackTests {
     try Database(try Vectors.attackedStore(name).path, mode: .readOnly)
   }
 
-  /// A slot that was removed stands in the file again, with no header that knows it.
+  /// Puts a removed slot back into the file, with no header that knows it.
   private func putSlotBack() throws {
     let row = try #require(
       try attacked("rollback-removed-slot").query("SELECT slot,kind,label,params,wrapped FROM coffer_slot WHERE slot=4")
@@ -55,7 +55,7 @@ struct SessionAttackTests {
 
   @Test func ordinaryWritesKeepThePutBackSlotOut() throws {
     try putSlotBack()
-    // The session goes on with the header it holds; the next one to open sees the slot that nobody sealed.
+    // The session goes on with the header it holds; the next session to open finds the slot that no key holder sealed.
     try store.write { _ = try $0.insert(Document(text: "x"), into: DocumentCollection("Notes")) }
     expect(.damaged) {
       _ = try DocumentStore.open(at: url, key: .named("key", secrets["key"].string!), options: .testing)
@@ -113,7 +113,7 @@ struct SessionAttackTests {
     #expect(try other.rekey(options: options) { _ in }.isFinished)
     let before = try Data(contentsOf: url)
 
-    // Anyone can make a slot for a recipient: whoever opened through one must look at the pin first.
+    // Anyone can make a slot for a recipient: a session that one opened must compare the pin first.
     expect(.keyChanged) { try reader.read { _ = try $0.collections() } }
     expect(.keyChanged) { try reader.write { try $0.create(DocumentCollection("other")) } }
     expect(.keyChanged) { try reader.keys.list().forEach { _ in } }

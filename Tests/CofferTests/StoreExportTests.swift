@@ -111,7 +111,7 @@ struct StoreExportTests {
       #expect(error.code == .damaged && error.documentID == 12)
     }
     #expect(place.names == [])
-    // What is sound still goes.
+    // Sound documents can still be exported.
     #expect(try store.export(.documents([11, 13]), to: target, keys: [.published("next")]).documents == 2)
   }
 

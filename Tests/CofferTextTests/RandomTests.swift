@@ -1,23 +1,11 @@
+import CofferTestSupport
 import CofferText
 import Testing
 
 /// Random texts against the standard library, which replaces by the same rules.
 @Suite struct RandomTests {
-  /// SplitMix64: the same numbers in every run.
-  private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ mixed >> 31
-    }
-  }
-
   /// Runs of characters of one length, as text has them, with a broken byte or unit now and then.
-  private func scalars(_ numbers: inout Numbers, count: Int) -> [Unicode.Scalar] {
+  private func scalars(_ numbers: inout Pseudorandom, count: Int) -> [Unicode.Scalar] {
     let ranges: [ClosedRange<UInt32>] = [
       0x20...0x7E, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
     ]
@@ -33,7 +21,7 @@ import Testing
 
   @Test(arguments: 0..<40 as Range<UInt64>)
   func utf16IsReadLikeTheStandardLibrary(seed: UInt64) {
-    var numbers = Numbers(state: seed)
+    var numbers = Pseudorandom(seed: seed)
     let text = String(String.UnicodeScalarView(scalars(&numbers, count: 600)))
     var units = [UInt16](text.utf16)
     if seed.isMultiple(of: 2) {
@@ -58,7 +46,7 @@ import Testing
 
   @Test(arguments: 0..<40 as Range<UInt64>)
   func utf8IsReadLikeTheStandardLibrary(seed: UInt64) {
-    var numbers = Numbers(state: seed)
+    var numbers = Pseudorandom(seed: seed)
     var bytes = [UInt8](String(String.UnicodeScalarView(scalars(&numbers, count: 600))).utf8)
     for _ in 0..<(seed.isMultiple(of: 2) ? 30 : 0) {
       bytes[Int.random(in: bytes.indices, using: &numbers)] = UInt8.random(in: 0x70...0xFF, using: &numbers)

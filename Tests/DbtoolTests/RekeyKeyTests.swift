@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Who opens a store after a rekey, and the pins that tell its middle from its end.
+/// The keys that open a store after a rekey, and the pins of its middle and its end.
 @Suite struct RekeyKeyTests {
   private struct Report: Decodable {
     let finished: Bool

@@ -70,6 +70,19 @@ import Testing
     #expect(report.documents == 5 && report.expected == nil && report.set == "unknown" && report.problems.count == 1)
   }
 
+  @Test func lostFirstPageIsNoLossAndIsSaid() throws {
+    let sandbox = try damaged()
+    let bytes = try sandbox.read("s.coffer")
+    try Data([UInt8](repeating: 0, count: 8192) + bytes.dropFirst(8192)).write(
+      to: URL(filePath: sandbox.path("s.coffer")))
+    #expect(try sandbox.run("ls", "s.coffer").status == 10)
+    let result = try sandbox.run(saving + ["--json"])
+    #expect(result.status == 0, "\(result.errors)")
+    let report = try result.json(Report.self)
+    #expect(report.documents == 5 && report.expected == 5 && report.set == "matches" && report.left.isEmpty)
+    #expect(result.errors.contains("dbtool: its first pages can't be read: every page was searched"))
+  }
+
   @Test func lostWayToTheKeysIsTwentyAndWrongKeyTwelve() throws {
     let sandbox = try damaged(
       "UPDATE coffer_header SET keyring = zeroblob(length(keyring))", "UPDATE coffer_spare SET copy = x'00'")

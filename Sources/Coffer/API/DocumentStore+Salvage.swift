@@ -9,9 +9,9 @@ extension DocumentStore {
   /// Each document is verified as in any read, so it is one that was written there. Without a sound state, or if the
   /// set of documents does not match, it may be an older version, and others may be missing: the report says so.
   /// Salvage works without state, indexes and names of collections, with other slots damaged, past pages that SQLite
-  /// can't read and in a file that was cut short; if pages that lead to others are lost, it searches every page for
-  /// rows. It needs the header, one slot that opens and the keyring. During an unfinished rekey, it reads documents
-  /// under old and new keys.
+  /// can't read and in a file that was cut short; if the first page, or pages that lead to others, are lost, it searches
+  /// every page for rows. It needs the header or its spare copy, one slot that opens and the keyring. During an
+  /// unfinished rekey, it reads documents under old and new keys.
   ///
   /// The damaged store is only read. The new one is completed beside its path and then renamed.
   ///
@@ -20,7 +20,7 @@ extension DocumentStore {
   ///     mode.
   ///   - progress: called once the keys are known, then after each batch of documents or of searched pages; if it
   ///     throws, the work ends.
-  /// - Throws: `cannotUnlock`, `damaged` if the header, the keyring or every slot is damaged; `otherFormat`,
+  /// - Throws: `cannotUnlock`, `damaged` if header and spare copy, the keyring or every slot are damaged; `otherFormat`,
   ///   `notAStore`, `testKeyRefused`, `pinMismatch`, `locked`, `alreadyExists`, and errors of `progress`.
   public static func salvage(
     at url: URL, key: StoreKey, to new: URL, keys: [NewKey], options: OpenOptions = OpenOptions(),

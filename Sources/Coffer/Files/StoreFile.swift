@@ -14,12 +14,6 @@ struct StoreFile {
   let database: StoreDatabase
   let isWriteAhead: Bool
 
-  init(path: String, database: StoreDatabase, isWriteAhead: Bool) {
-    self.path = path
-    self.database = database
-    self.isWriteAhead = isWriteAhead
-  }
-
   /// Opens the file, without keys.
   ///
   /// Opened for writing if the file may be written, so that SQLite can undo a killed writer's journal.

@@ -2,13 +2,9 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-#if canImport(Glibc)
-  internal import Glibc
-#endif
-
 /// A damaged store, open for reading as far as possible, in one read transaction.
 struct SalvageSource {
-  let database: StoreDatabase
+  let file: SalvageFile
   let keys: SessionKeys
   /// Nil if no state can be opened.
   let state: StoreState?
@@ -17,12 +13,10 @@ struct SalvageSource {
 
   /// Follows FORMAT, "Opening", and continues past failed steps that it can do without (FORMAT, "Salvage").
   init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
-    let file = try StoreFile(salvaging: path, wait: options.wait)
-    database = file.database
-    (keys, problems) = try Self.unlocked(database, key.remembering(), options)
+    (file, keys, problems) = try Self.open(path, key.remembering(), options)
     let header = keys.header
     if !keys.isHeaderProved { problems.append("its header or its slots are not what was written") }
-    state = Self.state(of: database, keys: keys)
+    state = Self.state(of: file.database, keys: keys)
     if let state {
       if keys.isHeaderProved && state.headerMAC != header.mac {
         problems.append("header and state belong to different times: an older one was put back")
@@ -47,7 +41,26 @@ struct SalvageSource {
     StoreOrigin(state, keys, mark: try StateCipher(keys).mark(of: state), as: .export)
   }
 
+  var database: StoreDatabase { file.database }
+
   // MARK: Parts
+
+  /// Opens the file with SQLite, or by its pages alone where its first page is lost.
+  private static func open(_ path: String, _ key: StoreKey, _ options: OpenOptions) throws(StoreError)
+    -> (SalvageFile, SessionKeys, problems: [String])
+  {
+    do throws(StoreError) {
+      let file = try SalvageFile(at: path, wait: options.wait)
+      let (keys, problems) = try unlocked(file, key, options)
+      return (file, keys, problems)
+    } catch {
+      guard error.code == .notAStore || error.code == .damaged,
+        let file = try SalvageFile(withoutFirstPageAt: path, wait: options.wait)
+      else { throw error }
+      let (keys, problems) = try unlocked(file, key, options)
+      return (file, keys, file.problems + problems)
+    }
+  }
 
   private static func lost(_ what: String) -> StoreError {
     StoreError(
@@ -57,14 +70,14 @@ struct SalvageSource {
 
   /// Opens the header of the table, or a spare copy of it where that is damaged.
   ///
-  /// Of several spare copies that their MAC proves, the one of the latest root key and phase is taken.
-  private static func unlocked(_ database: StoreDatabase, _ key: StoreKey, _ options: OpenOptions) throws(StoreError)
+  /// Several spare copies may be proved by their MAC: the one of the latest root key and phase is used.
+  private static func unlocked(_ file: SalvageFile, _ key: StoreKey, _ options: OpenOptions) throws(StoreError)
     -> (SessionKeys, problems: [String])
   {
     var failure = lost("its header")
     var unproved: (SessionKeys, problems: [String])?
     do throws(StoreError) {
-      let copy = try header(of: database)
+      let copy = try header(of: file.database)
       let keys = try unlock(copy, key, options)
       var problems: [String] = []
       if copy.damagedSlots > 0 {
@@ -77,8 +90,14 @@ struct SalvageSource {
       failure = error
     }
     var proved: [SessionKeys] = []
-    for copy in spareCopies(of: database) {
-      if let keys = try? unlock(copy, key, options), keys.isHeaderProved { proved.append(keys) }
+    for copy in file.spareCopies() {
+      do throws(StoreError) {
+        let keys = try unlock(copy, key, options)
+        if keys.isHeaderProved { proved.append(keys) }
+      } catch {
+        // A wrong key, or another pin, is said even where the header itself is lost.
+        if failure.code == .damaged { failure = error }
+      }
     }
     let latest = proved.max { one, other in
       (one.header.rootGeneration, one.header.phase) < (other.header.rootGeneration, other.header.phase)
@@ -147,68 +166,12 @@ struct SalvageSource {
     return HeaderCopy(header: header, slots: sound, damagedSlots: rows.count - sound.count)
   }
 
-  /// The spare copies in their table, and on pages to which no other leads any more.
-  private static func spareCopies(of database: StoreDatabase) -> [HeaderCopy] {
-    var copies: [HeaderCopy] = []
-    for row in (try? database.rows(SQL.spare)) ?? [] {
-      if case .blob(let bytes) = row[0], let copy = bytes.withBytes({ HeaderCopy(spare: $0) }) { copies.append(copy) }
-    }
-    guard copies.isEmpty, let reader = try? database.run({ database throws(SQLiteError) in try LeafReader(database) })
-    else { return copies }
-    let record = LeafRecord()
-    reader.visitRows(ofPages: reader.pages) { _, columnCount, place in
-      guard columnCount == 2, copies.count < spareLimit, reader.read(place, into: record, limit: 320 << 10),
-        record.columns.count == 2, record.columns[1].storageClass == .blob,
-        let copy = HeaderCopy(spare: record.columns[1].bytes)
-      else { return }
-      copies.append(copy)
-    }
-    return copies
-  }
-
-  /// The most spare copies that are tried; a sound file has one.
-  private static let spareLimit = 16
-
+  /// The latest state that opens; a sound file has one.
   private static func state(of database: StoreDatabase, keys: SessionKeys) -> StoreState? {
-    guard let rows = try? database.rows(SQL.state), rows.count == 1, case .blob(let sealed) = rows[0][0] else {
-      return nil
+    guard let rows = try? database.rows(SQL.state), let cipher = try? StateCipher(keys) else { return nil }
+    let states = rows.compactMap { row in
+      if case .blob(let sealed) = row[0] { try? cipher.open(sealed) } else { nil }
     }
-    return try? StateCipher(keys).open(sealed)
-  }
-}
-
-extension StoreFile {
-  /// Opens a file that may be damaged, for reading only.
-  ///
-  /// SQLite is configured to continue with an incomplete schema and a file shorter than its header says, and to use the
-  /// rest of a page whose cells don't add up. That is safe here: it writes nothing, no SQL from the file runs, and its
-  /// results are verified afterwards.
-  init(salvaging path: String, wait: Duration?) throws(StoreError) {
-    var status = stat()
-    let hasLog = try stat(FilePlace(of: path).path + "-wal", &status) == 0 && status.st_size > 0
-    let database = try Self.connect(to: path, wait: wait)
-    try Self.checkFirstPage(database, path: path)
-    do throws(SQLiteError) {
-      // A log stays unchanged: copying it into a damaged file could make the damage worse.
-      if hasLog { try database.set(.noCheckpointOnClose, to: true) }
-      try database.set(.defensive, to: false)
-      for pragma in [
-        "writable_schema = ON", "query_only = ON", "cell_size_check = OFF", "temp_store = MEMORY",
-        "cache_size = -\(ConnectionPool.readerCache / 1024)",
-      ] { _ = try database.textPragma(pragma) }
-      try database.begin(.deferred)
-    } catch {
-      throw StoreError(error, path: path)
-    }
-    do throws(StoreError) {
-      try Schema.requireTables(
-        ["coffer_record", "coffer_body"], in: StoreDatabase(database))
-    } catch {
-      guard error.code == .damaged || error.code == .notAStore else { throw error }
-      throw StoreError(
-        .damaged, "nothing can be salvaged: the list of its tables, on the file's first pages, is damaged",
-        hint: "restore the store from a backup")
-    }
-    self.init(path: path, database: StoreDatabase(database), isWriteAhead: false)
+    return states.max { $0.generation < $1.generation }
   }
 }

@@ -23,7 +23,7 @@ extension SalvageWalk {
     if search == nil {
       // A tree may have lost a part and look sound: the set hash shows it.
       guard !unreadable.isEmpty || !numbers.holes.isEmpty || !isWhole else { return false }
-      search = Search(strays: try StrayRows(source.database))
+      search = Search(strays: try StrayRows(source.file))
     }
     guard let search, search.numbers == nil else { return false }
     let hasLooked = search.strays?.lookAtMorePages { unreadable[$0] != nil || !seen.contains($0) }

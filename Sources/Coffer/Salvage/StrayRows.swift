@@ -25,9 +25,8 @@ final class StrayRows {
   /// Finds nothing before ``lookAtMorePages(wanted:)`` has reached its end.
   ///
   /// - Returns: nil if the file's own header is no help.
-  init?(_ database: StoreDatabase) throws(StoreError) {
-    let reader = try database.run { database throws(SQLiteError) in try LeafReader(database) }
-    guard let reader else { return nil }
+  init?(_ file: SalvageFile) throws(StoreError) {
+    guard let reader = try file.leaves() else { return nil }
     self.reader = reader
     pagesAhead = reader.pages
   }

@@ -92,7 +92,7 @@ struct Anchor {
     guard (pin.rootGeneration, pin.phase) <= (store.rootGeneration, store.phase) else { throw rolledBack(state) }
     guard pin.rootGeneration == store.rootGeneration else {
       let isVouchedFor = hasPin || options.contains(.rekeyKnown) && provesRootKey
-      // Of an anchor from before a rekey, only the generation can still be compared.
+      // An anchor from before a rekey can only be compared by its generation.
       guard !isVouchedFor || state.generation > generation else { throw rolledBack(state) }
       guard isVouchedFor, options.isDisjoint(with: [.descends, .exact]) else {
         throw StoreError(

@@ -10,7 +10,7 @@ final class SQLiteFile {
   /// Why a private copy is read in place of the file; nil where none is.
   private(set) var copyReason: String?
   private let copy: PrivateCopy?
-  /// Of a file read without locks: what it was when it was opened.
+  /// The state on opening of a file that is read without locks.
   private let unlocked: FileSetState?
 
   /// Opens a database and begins the one transaction that all of it is read in.

@@ -11,7 +11,7 @@ struct SalvageVerb: ParsableCommand {
       Every document that is still the one that was written goes into a new store with an identity and keys of its \
       own; the others are listed by id with the reason, and the exit code is 3. The damaged store is only read. Keys \
       without --new- open the damaged store; those with it, and recipients, are for the new one. It needs the header \
-      of the old store, one slot that opens, and a place to write.
+      of the old store or its spare copy, one slot that opens, and a place to write.
 
         dbtool salvage broken.coffer -o saved.coffer --key-file my.key --new-key-file my.key
         dbtool salvage broken.coffer -o saved.coffer --key-file my.key --recipient coffer-recipient-1-…

@@ -75,7 +75,7 @@ final class Workplace: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// What stands in it.
+  /// The names of its files, sorted.
   var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? ["unreadable"] }
 
   func file(_ name: String) -> URL { url.appending(path: name) }
@@ -94,7 +94,7 @@ extension Secret {
 }
 
 extension StoreKey {
-  /// What the test material names a secret.
+  /// A secret as the test material names it.
   static func named(_ kind: String, _ text: String) -> StoreKey {
     kind.contains("passphrase") ? .passphrase { .text(text) } : .keyMaterial { .text(text) }
   }

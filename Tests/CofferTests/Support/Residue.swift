@@ -4,9 +4,9 @@ import Testing
 
 @testable import Coffer
 
-/// Bytes that must stand nowhere any more, looked for in all files of a store at once.
+/// Bytes that must no longer be in a store, searched for in all its files at once.
 struct Residue {
-  /// What is looked for, by its first eight bytes.
+  /// The searched bytes, by their first eight.
   private var needles: [UInt64: Set<Data>] = [:]
 
   /// - Parameter bytes: eight at least.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferRecords
 
-/// A TEST store in a directory of its own, under the published keys.
+/// A TEST store in a separate directory, under the published keys.
 ///
 /// ``withTestStore(_:_:)`` verifies what a test leaves behind.
 struct TestStore {
@@ -37,7 +37,7 @@ struct TestStore {
     try Database(url.path, mode: .readWrite)
   }
 
-  /// Everything of the store that stands on disk.
+  /// All files of the store.
   func bytesOnDisk() throws -> Data {
     var data = Data()
     for name in try FileManager.default.contentsOfDirectory(atPath: place.url.path).sorted() {
@@ -81,7 +81,7 @@ func expect<T>(
   }
 }
 
-/// What a test throws to see it come back.
+/// An error that a test throws, and expects to catch.
 struct Interruption: Error, Equatable {
   var number = 0
 }
@@ -106,7 +106,7 @@ enum PublishedKeys {
 extension NewKey {
   static func published(_ name: String) -> NewKey { .keyFile(PublishedKeys.url(name)) }
   static func words(_ text: String) -> NewKey { .passphrase { .text(text) } }
-  /// A recipient of a fresh identity, which nobody keeps.
+  /// A recipient of a new identity that is not kept.
   static func stranger() throws -> NewKey { .recipient(try KeyLine.generate(.identity, isTest: true).recipient()) }
 }
 

@@ -1,4 +1,4 @@
-"""What every reader must find in a sound store, for the JSON beside it."""
+"""The contents that every reader must find in a sound store, for the JSON beside it."""
 
 import hashlib
 

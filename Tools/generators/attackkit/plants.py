@@ -63,7 +63,7 @@ def _kind(path):
     return "file" if path.stat().st_nlink == 1 else "hard link"
 
 
-# What SQLite writes (its "Database File Format", rollback journal and write-ahead log).
+# Formats of SQLite (its "Database File Format", rollback journal and write-ahead log).
 
 
 def journal(pages, count, page_size, records=None):

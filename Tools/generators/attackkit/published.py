@@ -16,7 +16,7 @@ LARGE = (
     "*-huge", "*over-limit", "*2000000-bytes", "schema-crowd-*", "schema-tolerated-crowd", "*statistics-not-text",
     "slots-5000", "*-6553?*", "*attributes-deep", "*-of-rollback", "file-user-version-*est", "index-shifted",
     "roots-swapped-coffer_s*")
-# Of the large families, some of each sort, as names or patterns of what follows; everything else is published.
+# Names or patterns of the published members of large families, some of each sort; all other stores are published.
 FAMILIES = """
 row-: coll-other coll-unknown epoch-unknown epoch-2-to-31 rev-* pos-next pos-least parent-planted parent-zero
   parent-to-null flags-value flags-unknown lookup-to-null lookup-short lookup-planted title-planted*

@@ -130,7 +130,7 @@ class Dbtool:
     """The command, judged by its exit codes and what it prints; a second of the processor ends it."""
 
     name = "dbtool"
-    # By exit code, and where that says two things, by the kind of the error.
+    # Keyed by exit code and, if that has two meanings, by the kind of the error.
     KINDS = {
         0: "ok", 10: "not-a-store", 12: "cannot-unlock", 14: "missing", 15: "newer", 16: "refused", 20: "damaged",
         21: "mismatch", 23: "unfinished"}
@@ -171,7 +171,7 @@ class Dbtool:
         return self.BY_NAME.get(error.get("kind"), kind), done.stdout.decode()
 
     def open(self, path, name, value, pin=None, allow_test=True):
-        """By what verify says: it prints a report where the store opened."""
+        """The verdict from verify's output: it prints a report if the store opened."""
         self.path, self.key, self.allow_test = path, self._key(name, value), allow_test
         kind, report = self.run("verify", "--json", *(("--expect", pin) if pin else ()))
         self.verdict = kind if report else None

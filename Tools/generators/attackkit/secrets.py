@@ -24,7 +24,7 @@ REMOVED = key_line("key", hashlib.sha256(b"Coffer published test key: removed").
 OUTSIDER = hashlib.sha256(b"Coffer published test key: outsider").digest()
 OTHER_PASSPHRASE = "Gr\u00fc\u00dfe, \u4e16\u754c \U0001f40e"
 
-# By the name that an expectation gives it.
+# Keyed by the name in an expectation.
 SECRETS = {"key": KEY, "passphrase": PASSPHRASE, "identity": IDENTITY}
 
 

@@ -23,7 +23,7 @@ from .layout import COLLECTION, DELETED, DETAILS, FORMAT, INSERTED, MOVED, TEXT
 PAGE_SIZE = 512
 TEST, PADDED = 1, 2
 SEALED, CLEAR, NONE = 0, 1, 2
-# What each field of a document counts as, in the ring and among the stamps of its head.
+# The kind of change of each field of a document, in the ring and among the stamps of its head.
 RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent", "created", "modified"), DETAILS)
 RING_KIND |= {"text": TEXT, "pos": MOVED}
 EDITS, PLACES = {"title", "text", "key", "attributes", "flags"}, {"pos", "parent", "coll"}
@@ -118,7 +118,7 @@ class Writer:
         self.slots, self.collections, self.records = [], {}, {}
         self.generation, self.next_id, self.target, self.cursor = 0, 1, 0, 0
         self.origin, self.unwiped = layout.origin_fields(), 0
-        # By generation: the record's bytes and the changes in it.
+        # The record's bytes and the changes in it, keyed by generation.
         self.ring, self.changes = {}, {}
         self.state_plain, self._has_new_root = b"", True
         self.odd, self._header_holds = {}, None

@@ -1,4 +1,4 @@
-"""What may come of damage.
+"""The permitted results of damage.
 
 Always: nothing is given out that differs from what was stored, not a text, title, number or place; every error is one
 that the library's page names; the file is as it was, and nothing stands beside it; a second of the processor is enough;
@@ -26,7 +26,7 @@ SECONDS = 1.0
 
 
 def violations(found, store, edit):
-    """What of a finding (the judge's answer to `edit`) was not allowed, in words."""
+    """The parts of a finding (the judge's answer to `edit`) that are not permitted, in words."""
     _, length, patches = edit
     said = list(always(found))
     regions = [

@@ -164,7 +164,7 @@ def counter(value, what, least=1):
 
 
 def short(value, what, least=1):
-    """What the page writes as u32."""
+    """A number that the page writes as u32."""
     return integer(value, what, least, 2**31 - 1)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a store, by what the caller can do about it."""
+"""Errors of a store, one for each thing that the caller can do about them."""
 
 
 class StoreError(Exception):

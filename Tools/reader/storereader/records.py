@@ -35,13 +35,13 @@ class EpochKeys:
         return hmac(self._lookup, pae(b"coffer2/lookup", u32(coll), key))[:16]
 
     def element_hash(self, element):
-        """What the set hash expands to the element's lanes."""
+        """The bytes that the set hash expands to the element's lanes."""
         return hmac(self._set, element)
 
 
 @dataclass(frozen=True)
 class Context:
-    """What an opened store knows, and every row is checked against."""
+    """The values of an opened store that every row is checked against."""
 
     store_id: bytes
     is_padded: bool

@@ -82,7 +82,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Commit:
-    """What one generation changed, and the first 16 bytes of the mark before it."""
+    """The changes of one generation, and the first 16 bytes of the mark before it."""
 
     mark: bytes
     changes: list

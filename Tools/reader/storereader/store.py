@@ -83,7 +83,7 @@ class Store:
         return self._rows("SELECT coll, epoch, rev, sealed FROM coffer_collection ORDER BY coll")
 
     def record_rows(self):
-        """By table scan, so that no index can hide a row."""
+        """A table scan, so that no index can hide a row."""
         return self._rows(f"SELECT {RECORD_COLUMNS} FROM coffer_record NOT INDEXED ORDER BY id")
 
     def _rows(self, sql, *parameters):
@@ -136,7 +136,7 @@ class Store:
     # Verify.
 
     def set_hash_problems(self):
-        """What differs from the state: the verdict "mismatch"."""
+        """The differences from the state: the verdict "mismatch"."""
         sums, count = SetHash(), 0
         for values in self.record_rows():
             count += 1
@@ -157,7 +157,7 @@ class Store:
             pass  # A row that cannot be an element leaves a difference.
 
     def quick_problems(self):
-        """What a look at all rows without opening them shows, set hash and count apart."""
+        """The faults found in all rows without opening them, except for set hash and count."""
         problems = [bytes(row[0]).decode("utf-8", "replace") for row in self._rows("PRAGMA integrity_check")]
         if problems == ["ok"]:
             problems = []
@@ -222,7 +222,7 @@ class Store:
         return [] if row.keys.lookup(row.coll, key) == row.lookup else [f"document {row.id}: not found by its key"]
 
     def check_writable(self):
-        """What a writer checks before its first row: the state is not older than the rows."""
+        """A writer's check before its first row: the state is not older than the rows."""
         highest = self.connection.execute("SELECT max(id) FROM coffer_record").fetchone()[0]
         if highest is not None and highest >= self.state.next_id:
             raise Damaged("the state is older than the rows")

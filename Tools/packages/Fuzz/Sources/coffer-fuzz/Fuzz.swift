@@ -1,4 +1,4 @@
-// What libFuzzer calls: one input for the target that COFFER_FUZZ names.
+// The function that libFuzzer calls: one input for the target that COFFER_FUZZ names.
 //
 // Does: gives the bytes to a reader or writer, and stops where something breaks or two ways do not agree. Knows: all
 // rooms, the sealing one's insides too, as tests do. Does not know: where inputs come
@@ -25,6 +25,8 @@ private let run: @Sendable ([UInt8]) -> Void = {
   case "header": openStore
   case "ring": readRing
   case "spare": readSpareCopy
+  case "pin": readPinLine
+  case "anchor": readAnchorLine
   case "query": queryStore
   default: fatalError("COFFER_FUZZ names no target: see Tools/harnesses/fuzz")
   }
@@ -62,7 +64,7 @@ struct Slices {
     Int64(bitPattern: (0..<8).reduce(0 as UInt64) { value, _ in value << 8 | UInt64(byte()) })
   }
 
-  /// So many bytes as the next one or two say.
+  /// As many bytes as the next one or two bytes say.
   mutating func part() -> [UInt8] {
     let first = Int(byte())
     let count = first < 0xF0 ? first : (first - 0xF0) << 8 | Int(byte())
@@ -75,7 +77,7 @@ struct Slices {
     return Array(rest)
   }
 
-  /// A part in which whatever is not UTF-8 is replaced.
+  /// A part whose invalid UTF-8 is replaced.
   mutating func text() -> String { String(decoding: part(), as: UTF8.self) }
 
   /// A name that a collection may have.

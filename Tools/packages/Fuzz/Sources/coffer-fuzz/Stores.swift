@@ -59,9 +59,9 @@ func openStore(_ input: [UInt8]) {
     let database = try Database(path)
     let stored = { try database.query("SELECT \(column) FROM \(table)").rows[0][0] }
     let before = try stored()
-    // Of another type than the column's, which the table refuses.
+    // The table refuses a value of another type than the column's.
     guard (try? database.execute("UPDATE \(table) SET \(column)=?", value)) != nil else { return }
-    // The column makes a number of a text that is one.
+    // The column stores a text of digits as a number.
     guard try stored() != before else { return }
     try database.close()
   } catch {

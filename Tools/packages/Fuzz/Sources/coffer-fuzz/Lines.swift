@@ -1,0 +1,16 @@
+@testable internal import Coffer
+
+/// A pin line: an accepted line is printed again as the same line.
+func readPinLine(_ input: [UInt8]) {
+  let line = String(decoding: input, as: UTF8.self)
+  guard let pin = try? StorePin(line) else { return }
+  precondition(Array(pin.line.utf8) == input, "a pin that is printed as another line")
+}
+
+/// An anchor line, with or without a newline at its end: an accepted line is printed again as the same line.
+func readAnchorLine(_ input: [UInt8]) {
+  let line = String(decoding: input, as: UTF8.self)
+  guard let anchor = try? Anchor(line) else { return }
+  let bare = line.last?.isNewline == true ? String(line.dropLast()) : line
+  precondition(Array(anchor.line.utf8) == Array(bare.utf8), "an anchor that is printed as another line")
+}
