@@ -26,6 +26,7 @@ private let run: @Sendable ([UInt8]) -> Void = {
   case "ring": readRing
   case "spare": readSpareCopy
   case "query": queryStore
+  case "utf16": readUTF16
   default: fatalError("COFFER_FUZZ names no target: see Tools/harnesses/fuzz")
   }
 }()
