@@ -1,14 +1,54 @@
 // UTF-16 to UTF-8: the kernel of the processor as far as it goes, then one character at a time.
 #include "UTF16.h"
 
+#include <string.h>
+
+static uint8_t tail(uint32_t bits) {
+  return (uint8_t)(0x80 | (bits & 0x3F));
+}
+
 /// Writes a character of `length` bytes.
 static void put(uint8_t *output, uint32_t scalar, size_t length) {
-  static const uint8_t leads[] = {0, 0x00, 0xC0, 0xE0, 0xF0};
-  for (size_t index = length - 1; index > 0; index--) {
-    output[index] = (uint8_t)(0x80 | (scalar & 0x3F));
-    scalar >>= 6;
+  switch (length) {
+    case 1:
+      output[0] = (uint8_t)scalar;
+      break;
+    case 2:
+      output[0] = (uint8_t)(0xC0 | scalar >> 6);
+      output[1] = tail(scalar);
+      break;
+    case 3:
+      output[0] = (uint8_t)(0xE0 | scalar >> 12);
+      output[1] = tail(scalar >> 6);
+      output[2] = tail(scalar);
+      break;
+    default:
+      output[0] = (uint8_t)(0xF0 | scalar >> 18);
+      output[1] = tail(scalar >> 12);
+      output[2] = tail(scalar >> 6);
+      output[3] = tail(scalar);
   }
-  output[0] = (uint8_t)(leads[length] | scalar);
+}
+
+/// Takes ASCII, 8 units at a time; `low` is the place of a unit's lower byte.
+static inline coffer_walk past_ascii(
+    coffer_walk walk, const uint8_t *input, size_t count, uint8_t *output, size_t room, size_t low) {
+  // In the order of the bytes in memory, whatever the processor's.
+  static const uint8_t others[2][8] = {{0x80, 0xFF, 0x80, 0xFF, 0x80, 0xFF, 0x80, 0xFF},
+                                       {0xFF, 0x80, 0xFF, 0x80, 0xFF, 0x80, 0xFF, 0x80}};
+  uint64_t mask;
+  memcpy(&mask, others[low], 8);
+  while (count - walk.consumed >= 16 && room - walk.written >= 8) {
+    uint64_t words[2];
+    memcpy(words, input + walk.consumed, 16);
+    if ((words[0] | words[1]) & mask) break;
+    for (size_t index = 0; index < 8; index++) {
+      output[walk.written + index] = input[walk.consumed + 2 * index + low];
+    }
+    walk.consumed += 16;
+    walk.written += 8;
+  }
+  return walk;
 }
 
 coffer_walk coffer_utf16_to_utf8(
@@ -48,6 +88,7 @@ coffer_walk coffer_utf16_to_utf8(
     put(output + walk.written, scalar, length);
     walk.consumed += taken;
     walk.written += length;
+    if (length == 1) walk = past_ascii(walk, input, count, output, room, low);
   }
   walk.stop = COFFER_INPUT_END;
   return walk;
