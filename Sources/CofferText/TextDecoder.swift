@@ -40,7 +40,7 @@ public struct TextDecoder: Sendable {
   /// UTF-8 assumed without a byte order mark: any fault means another encoding.
   var isUndecided = false
   private var table: [UInt32] = []
-  private let kernel: UTF16Kernel?
+  private let utf16: UTF16Decoder
   private var failure: TextCodingError?
 
   public init(_ choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail) {
@@ -49,7 +49,7 @@ public struct TextDecoder: Sendable {
 
   /// - Parameter usingKernels: false decodes as on a processor without a kernel.
   package init(_ choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail, usingKernels: Bool) {
-    kernel = usingKernels ? .shared : nil
+    utf16 = usingKernels ? .fastest : .scalar
     self.choice = choice
     self.errorMode = errorMode
     if case .fixed(let encoding) = choice, let page = encoding.codePage {
@@ -114,8 +114,8 @@ extension TextDecoder: ChunkedCoder {
       let part =
         switch encoding {
         case .utf8: UTF8Validator.copy(rest, into: room, refusingNUL: isUndecided)
-        case .utf16LittleEndian: UTF16Decoder.littleEndian(rest, into: room, with: kernel)
-        case .utf16BigEndian: UTF16Decoder.bigEndian(rest, into: room, with: kernel)
+        case .utf16LittleEndian: utf16.decode(rest, into: room, isBigEndian: false)
+        case .utf16BigEndian: utf16.decode(rest, into: room, isBigEndian: true)
         default: CodePageTranscoder.decode(rest, into: room, table: table)
         }
       progress.add(part)

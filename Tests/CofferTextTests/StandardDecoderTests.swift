@@ -101,7 +101,7 @@ private enum StandardUTF8 {
 }
 
 /// "Shared UTF-16 decoder": nil is an error.
-private enum StandardUTF16 {
+enum StandardUTF16 {
   static func decode(_ text: [UInt8], isBigEndian: Bool) -> [Unicode.Scalar?] {
     var output: [Unicode.Scalar?] = []
     var leadByte: UInt8?

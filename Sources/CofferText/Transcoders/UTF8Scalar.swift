@@ -1,31 +1,5 @@
-/// Reads and writes one character in UTF-8.
+/// Reads one character in UTF-8.
 enum UTF8Scalar {
-  @inline(__always)
-  static func length(_ scalar: UInt32) -> Int {
-    scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4
-  }
-
-  @inline(__always)
-  static func put(_ scalar: UInt32, _ length: Int, at offset: Int, of target: UnsafeMutableRawPointer) {
-    func continuation(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: scalar &>> shift & 0x3F | 0x80) }
-    switch length {
-    case 1:
-      target.put(UInt8(truncatingIfNeeded: scalar), at: offset)
-    case 2:
-      target.put(UInt8(truncatingIfNeeded: scalar &>> 6 | 0xC0), at: offset)
-      target.put(continuation(0), at: offset &+ 1)
-    case 3:
-      target.put(UInt8(truncatingIfNeeded: scalar &>> 12 | 0xE0), at: offset)
-      target.put(continuation(6), at: offset &+ 1)
-      target.put(continuation(0), at: offset &+ 2)
-    default:
-      target.put(UInt8(truncatingIfNeeded: scalar &>> 18 | 0xF0), at: offset)
-      target.put(continuation(12), at: offset &+ 1)
-      target.put(continuation(6), at: offset &+ 2)
-      target.put(continuation(0), at: offset &+ 3)
-    }
-  }
-
   /// The length of the character that a word begins with; 0 where ``read(_:available:)`` must decide: a longer one, or
   /// none.
   @inline(__always)

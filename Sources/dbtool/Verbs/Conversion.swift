@@ -49,12 +49,13 @@ struct Conversion {
     if encoder == nil {
       // The input's first character decides about the mark; nothing is written before it.
       guard !text.isEmpty || isFinal else { return }
-      let hasMark = mark == .add || mark == .keep && decoder.markWasFound
-      encoder = TextEncoder(encoding, mark: hasMark, onError: onError)
-      if text.isEmpty, hasMark {
-        return try encoding.byteOrderMark.withUnsafeBytes { try output.write($0) }
+      encoder = TextEncoder(encoding, onError: onError)
+      if mark == .add || mark == .keep && decoder.markWasFound {
+        try encoding.byteOrderMark.withUnsafeBytes { try output.writeText($0) }
       }
     }
+    // The decoder's output is UTF-8 already.
+    if encoding == .utf8 { return try output.writeText(text) }
     var encoded = [UInt8](repeating: 0, count: Self.chunk)
     var done = 0
     while done < text.count {
