@@ -1,8 +1,8 @@
 """Loads the works into the SQLite of a Python package and runs one of them; prints its times, or its answer.
 
-Does: `host.py PACKAGE EXTENSION WORK FILE COUNT TEXT-BYTES COLLECTIONS CACHE KEY REKEY` in a process that ends after it.
-Knows: how each package gets at its SQLite. Does not know: works or keys. The extension opens FILE itself, so that no
-lock of Python's connection, nor Python itself, is in what is timed.
+Does: `host.py PACKAGE EXTENSION WORK FILE COUNT TEXT-BYTES COLLECTIONS CACHE KEY REKEY`, one work for a process. Knows:
+how each package gets at its SQLite. Does not know: works or keys. The extension opens FILE itself, so that no lock of
+Python's connection, nor Python itself, is in what is timed.
 """
 
 import ctypes

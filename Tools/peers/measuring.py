@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from peers import sides
-from peers.works import CURVE_COUNT, CURVE_WORKS, CURVES, ORDINARY, ORDINARY_CALLS, WORKS, Shape
+from peers.works import CURVE_COUNT, CURVE_WORKS, CURVES, ORDINARY, WORKS, Shape
 
 
 def rounds_of(some, work, shape, count, cache, rounds):
@@ -46,7 +46,7 @@ def described(bench, ours, plain, found, missing, options):
         "encrypted": {side.name: side.check_file(bench.small) for side in [plain, *found]},
         "missing": missing,
         "sql": sql | {name: sql[work.plain] for name, work in WORKS.items()},
-        "calls": {name: ORDINARY_CALLS.get(name) or WORKS[name].calls for name in ORDINARY},
+        "calls": {name: WORKS[name].calls for name in ORDINARY},
         "tables": {},
         "commands": {},
         "curves": {},
@@ -59,7 +59,8 @@ def table(result, ours, plain, found, names, cache, options, progress):
     for name in names:
         work = WORKS[name]
         some = [plain, ours] + ([] if work.is_ours_alone else found)
-        rows[name] = {"what": work.what, **rounds_of(some, work, shape, work.count_of(options.documents), cache, options.rounds)}
+        times = rounds_of(some, work, shape, work.count_of(options.documents), cache, options.rounds)
+        rows[name] = {"what": work.what, **times}
         progress(rows[name])
 
 
@@ -72,7 +73,8 @@ def curves(result, bench, ours, plain, found, options, progress):
             point = {"value": value, "documents": shape.documents, "microseconds": {}}
             for work_name in CURVE_WORKS:
                 work = WORKS[work_name]
-                count = shape.documents if work_name in ("insert", "list", "read") else min(shape.documents, CURVE_COUNT)
+                is_whole = work_name in ("insert", "list", "read")
+                count = shape.documents if is_whole else min(shape.documents, CURVE_COUNT)
                 times = rounds_of(some, work, shape, count, "64", options.rounds)
                 point["microseconds"][work_name] = {side: time["wall"] / count * 1e6 for side, time in times.items()}
             points.append(point)

@@ -24,13 +24,17 @@ def rewrite(page, result, plots):
 def section(result, images):
     parts = [*_run(result)]
     if result["tables"]:
-        parts += ["### Caches of 64 MiB", "", *_image(images, "fast-64"), *_table(result, "64", False)]
+        parts += ["### Caches of 64 MiB", "",
+                  "Wall time divided by plain SQLite's, in brackets CPU time divided by plain SQLite's.", "",
+                  *_image(images, "fast-64"), *_table(result, "64", False), *_settings(result, "64")]
         parts += ["### Each with its own settings", "",
                   "Cache, page size and deletion as each has them by default; the rollback journal and "
-                  "`synchronous=EXTRA` stay.", "", *_image(images, "fast-default"), *_table(result, "default", False)]
-        parts += ["### As people do it", "", "Ordinary calls of the library, beside plain SQL with the same columns and "
-                  "indexes. A `Codable` value is JSON here and columns there.", "", *_image(images, "ordinary-64"),
-                  *_table(result, "64", True), "With the settings of each:", "", *_table(result, "default", True)]
+                  "`synchronous=EXTRA` stay.", "", *_image(images, "fast-default"), *_table(result, "default", False),
+                  *_settings(result, "default")]
+        parts += ["### As people do it", "",
+                  "Ordinary calls of the library, beside plain SQL with the same columns and indexes.", "",
+                  *_image(images, "ordinary-64"), *_table(result, "64", True), "With the settings of each:", "",
+                  *_table(result, "default", True)]
     if result["commands"]:
         parts += ["### Commands", "", *_commands(result)]
     if result["curves"]:
@@ -44,11 +48,17 @@ def _run(result):
     machine = result["machine"]
     lines = [f"{machine['processor']}, {machine['cores']} cores, {machine['memory']}, {machine['system']}, Linux "
              f"{machine['kernel']}; commit {result['commit']}; {result['documents']:,} documents of 1 KiB, medians of "
-             f"{result['rounds']} rounds.", "", "| side | SQLite | settings as read back |", "| --- | --- | --- |"]
-    for name, settings in result["settings"]["64"].items():
-        kept = ", ".join(f"{key} {value}" for key, value in settings.items() if key not in ("version", "memory_statistics"))
+             f"{result['rounds']} rounds.", ""]
+    lines += [f"Missing: {label} ({reason})." for label, reason in result["missing"].items()]
+    return lines
+
+
+def _settings(result, cache):
+    lines = ["| side | SQLite | settings as read back |", "| --- | --- | --- |"]
+    for name, settings in result["settings"][cache].items():
+        kept = ", ".join(
+            f"{key} {value}" for key, value in settings.items() if key not in ("version", "memory_statistics"))
         lines.append(f"| {result['sides'][name]['label']} | {settings['version']} | {kept} |")
-    lines += [f"| {label} | missing | {reason} |" for label, reason in result["missing"].items()]
     return [*lines, ""]
 
 
@@ -64,19 +74,25 @@ def _table(result, cache, is_ordinary):
              "| --- |" + " --- |" * (len(sides) + 1)]
     for row in rows.values():
         plain = row["plain"]
-        cells = [f"{row[side]['wall'] / plain['wall']:.2f} ({row[side]['cpu'] / plain['cpu']:.2f})" if side in row else "–"
-                 for side in sides]
+        cells = [_ratios(row[side], plain) if side in row else "–" for side in sides]
         lines.append(f"| {row['what']} | {plain['wall']:.4f} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
+def _ratios(times, plain):
+    return f"{times['wall'] / plain['wall']:.2f} ({times['cpu'] / plain['cpu']:.2f})"
+
+
+def _cell(text):
+    return text.replace("|", "\\|")
+
+
 def _commands(result):
-    lines = ["| command | beside | its s | ours, s | ratio |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| work | the command beside | its s | ours, s | ratio |", "| --- | --- | --- | --- | --- |"]
     for row in result["commands"].values():
         theirs, ours = row["plain"], row["coffer"]
-        command = row["command"].replace("|", "\\|")
-        lines.append(f"| {row['what'].replace('|', chr(92) + '|')} | `{command}` | {theirs['wall']:.3f} | {ours['wall']:.3f} | "
-                     f"{ours['wall'] / theirs['wall']:.2f} ({ours['cpu'] / theirs['cpu']:.2f}) |")
+        lines.append(f"| {_cell(row['what'])} | `{_cell(row['command'])}` | {theirs['wall']:.3f} | {ours['wall']:.3f} | "
+                     f"{_ratios(ours, theirs)} |")
     return [*lines, ""]
 
 
@@ -104,5 +120,5 @@ def _sql(result):
     lines = ["| work | ours, where it is not the fast way | SQL |", "| --- | --- | --- |"]
     for name, sql in result["sql"].items():
         call = f"`{result['calls'][name]}`" if name in result["calls"] else ""
-        lines.append(f"| {name} | {call} | `{sql}` |")
+        lines.append(f"| {name} | {call} | `{_cell(sql)}` |")
     return [*lines, ""]

@@ -39,8 +39,9 @@ def bars(result, rows, title, file):
             # From 1, plain SQLite, to either side.
             axes.barh(place, ratio - 1, left=1, height=0.9, color=COLOURS[side],
                       label=result["sides"][side]["label"] if index == 0 else None)
-            axes.annotate(f"{ratio:.2f}", (ratio, place), xytext=(3 if ratio >= 1 else -3, 0), textcoords="offset points",
-                          va="center", ha="left" if ratio >= 1 else "right", fontsize=6.5)
+            offset, side_of_end = (3, "left") if ratio >= 1 else (-3, "right")
+            axes.annotate(f"{ratio:.2f}", (ratio, place), xytext=(offset, 0), textcoords="offset points", va="center",
+                          ha=side_of_end, fontsize=6.5)
     axes.set_xscale("log")
     axes.set_xlim(min(ends) * 0.75, max(ends) * 1.3)
     axes.axvline(1, color="black", linewidth=0.8)
@@ -51,8 +52,9 @@ def bars(result, rows, title, file):
                     [row["what"] for row in rows])
     axes.invert_yaxis()
     axes.set_xlabel("wall time divided by plain SQLite's; left of 1 is faster")
-    axes.set_title(title, loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.3, -4 / (4 + len(rows) * 1.2)), ncols=len(sides), frameon=False)
+    axes.margins(y=0.01)
+    axes.set_title(title, loc="left", pad=24)
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1), ncols=len(sides), frameon=False)
     save(figure, file)
 
 

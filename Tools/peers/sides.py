@@ -39,7 +39,8 @@ class Side:
             file = copy
         # So that nothing has to write what another side left.
         os.sync()
-        done = self.bench.run(self.command(self.work_name(work), file, shape, count, cache, work.titles), self.environment)
+        command = self.command(self.work_name(work), file, shape, count, cache, work.titles)
+        done = self.bench.run(command, self.environment)
         if not work.is_unchanged:
             file.unlink()
         return tuple(float(part) for part in done.stdout.split())
@@ -163,7 +164,7 @@ PEERS = [
     ("newest", "newest SQLite", "apsw", "apsw"),
     ("sqlcipher", "SQLCipher", "sqlcipher3-wheels", "sqlcipher3",
      f"PRAGMA key=\"x'{RAW_KEY}'\"", f"PRAGMA rekey=\"x'{NEXT_RAW_KEY}'\""),
-    ("aegis", "SQLite3MultipleCiphers, AEGIS", "apsw-sqlite3mc", "apsw",
+    ("aegis", "SQLite3MC, AEGIS", "apsw-sqlite3mc", "apsw",
      f"PRAGMA cipher='aegis'; PRAGMA key='raw:{RAW_KEY}'", f"PRAGMA rekey='raw:{NEXT_RAW_KEY}'"),
 ]
 

@@ -2,8 +2,8 @@
 //
 // Does: one piece of work on one file, and says its wall and CPU seconds. Compiled as a program against libsqlite3:
 // `plain WORK FILE COUNT TEXT-BYTES COLLECTIONS CACHE`, and `plain sql` prints each work's SQL. Compiled with
-// WORKS_EXTENSION as a loadable extension: `coffer_bench(WORK, FILE, COUNT, TEXT-BYTES, COLLECTIONS, CACHE, KEY, REKEY)`
-// does the same through the SQLite that loads it, KEY being the SQL that sets the key of a fresh connection.
+// WORKS_EXTENSION as a loadable extension, its SQL function `coffer_bench(WORK, FILE, COUNT, TEXT-BYTES, COLLECTIONS,
+// CACHE, KEY, REKEY)` does the same through the SQLite that loads it; KEY is the SQL that a fresh connection needs.
 // Knows: the sample documents (the same bytes as Samples.swift makes) and the settings of all sides.
 // Does not know: what is measured against it. Set-up (opening, samples, random order) is not timed. A process does one
 // work; an error ends it.
@@ -424,7 +424,9 @@ static void print_sql(void) {
     const char *first = !strcmp(work->name, "verify") ? "PRAGMA integrity_check; " : "";
     switch (work->transaction) {
       case READS:
-      case WRITES: printf("%s\t%s; %s%s …; COMMIT\n", work->name, begin_sql[work->transaction], first, work->sql); break;
+      case WRITES:
+        printf("%s\t%s; %s%s …; COMMIT\n", work->name, begin_sql[work->transaction], first, work->sql);
+        break;
       case OWN: printf("%s\tBEGIN IMMEDIATE; %s; COMMIT; …\n", work->name, work->sql); break;
       case EACH: printf("%s\t%s; …\n", work->name, work->sql); break;
     }
