@@ -39,9 +39,9 @@ def bars(result, rows, title, file):
             # From 1, plain SQLite, to either side.
             axes.barh(place, ratio - 1, left=1, height=0.9, color=COLOURS[side],
                       label=result["sides"][side]["label"] if index == 0 else None)
-            offset, side_of_end = (3, "left") if ratio >= 1 else (-3, "right")
-            axes.annotate(f"{ratio:.2f}", (ratio, place), xytext=(offset, 0), textcoords="offset points", va="center",
-                          ha=side_of_end, fontsize=6.5)
+            gap, alignment = (3, "left") if ratio >= 1 else (-3, "right")
+            axes.annotate(f"{ratio:.2f}", (ratio, place), xytext=(gap, 0), textcoords="offset points", va="center",
+                          ha=alignment, fontsize=6.5)
     axes.set_xscale("log")
     axes.set_xlim(min(ends) * 0.75, max(ends) * 1.3)
     axes.axvline(1, color="black", linewidth=0.8)
