@@ -19,7 +19,7 @@ def rounds_of(some, work, shape, count, cache, rounds):
     """The times of a work by side's name: medians of wall and CPU seconds, and every round's wall seconds."""
     times = {side.name: [] for side in some}
     for turn in range(rounds):
-        # Each is first once, as far as rounds go.
+        # Another side is first in each round.
         turned = some[turn % len(some):] + some[:turn % len(some)]
         for side in turned:
             times[side.name].append(side.timed(work, shape, count, cache))

@@ -1,7 +1,7 @@
 """The sides that do the same works: ours, plain SQLite from C, and other SQLites through Python packages.
 
-Does: builds or installs each, and runs works in processes of their own on files in the bench's folder. A side that
-can't be had says why. Knows: packages, keys, settings. Does not know: what the times are compared with.
+Does: builds or installs each, and runs works on files in the bench's folder, a process for each. A missing side is
+reported with its reason. Knows: packages, keys, settings. Does not know: what the times are compared with.
 """
 
 import os
@@ -22,7 +22,7 @@ EXPECTED = {"64": TUNED, "default": DURABLE}
 
 
 class Missing(Exception):
-    """A side that can't be had, and why."""
+    """The reason why a side is missing."""
 
 
 class Side:
@@ -37,7 +37,7 @@ class Side:
             if file:
                 shutil.copyfile(file, copy)
             file = copy
-        # So that nothing has to write what another side left.
+        # Otherwise this work would share the disk with the writes of the one before.
         os.sync()
         command = self.command(self.work_name(work), file, shape, count, cache, work.titles)
         done = self.bench.run(command, self.environment)
@@ -170,7 +170,7 @@ PEERS = [
 
 
 def peers(bench):
-    """Those that can be had, and why the others can't, by label."""
+    """Available peers, and the reason for each missing one by its label."""
     found, missing = [], {}
     for name, label, *rest in PEERS:
         try:

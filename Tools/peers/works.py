@@ -18,19 +18,19 @@ class Shape:
 @dataclass(frozen=True)
 class Work:
     what: str
-    # The work that made the files both sides start from: insert, insert with clear titles, values, or nothing.
+    # The content of the file at the start: documents by "insert", with "clear" titles, by "values", or "none".
     start: str
     # A number, or "all" or "tenth" of the documents.
     count: object
     # ours / plain
     limit: object = None
     is_unchanged: bool = False
-    # Its names in coffer-bench and in works.c, where they differ from its own.
+    # Names in coffer-bench and in works.c, if they differ.
     ours: str = ""
     plain: str = ""
-    # How people do it, where that is not the fast way: the calls of our side.
+    # The call of the library, if the work is one that people write rather than the fastest way.
     calls: str = ""
-    # The other encrypting ones do something else here.
+    # Peers have no such work.
     is_ours_alone: bool = False
 
     def count_of(self, documents):

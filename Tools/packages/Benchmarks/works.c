@@ -23,7 +23,7 @@ SQLITE_EXTENSION_INIT1
 
 enum { BLOCK_BYTES = 1 << 20, TITLE_BYTES = 32, PAGE_DOCUMENTS = 50 };
 
-/* So many documents fit a cache of pages here and the cache of texts there. */
+/* Documents that fit a cache of pages here and the cache of texts there. */
 enum { AGAIN = 4000 };
 
 static sqlite3 *db;
@@ -134,7 +134,7 @@ static void touch_column(sqlite3_stmt *statement, int column) {
   if (count > 0) touched += bytes[0] + bytes[count - 1] + (unsigned)count;
 }
 
-// Works. Each runs its one statement; the table below gives its SQL, its transaction and what it starts from.
+// Works. Each runs one statement; the table below has its SQL and its transaction.
 
 static sqlite3_int64 collection_of(uint64_t number) { return (sqlite3_int64)(number % job.collections) + 1; }
 
@@ -302,7 +302,7 @@ static const char *const begin_sql[] = {"BEGIN", "BEGIN IMMEDIATE"};
 static const struct work {
   const char *name, *sql;
   enum transaction transaction;
-  const char *stored;  // the table whose ids it takes in random order
+  const char *stored;  // the table whose ids are taken in random order
   void (*run)(sqlite3_stmt *);
   void (*before)(void);  // not timed
   void (*warm)(sqlite3_stmt *);
@@ -320,7 +320,7 @@ static const struct work {
   {"update", "UPDATE docs SET text = ? WHERE id = ?", WRITES, "docs", work_update, 0, 0},
   {"move", "UPDATE docs SET pos = ? WHERE id = ?", WRITES, "docs", work_move, 0, 0},
   {"top", INSERT, WRITES, 0, work_top, 0, 0},
-  // With what a caller believes it by: ours reads the row too, because an index proves nothing.
+  // Reads the row, as ours does, because an index proves nothing.
   {"find", "SELECT id, title FROM docs WHERE coll = 1 AND key = ?", READS, "docs", work_find, give_keys, 0},
   // From the index alone.
   {"find-id", "SELECT id FROM docs WHERE coll = 1 AND key = ?", READS, "docs", work_find, give_keys, 0},
