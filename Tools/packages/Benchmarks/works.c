@@ -382,7 +382,12 @@ static int do_job(char *result, size_t size) {
     order = random_order(stored);
     if (job.count > stored) job.count = stored;
   }
-  if (work->before) work->before();
+  if (work->before) {
+    work->before();
+    // With an empty cache, as every other work.
+    check(sqlite3_close(db));
+    open_database();
+  }
   sqlite3_stmt *statement = prepare(work->sql);
   if (work->warm) work->warm(statement);
 
