@@ -91,7 +91,7 @@ def machine():
          if line.startswith("PRETTY_NAME=")), platform.system())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return {"processor": processor, "cores": os.cpu_count(), "memory": f"{memory:.0f} GiB", "system": system,
-            "kernel": platform.release().split("-")[0]}
+            "kernel": platform.release().split("-")[0], "load": round(os.getloadavg()[0], 1)}
 
 
 def commit():

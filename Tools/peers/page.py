@@ -47,8 +47,8 @@ def section(result, images):
 def _run(result):
     machine = result["machine"]
     lines = [f"{machine['processor']}, {machine['cores']} cores, {machine['memory']}, {machine['system']}, Linux "
-             f"{machine['kernel']}; commit {result['commit']}; {result['documents']:,} documents of 1 KiB, medians of "
-             f"{result['rounds']} rounds.", ""]
+             f"{machine['kernel']}, load {machine['load']} at the start; commit {result['commit']}; "
+             f"{result['documents']:,} documents of 1 KiB, medians of {result['rounds']} rounds.", ""]
     lines += [f"Missing: {label} ({reason})." for label, reason in result["missing"].items()]
     return lines
 
