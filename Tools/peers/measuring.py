@@ -68,6 +68,8 @@ def curves(result, bench, ours, plain, found, options, progress):
     some = [plain, ours] + [side for side in found if side.is_encrypted]
     for name, (title, axis, shapes) in CURVES.items():
         points = []
+        if options.factor != 1:
+            title += f", times {options.factor:g}"
         result["curves"][name] = {"title": title, "axis": axis, "points": points}
         for value, shape in shapes(options.factor).items():
             point = {"value": value, "documents": shape.documents, "microseconds": {}}
