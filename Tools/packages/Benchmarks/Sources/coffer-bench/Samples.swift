@@ -1,22 +1,24 @@
 import Coffer
 
-/// The sample documents: the same bytes as plain.c makes, so that both sides store the same.
+/// The sample documents: the same bytes as works.c makes, so that both sides store the same.
 struct Samples {
-  static let textByteCount = 1024
-  private static let blockByteCount = 1 << 20
-
+  let textByteCount: Int
+  /// Collections that take documents in turn.
+  let collectionCount: Int
   /// Texts are cut out of one block of letters.
   let block: [UInt8]
 
-  init() {
+  init(textByteCount: Int, collectionCount: Int) {
+    self.textByteCount = textByteCount
+    self.collectionCount = collectionCount
     let letters = Array("abcdefghijklmnopqrstuvwxyz .,\n".utf8)
     var random = SplitMix64(state: 1)
-    block = (0..<Self.blockByteCount).map { _ in letters[Int(random.next() % UInt64(letters.count))] }
+    block = (0..<max(1 << 20, 2 * textByteCount)).map { _ in letters[Int(random.next() % UInt64(letters.count))] }
   }
 
   func textRange(_ number: Int) -> Range<Int> {
-    let start = number * 7919 % (Self.blockByteCount - Self.textByteCount)
-    return start..<start + Self.textByteCount
+    let start = number * 7919 % (block.count - textByteCount)
+    return start..<start + textByteCount
   }
 
   func text(_ number: Int) -> String {
@@ -27,7 +29,20 @@ struct Samples {
     "Document number \(number)"
   }
 
-  /// The numbers 1 to `count`, each once, in the order that plain.c takes them in.
+  /// Name of the collection that a document goes into.
+  func collection(_ number: Int) -> String {
+    collectionCount == 1 ? "documents" : "collection \(number % collectionCount + 1)"
+  }
+
+  func note(_ number: Int, text: Int) -> Note {
+    Note(title: title(number), body: self.text(text))
+  }
+
+  func attributes(_ number: Int) -> Attributes {
+    ["author": .string("author \(number % 100)"), "stars": .number(Double(number % 5)), "kept": .bool(number % 2 == 0)]
+  }
+
+  /// The numbers 1 to `count`, each once, in the order that works.c takes them in.
   static func randomOrder(_ count: Int) -> [Int] {
     var random = SplitMix64(state: 2)
     var order = Array(1...max(count, 1))
@@ -36,6 +51,11 @@ struct Samples {
     }
     return order
   }
+}
+
+struct Note: Codable, Sendable {
+  var title: String
+  var body: String
 }
 
 struct SplitMix64 {
@@ -52,7 +72,8 @@ struct SplitMix64 {
 
 /// Yields sample documents in bulk, as a file being imported would.
 struct SampleSource: DraftSource {
-  private static let batchCount = 256
+  /// About 256 KiB of text, as a file being imported is read.
+  private var batchCount: Int { min(max((256 << 10) / samples.textByteCount, 1), 512) }
 
   let samples: Samples
   let count: Int
@@ -65,16 +86,21 @@ struct SampleSource: DraftSource {
 
   mutating func read(into batch: inout DraftBatch) throws -> Bool {
     guard next <= count else { return false }
-    for number in next...min(count, next + Self.batchCount - 1) {
+    for number in next...min(count, next + batchCount - 1) {
       let titleStart = batch.bytes.count
       batch.bytes.append(contentsOf: samples.title(number).utf8)
       let textStart = batch.bytes.count
       batch.bytes.append(contentsOf: samples.block[samples.textRange(number)])
       var draft = DraftBatch.Draft(text: textStart..<batch.bytes.count, record: number)
       draft.title = titleStart..<textStart
+      if samples.collectionCount > 1 {
+        let start = batch.bytes.count
+        batch.bytes.append(contentsOf: samples.collection(number).utf8)
+        draft.collection = start..<batch.bytes.count
+      }
       batch.drafts.append(draft)
     }
-    next += Self.batchCount
+    next += batchCount
     return true
   }
 }

@@ -1,19 +1,23 @@
 import Coffer
+import Glibc
 
-/// What is measured: each work as plain.c does it, through the library as an app uses it.
+/// What is measured: each work as works.c does it, through the library as an app uses it.
 struct Works {
   /// So many documents fit the cache of texts, and a cache of pages on the other side.
   private static let again = 4000
 
   let store: DocumentStore
   let count: Int
-  let samples = Samples()
+  let samples: Samples
   let documents: DocumentCollection
+  let notes: DocumentCollection
 
-  init(store: DocumentStore, count: Int) {
+  init(store: DocumentStore, count: Int, samples: Samples) {
     self.store = store
     self.count = count
-    self.documents = store.collection("documents")
+    self.samples = samples
+    documents = store.collection("documents")
+    notes = store.collection("notes")
   }
 
   /// Every work's set-up runs when it is asked for; the closure that comes back is what is timed.
@@ -24,7 +28,9 @@ struct Works {
     case "commit": commit
     case "get": try get()
     case "get-again": try getAgain()
+    case "get-each": try getEach()
     case "list": list
+    case "pages": pages
     case "list-unproved": listUnproved
     case "read": read
     case "search": try search(.text("harbour"))
@@ -36,13 +42,19 @@ struct Works {
     case "find": try find()
     case "key": changeKey
     case "rewrite": rekey
+    case "verify": verify
+    case "values": insertValues
+    case "values-get": try getValues()
+    case "values-read": readValues
+    case "values-put": try putValues()
     default: nil
     }
   }
 
   private func insert() throws {
     try store.write { tx in
-      _ = try tx.insert(contentsOf: SampleSource(samples, count: count), into: documents, options: BulkOptions())
+      let collection = samples.collectionCount == 1 ? documents : nil
+      _ = try tx.insert(contentsOf: SampleSource(samples, count: count), into: collection)
     }
   }
 
@@ -101,12 +113,43 @@ struct Works {
     return { try read(count) }
   }
 
+  /// A read for each, as ordinary code asks for a text.
+  private func getEach() throws -> () throws -> Void {
+    let order = Samples.randomOrder(try stored()).prefix(count)
+    return {
+      var touched = 0
+      for number in order {
+        touched &+= try store.read { try $0.text(of: DocumentID(number)) }.utf8.count
+      }
+      keep(touched)
+    }
+  }
+
   private func list() throws {
     try store.read { tx in
       var touched = 0
-      try tx.forEachHeader(in: documents) { touched &+= $0.title?.utf8.count ?? 0 }
+      for collection in collections {
+        try tx.forEachHeader(in: collection) { touched &+= $0.title?.utf8.count ?? 0 }
+      }
       keep(touched)
     }
+  }
+
+  private var collections: [DocumentCollection] {
+    (1...samples.collectionCount).map { store.collection(samples.collection($0)) }
+  }
+
+  /// A read for each page of 50.
+  private func pages() throws {
+    var touched = 0
+    var last: DocumentHeader?
+    while true {
+      let page = try store.read { [last] in try $0.headers(in: documents, after: last, limit: 50) }
+      for header in page { touched &+= header.title?.utf8.count ?? 0 }
+      guard page.count == 50 else { break }
+      last = page.last
+    }
+    keep(touched)
   }
 
   /// As anybody can who has the file: no key, nothing proved.
@@ -121,7 +164,9 @@ struct Works {
   private func read() throws {
     try store.read { tx in
       var touched = 0
-      try tx.forEach(in: documents) { touched &+= touch($0.utf8) }
+      for collection in collections {
+        try tx.forEach(in: collection) { touched &+= touch($0.utf8) }
+      }
       keep(touched)
     }
   }
@@ -174,8 +219,70 @@ struct Works {
     _ = try store.rekey(to: [.keyFile(BenchFiles.key)], options: RekeyOptions()) { _ in }
   }
 
+  private func verify() throws {
+    let verdict = try store.verify()
+    guard verdict.isSound else { throw Unsound() }
+  }
+
+  private struct Unsound: Error {}
+
+  private func insertValues() throws {
+    try store.write { tx in
+      for number in 1...count {
+        _ = try tx.insert(
+          samples.note(number, text: number), into: notes, key: ExternalKey("key \(number)"),
+          attributes: samples.attributes(number))
+      }
+    }
+  }
+
+  private func getValues() throws -> () throws -> Void {
+    let order = Samples.randomOrder(try stored()).prefix(count)
+    return {
+      try store.read { tx in
+        var touched = 0
+        for number in order {
+          let note = try tx.value(Note.self, forKey: ExternalKey("key \(number)"), in: notes)
+          touched &+= note!.body.utf8.count
+        }
+        keep(touched)
+      }
+    }
+  }
+
+  private func readValues() throws {
+    keep(try store.read { try $0.values(Note.self, in: notes) }.count)
+  }
+
+  private func putValues() throws -> () throws -> Void {
+    let order = Samples.randomOrder(try stored()).prefix(count)
+    return {
+      try store.write { tx in
+        for number in order {
+          _ = try tx.put(
+            samples.note(number, text: number + 5), into: notes, key: ExternalKey("key \(number)"),
+            attributes: samples.attributes(number))
+        }
+      }
+    }
+  }
+
+  /// Waits for an update of `count` documents by another process; returns the processor seconds spent on hearing of it.
+  ///
+  /// Polls that find nothing are among them, and the time between two polls is not.
+  func hear() async throws -> Double {
+    let changes = store.changes(in: documents)
+    write("listening", to: 1)
+    let start = seconds(CLOCK_PROCESS_CPUTIME_ID)
+    for try await change in changes {
+      guard change.isComplete, change.updated.count == count else { throw Unsound() }
+      break
+    }
+    return seconds(CLOCK_PROCESS_CPUTIME_ID) - start
+  }
+
   private func stored() throws -> Int {
-    try store.read { try $0.count(in: documents) }
+    try store.read { $0.documentCount }
   }
 
   private func touch(_ bytes: UnsafeRawBufferPointer) -> Int {

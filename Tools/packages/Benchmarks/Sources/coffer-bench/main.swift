@@ -1,9 +1,9 @@
-// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT [sealed|clear|none]`, and
-// `coffer-bench convert FILE ROUNDS`.
+// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS`,
+// and `coffer-bench convert FILE ROUNDS`.
 //
 // Does: one piece of work on one store through the library, or converts a text; prints its wall and CPU seconds, set-up
-// excluded.
-// Knows: the library's public face, the published test key. Does not know: what it is compared with (plain.c).
+// excluded. `changes` prints "listening", and then the CPU seconds of hearing of another process's update, twice.
+// Knows: the library's public face, the published test key. Does not know: what it is compared with (works.c).
 // A store that is not there is made, a TEST store with the key file that COFFER_BENCH_KEY names.
 
 import Coffer
@@ -35,17 +35,21 @@ func openStore(_ path: String, titles: TitleMode) throws -> DocumentStore {
   return try DocumentStore.create(at: url, keys: [.keyFile(BenchFiles.key)], creation: creation, options: options)
 }
 
-func stop(_ text: String, code: Int32) -> Never {
+/// Writes a line at once, unbuffered.
+func write(_ text: String, to descriptor: Int32) {
   let line = text + "\n"
-  _ = line.utf8.withContiguousStorageIfAvailable { write(2, $0.baseAddress, $0.count) }
+  _ = line.utf8.withContiguousStorageIfAvailable { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+}
+
+func stop(_ text: String, code: Int32) -> Never {
+  write(text, to: 2)
   exit(code)
 }
 
 let arguments = CommandLine.arguments
 let modes: [String: TitleMode] = ["sealed": .sealed, "clear": .clear, "none": .none]
-guard (4...5).contains(arguments.count), let count = Int(arguments[3]),
-  let titles = modes[arguments.count == 5 ? arguments[4] : "sealed"]
-else { stop("usage: coffer-bench WORK STORE COUNT [sealed|clear|none]", code: 64) }
+let usage = "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS, or convert FILE ROUNDS"
+guard arguments.count > 3, let count = Int(arguments[3]) else { stop(usage, code: 64) }
 
 /// Wall and CPU seconds of a piece of work, as they are printed.
 func times(of work: () throws -> Void) rethrows -> String {
@@ -62,10 +66,18 @@ do {
     print(try times { try conversion.run(rounds: count) })
     exit(0)
   }
+  guard arguments.count == 7, let titles = modes[arguments[4]], let textByteCount = Int(arguments[5]),
+    let collectionCount = Int(arguments[6])
+  else { stop(usage, code: 64) }
   let store = try openStore(arguments[2], titles: titles)
-  guard let work = try Works(store: store, count: count).work(arguments[1]) else {
-    stop("coffer-bench: no work \(arguments[1])", code: 64)
+  let samples = Samples(textByteCount: textByteCount, collectionCount: collectionCount)
+  let works = Works(store: store, count: count, samples: samples)
+  if arguments[1] == "changes" {
+    let spent = try await works.hear()
+    print(spent, spent)
+    exit(0)
   }
+  guard let work = try works.work(arguments[1]) else { stop("coffer-bench: no work \(arguments[1])", code: 64) }
   let spent = try times(of: work)
   try store.close()
   print(spent)

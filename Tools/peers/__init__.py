@@ -1,0 +1,1 @@
+"""Our code beside plain SQLite and SQLites that encrypt: `Tools/bench peers` and `Tools/bench curves`."""
