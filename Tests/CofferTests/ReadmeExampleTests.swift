@@ -22,6 +22,7 @@ struct ReadmeExampleTests {
     struct Note: Codable, Sendable { var title: String; var tags: [String] }
     try store.write { tx in
       let id = try tx.put(Note(title: "Crew", tags: ["sea"]), into: notes, key: "n-42")  // any Codable type
+      try tx.insert(contentsOf: [Note(title: "Log", tags: [])], into: notes)  // any sequence, at the speed of bulk work
       try tx.move(id, to: .bottom)
     }
     let crew = try store.read { try $0.value(Note.self, forKey: "n-42", in: notes) }
@@ -39,7 +40,7 @@ struct ReadmeExampleTests {
     try KeyLine.generate(.key).write(toNewFile: key.path)
     for count in 1...2 {
       let found = try example(url: place.file("notes.coffer"), keyURL: key)
-      #expect(found.titles == Array(repeating: "Plans", count: count) + (count == 1 ? [] : ["Crew"]))
+      #expect(found.titles == Array(repeating: "Plans", count: count) + (count == 1 ? [] : ["Log", "Crew"]))
       #expect(found.tags == ["sea"])
       #expect(found.text == "Sail at dawn.\n")
     }

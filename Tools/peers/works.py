@@ -50,6 +50,9 @@ WORKS = _named({
     "insert-each": Work(
         "insert, a call for each document", "none", "all", 1.6, plain="insert",
         calls="tx.insert(Document(title: title, text: text), into: notes)"),
+    "insert-sequence": Work(
+        "insert a sequence of documents", "none", "all", 1.6, plain="insert",
+        calls="tx.insert(contentsOf: documents, into: notes)"),
     "commit": Work("single durable commits", "insert", 300, 1.25),
     "get": Work("random get by id, one read transaction", "insert", "all", 1.8, True),
     "get-again": Work("get again what was read before", "insert", "all", 0.15, True),
@@ -77,6 +80,9 @@ WORKS = _named({
     "values": Work(
         "insert Codable values, key and three attributes", "none", "all", 3.0,
         calls="tx.insert(note, into: notes, key: key, attributes: attributes)"),
+    "values-sequence": Work(
+        "insert a sequence of Codable values, key and three attributes", "none", "all", 3.0, plain="values",
+        calls="tx.insert(contentsOf: notes, into: notes, key: { … }, attributes: { … })"),
     "values-get": Work(
         "get a value by its key", "values", "all", None, True, calls="tx.value(Note.self, forKey: key, in: notes)"),
     "values-read": Work("read every value", "values", "all", None, True, calls="tx.values(Note.self, in: notes)"),

@@ -58,6 +58,19 @@ struct Note: Codable, Sendable {
   var body: String
 }
 
+/// A note that knows its number, which its JSON does not hold.
+struct NumberedNote: Encodable, Sendable {
+  let number: Int
+  private let note: Note
+
+  init(_ samples: Samples, _ number: Int) {
+    self.number = number
+    note = samples.note(number, text: number)
+  }
+
+  func encode(to encoder: any Encoder) throws { try note.encode(to: encoder) }
+}
+
 struct SplitMix64 {
   var state: UInt64
 

@@ -25,6 +25,7 @@ struct Works {
     switch name {
     case "insert": insert
     case "insert-each": insertEach
+    case "insert-sequence": insertSequence
     case "commit": commit
     case "get": try get()
     case "get-again": try getAgain()
@@ -44,6 +45,7 @@ struct Works {
     case "rewrite": rekey
     case "verify": verify
     case "values": insertValues
+    case "values-sequence": insertValueSequence
     case "values-get": try getValues()
     case "values-read": readValues
     case "values-put": try putValues()
@@ -64,6 +66,11 @@ struct Works {
         _ = try tx.insert(Document(title: samples.title(number), text: samples.text(number)), into: documents)
       }
     }
+  }
+
+  private func insertSequence() throws {
+    let found = (1...count).lazy.map { Document(title: samples.title($0), text: samples.text($0)) }
+    try store.write { tx in _ = try tx.insert(contentsOf: found, into: documents) }
   }
 
   private func insertAtTop() throws {
@@ -233,6 +240,14 @@ struct Works {
           samples.note(number, text: number), into: notes, key: ExternalKey("key \(number)"),
           attributes: samples.attributes(number))
       }
+    }
+  }
+
+  private func insertValueSequence() throws {
+    try store.write { tx in
+      _ = try tx.insert(
+        contentsOf: (1...count).lazy.map { NumberedNote(samples, $0) }, into: notes,
+        key: { ExternalKey("key \($0.number)") }, attributes: { samples.attributes($0.number) })
     }
   }
 
