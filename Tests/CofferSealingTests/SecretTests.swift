@@ -50,6 +50,33 @@ import Testing
 
   // MARK: - Memory
 
+  /// "lo" among the flags of a mapping says that the kernel keeps it out of swap.
+  @Test(.enabled(if: mayLockMemory, "this process may not lock memory"), arguments: [32, 4096, 100_000])
+  func memoryIsLocked(_ count: Int) throws {
+    let secret = Secret([UInt8](repeating: 1, count: count))
+    let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    var flags: [Substring] = []
+    var isInside = false
+    for line in try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n") {
+      let words = line.split(separator: " ")
+      let bounds = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+      if bounds.count == 2 {
+        isInside = bounds[0] <= address && address < bounds[1]
+      } else if isInside, words[0] == "VmFlags:" {
+        flags = Array(words.dropFirst())
+      }
+    }
+    #expect(flags.contains("lo"))
+    #expect(flags.contains("rd"), "the mapping was not found")
+    withExtendedLifetime(secret) {}
+  }
+
+  private static var mayLockMemory: Bool {
+    var limit = rlimit()
+    let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_MEMLOCK.rawValue), &limit) == 0
+    return geteuid() == 0 || isKnown && limit.rlim_cur > 4 << 20
+  }
+
   @Test(arguments: [32, 4096, 4097, 100_000])
   func memoryIsWipedWithItsLastOwner(_ count: Int) throws {
     let pattern = try Secret.random(byteCount: 32).bytes

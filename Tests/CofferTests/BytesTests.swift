@@ -85,6 +85,36 @@ struct BytesTests {
     #expect((slicesFound(of: titles, in: data) > 0) == (mode == .clear))
   }
 
+  /// Dates and generations are small numbers, so all their bytes but the zeros in front are looked for.
+  @Test(arguments: TitleMode.allCases, CreateOptions.Journal.allCases)
+  func datesAndStampsAreNotReadable(_ mode: TitleMode, _ journal: CreateOptions.Journal) throws {
+    let test = try TestStore {
+      $0.titles = mode; $0.journal = journal
+    }
+    let dates: [Int64] = [1_234_567_890_123, 1_987_654_321_987, 0x0123_4567_89AB_CDEF, -0x0123_4567_89AB_CDEF]
+    try test.store.write { writer in
+      for date in dates {
+        try writer.insert(
+          Document(
+            title: "t", text: "text", created: Timestamp(millisecondsSince1970: date),
+            modified: Timestamp(millisecondsSince1970: date / 3)), into: test.notes)
+      }
+    }
+    let stamps = try test.store.engine.reading { transaction throws(StoreError) in
+      try (1...4).map { id throws(StoreError) in try transaction.storedDocument(DocumentID(id)).stamps.uid }
+    }
+    let numbers = stamps + dates.flatMap { [UInt64(bitPattern: $0), UInt64(bitPattern: $0 / 3)] }
+    let data = try test.bytesOnDisk()
+    for number in numbers {
+      let bytes = Data(withUnsafeBytes(of: number.bigEndian) { Array($0.drop { $0 == 0 }) })
+      #expect(bytes.count >= 5)
+      #expect(data.range(of: bytes) == nil && data.range(of: Data(bytes.reversed())) == nil)
+    }
+    // The search itself: positions are in clear.
+    let place = try test.store.read { try $0.header(of: 2) }.position
+    #expect(data.range(of: Data(withUnsafeBytes(of: place.bigEndian) { Array($0.drop { $0 == 0 }) })) != nil)
+  }
+
   @Test func nothingStandsInTheJournalOfARunningWrite() throws {
     let test = try TestStore()
     try fill(test)

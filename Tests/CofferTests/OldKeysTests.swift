@@ -81,12 +81,37 @@ struct OldKeysTests {
     }
   }
 
-  /// Each sealed value with each key, bound as it is bound now and as it would be in each epoch of before.
-  private func expectNothingOpens(of database: Database, with past: Past) throws {
-    let keys = try past.sealingKeys
-    let binding = RowBinding(storeID: past.keys.storeID)
+  @Test func keysOnlyKeepsThemFromAllThatIsWrittenAfterIt() throws {
+    let line = SlotSecret.line(try KeyLine.load(path: PublishedKeys.url("primary").path))
+    let test = try TestStore()
+    try test.fillForRekey()
+    let past = try Past(test.store, [line])
+    try test.store.rekey(to: [.published("next")], options: .keysOnly) { _ in }
+    let new = try test.store.write { writer in
+      try writer.update(1) { $0.text += " changed" }
+      try writer.update(2) { $0.title = "another title" }
+      return try writer.insert(Document(title: "new", text: "new"), into: test.notes)
+    }
+    let reader = RecordReader(StoreDatabase(try test.raw()), try RowKeys(try test.store.engine.session.keys))
+    var shut = Shut(past: past, keys: try past.sealingKeys)
+    for id in [1, 2, new] {
+      let row = try reader.row(id, withBody: true, within: .none)
+      #expect(row.fields.epoch == 2)
+      try shut.expect(row, inEpochs: [1, 2])
+    }
+    // A document of before is as it was.
+    let old = try reader.row(3, withBody: true, within: .none)
+    let opener = RecordOpener(try RowKeys(past.keys))
+    #expect(try opener.openHead(old).textCount > 0)
+  }
+
+  /// Tries keys of the past on sealed values.
+  private struct Shut {
+    let past: Past
+    let keys: [XAESKey]
     var tried = 0
-    func expectShut(_ sealed: [UInt8], _ bindings: [[UInt8]], _ what: String) {
+
+    mutating func expect(_ sealed: [UInt8], _ bindings: [[UInt8]], _ what: String) {
       for key in keys {
         for binding in bindings {
           tried += 1
@@ -94,12 +119,35 @@ struct OldKeysTests {
         }
       }
     }
+
+    /// Head and body, bound as they are now and as they would be in each of these epochs.
+    mutating func expect(_ row: RecordRow, inEpochs epochs: [UInt32]) throws {
+      let binding = RowBinding(storeID: past.keys.storeID)
+      let bindings = epochs.map { epoch in
+        var fields = row.fields
+        fields.epoch = epoch
+        return (
+          head: Array(binding.head(fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)),
+          body: Array(binding.body(id: fields.id, collection: fields.collection, epoch: epoch))
+        )
+      }
+      expect(Array(row.head), bindings.map(\.head), "head \(row.fields.id)")
+      let text = Array(try #require(row.body))
+      let body = Array(row.bodyTag.prefix(24)) + text + Array(row.bodyTag.suffix(16))
+      expect(body, bindings.map(\.body), "body \(row.fields.id)")
+    }
+  }
+
+  /// Each sealed value with each key, bound as it is bound now and as it would be in each epoch of before.
+  private func expectNothingOpens(of database: Database, with past: Past) throws {
+    let binding = RowBinding(storeID: past.keys.storeID)
+    var shut = Shut(past: past, keys: try past.sealingKeys)
     let state = try #require(try database.query("SELECT sealed FROM coffer_state").rows.first?[0].blob)
-    expectShut(state, [past.keys.stateBinding], "state")
+    shut.expect(state, [past.keys.stateBinding], "state")
     for row in try database.query(SQL.collections).rows {
       let (id, epoch, revision) = (UInt32(row[0].integer!), UInt32(row[1].integer!), UInt64(row[2].integer!))
       let bindings = [1, 2, epoch].map { Array(binding.collection(id, revision: revision, epoch: $0)) }
-      expectShut(try #require(row[3].blob), bindings, "collection \(id)")
+      shut.expect(try #require(row[3].blob), bindings, "collection \(id)")
     }
     let statement = try database.statement(SQL.batchAfter)
     try statement.bind(Int64(0), at: 1)
@@ -110,21 +158,10 @@ struct OldKeysTests {
       rows += 1
       let row = try RecordRow(statement.columns(), within: limits)
       #expect(row.fields.epoch == 3)
-      let bindings = [UInt32(1), 2, 3].map { epoch in
-        var fields = row.fields
-        fields.epoch = epoch
-        return (
-          head: Array(binding.head(fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title)),
-          body: Array(binding.body(id: fields.id, collection: fields.collection, epoch: epoch))
-        )
-      }
-      expectShut(Array(row.head), bindings.map(\.head), "head \(row.fields.id)")
-      let text = Array(try #require(row.body))
-      let body = Array(row.bodyTag.prefix(24)) + text + Array(row.bodyTag.suffix(16))
-      expectShut(body, bindings.map(\.body), "body \(row.fields.id)")
+      try shut.expect(row, inEpochs: [1, 2, 3])
     }
     statement.reset()
-    #expect(rows == 29 && tried > 29 * 2 * 3 * 14)
+    #expect(rows == 29 && shut.tried > 29 * 2 * 3 * 14)
     for row in try database.query("SELECT coll, lookup FROM coffer_record WHERE lookup IS NOT NULL").rows {
       for epoch in past.keys.keyring.epochs {
         for number in 1...30 {

@@ -45,6 +45,15 @@ import Testing
     #expect(try sandbox.names() == names)
   }
 
+  @Test(arguments: ["DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"])
+  func keyInAVariableIsRefusedAndNotRepeated(_ variable: String) throws {
+    let sandbox = try Sandbox.withStore()
+    let key = try sandbox.succeed("keygen").text.trimmingCharacters(in: .newlines)
+    let result = try run(#"\#(variable)=\#(key) exec "$@""#, "ls", sandbox.path("s.coffer"), in: sandbox)
+    #expect(result.status != 0)
+    #expect(!result.errors.contains(key.suffix(20)), "\(result.errors.count) bytes of errors")
+  }
+
   /// Swift's threads would end the process.
   @Test(arguments: [6, 7, 8, 12])
   func fewDescriptorsAreAnError(_ count: Int) throws {
