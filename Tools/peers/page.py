@@ -4,8 +4,8 @@ Does: tables, settings, SQL. Knows: the JSON that measuring.py makes. Does not k
 were measured.
 """
 
+import os
 import sys
-from pathlib import Path
 
 BEGIN, END = "<!-- begin: Tools/bench -->", "<!-- end: Tools/bench -->"
 
@@ -17,7 +17,7 @@ def rewrite(page, result, plots):
     _, end, after = rest.partition(END)
     if not begin or not end:
         sys.exit(f"bench: {page} has no lines {BEGIN} and {END}")
-    images = plots.resolve().relative_to(page.resolve().parent) if plots else None
+    images = os.path.relpath(plots, page.parent) if plots else None
     page.write_text(f"{before}{BEGIN}\n\n{section(result, images)}\n{END}{after}")
 
 
@@ -37,6 +37,10 @@ def section(result, images):
                   *_table(result, "default", True)]
     if result["commands"]:
         parts += ["### Commands", "", *_commands(result)]
+    if changes := result.get("changes"):
+        parts += [f"An open session spends {changes['milliseconds']:.1f} ms of processor time on hearing of 100 documents "
+                  f"that another process changed among {changes['documents']:,}; the limit is {changes['limit']} ms. It "
+                  "looks four times a second.", ""]
     if result["curves"]:
         parts += ["### Curves", "", *_curves(result, images)]
     if result["sql"]:
@@ -91,8 +95,8 @@ def _commands(result):
     lines = ["| work | the command beside | its s | ours, s | ratio |", "| --- | --- | --- | --- | --- |"]
     for row in result["commands"].values():
         theirs, ours = row["plain"], row["coffer"]
-        lines.append(f"| {_cell(row['what'])} | `{_cell(row['command'])}` | {theirs['wall']:.3f} | {ours['wall']:.3f} | "
-                     f"{_ratios(ours, theirs)} |")
+        lines.append(f"| {_cell(row['what'])} | `{_cell(row['command'])}` | {theirs['wall']:.3f} | "
+                     f"{ours['wall']:.3f} | {_ratios(ours, theirs)} |")
     return [*lines, ""]
 
 

@@ -80,9 +80,12 @@ class Ours(Side):
         listener = subprocess.Popen(
             [str(part) for part in command], env=self.bench.environment, stdout=subprocess.PIPE, text=True)
         with listener:
-            listener.stdout.readline()
-            self.bench.run(self.command("update", file, shape, 100, "64", "sealed"))
-            answer = listener.stdout.read()
+            try:
+                listener.stdout.readline()
+                self.bench.run(self.command("update-new", file, shape, 100, "64", "sealed"))
+                answer, _ = listener.communicate(timeout=60)
+            finally:
+                listener.kill()
         if listener.returncode != 0:
             sys.exit("bench: the listener failed")
         return tuple(float(part) for part in answer.split())

@@ -37,7 +37,8 @@ struct Works {
     case "search": try search(.text("harbour"))
     case "search-folded": try search(.text("Harbour", ignoringCase: true))
     case "search-regex": try search(.regularExpression("harb[aeiou]+r"))
-    case "update": try update()
+    case "update": try update(5)
+    case "update-new": try update(Int(try store.read { $0.generation }))
     case "move": try move()
     case "top": insertAtTop
     case "find": try find()
@@ -182,8 +183,9 @@ struct Works {
     { keep(try store.search(for: pattern, in: documents).count) }
   }
 
-  private func update() throws -> () throws -> Void {
-    let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID($0), samples.text($0 + 5)) }
+  /// - Parameter offset: another one gives another text, and only another text is a change.
+  private func update(_ offset: Int) throws -> () throws -> Void {
+    let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID($0), samples.text($0 + offset)) }
     return {
       try store.write { tx in
         for (id, text) in changes {
