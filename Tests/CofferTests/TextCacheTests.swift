@@ -192,6 +192,21 @@ struct TextCacheTests {
     expect(.damaged) { try test.store.read { try $0.text(of: id) } }
   }
 
+  /// In KiB: of readers, and of the writer.
+  @Test(arguments: [(8 << 20, 8192, 65536), (128 << 20, 131072, 131072), (0, 0, 65536), (-5, 0, 65536)])
+  func pageCacheHasTheSizeOfTheOption(_ option: Int, _ reader: Int64, _ writer: Int64) throws {
+    var options = OpenOptions.testing
+    options.pageCacheBytes = option
+    let test = try TestStore(options: options)
+    func size(_ transaction: StoreTransaction) throws -> Int64? {
+      try transaction.database.connection.integerPragma("cache_size")
+    }
+    let again = try test.reopened(.published("primary"), options)
+    #expect(try again.read { try size($0._transaction) } == -reader)
+    #expect(try test.store.read { try size($0._transaction) } == -reader)
+    #expect(try test.store.write { try size($0._transaction) } == -writer)
+  }
+
   @Test func closedStoreHoldsNothing() throws {
     let test = try TestStore()
     let id = try filled(1, test)[0]

@@ -71,7 +71,7 @@ class Ours(Side):
         return work.ours
 
     def command(self, work, file, shape, count, cache, titles):
-        return [self.program, work, file, count, titles, shape.text_bytes, shape.collections]
+        return [self.program, work, file, count, titles, shape.text_bytes, shape.collections, cache]
 
     def hear(self, shape):
         """CPU seconds of hearing that another process changed 100 documents."""

@@ -42,7 +42,7 @@ extension DocumentStore {
   ) throws(StoreError) -> DocumentStore {
     let maker = StoreMaker(path: url.path, creation: creation, wait: options.wait)
     let (unlocked, session) = try maker.make(keys, allowsTestKeys: options.allowsTestKeys)
-    let file = try StoreFile(at: url.path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
+    let file = try StoreFile(at: url.path, wait: options.wait, cacheBytes: options.pageCacheBytes)
     return DocumentStore(
       try StoreEngine(
         file, unlocked: unlocked, keys: session, key: key, options: options, verb: "created"), .created)

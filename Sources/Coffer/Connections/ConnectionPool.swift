@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// The connections of one open store: one for writing, and one for each thread that reads at the same time.
 final class ConnectionPool: Sendable {
-  /// Sizes of page caches: readers only pass over pages, the writer collects those of a bulk transaction.
+  /// Sizes of page caches: most readers only pass over pages, the writer collects those of a bulk transaction.
   static let readerCache = 8 << 20
   static let writerCache = 64 << 20
   /// The most idle readers kept open.
@@ -30,6 +30,7 @@ final class ConnectionPool: Sendable {
 
   let place: FilePlace
   private let wait: Duration?
+  private let readerCache: Int
   private let session: Session
   private let writeAheadLock: WriteAheadLock?
   let isWriteAhead: Bool
@@ -48,6 +49,7 @@ final class ConnectionPool: Sendable {
   init(_ file: StoreFile, session: Session, options: OpenOptions) throws(StoreError) {
     place = try FilePlace(of: file.path)
     wait = options.wait
+    readerCache = options.pageCacheBytes
     self.session = session
     isWriteAhead = file.isWriteAhead
     writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
@@ -91,7 +93,7 @@ final class ConnectionPool: Sendable {
     if let taken = found.connection {
       connection = taken
     } else {
-      connection = try newConnection(cacheBytes: Self.readerCache)
+      connection = try newConnection(cacheBytes: readerCache)
     }
     let back = Taken(connection: connection)
     defer {
@@ -165,7 +167,7 @@ final class ConnectionPool: Sendable {
 
   private func connection(of writing: inout Writing) throws(StoreError) -> StoreConnection {
     if let connection = writing.connection { return connection }
-    let connection = try newConnection(cacheBytes: Self.writerCache)
+    let connection = try newConnection(cacheBytes: max(readerCache, Self.writerCache))
     writing.connection = connection
     return connection
   }

@@ -40,7 +40,7 @@ final class StoreEngine: Sendable {
 
   /// Opens the store at `path`, with the checks in the order of FORMAT, "Opening".
   convenience init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
-    let file = try StoreFile(at: path, wait: options.wait, cacheBytes: ConnectionPool.readerCache)
+    let file = try StoreFile(at: path, wait: options.wait, cacheBytes: options.pageCacheBytes)
     let (header, slots) = try file.readConsistently()
     if let pin = options.expectedPin { try StorePin(pin).check(header) }
     let unlocking = Unlocking(

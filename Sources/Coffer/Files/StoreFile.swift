@@ -27,7 +27,7 @@ struct StoreFile {
     try Self.readSchema(connection, path: path)
     do throws(SQLiteError) {
       try connection.setStorePragmas()
-      _ = try connection.textPragma("cache_size = -\(cacheBytes / 1024)")
+      _ = try connection.textPragma("cache_size = -\(max(0, cacheBytes) / 1024)")
       isWriteAhead = try connection.textPragma("journal_mode") == "wal"
     } catch {
       throw Self.opening(error, path: path, database: connection)

@@ -18,6 +18,10 @@ public struct OpenOptions: Sendable {
   /// A text is wiped when it is evicted or changed, or the store closes. Never stale: another process's commit empties
   /// it.
   public var textCacheBytes = 8 << 20
+  /// Size in bytes of SQLite's cache of pages, sealed as they are in the file, for each connection that reads. As many
+  /// connections are open as reads run at once, and up to four afterwards. The connection that writes has at least
+  /// 64 MiB, which hold the pages of a bulk transaction.
+  public var pageCacheBytes = 8 << 20
   /// Tries this slot only, with raised bounds for its scrypt.
   public var slot: Int?
   /// The store's logger, for counts and ids, never text, titles, names of collections or keys: `debug` for each commit,

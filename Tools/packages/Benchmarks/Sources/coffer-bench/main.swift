@@ -1,5 +1,5 @@
-// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS`,
-// and `coffer-bench convert FILE ROUNDS`.
+// coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS
+// 64|default`, and `coffer-bench convert FILE ROUNDS`.
 //
 // Does: one piece of work on one store through the library, or converts a text; prints its wall and CPU seconds, set-up
 // excluded. `changes` prints "listening", and then the CPU seconds of hearing of another process's update, twice.
@@ -22,10 +22,11 @@ func seconds(_ clock: clockid_t) -> Double {
   return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
 }
 
-func openStore(_ path: String, titles: TitleMode) throws -> DocumentStore {
+func openStore(_ path: String, titles: TitleMode, cache: String) throws -> DocumentStore {
   let url = URL(filePath: path)
   var options = OpenOptions()
   options.allowsTestKeys = true
+  if cache == "64" { options.pageCacheBytes = 64 << 20 }
   if access(path, F_OK) == 0 {
     return try DocumentStore.open(at: url, key: .keyFile(BenchFiles.key), options: options)
   }
@@ -48,7 +49,8 @@ func stop(_ text: String, code: Int32) -> Never {
 
 let arguments = CommandLine.arguments
 let modes: [String: TitleMode] = ["sealed": .sealed, "clear": .clear, "none": .none]
-let usage = "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS, or convert FILE ROUNDS"
+let usage =
+  "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS 64|default, or convert FILE ROUNDS"
 guard arguments.count > 3, let count = Int(arguments[3]) else { stop(usage, code: 64) }
 
 /// Wall and CPU seconds of a piece of work, as they are printed.
@@ -66,10 +68,10 @@ do {
     print(try times { try conversion.run(rounds: count) })
     exit(0)
   }
-  guard arguments.count == 7, let titles = modes[arguments[4]], let textByteCount = Int(arguments[5]),
-    let collectionCount = Int(arguments[6])
+  guard arguments.count == 8, let titles = modes[arguments[4]], let textByteCount = Int(arguments[5]),
+    let collectionCount = Int(arguments[6]), ["64", "default"].contains(arguments[7])
   else { stop(usage, code: 64) }
-  let store = try openStore(arguments[2], titles: titles)
+  let store = try openStore(arguments[2], titles: titles, cache: arguments[7])
   let samples = Samples(textByteCount: textByteCount, collectionCount: collectionCount)
   let works = Works(store: store, count: count, samples: samples)
   if arguments[1] == "changes" {
