@@ -41,7 +41,8 @@ let package = Package(
     room("CofferSQLite", ["CCofferSQLite"]),
     room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite"]),
     room("CofferPropertyLists", ["CofferDocuments"]),
-    room("CofferFormats", ["CofferDocuments", "CofferText", "CofferSQLite", "CofferPropertyLists"]),
+    room(
+      "CofferFormats", ["CofferDocuments", "CCofferText", "CofferText", "CofferSQLite", "CofferPropertyLists"]),
     room(
       "Coffer",
       [

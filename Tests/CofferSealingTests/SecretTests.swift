@@ -57,7 +57,9 @@ import Testing
     let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     var flags: [Substring] = []
     var isInside = false
-    for line in try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n") {
+    // The kernel makes up the file as it is read, and gives its size as 0.
+    let maps = try #require(try FileHandle(forReadingAtPath: "/proc/self/smaps")?.readToEnd())
+    for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ")
       let bounds = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
       if bounds.count == 2 {
@@ -73,7 +75,7 @@ import Testing
 
   private static var mayLockMemory: Bool {
     var limit = rlimit()
-    let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_MEMLOCK.rawValue), &limit) == 0
+    let isKnown = getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0
     return geteuid() == 0 || isKnown && limit.rlim_cur > 4 << 20
   }
 

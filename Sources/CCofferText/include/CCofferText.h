@@ -42,4 +42,7 @@ coffer_walk coffer_utf16_to_utf8(
 /// where `coffer_has_kernels`.
 size_t coffer_utf8_prefix(const uint8_t *input, size_t count, bool refusing_nul);
 
+/// The offset of the first byte that equals one of two; `count` if there is none.
+size_t coffer_first_of_two(const uint8_t *bytes, size_t count, uint8_t first, uint8_t second);
+
 #endif

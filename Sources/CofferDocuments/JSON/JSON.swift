@@ -76,31 +76,31 @@ package enum JSONByte {
 /// Tests on eight bytes at once: bit 7 of each byte of a result marks a match.
 ///
 /// Only the lowest mark of a result is reliable; a higher one may be a carry.
-package enum EightBytes {
+enum EightBytes {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let highs: UInt64 = 0x8080_8080_8080_8080
 
   @inline(__always)
-  package static func repeating(_ byte: UInt8) -> UInt64 {
+  static func repeating(_ byte: UInt8) -> UInt64 {
     ones &* UInt64(byte)
   }
 
   /// Marks the bytes that equal the one that `pattern` repeats.
   @inline(__always)
-  package static func marks(in word: UInt64, equalTo pattern: UInt64) -> UInt64 {
+  static func marks(in word: UInt64, equalTo pattern: UInt64) -> UInt64 {
     let difference = word ^ pattern
     return (difference &- ones) & ~difference & highs
   }
 
   /// Marks the bytes below U+0020.
   @inline(__always)
-  package static func controlMarks(in word: UInt64) -> UInt64 {
+  static func controlMarks(in word: UInt64) -> UInt64 {
     (word &- 0x2020_2020_2020_2020) & ~word & highs
   }
 
   /// The index of the byte with the lowest mark, 0 to 7.
   @inline(__always)
-  package static func index(ofLowest marks: UInt64) -> Int {
+  static func index(ofLowest marks: UInt64) -> Int {
     marks.trailingZeroBitCount >> 3
   }
 }

@@ -1,4 +1,4 @@
-internal import CofferDocuments
+internal import CCofferText
 internal import Glibc
 
 /// Bytes with a meaning in text formats.
@@ -23,22 +23,8 @@ extension UnsafeRawBufferPointer {
   /// The offset of the next of two bytes from `start` on; ``count`` if there is none.
   @inline(__always)
   func firstOffset(of first: UInt8, or second: UInt8, from start: Int) -> Int {
-    guard let base = baseAddress else { return count }
-    let firsts = EightBytes.repeating(first)
-    let seconds = EightBytes.repeating(second)
-    var offset = start
-    while offset + 8 <= count {
-      let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      let marks = EightBytes.marks(in: word, equalTo: firsts) | EightBytes.marks(in: word, equalTo: seconds)
-      if marks != 0 { return offset + EightBytes.index(ofLowest: marks) }
-      offset += 8
-    }
-    while offset < count {
-      let byte = base.load(fromByteOffset: offset, as: UInt8.self)
-      if byte == first || byte == second { return offset }
-      offset += 1
-    }
-    return count
+    guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self), start < count else { return count }
+    return start + coffer_first_of_two(base + start, count - start, first, second)
   }
 
   func count(of byte: UInt8) -> Int {

@@ -27,11 +27,13 @@ enum CommandWords {
     }
   }
 
-  /// Refuses a key or an identity in any argument, without repeating it: shell histories and process lists show it.
+  /// Refuses a key or an identity in any argument or variable, without repeating it: shell histories and lists of
+  /// processes show it.
   static func requireNoSecret(_ arguments: [String]) throws {
-    for word in arguments where holdsSecret(word) {
+    let values = variables.compactMap { name in getenv(name).map { (name, String(cString: $0)) } }
+    for (place, word) in arguments.map({ ("an argument", $0) }) + values where holdsSecret(word) {
       throw Failure.usage(
-        "an argument holds a key, which others can see there: make a new one",
+        "\(place) holds a key, which others can see there: make a new one",
         hint: "keys are read from files, descriptors and commands")
     }
   }
