@@ -24,6 +24,8 @@ final class SealingStage {
   private let isFixed: Bool
   private let now = Timestamp.now().millisecondsSince1970
   private var targets: [Target] = []
+  /// Indices in `targets` by name.
+  private var places: [[UInt8]: Int] = [:]
   private var current = 0
   private var newest: UInt32
   private var drafts = DraftBatch()
@@ -41,9 +43,9 @@ final class SealingStage {
     newest = records.map(\.id).max() ?? 0
     // The collections that drafts may name: room may have to be made in each.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
-      targets.append(Target(record: record, positions: try transaction.run(in: record.id, atTop: options.atTop)))
+      add(Target(record: record, positions: try transaction.run(in: record.id, atTop: options.atTop)))
     }
-    current = targets.firstIndex { $0.record.name.utf8.elementsEqual(defaultName) } ?? 0
+    current = places[defaultName] ?? 0
   }
 
   /// Documents per collection.
@@ -140,15 +142,15 @@ final class SealingStage {
 
   /// Makes `current` the collection of that name, or the one that all documents go to.
   private func choose(_ name: UnsafeRawBufferPointer?, _ batch: SealedBatch) throws(StoreError) {
-    func isNamed(_ target: Target) -> Bool {
-      name.map { target.record.name.utf8.elementsEqual($0) } ?? target.record.name.utf8.elementsEqual(defaultName)
+    if current < targets.count {
+      let latest = targets[current].record.name.utf8
+      if isFixed || name.map({ latest.elementsEqual($0) }) ?? latest.elementsEqual(defaultName) { return }
     }
-    if current < targets.count, isFixed || isNamed(targets[current]) { return }
-    if let known = targets.firstIndex(where: isNamed) {
+    let bytes = name.map { Array($0) } ?? defaultName
+    if let known = places[bytes] {
       current = known
       return
     }
-    let bytes = name.map { Array($0) } ?? defaultName
     guard let name = String(validating: bytes, as: UTF8.self),
       (1...StoreFormat.maximumCollectionName).contains(bytes.count), newest < UInt32(Int32.max)
     else {
@@ -158,8 +160,13 @@ final class SealingStage {
     newest += 1
     let record = try CollectionRecord.new(
       newest, name: name, titleRule: options.titleRule ?? .asGiven, foldsKeys: false, revision: revision, keys)
-    targets.append(Target(record: record, positions: PositionRun(from: StoreFormat.positionGap)))
+    add(Target(record: record, positions: PositionRun(from: StoreFormat.positionGap)))
     current = targets.count - 1
     batch.newCollections.append(record)
+  }
+
+  private func add(_ target: Target) {
+    places[Array(target.record.name.utf8)] = targets.count
+    targets.append(target)
   }
 }
