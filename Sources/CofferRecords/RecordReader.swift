@@ -8,8 +8,8 @@ package import CofferSealing
 package final class RecordReader {
   package let opener: RecordOpener
   private let database: StoreDatabase
-  // Compiled at their first use, and bound again for each row. One thread at a time calls, so that no access needs a
-  // check of its own.
+  // Compiled at their first use, and bound again for each row. One thread at a time calls, so the run-time check of
+  // exclusive access is left out.
   @exclusivity(unchecked) private var record: StoreStatement?
   @exclusivity(unchecked) private var recordWithBody: StoreStatement?
   @exclusivity(unchecked) private var recordByIndex: StoreStatement?

@@ -253,7 +253,7 @@ class Trial:
         second.close()
         return readable
 
-    # What the owner does then, each on a copy.
+    # The owner then does each of these on a copy.
 
     def _copy(self):
         for path in self.folder.glob("copy*"):

@@ -1,7 +1,7 @@
 import Coffer
 import Glibc
 
-/// What is measured: each work as works.c does it, through the library as an app uses it.
+/// The measured works: each as works.c does it, through the library as an app uses it.
 struct Works {
   /// So many documents fit the cache of texts, and a cache of pages on the other side.
   private static let again = 4000
