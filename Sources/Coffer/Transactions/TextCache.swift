@@ -88,8 +88,7 @@ final class TextCache: Sendable {
   // MARK: Reading
 
   /// The first look-up of a reading transaction, with the pass for its later ones.
-  /// - Parameter transaction: the state that the transaction has verified.
-  /// - Parameter transaction: the state that it has proved.
+  /// - Parameter transaction: the state that the transaction has proved.
   func firstDocument(_ id: DocumentID, of transaction: StoreState) -> (Answer, Pass) {
     let (answer, pass, dropped) = state.withLock { state in
       var dropped: State?
