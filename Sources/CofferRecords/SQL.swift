@@ -102,8 +102,9 @@ package enum SQL {
 
   package static let recordNumbers = "SELECT id FROM coffer_record NOT INDEXED WHERE id>=? ORDER BY id"
   package static let bodyNumbers = "SELECT id FROM coffer_body WHERE id>=? ORDER BY id"
-  package static let collectionNumbers = "SELECT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
-  package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=?"
+  package static let collectionNumbers = "SELECT DISTINCT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
+  /// The rows of one number, the latest first: a file searched page by page may give several.
+  package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=? ORDER BY rev DESC"
   package static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
 
   // MARK: Features

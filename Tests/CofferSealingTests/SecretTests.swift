@@ -1,4 +1,5 @@
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -50,24 +51,11 @@ import Testing
 
   // MARK: - Memory
 
-  /// "lo" among the flags of a mapping says that the kernel keeps it out of swap.
   @Test(.enabled(if: mayLockMemory, "this process may not lock memory"), arguments: [32, 4096, 100_000])
   func memoryIsLocked(_ count: Int) throws {
     let secret = Secret([UInt8](repeating: 1, count: count))
     let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
-    var flags: [Substring] = []
-    var isInside = false
-    // The kernel makes up the file as it is read, and gives its size as 0.
-    let maps = try #require(try FileHandle(forReadingAtPath: "/proc/self/smaps")?.readToEnd())
-    for line in String(decoding: maps, as: UTF8.self).split(separator: "\n") {
-      let words = line.split(separator: " ")
-      let bounds = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-      if bounds.count == 2 {
-        isInside = bounds[0] <= address && address < bounds[1]
-      } else if isInside, words[0] == "VmFlags:" {
-        flags = Array(words.dropFirst())
-      }
-    }
+    let flags = try memoryFlags(at: address)
     #expect(flags.contains("lo"))
     #expect(flags.contains("rd"), "the mapping was not found")
     withExtendedLifetime(secret) {}

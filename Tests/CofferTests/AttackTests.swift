@@ -92,6 +92,17 @@ struct AttackTests {
     }
   }
 
+  /// The set hash shows that the rows are not those that were written, and not which ones.
+  @Test(arguments: ["delete-document", "replay-document"])
+  func missingOrOlderRowIsNotNamed(_ name: String) throws {
+    let place = try Workplace()
+    let url = try place.copy(try Vectors.attackedStore(name))
+    let (kind, secret) = try #require(try Vectors.json("attacks/\(name)")["opener"].object.first)
+    let store = try #require(open(url, .named(kind, try #require(secret.string))).store)
+    let verdict = try store.verify()
+    #expect(!verdict.isSound && verdict.damaged.isEmpty && verdict.error?.documentID == nil)
+  }
+
   private func open(_ url: URL, _ key: StoreKey) -> (store: DocumentStore?, outcome: String) {
     var store: DocumentStore?
     let outcome = describe { store = try DocumentStore.open(at: url, key: key, options: .testing) }

@@ -80,6 +80,7 @@ struct BulkSequenceTests {
       }
       #expect(error?.code == .invalidArgument)
       #expect(error?.message == "record 2: the parent 77 is no other document of the same collection")
+      #expect(error?.documentID == nil)
       #expect(try test.bytesOnDisk() == before)
     }
   }

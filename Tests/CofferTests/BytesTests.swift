@@ -115,6 +115,25 @@ struct BytesTests {
     #expect(data.range(of: Data(withUnsafeBytes(of: place.bigEndian) { Array($0.drop { $0 == 0 }) })) != nil)
   }
 
+  /// These columns are in clear, so that order and families need no key. The generation of each row's last write shows
+  /// the order of writes.
+  @Test(arguments: TitleMode.allCases)
+  func orderParentsAndGenerationsAreReadable(_ mode: TitleMode) throws {
+    let test = try TestStore { $0.titles = mode }
+    for number in 1...3 {
+      try test.store.write { writer in
+        let parent = number == 3 ? DocumentID(1) : nil
+        try writer.insert(Document(text: "text \(number)", parent: parent), into: test.notes, at: .top)
+      }
+    }
+    try test.store.write { try $0.update(2) { $0.text = "changed" } }
+    let raw = try test.raw()
+    func column(_ sql: String) throws -> [SQLiteValue] { try raw.query(sql).rows.map { $0[0] } }
+    #expect(try column("SELECT id FROM coffer_record ORDER BY pos") == [3, 2, 1].map { .integer($0) })
+    #expect(try column("SELECT id FROM coffer_record WHERE parent = 1") == [.integer(3)])
+    #expect(try column("SELECT id FROM coffer_record ORDER BY rev") == [1, 3, 2].map { .integer($0) })
+  }
+
   @Test func nothingStandsInTheJournalOfARunningWrite() throws {
     let test = try TestStore()
     try fill(test)

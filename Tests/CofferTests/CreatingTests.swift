@@ -220,6 +220,13 @@ struct CreatingTests {
     try test.expectSound()
   }
 
+  /// A file has no counter of wrong passphrases: only the cost of each limits the guesses.
+  @Test func weakPassphraseIsFoundByGuessing() throws {
+    let test = try TestStore(keys: [.words("123456")])
+    for guess in ["password", "qwerty"] { expect(.cannotUnlock) { try test.reopened(.words(guess)) } }
+    try test.reopened(.words("123456")).close()
+  }
+
   @Test func storeForRecipientsOnlyIsOpenHereOnce() throws {
     let test = try TestStore(keys: [.recipient(PublishedKeys.recipient)])
     let id = try test.store.write { try $0.insert(Document(text: "for them"), into: test.notes) }

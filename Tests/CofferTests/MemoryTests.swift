@@ -1,4 +1,5 @@
 import CofferSealing
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -46,6 +47,18 @@ struct MemoryTests {
         .provider(name: "vault") { _ in try Secret.readAll(path: answer) },
       ]
     }
+  }
+
+  /// Only keys and passphrases are in locked memory; a text is a String like any other.
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/smaps"), "needs /proc"))
+  func textsInUseMayReachSwap() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: String(repeating: "text ", count: 1 << 18)), into: test.notes) }
+    var text = try test.store.read { try $0.text(of: 1) }
+    let address = text.withUTF8 { UInt(bitPattern: $0.baseAddress) }
+    let flags = try memoryFlags(at: address)
+    #expect(flags.contains("rd") && !flags.contains("lo"))
+    withExtendedLifetime(text) {}
   }
 
   @Test(.slow, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/mem"), "needs /proc"))

@@ -434,6 +434,20 @@ struct SalvageTests {
     #expect(try opened.read { try $0.collections().map(\.name) }.contains("new name"))
   }
 
+  @Test func withoutFirstPageAForgedRowOfALaterRevisionDrivesOutNoName() throws {
+    let (test, documents) = try closedStore(5)
+    for number in 1...3 {
+      try edit(
+        test, "CREATE TABLE _litestream_\(number)(id INTEGER PRIMARY KEY,a,b,c)",
+        "INSERT INTO _litestream_\(number) SELECT coll,epoch,rev+\(number)000,randomblob(80) FROM coffer_collection")
+    }
+    var bytes = try Data(contentsOf: test.url)
+    bytes.replaceSubrange(..<8192, with: Data(count: 8192))
+    try bytes.write(to: test.url)
+    let (report, saved) = try salvage(test)
+    #expect(saved == documents && report.isComplete && report.namedByNumber == [])
+  }
+
   @Test func withoutFirstPageALogMakesTheSetUncertain() throws {
     let test = try TestStore { $0.journal = .writeAheadLog }
     try test.fillForRekey(20)

@@ -153,7 +153,6 @@ import Testing
     #expect(try everything(sandbox) == before)
   }
 
-  /// SQLite takes neither for a journal until it writes one itself.
   /// SQLite opens neither to read, and a writer would write through it.
   @Test func linkToNothingAndToAnEmptyFileIsRefused() throws {
     let sandbox = try Sandbox.withStore()
@@ -170,6 +169,28 @@ import Testing
     }
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.succeed("verify", "s.coffer")
+  }
+
+  /// SQLite maps the file into memory, so that the kernel ends a process that reads behind the new end.
+  @Test func cutIndexOfTheLogEndsAReaderAndHarmsNoDocument() throws {
+    let sandbox = try Sandbox.withStore("--journal", "wal")
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 30_000))
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { close(ends[0]) }
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    let reader = try Child(
+      ["export", "s.coffer", "--to", "ndjson"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: ends[1], errors: nowhere))
+    close(ends[1])
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    #expect(read(ends[0], &bytes, 1) == 1)
+    #expect(truncate(sandbox.path("s.coffer-shm"), 0) == 0)
+    while read(ends[0], &bytes, bytes.count) > 0 {}
+    #expect(reader.wait() == -SIGBUS)
+    try sandbox.succeed("verify", "s.coffer")
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 30_000)
   }
 
   /// Nothing distinguishes it from a killed writer's, so it is played back: that is seen, and harms no other file.

@@ -74,7 +74,7 @@ extension StoreWriter {
       var source = DocumentSource(elements) { element, number in
         let document = try document(element)
         do throws(StoreError) {
-          try transaction.requireParent(document.parent, of: 0, isNew: true, in: record.id)
+          try transaction.requireParent(document.parent, of: nil, isNew: true, in: record.id)
         } catch {
           throw error.of(record: number)
         }

@@ -86,9 +86,13 @@ struct SalvageFile {
 
   /// Fills the tables with the rows that look like states and collections. The seals decide later.
   private func fill(from reader: LeafReader, withStates: Bool) throws(StoreError) {
-    for (name, sql) in Schema.objects where name != "coffer_state" { try database.execute(sql) }
-    // There may be older states, too.
+    for (name, sql) in Schema.objects where !["coffer_state", "coffer_collection"].contains(name) {
+      try database.execute(sql)
+    }
+    // Without keys: older rows and forged ones are candidates beside the sound ones.
     try database.execute("CREATE TABLE coffer_state(sealed)")
+    try database.execute("CREATE TABLE coffer_collection(coll,epoch,rev,sealed)")
+    try database.execute("CREATE INDEX coffer_collection_number ON coffer_collection(coll,rev)")
     let record = LeafRecord()
     try reader.visitRows { number, columnCount, place throws(StoreError) in
       guard columnCount == 2 || columnCount == 4, reader.read(place, into: record, limit: Self.smallRow),
@@ -97,9 +101,7 @@ struct SalvageFile {
       let sealed = Array(last.bytes)
       if columnCount == 4 {
         let (epoch, revision) = (record.columns[1].integer, record.columns[2].integer)
-        try database.execute(
-          "INSERT INTO coffer_collection VALUES(?,?,?,?) ON CONFLICT(coll) DO UPDATE SET epoch=excluded.epoch, "
-            + "rev=excluded.rev, sealed=excluded.sealed WHERE rev<excluded.rev", number, epoch, revision, sealed)
+        try database.execute(SQL.insertCollection, number, epoch, revision, sealed)
       } else if withStates, sealed.count == StoreState.sealedByteCount {
         try database.execute("INSERT INTO coffer_state VALUES(?)", sealed)
       }

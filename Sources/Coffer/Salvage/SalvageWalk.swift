@@ -71,16 +71,19 @@ final class SalvageWalk {
   private func readCollection(_ number: Int64) throws(StoreError) -> CollectionRecord? {
     let database = source.database
     let keys = opener.keys
-    let columns = try database.reading { () throws(SQLiteError) in
-      try database.connection.query(SQL.collection, number).rows.first
+    let found = try database.reading { () throws(SQLiteError) in
+      try database.connection.query(SQL.collection, number).rows
     }
-    guard let columns = columns ?? nil,
-      let row = try? CollectionRow(columns, generation: Self.limits.generation)
-    else { return nil }
-    if let element = try? row.element(keys) { try add(element) }
-    guard let collection = try? CollectionRecord(row, keys), names.insert(Array(collection.name.utf8)).inserted
-    else { return nil }
-    return collection
+    let rows = (found ?? []).compactMap { try? CollectionRow($0, generation: Self.limits.generation) }
+    // A forged row may claim a later revision than the sound one.
+    var sound: CollectionRecord?
+    let row = rows.first { row in
+      sound = try? CollectionRecord(row, keys)
+      return sound != nil
+    }
+    if let element = try? (row ?? rows.first)?.element(keys) { try add(element) }
+    guard let sound, names.insert(Array(sound.name.utf8)).inserted else { return nil }
+    return sound
   }
 
   /// A collection whose name is lost, under a name that no other collection has.

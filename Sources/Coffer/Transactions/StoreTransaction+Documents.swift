@@ -142,22 +142,24 @@ extension StoreTransaction {
 
   /// Requires that a parent is another document of the same collection and no descendant of the document.
   ///
-  /// - Parameter isNew: no document can have it as parent yet.
-  func requireParent(_ parent: DocumentID?, of id: Int64, isNew: Bool, in collection: UInt32) throws(StoreError) {
+  /// - Parameters:
+  ///   - id: nil if the document has none yet.
+  ///   - isNew: no document can have it as parent yet.
+  func requireParent(_ parent: DocumentID?, of id: Int64?, isNew: Bool, in collection: UInt32) throws(StoreError) {
     guard let parent else { return }
     guard let fields = try fieldsIfThere(of: parent), fields.collection == collection, parent.rawValue != id else {
       throw StoreError(
         .invalidArgument, "the parent \(parent) is no other document of the same collection",
-        documentID: DocumentID(id))
+        documentID: id.map { DocumentID($0) })
     }
-    guard !isNew else { return }
+    guard !isNew, let id else { return }
     // Rows of other writers may form a ring: each ancestor is looked at once.
     var seen: Set<Int64> = [parent.rawValue]
     var next = fields.parent
     while let ancestor = next, seen.insert(ancestor).inserted {
       guard ancestor != id else {
         throw StoreError(
-          .invalidArgument, "document \(parent) belongs to document \(id), so it can't be its parent",
+          .invalidArgument, "document \(parent) belongs to document \(DocumentID(id)), so it can't be its parent",
           documentID: DocumentID(id))
       }
       next = try fieldsIfThere(of: DocumentID(ancestor))?.parent
