@@ -18,6 +18,12 @@ func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: "\(name)Tests", dependencies: dependencies + ["CofferTestSupport"], swiftSettings: settings)
 }
 
+/// A program that a harness of Tools starts and judges. No product names it, so that apps never build it.
+func trial(_ name: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["Coffer"], path: "Tools/harnesses/programs/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
   name: "coffer",
   products: [
@@ -56,6 +62,9 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    trial("coffer-bank"),
+    trial("coffer-judge"),
+    trial("coffer-reopen"),
     .target(name: "CofferTestSupport", path: "Tests/Support", swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),

@@ -1,6 +1,6 @@
 """Where the programs are that the harnesses start; built first where that is asked for.
 
-Does: asks the package manager. Knows: the packages of Tools. Does not know: what the programs do.
+Does: asks the package manager. Knows: the package. Does not know: what the programs do.
 """
 
 import subprocess
@@ -20,9 +20,8 @@ def released_dbtool():
 
 
 def trial(name):
-    """A program of Tools/packages/Trials, in release."""
-    package = TOOLS / "packages" / "Trials"
-    return _built(["swift", "build", "-c", "release", "--product", name, "--package-path", package]) / name
+    """A program of Tools/harnesses/programs, in release."""
+    return _built(["swift", "build", "-c", "release", "--product", name, "--package-path", TOOLS.parent]) / name
 
 
 def _built(command):
