@@ -16,12 +16,18 @@ def dbtool():
 
 
 def released_dbtool():
-    return _built(["swift", "build", "-c", "release", "--product", "dbtool", "--package-path", TOOLS.parent]) / "dbtool"
+    return _released("dbtool")
 
 
 def trial(name):
     """A program of Tools/harnesses/programs, in release."""
-    return _built(["swift", "build", "-c", "release", "--product", name, "--package-path", TOOLS.parent]) / name
+    return _released(name)
+
+
+def _released(product):
+    """As lib-setup.sh builds dbtool: other options would compile everything twice."""
+    options = ["-c", "release", "--static-swift-stdlib", "--product", product]
+    return _built(["swift", "build", *options, "--package-path", TOOLS.parent]) / product
 
 
 def _built(command):

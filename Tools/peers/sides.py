@@ -191,7 +191,7 @@ def compile_works(output, *options):
 
 def built(*arguments):
     """The folder of release builds; the compiler speaks on standard error."""
-    command = ["swift", "build", "-c", "release", *arguments]
+    command = ["swift", "build", "-c", "release", "--static-swift-stdlib", *arguments]
     subprocess.run(command, check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
     return Path(shown.stdout.strip())
