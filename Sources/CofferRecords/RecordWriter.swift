@@ -16,7 +16,7 @@ package final class RecordWriter {
   package let revision: UInt64
   package private(set) var changes: ChangeLog
   package private(set) var hasWritten = false
-  /// Rows inserted, changed and deleted so far; callers use it to notice writes of a closure that they ran.
+  /// A number that every change of rows raises, and undoing changes too; callers use it to notice writes.
   package private(set) var rowsWritten = 0
   /// Set if a change was left half done: the transaction can only be rolled back.
   package private(set) var failure: StoreError?
@@ -131,6 +131,7 @@ package final class RecordWriter {
     changes = mark.changes
     failure = mark.failure
     hasWritten = mark.hasWritten
+    rowsWritten += 1
     collections.forget()
   }
 
@@ -389,6 +390,7 @@ package final class RecordWriter {
     }
     collections.forget()
     changes.deleteEverything()
+    rowsWritten += 1
     state.set = SetHash()
     state.count = 0
     state.nextID = 1

@@ -97,8 +97,10 @@ struct AttackTests {
   func missingOrOlderRowIsNotNamed(_ name: String) throws {
     let place = try Workplace()
     let url = try place.copy(try Vectors.attackedStore(name))
-    let (kind, secret) = try #require(try Vectors.json("attacks/\(name)")["opener"].object.first)
-    let store = try #require(open(url, .named(kind, try #require(secret.string))).store)
+    let expected = try Vectors.json("attacks/\(name)")
+    let (kind, secret) = try #require(expected["opener"].object.first)
+    let word = try #require(secret.string)
+    let store = try #require(open(url, .named(kind, word)).store)
     let verdict = try store.verify()
     #expect(!verdict.isSound && verdict.damaged.isEmpty && verdict.error?.documentID == nil)
   }

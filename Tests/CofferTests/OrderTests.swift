@@ -18,6 +18,42 @@ struct OrderTests {
     }
   }
 
+  /// A writer remembers the document that it added last at the bottom: other changes between must not mislead it.
+  @Test func bottomIsTheBottomWhateverChangedBetween() throws {
+    try withTestStore { test in
+      let other = DocumentCollection("other")
+      try test.store.write { writer in
+        func add(_ title: String, to collection: DocumentCollection? = nil) throws -> DocumentID {
+          try writer.insert(Document(title: title, text: ""), into: collection ?? test.notes)
+        }
+        func place(_ id: DocumentID) throws -> Int64 { try writer.header(of: id).position }
+        let a = try add("a")
+        let b = try add("b")
+        try writer.move(a, to: .bottom)
+        let c = try add("c")
+        #expect(try place(c) > place(a) && place(a) > place(b))
+        _ = try? writer.savepoint { inner in
+          try inner.insert(Document(title: "undone", text: ""), into: test.notes)
+          throw Interruption()
+        }
+        let d = try add("d")
+        #expect(try place(d) - place(c) == place(c) - place(a))
+        #expect(try place(add("first", to: other)) < place(d))
+        try writer.delete(d)
+        let e = try add("e")
+        #expect(try place(e) == place(c) + place(c) - place(a))
+      }
+      #expect(try test.store.titles(in: test.notes) == ["b", "a", "c", "e"])
+      try test.store.write { writer in
+        try writer.insert(Document(title: "gone", text: ""), into: test.notes)
+        try writer.truncate(test.notes, restartingIDs: false)
+        try writer.insert(Document(title: "new", text: ""), into: test.notes)
+      }
+      #expect(try test.store.titles(in: test.notes) == ["new"])
+      #expect(try test.store.read { try $0.headers(in: test.notes)[0].position } == 1 << 32)
+    }
+  }
+
   @Test func movesChangeTheOrderAndNothingElse() throws {
     try withTestStore { test in
       let ids = try test.store.write { writer in

@@ -29,9 +29,7 @@ extension StoreWriter {
       if let known { known } else {
         try transaction.newCollection(collection.name, titleRule: .asGiven, foldsKeys: false)
       }
-    return try transaction.add(document, in: record, isNew: known == nil, id: wanted, titleRule: record.titleRule) {
-      () throws(StoreError) in try transaction.position(for: placement, in: record.id)
-    }
+    return try transaction.insert(document, in: record, isNew: known == nil, id: wanted, at: placement)
   }
 
   /// Adds a document, unless its text is empty and the caller does not want empty texts.

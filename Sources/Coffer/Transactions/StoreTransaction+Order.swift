@@ -3,6 +3,32 @@ internal import CofferRecords
 // Positions: a document goes midway between its neighbours. If no number is left, the rows nearby are spaced out.
 
 extension StoreTransaction {
+  /// The last document of a collection's order, as long as no other row has been written.
+  struct Bottom {
+    let collection: UInt32
+    let entry: Spot.Entry
+    let rowsWritten: Int
+  }
+
+  /// Adds a document at a place in the order of its collection.
+  ///
+  /// - Parameter isNew: the collection is not written yet either.
+  func insert(
+    _ document: Document, in record: CollectionRecord, isNew: Bool, id wanted: DocumentID?, at placement: Placement
+  ) throws(StoreError) -> DocumentID {
+    var position: Int64 = 0
+    let id = try add(document, in: record, isNew: isNew, id: wanted, titleRule: record.titleRule) {
+      () throws(StoreError) in
+      position = try self.position(for: placement, in: record.id)
+      return position
+    }
+    if case .bottom = placement {
+      let entry = Spot.Entry(position: position, id: id.rawValue)
+      bottom = Bottom(collection: record.id, entry: entry, rowsWritten: try writer.rowsWritten)
+    }
+    return id
+  }
+
   /// The position for `placement`; moves rows nearby apart if necessary.
   func position(for placement: Placement, in collection: UInt32) throws(StoreError) -> Int64 {
     try position(at: try spot(for: placement, in: collection), for: placement, in: collection)
@@ -25,6 +51,9 @@ extension StoreTransaction {
     case .top:
       return Spot(before: nil, after: try entry(SQL.topEntry, Int64(collection)))
     case .bottom:
+      if let bottom, bottom.collection == collection, try bottom.rowsWritten == writer.rowsWritten {
+        return Spot(before: bottom.entry, after: nil)
+      }
       return Spot(before: try entry(SQL.bottomEntry, Int64(collection)), after: nil)
     case .before(let neighbour):
       let here = try entry(of: neighbour, in: collection)

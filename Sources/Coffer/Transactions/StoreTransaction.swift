@@ -16,6 +16,8 @@ public final class StoreTransaction {
   var isChangingKeys = false
   /// Number of rows moved to another position to make room.
   var renumbered = 0
+  /// The document that this transaction added last at the bottom of a collection.
+  var bottom: Bottom?
   let logger: StoreLog
   /// The cache of texts; nil in a write transaction, which reads from the file.
   private let texts: TextCache?
