@@ -18,7 +18,9 @@ extension StoreWriter {
       return try transaction.merge(contentsOf: source, into: collection, options: options)
     }
     var source = source
-    return try insert(into: collection, options) { stage, batch, _ in try stage.fill(batch, from: &source) }
+    return try insert(into: collection, options, readBy: { _ in () }) { stage, batch, _ in
+      try stage.fill(batch, from: &source)
+    }
   }
 
   /// Adds documents in their order, as ``insert(_:into:at:id:)`` adds each, at the speed of bulk work.
@@ -44,6 +46,8 @@ extension StoreWriter {
   /// try tx.insert(contentsOf: notes, into: "notes", key: { ExternalKey($0.slug) })
   /// ```
   ///
+  /// The calling thread reads the sequence and calls the closures; another thread encodes and seals.
+  ///
   /// - Parameters:
   ///   - key, title, attributes: those of each value's document, as in
   ///     ``insert(_:into:at:key:title:attributes:id:)``.
@@ -54,11 +58,31 @@ extension StoreWriter {
     key: (Value) throws -> ExternalKey? = { _ in nil }, title: (Value) throws -> String? = { _ in nil },
     attributes: (Value) throws -> Attributes = { _ in Attributes() }
   ) throws -> BulkReport {
-    try insert(reading: values, into: collection, options: options) { value in
-      var document = try Self.document(of: value, title: title(value), attributes(value))
-      document.key = try key(value)
-      return document
+    func named(_ value: Value) throws -> NamedValue<Value> {
+      NamedValue(value: value, key: try key(value), title: try title(value), attributes: try attributes(value))
     }
+    if options.onConflict != .fail {
+      return try insert(reading: values, into: collection, options: options) { try named($0).document() }
+    }
+    var values = values.makeIterator()
+    var count = 0
+    return try insert(
+      into: collection, options,
+      readBy: { (done: consuming ValueBatch<Value>?) in
+        let batch = done ?? ValueBatch()
+        let limit = batch.nextCount
+        batch.values.removeAll(keepingCapacity: true)
+        while batch.values.count < limit, let value = values.next() {
+          count += 1
+          batch.values.append((count, try named(value)))
+        }
+        return batch.values.isEmpty ? nil : batch
+      },
+      sealedBy: { stage, sealed, batch in
+        try batch.encode()
+        try stage.fill(sealed, with: batch.drafts)
+        return true
+      })
   }
 
   private func insert<Elements: Sequence>(
@@ -83,17 +107,23 @@ extension StoreWriter {
       if options.onConflict != .fail {
         return try transaction.merge(contentsOf: source, into: collection, options: options)
       }
-      return try insert(into: collection, options, readBy: { try source.read(into: &$0) }) { stage, batch, drafts in
-        try stage.fill(batch, with: drafts)
-        return !drafts.isEmpty
-      }
+      return try insert(
+        into: collection, options,
+        readBy: { (done: consuming DraftBatch?) in
+          var drafts = done ?? DraftBatch()
+          drafts.removeAll()
+          return try source.read(into: &drafts) ? drafts : nil
+        },
+        sealedBy: { stage, batch, drafts in
+          try stage.fill(batch, with: drafts)
+          return true
+        })
     }
   }
 
-  private func insert(
-    into collection: DocumentCollection?, _ options: BulkOptions,
-    readBy read: ((inout DraftBatch) throws -> Bool)? = nil,
-    sealedBy seal: @escaping (SealingStage, SealedBatch, DraftBatch) throws -> Bool
+  private func insert<Drafts>(
+    into collection: DocumentCollection?, _ options: BulkOptions, readBy read: (consuming Drafts?) throws -> Drafts?,
+    sealedBy seal: @escaping (SealingStage, SealedBatch, Drafts) throws -> Bool
   ) throws -> BulkReport {
     let transaction = transaction
     if let collection { _ = try transaction.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven) }
@@ -114,6 +144,42 @@ extension StoreWriter {
     report.collections = stage.counts
     report.parentsDropped = stage.parentsDropped
     return report
+  }
+}
+
+/// A value with all else that its document has.
+private struct NamedValue<Value: Encodable & Sendable> {
+  let value: Value
+  let key: ExternalKey?
+  let title: String?
+  let attributes: Attributes
+
+  func document() throws(StoreError) -> Document {
+    var document = try StoreWriter.document(of: value, title: title, attributes)
+    document.key = key
+    return document
+  }
+}
+
+/// Values that one thread reads and another encodes.
+private final class ValueBatch<Value: Encodable & Sendable> {
+  /// Each with its number in the sequence, from 1.
+  var values: [(number: Int, value: NamedValue<Value>)] = []
+  private(set) var drafts = DraftBatch()
+
+  /// The number of values to read next: few at first, then as many as will have 256 KiB of text.
+  var nextCount: Int {
+    guard !values.isEmpty else { return 8 }
+    return min(512, max(1, (256 << 10) * values.count / max(1, drafts.bytes.count)))
+  }
+
+  func encode() throws(StoreError) {
+    drafts.removeAll()
+    for (number, value) in values {
+      do throws(StoreError) { drafts.append(try value.document(), record: number) } catch {
+        throw error.of(record: number)
+      }
+    }
   }
 }
 

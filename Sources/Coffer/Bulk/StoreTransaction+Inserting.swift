@@ -1,10 +1,10 @@
 internal import CofferRecords
 
 /// A batch of sealed rows on its way from the thread that seals them to the thread that inserts them.
-private final class InsertionBatch {
+private final class InsertionBatch<Drafts> {
   let sealed = SealedBatch()
-  /// Documents read on the caller's thread.
-  var drafts = DraftBatch()
+  /// What was read on the caller's thread; nil at the end.
+  var drafts: Drafts?
   var isEnd = false
   var failure: (any Error)?
 }
@@ -26,15 +26,15 @@ extension StoreTransaction {
   /// Inserts rows that another thread seals meanwhile. Memory stays the same whatever their number.
   ///
   /// - Parameters:
-  ///   - read: reads the next documents on this thread, for `seal`; false at the end. nil leaves them to `seal`.
+  ///   - read: reads the next documents on this thread, for `seal`, perhaps into the drafts of a batch that is done; nil
+  ///     at the end.
   ///   - seal: fills an empty batch with sealed rows, and with the collections that must be inserted before them; false
   ///     at the end. It runs on another thread, and no other code may use its data meanwhile.
   ///   - refused: called for a row that conflicts with the store's rows; if it throws, the work ends.
   ///   - inserted: called after each batch; if it throws, the work ends.
   /// - Throws: errors of the closures; the transaction can then only be rolled back.
-  func insert(
-    readBy read: ((inout DraftBatch) throws -> Bool)? = nil,
-    sealedBy seal: @escaping (SealedBatch, DraftBatch) throws -> Bool,
+  func insert<Drafts>(
+    readBy read: (consuming Drafts?) throws -> Drafts?, sealedBy seal: @escaping (SealedBatch, Drafts) throws -> Bool,
     refused: (SealedBatch.Row, StoreError) throws -> Void = { _, error in throw error },
     inserted: (SealedBatch) throws -> Void
   ) throws {
@@ -43,10 +43,10 @@ extension StoreTransaction {
     // Only the working threads use the first variable, one after another; only this thread uses the second.
     var hasEnded = false
     var isOver = false
-    let conveyor = Conveyor<InsertionBatch>(limit: Self.sealedBatches, workers: .oneInOrder) { batch in
+    let conveyor = Conveyor<InsertionBatch<Drafts>>(limit: Self.sealedBatches, workers: .oneInOrder) { batch in
       do {
         // A source that is read again after its end may start over.
-        hasEnded = try hasEnded || !seal(batch.sealed, batch.drafts)
+        hasEnded = try hasEnded || batch.drafts.map { try !seal(batch.sealed, $0) } ?? true
       } catch {
         hasEnded = true
         batch.failure = error
@@ -58,10 +58,8 @@ extension StoreTransaction {
         make: { InsertionBatch() },
         fill: { batch in
           batch.sealed.removeAll()
-          if let read, !isOver {
-            batch.drafts.removeAll()
-            isOver = try !read(&batch.drafts)
-          }
+          if !isOver { batch.drafts = try read(batch.drafts.take()) }
+          isOver = isOver || batch.drafts == nil
           return isOver ? .end : .more
         },
         take: { batch in

@@ -22,7 +22,7 @@ extension StoreEngine {
           for collection in walk.collections { try transaction.writer.insertCollection(copier.add(collection)) }
           try transaction.setOrigin(try source.origin(as: .export))
           try transaction.insert(
-            sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
+            readBy: { _ in () }, sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
             refused: { row, error in throw row.refusal(error) },
             inserted: { batch in
               report.documents += batch.rows.count

@@ -73,7 +73,7 @@ struct Salvage {
         }
         var sealed = 0
         try transaction.insert(
-          sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
+          readBy: { _ in () }, sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
           refused: { row, error in
             guard error.code == .duplicateKey else { throw error }
             refused.append(DamagedDocument(id: DocumentID(row.fields.id), reason: row.refusal(error).message))
