@@ -14,7 +14,7 @@ extension StoreTransaction {
 
   func collection(named name: String) throws(StoreError) -> CollectionRecord? {
     // Names are bytes: the composed and the decomposed form are two names.
-    try collections().first { $0.name.utf8.elementsEqual(name.utf8) }
+    try collections().first { $0.name.isIdentical(to: name) }
   }
 
   func requireCollection(_ handle: DocumentCollection) throws(StoreError) -> CollectionRecord {
