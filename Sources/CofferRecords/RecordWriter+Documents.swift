@@ -25,26 +25,35 @@ extension RecordWriter {
     try insert(batch.rows[0], of: batch)
   }
 
-  /// Replaces the stored document with a changed one. An unchanged text under unchanged keys is not sealed again.
-  package func replace(_ old: StoredDocument, with new: Document, in collection: CollectionRecord) throws(StoreError) {
+  /// Replaces the stored document with a changed one. An unchanged text under unchanged keys is not sealed again, unless
+  /// it goes to another collection, which its seal names.
+  ///
+  /// - Parameters:
+  ///   - collection: the one that the document is in afterwards.
+  ///   - position: where it goes in another collection; nil where it stays.
+  package func replace(
+    _ old: StoredDocument, with new: Document, in collection: CollectionRecord, movedTo position: Int64? = nil
+  ) throws(StoreError) {
     try willWrite()
     defer { batch.removeAll() }
     let active = keys.active.epoch
     let fields = RowFields(
-      id: old.fields.id, collection: collection.id, epoch: active, revision: revision, position: old.fields.position,
-      parent: new.parent?.rawValue, flags: new.rowFlags)
+      id: old.fields.id, collection: collection.id, epoch: active, revision: revision,
+      position: position ?? old.fields.position, parent: new.parent?.rawValue, flags: new.rowFlags)
+    let staysThere = collection.id == old.fields.collection
     let keepsEpoch = old.fields.epoch == active
-    let kind = old.document.changes(to: new)
+    var kind = old.document.changes(to: new)
+    if !staysThere { kind.insert(.place) }
     var stamps = old.stamps
     if !kind.isDisjoint(with: [.text, .head]) { stamps.edited = revision }
-    if kind.contains(.parent) { stamps.placed = revision }
+    if !kind.isDisjoint(with: [.place, .parent]) { stamps.placed = revision }
     let index =
-      keepsEpoch && new.key == old.document.key ? old.blindIndex : try blindIndex(of: new.key, in: collection)
+      keepsEpoch && staysThere && new.key == old.document.key ? old.blindIndex : try blindIndex(of: new.key, in: collection)
     try seal(
       new, fields, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified, stamps: stamps,
-      keepingBody: keepsEpoch && !kind.contains(.text) ? old.bodyTag : nil)
-    var columns: RecordColumns = []
+      keepingBody: keepsEpoch && staysThere && !kind.contains(.text) ? old.bodyTag : nil)
+    var columns: RecordColumns = staysThere ? [] : [.collection, .position]
     if kind.contains(.parent) { columns.insert(.parent) }
     if index != old.blindIndex { columns.insert(.blindIndex) }
     // Below the target of a rekey, the title may be where another mode had it.

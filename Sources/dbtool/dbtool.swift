@@ -45,7 +45,7 @@ struct Dbtool: ParsableCommand {
         name: "Looking after a store",
         subcommands: [
           InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self, BackupVerb.self,
-          CompactVerb.self,
+          RestoreVerb.self, CompactVerb.self,
         ]),
       CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
     ])
@@ -54,12 +54,13 @@ struct Dbtool: ParsableCommand {
 extension Dbtool {
   /// Parses and runs one command line; the only place that prints errors.
   static func run(_ arguments: some Collection<String>) -> ExitStatus {
-    let arguments = Array(arguments)
+    var arguments = Array(arguments)
     let errors = ErrorReport(arguments: arguments)
     do {
       do {
         try CommandWords.requireUTF8()
         try Process.requireDescriptors()
+        arguments = try StoreWord.inserted(in: arguments)
       } catch {
         return errors.print(Failure(error))
       }

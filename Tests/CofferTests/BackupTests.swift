@@ -135,4 +135,34 @@ struct BackupTests {
       #expect(!FileManager.default.fileExists(atPath: test.place.file("copy.coffer").path))
     }
   }
+
+  // MARK: - Restore
+
+  /// Closing a descriptor of the file in this process would end the locks of its connections.
+  @Test func storeThatThisProcessHasOpenIsNotReplaced() throws {
+    let test = try TestStore()
+    try test.store.write { try $0.insert(Document(text: "one"), into: test.notes) }
+    let copy = test.place.file("copy.coffer")
+    try test.store.backup(to: copy)
+    let before = try Data(contentsOf: test.url)
+    expect(.locked) { try DocumentStore.restore(at: test.url, from: copy, replacing: true) }
+    #expect(try Data(contentsOf: test.url) == before)
+    try test.store.write { try $0.insert(Document(text: "two"), into: test.notes) }
+    try test.store.close()
+    try DocumentStore.restore(at: test.url, from: copy, replacing: true)
+    #expect(try test.reopened().read { try $0.count(in: test.notes) } == 1)
+    expect(.alreadyExists) { try DocumentStore.restore(at: test.url, from: copy) }
+  }
+
+  @Test func linkToTheStoreStaysOne() throws {
+    let test = try TestStore()
+    let (copy, link) = (test.place.file("copy.coffer"), test.place.file("link.coffer"))
+    try test.store.backup(to: copy)
+    try test.store.write { try $0.insert(Document(text: "one"), into: test.notes) }
+    try test.store.close()
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: test.url)
+    try DocumentStore.restore(at: link, from: copy, replacing: true)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == test.url.path)
+    #expect(try Data(contentsOf: test.url) == Data(contentsOf: copy))
+  }
 }

@@ -75,6 +75,42 @@ struct OrderTests {
     }
   }
 
+  /// The seal of a text names the collection, so that the text is sealed again.
+  @Test(arguments: [10, 100_000])
+  func documentMovesToAnotherCollectionWithItsID(_ byteCount: Int) throws {
+    try withTestStore { test in
+      let (other, text) = (DocumentCollection("other"), String(repeating: "x", count: byteCount))
+      let (parent, id) = try test.store.write { writer in
+        let parent = try writer.insert(Document(text: "parent"), into: test.notes)
+        let document = Document(
+          title: "t", text: text, key: "k", attributes: ["a": .string("b")], parent: parent,
+          created: Timestamp(millisecondsSince1970: 5), modified: Timestamp(millisecondsSince1970: 6))
+        return (parent, try writer.insert(document, into: test.notes))
+      }
+      let before = try test.store.read { try $0.document(id) }
+      try test.store.write { writer in
+        expect(.invalidArgument) { try writer.move(parent, into: other) }
+        try writer.insert(Document(text: "there"), into: other)
+        try writer.move(id, into: other, at: .top)
+      }
+      try test.store.read { reader in
+        var moved = try reader.document(id)
+        #expect(moved.parent == nil)
+        moved.parent = before.parent
+        #expect(moved == before)
+        #expect(try reader.id(forKey: "k", in: other) == id && reader.id(forKey: "k", in: test.notes) == nil)
+        #expect(try reader.headers(in: other).map(\.id) == [id, 3])
+        #expect(try reader.headers(in: test.notes).map(\.id) == [parent])
+      }
+      try test.store.write { writer in
+        try writer.insert(Document(text: "", key: "k"), into: test.notes)
+        expect(.duplicateKey) { try writer.move(id, into: test.notes) }
+        try writer.move(id, into: other, at: .bottom)
+      }
+      #expect(try test.store.read { try $0.headers(in: other) }.map(\.id) == [3, id])
+    }
+  }
+
   @Test func neighbourOfAnotherCollectionIsRefused() throws {
     try withTestStore { test in
       try test.store.write { writer in

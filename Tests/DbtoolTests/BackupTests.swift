@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// backup and compact: no key.
@@ -47,6 +48,142 @@ import Testing
     #expect(try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--expect", pin).status == 21)
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("b.coffer"))
   }
+
+  // MARK: - Folders and series
+
+  @Test func copyInAFolderHasTheStoresName() throws {
+    let sandbox = try filled()
+    #expect(try sandbox.run("backup", "s.coffer", "-o", "none/").status == 1)
+    #expect(!sandbox.exists("none"))
+    try FileManager.default.createDirectory(atPath: sandbox.path("b"), withIntermediateDirectories: false)
+    try sandbox.succeed("backup", "s.coffer", "-o", "b/")
+    #expect(try sandbox.read("b/s.coffer") == sandbox.read("s.coffer"))
+    let again = try sandbox.run("backup", "s.coffer", "-o", "b")
+    #expect(again.status == 1 && again.errors.contains("b/s.coffer exists already"))
+  }
+
+  @Test func seriesKeepsTheNewestOfThisStoreAlone() throws {
+    let sandbox = try filled()
+    try FileManager.default.createDirectory(atPath: sandbox.path("b"), withIntermediateDirectories: false)
+    let store = try sandbox.read("s.coffer")
+    for year in 2001...2004 { try sandbox.write("b/s-\(year)0102T030405Z.coffer", bytes: store) }
+    sandbox.environment = ["DBTOOL_ALLOW_TEST_KEYS": "1"]
+    try sandbox.succeed("create", "b/s-20000102T030405Z.coffer", "--test", "--key-file", "primary.key")
+    for name in ["s-2000.coffer", "s-20000102T030405Z.bak", "other-20000102T030405Z.coffer"] {
+      try sandbox.write("b/\(name)", bytes: store)
+    }
+    let result = try sandbox.succeed("backup", "s.coffer", "-o", "b/", "--keep", "3", "--json")
+    struct Answer: Decodable {
+      let path: String
+      let removed: [String]
+    }
+    let answer = try result.json(Answer.self)
+    #expect(answer.path.wholeMatch(of: /b\/s-20[0-9]{6}T[0-9]{6}Z\.coffer/) != nil)
+    #expect(answer.removed == ["b/s-20010102T030405Z.coffer", "b/s-20020102T030405Z.coffer"])
+    let left = try FileManager.default.contentsOfDirectory(atPath: sandbox.path("b")).sorted()
+    let wanted = [
+      "other-20000102T030405Z.coffer", "s-2000.coffer", "s-20000102T030405Z.bak", "s-20000102T030405Z.coffer",
+      "s-20030102T030405Z.coffer", "s-20040102T030405Z.coffer", String(answer.path.dropFirst(2)),
+    ]
+    #expect(left == wanted)
+    #expect(try sandbox.read(answer.path) == store)
+    #expect(try sandbox.run("backup", "s.coffer", "-o", "x.coffer", "--keep", "3").status == 64)
+    #expect(try sandbox.run("backup", "s.coffer", "-o", "b/", "--keep", "0").status == 64)
+  }
+
+  // MARK: - Damage
+
+  /// Turns bits on a page of rows.
+  private func damage(_ name: String, in sandbox: Sandbox) throws {
+    var bytes = try sandbox.read(name)
+    for index in bytes.count - 8192..<bytes.count - 8100 { bytes[index] ^= 0xFF }
+    try sandbox.write(name, bytes: bytes)
+  }
+
+  @Test func damagedStoreReplacesNoGoodCopy() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let good = try sandbox.read("b.coffer")
+    try damage("s.coffer", in: sandbox)
+    let names = try sandbox.names()
+    let result = try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--force")
+    #expect(result.status == 20 && result.errors.contains("s.coffer is damaged, so that nothing was copied"))
+    #expect(try sandbox.read("b.coffer") == good && sandbox.names() == names)
+    try sandbox.succeed("backup", "s.coffer", "-o", "c.coffer", "--damaged")
+    #expect(try sandbox.read("c.coffer") == sandbox.read("s.coffer"))
+  }
+
+  // MARK: - Restore
+
+  @Test func restoreReplacesAStoreOnlyByForce() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let good = try sandbox.read("b.coffer")
+    try sandbox.setMode("s.coffer", 0o640)
+    try damage("s.coffer", in: sandbox)
+    let damaged = try sandbox.read("s.coffer")
+    let refused = try sandbox.run("restore", "s.coffer", "b.coffer")
+    #expect(refused.status == 1 && refused.errors.contains("s.coffer exists already"))
+    #expect(try sandbox.read("s.coffer") == damaged)
+    let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force", "--json")
+    #expect(result.text == #"{"path":"s.coffer","size":\#(good.count)}"# + "\n")
+    #expect(try sandbox.read("s.coffer") == good && sandbox.read("b.coffer") == good)
+    #expect(try sandbox.mode(of: "s.coffer") == 0o640)
+    try sandbox.succeed("restore", "new.coffer", "b.coffer")
+    #expect(try sandbox.read("new.coffer") == good)
+    #expect(try sandbox.run("restore", "s.coffer", "s.coffer", "--force").status == 1)
+    #expect(try sandbox.run("restore", "s.coffer", "none", "--force").status == 10)
+    #expect(try sandbox.read("s.coffer") == good)
+  }
+
+  @Test func damagedBackupReplacesNothing() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let good = try sandbox.read("s.coffer")
+    try damage("b.coffer", in: sandbox)
+    let names = try sandbox.names()
+    let result = try sandbox.run("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.status == 20 && result.errors.contains("b.coffer is damaged"))
+    #expect(try sandbox.read("s.coffer") == good && sandbox.names() == names)
+  }
+
+  /// What a killed writer of the old store left beside it.
+  @Test(arguments: ["-journal", "-wal", "-shm"])
+  func nothingOfTheOldStoreIsLaidOverTheCopy(_ suffix: String) throws {
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let good = try sandbox.read("b.coffer")
+    for isThere in [true, false] {
+      if !isThere { try sandbox.remove("s.coffer") }
+      try sandbox.write("s.coffer\(suffix)", String(repeating: "old", count: 5000))
+      try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+      #expect(try sandbox.read("s.coffer") == good && !sandbox.exists("s.coffer\(suffix)"))
+    }
+    // A link is deleted, and not the file that it names.
+    try sandbox.write("victim", "precious")
+    #expect(symlink(sandbox.path("victim"), sandbox.path("s.coffer\(suffix)")) == 0)
+    try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+    #expect(try sandbox.text(of: "victim") == "precious" && !sandbox.exists("s.coffer\(suffix)"))
+  }
+
+  @Test(arguments: ["rollback", "wal"])
+  func storeThatIsOpenIsNotReplaced(journal: String) throws {
+    let sandbox = try Sandbox.withStore("--journal", journal)
+    try sandbox.succeed("put", "s.coffer", "--text", "one")
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    // Open, without any lock of SQLite's.
+    let descriptor = open(sandbox.path("s.coffer"), O_RDONLY | O_CLOEXEC)
+    let before = try sandbox.read("s.coffer")
+    let names = try sandbox.names()
+    let result = try sandbox.run("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.status == 11 && result.errors.contains("another process has the store open"))
+    #expect(try sandbox.read("s.coffer") == before && sandbox.names() == names)
+    close(descriptor)
+    try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  // MARK: - Compact
 
   @Test(.slow) func compactGivesBackWhatWasDeleted() throws {
     let sandbox = try filled()

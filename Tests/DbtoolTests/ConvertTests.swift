@@ -100,9 +100,9 @@ import Testing
     #expect(result.status == 64)
   }
 
-  @Test func missingInputIsExitTen() throws {
+  @Test func missingInputIsExitOne() throws {
     let result = try Sandbox().run("convert", "none.txt")
-    #expect(result.status == 10)
+    #expect(result.status == 1)
     #expect(result.errors == "dbtool: error: none.txt: no such file or directory\n")
   }
 }

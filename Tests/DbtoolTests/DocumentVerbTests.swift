@@ -141,7 +141,7 @@ import Testing
     #expect(try sandbox.run("collections", "s.coffer", "rename", "notes", "x").status == 14)
     let json = try sandbox.succeed("collections", "s.coffer", "--json").text
     #expect(json == "[\n{\"number\":\"#1\",\"name\":\"old\",\"documents\":1}\n]\n")
-    try sandbox.succeed("collections", "s.coffer", "drop", "old")
+    try sandbox.succeed("collections", "s.coffer", "drop", "old", "--force")
     #expect(try sandbox.succeed("collections", "s.coffer").output.isEmpty)
     #expect(try sandbox.run("show", "s.coffer", "1").status == 14)
   }

@@ -119,14 +119,34 @@ import Testing
     try expectNothingLeft(sandbox)
   }
 
-  @Test func textChangedMeanwhileIsLeftSo() throws {
+  @Test func textChangedMeanwhileIsLeftSoAndTheEditedOneIsKeptBehindIt() throws {
     let sandbox = try sandbox()
+    try sandbox.succeed("put", "s.coffer", "--text", "last")
     sandbox.environment["EDITOR"] =
       #"f() { "# + Sandbox.dbtool + #" put s.coffer --id 1 --text theirs > /dev/null; echo mine > "$1"; }; f"#
     let result = try sandbox.run("edit", "s.coffer", "1")
-    #expect(result.status == 1 && result.errors.contains("changed by somebody else"))
+    #expect(result.status == 1)
+    #expect(
+      result.errors.contains("document 1 was changed by somebody else meanwhile: it was left so, and your text is"))
+    #expect(result.errors.contains("document 3\n"))
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "theirs")
+    #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine\n")
+    let ids = try sandbox.succeed("ls", "s.coffer").lines.compactMap { $0.split(separator: "\t").first }
+    #expect(ids == ["1", "3", "2"])
+    let bytes = try sandbox.read("s.coffer")
+    #expect(Data(bytes).range(of: Data("mine".utf8)) == nil)
     try expectNothingLeft(sandbox)
+  }
+
+  @Test func textOfADocumentDeletedMeanwhileIsKept() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "of notes", "--title", "Note")
+    sandbox.environment["EDITOR"] =
+      #"f() { "# + Sandbox.dbtool + #" rm s.coffer 2 > /dev/null; echo mine > "$1"; }; f"#
+    let result = try sandbox.run("edit", "s.coffer", "2")
+    #expect(result.status == 1 && result.errors.contains("your text is document 3"))
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes").text.hasPrefix("3\tNote\t"))
+    #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine\n")
   }
 
   @Test func withoutAnEditorOrADocumentNothingIsAsked() throws {

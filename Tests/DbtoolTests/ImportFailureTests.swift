@@ -32,7 +32,7 @@ import Testing
     let sandbox = try Sandbox()
     try sandbox.write("good.txt", "good")
     let result = try sandbox.run("import", "s.coffer", "good.txt", "none.txt", "--create", "--key-file", "primary.key")
-    #expect(result.status == 10)
+    #expect(result.status == 1)
     #expect(result.errors == "dbtool: error: none.txt: no such file or directory\n")
     #expect(!sandbox.exists("s.coffer"))
   }

@@ -34,6 +34,34 @@ import Testing
     #expect(try !sandbox.names().contains { $0.hasPrefix(".s.coffer") })
   }
 
+  /// Waiting for the writer's lock, which lasts until that has ended.
+  @Test func interruptedCompactSaysHowToGoOn() throws {
+    let sandbox = try Sandbox.withStore()
+    let running = try RunningImport([], in: sandbox)
+    let errors = open(sandbox.path("compact.err"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer {
+      close(errors)
+      close(nowhere)
+    }
+    let child = try Child(
+      ["compact", "s.coffer", "--wait", "1000"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: errors))
+    // Its handler is set by then.
+    while try !String(contentsOfFile: "/proc/\(child.process)/maps", encoding: .utf8).contains("libsqlite3") {
+      sched_yield()
+    }
+    while try !FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.process)/fd").contains(where: {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child.process)/fd/\($0)"))?
+        .hasSuffix("/s.coffer") ?? false
+    }) { sched_yield() }
+    child.signal(SIGINT)
+    #expect(child.wait() == 130)
+    #expect(try sandbox.text(of: "compact.err").contains("then run compact again\n"))
+    #expect(running.end() == 0)
+    try sandbox.succeed("compact", "s.coffer")
+  }
+
   @Test func killedImportLeavesAStoreThatOpens() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "before")

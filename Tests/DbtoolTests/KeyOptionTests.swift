@@ -58,8 +58,10 @@ import Testing
   @Test func missingKeyFileIsNamed() throws {
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.run("ls", "s.coffer", "--key-file", "none.key")
-    #expect(result.status == 10)
-    #expect(result.errors == "dbtool: error: none.key: no such file or directory\n")
+    #expect(result.status == 1)
+    #expect(result.errors == "dbtool: error: the key file none.key: no such file or directory\n")
+    let folder = try sandbox.run("ls", "s.coffer", "--key-file", ".")
+    #expect(folder.status == 1 && folder.errors.contains("the key file . is a folder"))
   }
 
   @Test func commandDeliversAKeyFileOrAPassphrase() throws {

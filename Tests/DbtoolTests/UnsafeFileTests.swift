@@ -68,7 +68,7 @@ import Testing
   /// Each verb that opens a store. With no file beside the store, each succeeds.
   private static let verbs = [
     ["info", "s.coffer"], ["check", "s.coffer"], ["verify", "s.coffer"], ["anchor", "s.coffer"],
-    ["collections", "s.coffer"], ["collections", "s.coffer", "drop", "notes"], ["ls", "s.coffer"],
+    ["collections", "s.coffer"], ["collections", "s.coffer", "drop", "notes", "--force"], ["ls", "s.coffer"],
     ["show", "s.coffer", "1"], ["search", "s.coffer", "one"], ["query", "s.coffer", "SELECT title FROM documents"],
     ["put", "s.coffer", "--text", "more"], ["put", "s.coffer", "--id", "1", "--text", "other"],
     ["edit", "s.coffer", "1"], ["rm", "s.coffer", "1"], ["mv", "s.coffer", "2", "--to", "top"],

@@ -11,43 +11,100 @@ extension DocumentStore {
   ///
   /// One read transaction: in WAL mode other connections continue to write, in rollback journal mode they wait. The
   /// copy is the same store with the same keys, in one file, with the permissions of the original; it is written beside
-  /// `target`, made durable, and then renamed.
+  /// `target`, checked like ``check(at:isQuick:wait:)``, made durable, and then renamed. The check reads the copy once
+  /// more.
   ///
   /// - Parameters:
   ///   - isReplacing: replaces an existing file.
+  ///   - allowsDamage: copies a store that the check finds damaged, too.
   ///   - progress: called after each step with the numbers of copied pages and of all pages; returns false to stop.
-  /// - Throws: `alreadyExists`, also if `target` is the store itself or another store's journal is beside it;
-  ///   `cancelled`, `diskFull`, `locked`, and errors of opening the store. Nothing is left then. `ioFailure` if the
-  ///   disk does not confirm the copy; if that is about its name alone, the copy is in place.
+  /// - Throws: `damaged` if the store is; `alreadyExists`, also if `target` is the store itself or another store's
+  ///   journal is beside it; `cancelled`, `diskFull`, `locked`, and errors of opening the store. Nothing is left then.
+  ///   `ioFailure` if the disk does not confirm the copy; if that is about its name alone, the copy is in place.
   public static func backup(
-    at url: URL, to target: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
-    progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
+    at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
+    wait: Duration? = .seconds(10), progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
   ) throws(StoreError) {
     let file = try StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
     try file.checkPlace()
-    try withFile(url, wait) { source throws(StoreError) in
-      do throws(StoreError) {
-        try file.make()
-        try copy(source.database.connection, to: file.temporary, progress)
-        try finish(file.temporary, like: url.path)
-        try file.publish()
-      } catch {
-        file.discard()
-        throw error
-      }
+    try stage(file, from: url, permissionsOf: url.path, allowsDamage: allowsDamage, wait, progress)
+    try publishing(file) { () throws(StoreError) in try file.publish() }
+  }
+
+  /// Puts a copy of the store at `source`, a backup, in the place of the one at `url`; needs no key.
+  ///
+  /// The copy is checked as ``backup(at:to:replacing:allowingDamage:wait:progress:)`` checks it. Journal, log and `-shm`
+  /// of the store that it replaces are deleted before it gets its name, since SQLite would apply them to it. While that
+  /// happens no process can open the store: a write lease of the kernel (`fcntl(2)`) holds them up.
+  ///
+  /// - Parameter isReplacing: replaces an existing store, and files that were left beside one; the store's permissions
+  ///   stay.
+  /// - Throws: `alreadyExists` without `isReplacing`; `locked` if another process has the store open, on file systems
+  ///   that know leases; `damaged` if `source` is; `cancelled`, `diskFull`, and errors of opening `source`. The store is
+  ///   unchanged then. `ioFailure` as for a backup.
+  public static func restore(
+    at url: URL, from source: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
+    progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
+  ) throws(StoreError) {
+    // A rename over a symbolic link would replace the link.
+    let place = isReplacing ? try? FilePlace(of: url.path) : nil
+    let file = try StagedFile(place?.path ?? url.path, replacesExisting: isReplacing, source: source.path)
+    try isReplacing ? file.checkName() : file.checkPlace()
+    // Before the long copy, and again when the store is replaced.
+    _ = try FileLease.taken(on: file.path)
+    try stage(file, from: source, permissionsOf: place?.path ?? source.path, allowsDamage: false, wait, progress)
+    try publishing(file) { () throws(StoreError) in
+      let lease = try FileLease.taken(on: file.path)
+      if isReplacing { try file.removeFilesBeside() }
+      try file.publish()
+      lease.end()
     }
   }
 
-  /// ``backup(at:to:replacing:wait:progress:)`` of this store, as last committed.
+  /// ``backup(at:to:replacing:allowingDamage:wait:progress:)`` of this store, as last committed.
   ///
   /// - Throws: also `misuse` inside `write`.
   public func backup(
-    to target: URL, replacing isReplacing: Bool = false,
+    to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
   ) throws(StoreError) {
     try engine.connections.requireOutsideOfWrite()
     try Self.backup(
-      at: URL(filePath: engine.path), to: target, replacing: isReplacing, wait: engine.options.wait, progress: progress)
+      at: URL(filePath: engine.path), to: target, replacing: isReplacing, allowingDamage: allowsDamage,
+      wait: engine.options.wait, progress: progress)
+  }
+
+  /// Writes a durable, checked copy of a store beside its place; leaves nothing if that fails.
+  private static func stage(
+    _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, _ wait: Duration?,
+    _ progress: ((_ copied: Int, _ total: Int) -> Bool)?
+  ) throws(StoreError) {
+    try withFile(source, wait) { store throws(StoreError) in
+      try publishing(file) { () throws(StoreError) in
+        try file.make()
+        try copy(store.database.connection, to: file.temporary, progress)
+        if !allowsDamage { try requireSound(file, from: source.path) }
+        try finish(file.temporary, like: original)
+      }
+    }
+  }
+
+  private static func publishing(_ file: StagedFile, _ work: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try work()
+    } catch {
+      file.discard()
+      throw error
+    }
+  }
+
+  /// Checks the copy, not the source: that may change meanwhile.
+  private static func requireSound(_ file: StagedFile, from source: String) throws(StoreError) {
+    let report = try check(at: URL(filePath: file.temporary), wait: nil)
+    guard let first = report.problems.first else { return }
+    throw StoreError(
+      .damaged, "\(source) is damaged, so that nothing was copied: \(first)",
+      hint: "check lists all that is damaged; keep older backups")
   }
 
   private static func copy(

@@ -19,6 +19,32 @@ extension StoreWriter {
       id, toPosition: try transaction.position(at: spot, for: placement, in: collection), in: collection)
   }
 
+  /// Moves a document to another collection, which is created if it is missing. Id, dates, key and attributes stay; its
+  /// text is sealed again.
+  ///
+  /// Its parent stays behind, so that it has none afterwards.
+  ///
+  /// - Throws: `noSuchDocument`, `duplicateKey`, `damaged`; `invalidArgument` if other documents have it as their parent,
+  ///   or for a neighbour in another collection.
+  public func move(_ id: DocumentID, into collection: DocumentCollection, at placement: Placement = .bottom)
+    throws(StoreError)
+  {
+    let old = try transaction.storedDocument(id)
+    let record = try transaction.openOrCreate(collection, titleRule: .asGiven)
+    guard record.id != old.fields.collection else { return try move(id, to: placement) }
+    let children = try children(of: id).count
+    guard children == 0 else {
+      throw StoreError(
+        .invalidArgument, "document \(id) is the parent of \(children) documents of its collection",
+        hint: "move these first, or give them another parent", documentID: id)
+    }
+    try transaction.requireUnusedKey(old.document.key, in: record, by: id)
+    var document = old.document
+    document.parent = nil
+    let position = try transaction.position(for: placement, in: record.id)
+    try transaction.writer.replace(old, with: document, in: record, movedTo: position)
+  }
+
   /// Moves the document at one index to another. Both are indexes from 0 as a table view reports them: the second one
   /// counts without the moved document.
   ///

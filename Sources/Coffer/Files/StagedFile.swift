@@ -32,6 +32,17 @@ struct StagedFile {
   ///
   /// SQLite would apply a journal left there by an older database to the new file.
   func checkPlace() throws(StoreError) {
+    try checkName()
+    var status = stat()
+    for suffix in ["-journal", "-wal"] where lstat(path + suffix, &status) == 0 {
+      throw StoreError(
+        .alreadyExists, "\(path)\(suffix) belongs to another store: a new one would be read with it",
+        hint: "close and open that store once, or remove the file if the store is gone")
+    }
+  }
+
+  /// Refuses an existing file that may not be replaced.
+  func checkName() throws(StoreError) {
     var status = stat()
     if lstat(path, &status) == 0 {
       guard replacesExisting, status.st_mode & S_IFMT == S_IFREG else {
@@ -42,11 +53,21 @@ struct StagedFile {
         throw StoreError(.alreadyExists, "\(path) is what is being read: an output never goes over an input")
       }
     }
-    for suffix in ["-journal", "-wal"] where lstat(path + suffix, &status) == 0 {
-      throw StoreError(
-        .alreadyExists, "\(path)\(suffix) belongs to another store: a new one would be read with it",
-        hint: "close and open that store once, or remove the file if the store is gone")
+  }
+
+  /// Deletes journal, log and `-shm` of the file that is replaced, durably: SQLite would apply them to the new one.
+  ///
+  /// Call while no process has that file open.
+  func removeFilesBeside() throws(StoreError) {
+    var hasRemoved = false
+    for suffix in ["-journal", "-wal", "-shm"] {
+      if unlink(path + suffix) == 0 {
+        hasRemoved = true
+      } else if errno != ENOENT {
+        throw Self.failure(path + suffix)
+      }
     }
+    if hasRemoved { try Durability.confirmName(of: path) }
   }
 
   /// Creates the file, empty, readable by its owner only.

@@ -15,13 +15,15 @@ enum Collections {
     }
   }
 
-  /// The named collections, or the default one, all of which must exist; none if no name is given and the store is empty.
+  /// The named collections, which must exist. Without a name: the default one, where that is missing the only other one,
+  /// and none in an empty store.
   static func named(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
     // Counting the documents of all collections is slow, so that it is left to the error.
-    if names.isEmpty, try !reader.exists(store.collection(defaultCollection)), try reader.collections().isEmpty {
-      return []
+    if names.isEmpty, try !reader.exists(store.collection(defaultCollection)) {
+      let there = try reader.collections().map(\.name)
+      if there.count <= 1 { return there }
     }
     let wanted = names.isEmpty ? [defaultCollection] : names
     try require(wanted, in: reader, of: store)

@@ -27,6 +27,11 @@ struct CreationOptions: ParsableArguments {
     help: ArgumentHelp("A slot for this public recipient (repeatable).", valueName: "coffer-recipient-1-…"))
   var recipients: [String] = []
 
+  @Option(
+    name: .customLong("recipients-file"),
+    help: ArgumentHelp("A slot for each public recipient in a file, a line each (repeatable).", valueName: "path"))
+  var recipientFiles: [String] = []
+
   @Option(parsing: .unconditional, help: ArgumentHelp("A name for the slot, where one is made.", valueName: "text"))
   var label: String?
 
@@ -48,7 +53,14 @@ struct CreationOptions: ParsableArguments {
 
   /// True if any option is given that applies only to creating a store.
   var isUsed: Bool {
-    !recipients.isEmpty || label != nil || titles != nil || noPadding || journal != nil || test
+    namesRecipients || label != nil || titles != nil || noPadding || journal != nil || test
+  }
+
+  var namesRecipients: Bool { !recipients.isEmpty || !recipientFiles.isEmpty }
+
+  /// A slot for each recipient of the command line and of its files.
+  func recipientKeys() throws -> [NewKey] {
+    (recipients + (try recipientFiles.flatMap { try Recipient.inFile($0) })).map { .recipient($0) }
   }
 
   /// Creates the store that `options` name; the file gets its name after `use` has written into it.
@@ -82,11 +94,11 @@ struct CreationOptions: ParsableArguments {
   /// One slot for each key and recipient; with recipients alone no passphrase is asked for.
   private func newKeys(_ options: StoreOptions) throws -> [NewKey] {
     var given = options.keys.inOrder
-    if given.isEmpty, recipients.isEmpty {
+    if given.isEmpty, !namesRecipients {
       given = [Environment.key ?? .passphrase]
     }
     let keys = try given.map { try $0.newKey(for: options.store.path, policy: options.policy) }
-    return keys + recipients.map { .recipient($0) }
+    return keys + (try recipientKeys())
   }
 }
 
@@ -101,8 +113,8 @@ struct NewStoreOptions: ParsableArguments {
   /// the key of the store that is read.
   func newKeys(for path: String, policy: KeyPolicy) throws -> [NewKey] {
     var given = keys.inOrder
-    if given.isEmpty, creation.recipients.isEmpty { given = [.passphrase] }
+    if given.isEmpty, !creation.namesRecipients { given = [.passphrase] }
     return try given.map { try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix) }
-      + creation.recipients.map { .recipient($0) }
+      + creation.recipientKeys()
   }
 }

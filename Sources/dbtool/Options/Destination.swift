@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 
 /// A place in a collection's order as `--to` names it.
-enum Destination: ExpressibleByArgument {
+enum Destination: ExpressibleByArgument, Equatable {
   case top, bottom
   /// The place after the move, counted from 1.
   case place(Int)

@@ -35,8 +35,13 @@ extension KeyArgument {
       policy,
       asking: {
         try policy.requireQuestions(optionPrefix: prefix)
-        return try Terminal.askNewPassphrase(
+        let passphrase = try Terminal.askNewPassphrase(
           "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
+        if passphrase.isVeryWeak {
+          policy.diagnostics.warning(
+            "this passphrase is very weak: a program that has the file can guess it; five random words are better")
+        }
+        return passphrase
       },
       fromProvider: { name, answer in
         var generator = SystemRandomNumberGenerator()
@@ -158,7 +163,10 @@ struct KeyPolicy: Sendable {
   /// A key file that group or others can read is worth a warning, and an error under `--strict`.
   func checkPrivacy(of path: String) throws {
     var status = stat()
-    guard stat(path, &status) == 0 else { throw Failure.system(errno, path) }
+    guard stat(path, &status) == 0 else { throw Failure.system(errno, "the key file \(path)") }
+    guard status.st_mode & S_IFMT != S_IFDIR else {
+      throw Failure.failed("the key file \(path) is a folder", hint: "name the file in it")
+    }
     let isPrivate = status.st_mode & (S_IRGRP | S_IROTH) == 0 || status.st_mode & S_IFMT != S_IFREG
     guard !isPrivate else { return }
     let message = "\(path) can be read by others"

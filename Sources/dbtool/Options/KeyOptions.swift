@@ -104,8 +104,30 @@ extension KeyOptions {
   }
 }
 
-/// The values of `--recipient` and `--keep-recipient`.
+/// The values of `--recipient`, `--keep-recipient` and `--recipients-file`.
 enum Recipient {
+  /// The recipients in a file, a line each; empty lines and those that begin with # are passed over.
+  static func inFile(_ path: String) throws -> [String] {
+    let bytes = try InputFile.contents(of: path, limit: 1 << 20)
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw Failure(.failed, kind: "not-recipients", "\(path) is not UTF-8, as a list of recipients is")
+    }
+    var recipients: [String] = []
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let word =
+        line.trimmingPrefix { $0.isWhitespace }.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
+      guard !word.isEmpty, !word.hasPrefix("#") else { continue }
+      // The line may be a secret: it is not repeated.
+      guard word.hasPrefix("coffer-recipient-1-") || word.hasPrefix("coffer-test-recipient-1-") else {
+        throw Failure.usage(
+          "\(path), line \(number + 1) is no recipient", hint: "'dbtool recipient' prints the one of an identity")
+      }
+      recipients.append(word)
+    }
+    guard !recipients.isEmpty else { throw Failure.usage("\(path) has no recipient") }
+    return recipients
+  }
+
   /// Refuses a secret given by mistake, without repeating it.
   static func requirePublic(_ recipients: [String], option: String = "--recipient") throws {
     let secrets = ["coffer-key-", "coffer-test-key-", "coffer-identity-", "coffer-test-identity-"]

@@ -4,7 +4,8 @@ internal import FoundationEssentials
 
 /// The store that a verb works on.
 struct StoreArgument: ParsableArguments {
-  @Argument(help: ArgumentHelp("The store's file.", valueName: "store"))
+  @Argument(
+    help: ArgumentHelp("The store's file; left out where --store or DBTOOL_STORE names it.", valueName: "store"))
   var path: String
 
   @OptionGroup(title: "Everywhere") var access: StoreAccess
@@ -30,6 +31,11 @@ struct StoreArgument: ParsableArguments {
 
 /// The expected store, and the longest wait for it.
 struct StoreAccess: ParsableArguments {
+  // StoreWord puts its value in the place of the first word.
+  @Option(
+    name: .customLong("store"), help: ArgumentHelp("The store's file, in place of the first word.", valueName: "path"))
+  var named: String?
+
   @Option(help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
   var expect: String?
 
@@ -108,11 +114,25 @@ extension StoreOptions {
     try givenKeys.map { try $0.openingKey(for: store.path, policy: policy) }
   }
 
-  /// Opens the store.
+  /// How often a wrong passphrase may be typed.
+  private static let tries = 3
+
+  /// Opens the store. A wrong passphrase is asked for again where nothing but the terminal gives keys.
   ///
   /// - Parameter wait: the default without `--wait`.
   func open(readOnly isReadOnly: Bool, wait: Duration? = .seconds(10)) throws -> DocumentStore {
-    try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
+    let keys = givenKeys
+    let isAsked = if keys.count == 1, case .passphrase = keys[0] { true } else { false }
+    var triesLeft = isAsked ? Self.tries : 1
+    while true {
+      do {
+        return try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
+      } catch let error as StoreError where error.code == .cannotUnlock && triesLeft > 1 {
+        triesLeft -= 1
+        Diagnostics.print(
+          "dbtool: that is not the passphrase; \(triesLeft == 1 ? "one more try" : "\(triesLeft) more tries")")
+      }
+    }
   }
 
   /// - Parameter acceptsUnfinishedRekey: `--expect` may give the pin of the end of an unfinished rekey.

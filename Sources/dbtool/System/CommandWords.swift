@@ -3,7 +3,7 @@ internal import Glibc
 /// Checks on arguments and environment before any work.
 enum CommandWords {
   /// The variables that name files and commands.
-  private static let variables = ["DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"]
+  private static let variables = ["DBTOOL_STORE", "DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"]
 
   /// The prefixes of key and identity lines; the digits follow.
   static let secretPrefixes = ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"]

@@ -101,7 +101,7 @@ extension FormatError.Code {
     switch self {
     case .undecodable, .malformed, .emptyText, .tooLarge: .undecodable
     case .missingColumn, .missingTable, .undecidedFormat, .unsupportedFormat: .usage
-    case .unreadable: .noStore
+    case .unreadable: .failed
     case .locked: .locked
     case .unencodable, .unwritable, .outputExists: .failed
     }

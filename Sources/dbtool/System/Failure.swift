@@ -30,10 +30,6 @@ extension Failure {
     Failure(.failed, kind: "failed", message, hint: hint)
   }
 
-  static func noSuchFile(_ path: String) -> Failure {
-    Failure(.noStore, kind: "no-such-file", "no such file: \(path)")
-  }
-
   static func noSuchDocument(_ what: String) -> Failure {
     Failure(.noDocument, kind: "no-such-document", "no such document: \(what)")
   }
@@ -61,7 +57,7 @@ extension Failure {
   static func system(_ number: Int32, _ what: String) -> Failure {
     let message = "\(what): \(systemMessage(number))"
     switch number {
-    case ENOENT, ENOTDIR: return Failure(.noStore, kind: "no-such-file", message)
+    case ENOENT, ENOTDIR: return Failure(.failed, kind: "no-such-file", message)
     case ENOSPC, EDQUOT, EFBIG: return Failure(.failed, kind: "disk-full", message)
     case EROFS, EACCES, EPERM: return Failure(.failed, kind: "not-permitted", message)
     case EEXIST: return .outputExists(what)

@@ -14,6 +14,16 @@ enum Interrupt {
   /// A second signal ends the program at once.
   private static let endsOnSecond = Atomic<Bool>(true)
 
+  // A signal handler may read only plain memory; it is set before the work begins.
+  nonisolated(unsafe) private static var note: StaticString?
+
+  /// Runs work that a signal ends at once, and has `note` printed then: a line that says how to go on.
+  static func explaining<R>(_ note: StaticString, _ work: () throws -> R) rethrows -> R {
+    self.note = note
+    defer { self.note = nil }
+    return try work()
+  }
+
   static func install() {
     _ = Terminal.standardErrorIsTerminal
     var action = sigaction()
@@ -72,6 +82,7 @@ enum Interrupt {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {
       Echo.restoreInSignalHandler()
+      if let note { _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount) }
       _exit(ExitStatus.interrupted.rawValue)
     }
     if Terminal.standardErrorIsTerminal, endsOnSecond.load(ordering: .relaxed) {

@@ -8,20 +8,29 @@ struct BackupVerb: ParsableCommand {
     commandName: "backup",
     abstract: "Copy a store while it is in use, without a key.",
     discussion: """
-      The copy is of one moment, a store with the same keys in one file, written beside its place and renamed. With \
-      the write-ahead log others go on writing meanwhile; in the rollback journal they wait. A new identity comes from \
-      'export' and 'import' into a new store instead.
+      The copy is of one moment, a store with the same keys in one file, checked before it gets its name: a damaged \
+      store is not copied, and no good copy is replaced by it. With the write-ahead log others go on writing \
+      meanwhile; in the rollback journal they wait. A folder (DIR/) gets a file of the store's name; with --keep the \
+      time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. A new \
+      identity comes from 'export --to store' instead.
 
         dbtool backup texts.coffer -o texts-monday.coffer
+        dbtool backup texts.coffer -o backups/ --keep 14
       """)
 
   @OptionGroup var store: StoreArgument
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The copy's file.", valueName: "path"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("The copy's file, or its folder.", valueName: "path"))
   var output: String
+
+  @Option(help: ArgumentHelp("In a folder: keep so many copies, named by their time.", valueName: "n"))
+  var keep: Int?
 
   @Flag(help: "Replace an existing file.")
   var force = false
+
+  @Flag(help: "Copy a damaged store, too.")
+  var damaged = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
   @OptionGroup(title: "Everywhere") var common: CommonOptions
@@ -29,30 +38,46 @@ struct BackupVerb: ParsableCommand {
 
   func validate() throws {
     if output == InputFile.standardInput { throw ValidationError("a copy of a store is a file: -o takes its path") }
+    if let keep, keep < 1 { throw ValidationError("--keep takes a number from 1") }
   }
 
   func run() throws {
     try store.requireExpected()
-    guard force || !InputFile.exists(output) else { throw Failure.outputExists(output) }
+    let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
+    guard force || !InputFile.exists(place.path) else { throw Failure.outputExists(place.path) }
     let bar = Progress("backup", unit: "pages", style: progress.progress, isQuiet: common.quiet)
+    try bar.interruptible { step in
+      try DocumentStore.backup(
+        at: store.url, to: URL(filePath: place.path), replacing: force, allowingDamage: damaged,
+        wait: store.access.waitingTime(), progress: step)
+    }
+    let removed = try keep.map { try place.removeOldest(keeping: $0, common.diagnostics) } ?? []
+    let size = InputFile.size(of: place.path)
+    if common.isMachineReadable {
+      try Report([
+        ("path", .string(place.path)), ("size", size.map { .integer($0) }),
+        ("removed", keep == nil ? nil : .array(removed.map { .string($0) })),
+      ]).print(as: common.listFormat)
+    } else {
+      common.diagnostics.note("\(store.path) copied to \(place.path)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
+      for path in removed { common.diagnostics.note("\(path) deleted") }
+    }
+  }
+}
+
+extension Progress {
+  /// Runs work on pages that a signal ends.
+  func interruptible(_ work: (@escaping (_ done: Int, _ total: Int) -> Bool) throws -> Void) throws {
+    defer { finish() }
     do {
-      defer { bar.finish() }
       try Interrupt.deferring {
-        try DocumentStore.backup(
-          at: store.url, to: URL(filePath: output), replacing: force, wait: store.access.waitingTime()
-        ) { done, total in
-          bar.update(done, of: total)
+        try work { done, total in
+          self.update(done, of: total)
           return (try? Interrupt.check()) != nil
         }
       }
     } catch let error as StoreError where error.code == .cancelled {
       throw Failure.interrupted
-    }
-    let size = InputFile.size(of: output)
-    if common.isMachineReadable {
-      try Report([("path", .string(output)), ("size", size.map { .integer($0) })]).print(as: common.listFormat)
-    } else {
-      common.diagnostics.note("\(store.path) copied to \(output)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
     }
   }
 }

@@ -7,7 +7,8 @@ struct CollectionsVerb: ParsableCommand {
     commandName: "collections",
     abstract: "List a store's collections; make, rename or drop one.",
     discussion: """
-      A collection is an ordered list of documents with a sealed name. 'drop' deletes it with its documents.
+      A collection is an ordered list of documents with a sealed name. 'drop' deletes it, and its documents with \
+      --force only.
 
         dbtool collections texts.coffer
         dbtool collections texts.coffer create notes
@@ -26,6 +27,12 @@ struct CollectionsVerb: ParsableCommand {
   @Argument(help: "The collection's name, and the new one after 'rename'.")
   var names: [String] = []
 
+  @Flag(help: "Drop a collection with the documents in it.")
+  var force = false
+
+  @Flag(help: "Say how many documents 'drop' would delete, and delete nothing.")
+  var dryRun = false
+
   func validate() throws {
     let wanted =
       switch action {
@@ -37,15 +44,32 @@ struct CollectionsVerb: ParsableCommand {
       throw ValidationError(
         action == .rename ? "'rename' takes the collection and its new name" : "one name belongs to an action")
     }
+    if force || dryRun, action != .drop { throw ValidationError("--force and --dry-run belong to 'drop'") }
   }
 
   func run() throws {
-    let store = try options.open(readOnly: action == nil)
+    let store = try options.open(readOnly: action == nil || dryRun)
     switch action {
     case nil: try list(store)
     case .create: try store.write { _ = try $0.create(DocumentCollection(names[0])) }
     case .rename: try store.write { try $0.rename(DocumentCollection(names[0]), to: names[1]) }
-    case .drop: try store.write { try $0.drop(DocumentCollection(names[0])) }
+    case .drop where dryRun:
+      let count = try store.read { reader in
+        try Collections.require(names, in: reader, of: store)
+        return try reader.count(in: store.collection(names[0]))
+      }
+      try Report([("deleted", .integer(count))]).print(as: options.common.listFormat)
+    case .drop:
+      try store.write { writer in
+        try Collections.require(names, in: writer, of: store)
+        let count = try writer.count(in: store.collection(names[0]))
+        guard force || count == 0 else {
+          throw Failure.usage(
+            "\(names[0]) holds \(counted(count, "document")), which would be deleted with it",
+            hint: "--force deletes them; --dry-run only counts them")
+        }
+        try writer.drop(store.collection(names[0]))
+      }
     }
     try store.close()
   }

@@ -9,7 +9,7 @@ struct CompactVerb: ParsableCommand {
     discussion: """
       Copies a write-ahead log into the file first. Nobody else can use the store meanwhile, and it needs room for \
       two copies: one for SQLite's temporary files (SQLITE_TMPDIR, else /var/tmp), one beside the store. Broken off, it \
-      leaves the store as it was.
+      loses nothing: the next command on the store undoes or finishes it.
 
         dbtool compact texts.coffer
       """)
@@ -18,9 +18,17 @@ struct CompactVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var common: CommonOptions
   @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
 
+  private static let brokenOff: StaticString = """
+    dbtool: interrupted: no document is lost
+    hint: the next command on the store undoes or finishes what was begun; then run compact again
+
+    """
+
   func run() throws {
     try store.requireExpected()
-    let report = try DocumentStore.compact(at: store.url, wait: store.access.waitingTime())
+    let report = try Interrupt.explaining(Self.brokenOff) {
+      try DocumentStore.compact(at: store.url, wait: store.access.waitingTime())
+    }
     if common.isMachineReadable {
       try Report([("size_before", .integer(report.bytesBefore)), ("size", .integer(report.bytesAfter))])
         .print(as: common.listFormat)

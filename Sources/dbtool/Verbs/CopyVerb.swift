@@ -15,7 +15,7 @@ struct CopyVerb: ParsableCommand {
       """)
 
   @OptionGroup var options: StoreOptions
-  @OptionGroup(title: "Documents") var selection: DocumentSelection
+  @OptionGroup(title: "Documents") var choice: DocumentChoice
 
   @Option(help: Destination.help)
   var to: Destination?
@@ -23,15 +23,11 @@ struct CopyVerb: ParsableCommand {
   @Flag(help: "Say what would be copied, and copy nothing.")
   var dryRun = false
 
-  func validate() throws {
-    try selection.requireOne()
-  }
-
   func run() throws {
     let store = try options.open(readOnly: dryRun)
     if dryRun {
       let header = try store.read { reader in
-        let header = try selection.existing(in: reader, of: store)[0]
+        let header = try choice.header(in: reader, of: store)
         _ = try placement(beside: header, reader)
         return header
       }
@@ -39,7 +35,7 @@ struct CopyVerb: ParsableCommand {
       return try HeaderField.print([header], as: options.common.listFormat)
     }
     let copy = try store.write { writer in
-      let header = try selection.existing(in: writer, of: store)[0]
+      let header = try choice.header(in: writer, of: store)
       return try writer.duplicate(header.id, to: try placement(beside: header, writer))
     }
     try store.close()

@@ -10,33 +10,36 @@ struct EditVerb: ParsableCommand {
     discussion: """
       Opens $VISUAL, else $EDITOR, on a file in memory (XDG_RUNTIME_DIR, /dev/shm) that only you can read, and wipes \
       it after. A text that was not changed is not written, and neither is one when the editor fails. A line end that \
-      the editor puts behind a text that had none is taken off again.
+      the editor puts behind a text that had none is taken off again. If somebody else changed or deleted the document \
+      meanwhile, your text becomes a new document behind it (exit code 1).
 
         dbtool edit texts.coffer 17
         EDITOR='code --wait' dbtool edit texts.coffer -c notes --key-name n-42
       """)
 
   @OptionGroup var options: StoreOptions
-  @OptionGroup(title: "Documents") var selection: DocumentSelection
+  @OptionGroup(title: "Documents") var choice: DocumentChoice
 
   @Flag(help: "Where there is no file system in memory, edit in a temporary file on disk.")
   var onDisk = false
 
-  func validate() throws {
-    if selection.ids.count > 1 { throw ValidationError("'edit' takes one document") }
-  }
-
   func run() throws {
     let editor = try Editor()
     let store = try options.open(readOnly: false)
-    let (id, text) = try store.read { reader in
-      let id = try selection.existing(in: reader, of: store)[0].id
-      return (id, try reader.withText(of: id) { Array($0.utf8) })
+    let (id, original) = try store.read { reader in
+      let header = try choice.header(in: reader, of: store)
+      let collection = try reader.collections().first { $0.id == header.collection }
+      return (
+        header.id,
+        Original(
+          text: try reader.withText(of: header.id) { Array($0.utf8) }, title: header.title,
+          collection: collection?.name ?? defaultCollection)
+      )
     }
-    let isChanged = try Interrupt.deferring(untilTheEnd: true) {
+    let outcome = try Interrupt.deferring(untilTheEnd: true) {
       // From here on a signal waits until the text is wiped.
       try Interrupt.check()
-      let file = try text.withUnsafeBytes {
+      let file = try original.text.withUnsafeBytes {
         try PrivateFile(named: "document-\(id).txt", holding: $0, allowsDisk: onDisk)
       }
       defer {
@@ -44,9 +47,16 @@ struct EditVerb: ParsableCommand {
           options.common.diagnostics.warning("\(left) could not be wiped and may still hold text: see that it is gone")
         }
       }
-      return try edit(id, text, in: file, with: editor, store)
+      return try edit(id, original, in: file, with: editor, store)
     }
     try store.close()
+    if case .kept(let copy) = outcome {
+      throw Failure(
+        .failed, kind: "changed-meanwhile",
+        "document \(id) was changed by somebody else meanwhile: it was left so, and your text is document \(copy)",
+        hint: "compare the two, and delete one: rm")
+    }
+    let isChanged = outcome == .stored
     if options.common.isMachineReadable {
       try Report([("id", .integer(id.rawValue)), ("changed", .bool(isChanged))]).print(as: options.common.listFormat)
     } else {
@@ -54,20 +64,30 @@ struct EditVerb: ParsableCommand {
     }
   }
 
+  /// The document as it was when the editor began.
+  private struct Original {
+    let text: [UInt8]
+    let title: String?
+    let collection: String
+  }
+
+  private enum EditOutcome: Equatable {
+    case unchanged, stored
+    /// Somebody else changed the document: the edited text is another one now.
+    case kept(DocumentID)
+  }
+
   /// Until the text can be stored; a person who sees why it can't may go on.
-  ///
-  /// - Returns: whether it was changed.
   private func edit(
-    _ id: DocumentID, _ old: [UInt8], in file: PrivateFile, with editor: Editor, _ store: DocumentStore
-  ) throws -> Bool {
+    _ id: DocumentID, _ original: Original, in file: PrivateFile, with editor: Editor, _ store: DocumentStore
+  ) throws -> EditOutcome {
     while true {
       try editor.run(on: file.path)
       do {
         var new = try InputFile.contents(of: file.path, limit: TextLimit.inputBytes)
-        Self.dropAddedLineEnd(&new, old)
-        guard new != old else { return false }
-        try Self.store(new, in: id, insteadOf: old, store)
-        return true
+        Self.dropAddedLineEnd(&new, original.text)
+        guard new != original.text else { return .unchanged }
+        return try Self.store(new, in: id, insteadOf: original, store)
       } catch {
         guard Self.userRetries(after: Failure(error)) else {
           try Interrupt.check()
@@ -86,8 +106,8 @@ struct EditVerb: ParsableCommand {
   }
 
   private static func store(
-    _ bytes: [UInt8], in id: DocumentID, insteadOf old: [UInt8], _ store: DocumentStore
-  ) throws {
+    _ bytes: [UInt8], in id: DocumentID, insteadOf original: Original, _ store: DocumentStore
+  ) throws -> EditOutcome {
     guard !bytes.isEmpty else {
       throw Failure(
         .failed, kind: "empty-text", "the text is empty", hint: "rm deletes the document, put --allow-empty stores this"
@@ -96,11 +116,13 @@ struct EditVerb: ParsableCommand {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure(.undecodable, kind: "undecodable", "the edited text is not UTF-8: nothing was changed")
     }
-    try store.write { writer in
-      let before = try writer.document(id)
-      guard before.text.utf8.elementsEqual(old) else {
-        throw Failure(
-          .failed, kind: "changed-meanwhile", "document \(id) was changed by somebody else meanwhile: it was left so")
+    return try store.write { writer in
+      let before = try writer.exists(id) ? try writer.document(id) : nil
+      guard let before, before.text.utf8.elementsEqual(original.text) else {
+        let copy = Document(title: original.title, text: text, isJSON: before?.isJSON ?? false)
+        let collection = try before == nil ? original.collection : collection(of: id, in: writer) ?? original.collection
+        return .kept(
+          try writer.insert(copy, into: store.collection(collection), at: before == nil ? .bottom : .after(id)))
       }
       // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
       let isDerived = before.title == nil || before.title == before.derivedTitle
@@ -108,7 +130,13 @@ struct EditVerb: ParsableCommand {
         document.text = text
         if isDerived { document.title = document.derivedTitle }
       }
+      return .stored
     }
+  }
+
+  private static func collection(of id: DocumentID, in writer: borrowing StoreWriter) throws -> String? {
+    let number = try writer.header(of: id).collection
+    return try writer.collections().first { $0.id == number }?.name
   }
 
   private static func userRetries(after failure: Failure) -> Bool {

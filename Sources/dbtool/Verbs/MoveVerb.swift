@@ -5,26 +5,32 @@ internal import Coffer
 struct MoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mv",
-    abstract: "Move a document in its collection's order.",
+    abstract: "Move a document in its collection's order, or to another collection.",
     discussion: """
-      A number is the place that the document has afterwards, from 1. The other documents keep their order.
+      A number is the place that the document has afterwards, from 1. The other documents keep their order. In another \
+      collection, which is made if it is missing, the document keeps its id and goes to the bottom unless --to says \
+      otherwise; its parent stays behind.
 
         dbtool mv texts.coffer 17 --to top
         dbtool mv texts.coffer 17 --to after:12
         dbtool mv texts.coffer -c notes --key-name n-42 --to 3
+        dbtool mv texts.coffer 17 --to-collection archive
       """)
 
   @OptionGroup var options: StoreOptions
-  @OptionGroup(title: "Documents") var selection: DocumentSelection
+  @OptionGroup(title: "Documents") var choice: DocumentChoice
 
   @Option(help: Destination.help)
-  var to: Destination
+  var to: Destination?
+
+  @Option(parsing: .unconditional, help: ArgumentHelp("The collection that it goes to.", valueName: "name"))
+  var toCollection: String?
 
   @Flag(help: "Say what would be moved, and move nothing.")
   var dryRun = false
 
   func validate() throws {
-    try selection.requireOne()
+    if to == nil, toCollection == nil { throw ValidationError("say where to: --to, --to-collection or both") }
   }
 
   func run() throws {
@@ -32,19 +38,35 @@ struct MoveVerb: ParsableCommand {
     let header: DocumentHeader
     if dryRun {
       header = try store.read { reader in
-        let header = try selection.existing(in: reader, of: store)[0]
-        _ = try to.placement(of: header, in: reader)
+        let header = try choice.header(in: reader, of: store)
+        _ = try placement(of: header, in: reader, store)
         return header
       }
     } else {
       header = try store.write { writer in
-        let header = try selection.existing(in: writer, of: store)[0]
-        try writer.move(header.id, to: try to.placement(of: header, in: writer))
-        return header
+        let header = try choice.header(in: writer, of: store)
+        let placement = try placement(of: header, in: writer, store)
+        if let toCollection {
+          try writer.move(header.id, into: store.collection(toCollection), at: placement)
+        } else {
+          try writer.move(header.id, to: placement)
+        }
+        return try writer.header(of: header.id)
       }
     }
     try store.close()
     guard dryRun || options.common.isMachineReadable else { return }
     try HeaderField.print([header], as: options.common.listFormat)
+  }
+
+  private func placement(
+    of header: DocumentHeader, in scope: borrowing some ReadScope & ~Copyable, _ store: DocumentStore
+  ) throws -> Placement {
+    guard let toCollection else { return try to!.placement(of: header, in: scope) }
+    guard let to else { return .bottom }
+    let target = store.collection(toCollection)
+    guard try scope.exists(target) else { return to == .top ? .top : .bottom }
+    let id = try scope.info(of: target).id
+    return id == header.collection ? try to.placement(of: header, in: scope) : try to.placement(in: id, scope)
   }
 }

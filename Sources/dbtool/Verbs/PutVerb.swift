@@ -9,11 +9,12 @@ struct PutVerb: ParsableCommand {
     abstract: "Add a document, or replace one.",
     discussion: """
       The text comes from FILE, standard input or --text. With --id or --key-name the document there is replaced, or \
-      made there; what is not given (title, attributes) stays. Prints the id. Without a title, the beginning of the \
-      text is one.
+      made there; what is not given (title, attributes) stays, with --keep-text the text too. Prints the id. Without a \
+      title, the beginning of the text is one. An attribute is a text (name=value), or any JSON (name:=value).
 
         dbtool put texts.coffer letter.txt --key-file my.key
         dbtool put texts.coffer -c notes --key-name n-42 --title "To do" < todo.txt
+        dbtool put texts.coffer --id 17 --keep-text --title "New title" --attr state=done --attr stars:=3
       """)
 
   @OptionGroup var options: StoreOptions
@@ -40,6 +41,19 @@ struct PutVerb: ParsableCommand {
   @Option(parsing: .unconditional, help: ArgumentHelp("The title.", valueName: "text"))
   var title: String?
 
+  @Option(
+    name: .customLong("attr"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Sets an attribute: a text, or with := any JSON (repeatable).", valueName: "name=value"))
+  var attributes: [AttributeArgument] = []
+
+  @Option(
+    name: .customLong("remove-attr"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Removes an attribute (repeatable).", valueName: "name"))
+  var removed: [String] = []
+
+  @Flag(help: "Change title and attributes of a document that is there; its text stays.")
+  var keepText = false
+
   @Flag(help: "A new document goes to the top of its collection.")
   var top = false
 
@@ -54,6 +68,13 @@ struct PutVerb: ParsableCommand {
 
   func validate() throws {
     if text != nil, file != nil { throw ValidationError("give FILE or --text, not both") }
+    if keepText, text != nil || file != nil || createOnly || allowEmpty || top {
+      throw ValidationError("--keep-text changes a document that is there, and takes no text")
+    }
+    if keepText, id == nil, key == nil { throw ValidationError("--keep-text needs --id or --key-name") }
+    if keepText, title == nil, attributes.isEmpty, removed.isEmpty {
+      throw ValidationError("--keep-text needs what to change: --title, --attr or --remove-attr")
+    }
     if id != nil, key != nil { throw ValidationError("give --id or --key-name, not both") }
     if let id, id < 1 { throw ValidationError("ids are numbers from 1") }
     if createOnly, updateOnly { throw ValidationError("--create-only and --update-only exclude each other") }
@@ -61,11 +82,16 @@ struct PutVerb: ParsableCommand {
   }
 
   func run() throws {
-    let text = try readText()
-    guard allowEmpty || !text.isEmpty else {
+    let text = keepText ? nil : try readText()
+    guard allowEmpty || text?.isEmpty != true else {
       throw Failure(.failed, kind: "empty-text", "the text is empty", hint: "--allow-empty stores it")
     }
     let store = try options.open(readOnly: false)
+    if title != nil, store.titles == .none {
+      throw Failure.usage(
+        "\(options.store.path) keeps no titles, so that --title would be lost",
+        hint: "'rekey --titles sealed' makes it keep them")
+    }
     let stored = try store.write { writer in
       try put(text, into: store.collection(collection ?? defaultCollection), with: writer)
     }
@@ -78,26 +104,37 @@ struct PutVerb: ParsableCommand {
   }
 
   private func put(
-    _ text: String, into collection: DocumentCollection, with writer: borrowing StoreWriter
+    _ text: String?, into collection: DocumentCollection, with writer: borrowing StoreWriter
   ) throws -> DocumentID {
     guard let existing = try existingDocument(in: collection, writer) else {
-      if updateOnly {
+      guard let text, !updateOnly else {
         throw Failure.noSuchDocument(id.map(String.init) ?? "nothing in \(collection.name) has that key")
       }
       let new = Document(
-        title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { ExternalKey($0) })
+        title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { ExternalKey($0) },
+        attributes: try changed(Attributes()))
       return try writer.insert(new, into: collection, at: top ? .top : .bottom, id: id.map { DocumentID($0) })
     }
     if createOnly {
       throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) is there already")
     }
     // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
+    let attributes = try changed(existing.attributes)
     try writer.update(existing.id) { document in
       let isDerived = document.title == nil || document.title == document.derivedTitle
-      document.text = text
+      if let text { document.text = text }
       document.title = title ?? (isDerived ? document.derivedTitle : document.title)
+      document.attributes = attributes
     }
     return existing.id
+  }
+
+  private func changed(_ old: Attributes) throws -> Attributes {
+    guard !attributes.isEmpty || !removed.isEmpty else { return old }
+    var members = old.members
+    for name in removed { members[name] = nil }
+    for attribute in attributes { members[attribute.name] = attribute.value }
+    return try Attributes(members)
   }
 
   /// The document to replace; nil where a new one is to be made.
@@ -133,4 +170,25 @@ struct PutVerb: ParsableCommand {
 enum TextLimit {
   /// Twice a document's limit of 256 MiB: its UTF-16 is no longer than that.
   static let inputBytes = 512 << 20
+}
+
+/// `name=value`, whose value is a text, or `name:=value`, whose value is JSON.
+struct AttributeArgument: ExpressibleByArgument {
+  let name: String
+  let value: AttributeValue
+
+  init?(argument: String) {
+    guard let equals = argument.firstIndex(of: "="), equals > argument.startIndex else { return nil }
+    let value = argument[argument.index(after: equals)...]
+    let isJSON = argument[argument.index(before: equals)] == ":"
+    guard isJSON else {
+      (name, self.value) = (String(argument[..<equals]), .string(String(value)))
+      return
+    }
+    name = String(argument[..<equals].dropLast())
+    guard !name.isEmpty, let parsed = try? Attributes(json: "{\"value\":\(value)}"), parsed.members.count == 1,
+      let value = parsed["value"]
+    else { return nil }
+    self.value = value
+  }
 }

@@ -7,26 +7,38 @@ struct RemoveVerb: ParsableCommand {
     commandName: "rm",
     abstract: "Delete documents.",
     discussion: """
-      All of them in one transaction, or none where one is missing.
+      All of them in one transaction, or none where one is missing. A range of ids or a glob of titles needs --force; \
+      --dry-run lists what they name.
 
         dbtool rm texts.coffer 17 18
+        dbtool rm texts.coffer 17-20 --force
+        dbtool rm texts.coffer -c notes --title 'draft *' --dry-run
         dbtool rm texts.coffer -c notes --key-name n-42 --dry-run
       """)
 
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "Documents") var selection: DocumentSelection
 
+  @Flag(help: "Delete all that a range or a glob names.")
+  var force = false
+
   @Flag(help: "Say what would be deleted, and delete nothing.")
   var dryRun = false
+
+  func validate() throws {
+    if selection.isPattern, !force, !dryRun {
+      throw ValidationError("a range or a glob may name many documents: give --force, or see with --dry-run")
+    }
+  }
 
   func run() throws {
     let store = try options.open(readOnly: dryRun)
     let headers: [DocumentHeader]
     if dryRun {
-      headers = try store.read { try selection.existing(in: $0, of: store) }
+      headers = try store.read { try selection.existing(in: $0, of: store, isReading: false) }
     } else {
       headers = try store.write { writer in
-        let found = try selection.existing(in: writer, of: store)
+        let found = try selection.existing(in: writer, of: store, isReading: false)
         for id in Set(found.map(\.id)) {
           try writer.delete(id)
         }

@@ -12,7 +12,8 @@ struct ShowVerb: ParsableCommand {
 
         dbtool show texts.coffer 17
         dbtool show texts.coffer -c notes --key-name n-42
-        dbtool show texts.coffer 17 18 --json
+        dbtool show texts.coffer 17-20 --json
+        dbtool show texts.coffer --title 'Plan*'
       """)
 
   @OptionGroup var options: StoreOptions
@@ -30,7 +31,7 @@ struct ShowVerb: ParsableCommand {
     let output = StandardOutput()
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
-      let headers = try selection.existing(in: reader, of: store)
+      let headers = try selection.existing(in: reader, of: store, isReading: true)
       let names = isJSON ? Collections.names(try reader.collections()) : [:]
       for header in headers {
         try reader.withText(of: header.id) { opened in

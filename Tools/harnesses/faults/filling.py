@@ -97,7 +97,7 @@ _EACH = {
     "rm": _on("rm", "1", "2", "3", holds=_without(1, 2, 3)),
     "truncate": _on("truncate", "-c", "one", holds={"two": _NUMBERED["two"]}),
     "collections-create": _on("collections", "create", "three"),
-    "collections-drop": _on("collections", "drop", "two", holds={"one": _NUMBERED["one"]}),
+    "collections-drop": _on("collections", "drop", "two", "--force", holds={"one": _NUMBERED["one"]}),
     "mv": _on(
         "mv", "14", "--to", "top",
         holds=_NUMBERED | {"one": (_NUMBERED["one"][-1], *_NUMBERED["one"][:-1])}),

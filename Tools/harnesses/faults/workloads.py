@@ -90,7 +90,7 @@ _EACH = {
     "import-create": _import("--create", "--test", is_made=False),
     "rm": _verb("rm", "1", "5", "6"),
     "truncate": _verb("truncate", "-c", "one", "--restart-ids"),
-    "drop": _verb("collections", "drop", "two"),
+    "drop": _verb("collections", "drop", "two", "--force"),
     "mv": _verb("mv", "14", "--to", "top"),
     "cp": _verb("cp", "5"),
     "sort": _verb("sort", "-c", "one", "--by", "title", "--descending"),

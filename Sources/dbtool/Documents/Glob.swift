@@ -1,0 +1,81 @@
+/// A pattern for whole titles: `*` any characters, `?` one, `[a-z]` one of these, `[!a-z]` one of the others, `\` takes
+/// the next character as it is.
+struct Glob {
+  private enum Part {
+    case any
+    case one
+    case character(Character)
+    case set([ClosedRange<Character>], isNegated: Bool)
+
+    func matches(_ character: Character) -> Bool {
+      switch self {
+      case .any, .one: true
+      case .character(let wanted): wanted == character
+      case .set(let ranges, let isNegated): ranges.contains { $0.contains(character) } != isNegated
+      }
+    }
+  }
+
+  private let parts: [Part]
+
+  init(_ pattern: String) {
+    var parts: [Part] = []
+    var rest = Substring(pattern)
+    while let character = rest.popFirst() {
+      switch character {
+      case "*": parts.append(.any)
+      case "?": parts.append(.one)
+      case "\\": parts.append(.character(rest.popFirst() ?? "\\"))
+      case "[":
+        if let set = Self.takeSet(&rest) { parts.append(set) } else { parts.append(.character("[")) }
+      default: parts.append(.character(character))
+      }
+    }
+    self.parts = parts
+  }
+
+  /// Takes a set up to its bracket; nil, with nothing taken, where there is none.
+  private static func takeSet(_ rest: inout Substring) -> Part? {
+    var inner = rest
+    let isNegated = inner.first == "!"
+    if isNegated { inner.removeFirst() }
+    var ranges: [ClosedRange<Character>] = []
+    while let first = inner.popFirst() {
+      if first == "]", !ranges.isEmpty {
+        rest = inner
+        return .set(ranges, isNegated: isNegated)
+      }
+      var last = first
+      if inner.first == "-", let end = inner.dropFirst().first, end != "]" {
+        last = end
+        inner.removeFirst(2)
+      }
+      // A range the wrong way round holds its ends.
+      ranges.append(first <= last ? first...last : last...first)
+    }
+    return nil
+  }
+
+  /// Each character of the title is looked at once for each `*` at most.
+  func matches(_ title: String) -> Bool {
+    let title = Array(title)
+    var (part, place) = (0, 0)
+    /// Where the last `*` is, and the first character that it has not taken.
+    var star: (part: Int, place: Int)?
+    while place < title.count {
+      if part < parts.count, case .any = parts[part] {
+        star = (part, place)
+        part += 1
+      } else if part < parts.count, parts[part].matches(title[place]) {
+        part += 1
+        place += 1
+      } else if let (starPart, starPlace) = star {
+        star = (starPart, starPlace + 1)
+        (part, place) = (starPart + 1, starPlace + 1)
+      } else {
+        return false
+      }
+    }
+    return parts[part...].allSatisfy { if case .any = $0 { true } else { false } }
+  }
+}

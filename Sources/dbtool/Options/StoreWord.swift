@@ -1,0 +1,77 @@
+internal import Glibc
+
+/// Puts the store that `--store` or DBTOOL_STORE names in the place of the first word.
+///
+/// The parser knows words by their order, and so can't leave out the first of them.
+enum StoreWord {
+  private static let variable = "DBTOOL_STORE"
+  private static let option = "--store"
+  private static let verbsWithout: Set<String> = ["keygen", "recipient", "convert", "help"]
+  /// Verbs whose second word is a store, too.
+  private static let verbsWithTwo: Set<String> = ["restore"]
+
+  /// - Throws: `usage` if the store is named twice.
+  static func inserted(in arguments: [String]) throws -> [String] {
+    guard let verb = arguments.first, !verb.hasPrefix("-"), !verbsWithout.contains(verb) else { return arguments }
+    // `key` has verbs of its own.
+    let start = verb == "key" ? 2 : 1
+    guard arguments.count >= start, !arguments[..<start].contains(where: { $0.hasPrefix("-") }) else {
+      return arguments
+    }
+    let end = arguments.firstIndex(of: "--") ?? arguments.count
+    guard !arguments[..<end].contains(where: { $0 == "--help" || $0 == "-h" }) else { return arguments }
+    var words = Array(arguments[start...])
+    let named = try takeOption(&words, upTo: end - start)
+    guard let store = named ?? environment else { return arguments }
+    let source = named == nil ? variable : option
+    let others = words.prefix { !$0.hasPrefix("-") }
+    let twice = verbsWithTwo.contains(verb) ? others.count > 1 : others.first.map(isStore) ?? false
+    guard !twice else {
+      throw Failure.usage(
+        "\(others[others.startIndex]) is a store, and \(source) names one, too: \(store)",
+        hint: named == nil ? "name another store with \(option), or unset \(variable)" : "leave one of them out")
+    }
+    return arguments[..<start] + [store.hasPrefix("-") ? "./" + store : store] + words
+  }
+
+  private static var environment: String? {
+    guard let value = getenv(variable) else { return nil }
+    let text = String(cString: value)
+    return text.isEmpty ? nil : text
+  }
+
+  private static func takeOption(_ words: inout [String], upTo end: Int) throws -> String? {
+    var value: String?
+    var index = 0
+    var end = end
+    while index < end {
+      let word = words[index]
+      guard word == option || word.hasPrefix(option + "=") else {
+        index += 1
+        continue
+      }
+      guard value == nil else { throw Failure.usage("\(option) names one store") }
+      if word == option {
+        guard index + 1 < words.count else { throw Failure.usage("\(option) takes the path of a store") }
+        value = words[index + 1]
+        words.removeSubrange(index...index + 1)
+        end -= 2
+      } else {
+        value = String(word.dropFirst(option.count + 1))
+        words.remove(at: index)
+        end -= 1
+      }
+    }
+    return value
+  }
+
+  /// By the mark in SQLite's header, so that an ordinary word that is a file's name stays one.
+  private static func isStore(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var header = [UInt8](repeating: 0, count: 72)
+    return pread(descriptor, &header, header.count, 0) == header.count
+      && header.starts(with: Array("SQLite format 3\0".utf8)) && header[68...].elementsEqual("COFR".utf8)
+  }
+}
