@@ -57,7 +57,7 @@ import Testing
     #expect(!sandbox.exists("none"))
     try FileManager.default.createDirectory(atPath: sandbox.path("b"), withIntermediateDirectories: false)
     try sandbox.succeed("backup", "s.coffer", "-o", "b/")
-    #expect(try sandbox.read("b/s.coffer") == sandbox.read("s.coffer"))
+    try sandbox.succeed("check", "b/s.coffer")
     let again = try sandbox.run("backup", "s.coffer", "-o", "b")
     #expect(again.status == 1 && again.errors.contains("b/s.coffer exists already"))
   }
@@ -86,7 +86,7 @@ import Testing
       "s-20030102T030405Z.coffer", "s-20040102T030405Z.coffer", String(answer.path.dropFirst(2)),
     ]
     #expect(left == wanted)
-    #expect(try sandbox.read(answer.path) == store)
+    try sandbox.succeed("check", answer.path)
     #expect(try sandbox.run("backup", "s.coffer", "-o", "x.coffer", "--keep", "3").status == 64)
     #expect(try sandbox.run("backup", "s.coffer", "-o", "b/", "--keep", "0").status == 64)
   }
@@ -110,7 +110,7 @@ import Testing
     #expect(result.status == 20 && result.errors.contains("s.coffer is damaged, so that nothing was copied"))
     #expect(try sandbox.read("b.coffer") == good && sandbox.names() == names)
     try sandbox.succeed("backup", "s.coffer", "-o", "c.coffer", "--damaged")
-    #expect(try sandbox.read("c.coffer") == sandbox.read("s.coffer"))
+    #expect(try sandbox.run("check", "c.coffer").status == 20)
   }
 
   // MARK: - Restore

@@ -148,9 +148,9 @@ import Testing
 
   @Test func missingCollectionNamesThoseThereAre() throws {
     let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "x")
+    for name in ["notes", "more"] { try sandbox.succeed("put", "s.coffer", "-c", name, "--text", "x") }
     let result = try sandbox.run("ls", "s.coffer")
     #expect(result.status == 14)
-    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
+    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes, more\n")
   }
 }

@@ -130,7 +130,7 @@ import Testing
       result.errors.contains("document 1 was changed by somebody else meanwhile: it was left so, and your text is"))
     #expect(result.errors.contains("document 3\n"))
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "theirs")
-    #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine")
     let ids = try sandbox.succeed("ls", "s.coffer").lines.compactMap { $0.split(separator: "\t").first }
     #expect(ids == ["1", "3", "2"])
     let bytes = try sandbox.read("s.coffer")
@@ -146,7 +146,7 @@ import Testing
     let result = try sandbox.run("edit", "s.coffer", "2")
     #expect(result.status == 1 && result.errors.contains("your text is document 3"))
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes").text.hasPrefix("3\tNote\t"))
-    #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine")
   }
 
   @Test func withoutAnEditorOrADocumentNothingIsAsked() throws {

@@ -47,14 +47,15 @@ import Testing
     let child = try Child(
       ["compact", "s.coffer", "--wait", "1000"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: errors))
-    // Its handler is set by then.
-    while try !String(contentsOfFile: "/proc/\(child.process)/maps", encoding: .utf8).contains("libsqlite3") {
-      sched_yield()
+    // Its handler is set before it opens the store.
+    let folder = "/proc/\(child.process)/fd"
+    func hasOpenedTheStore() throws -> Bool {
+      try FileManager.default.contentsOfDirectory(atPath: folder).contains { number in
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
+        return path?.hasSuffix("/s.coffer") ?? false
+      }
     }
-    while try !FileManager.default.contentsOfDirectory(atPath: "/proc/\(child.process)/fd").contains(where: {
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child.process)/fd/\($0)"))?
-        .hasSuffix("/s.coffer") ?? false
-    }) { sched_yield() }
+    while try !hasOpenedTheStore() { sched_yield() }
     child.signal(SIGINT)
     #expect(child.wait() == 130)
     #expect(try sandbox.text(of: "compact.err").contains("then run compact again\n"))

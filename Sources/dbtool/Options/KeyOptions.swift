@@ -113,7 +113,7 @@ enum Recipient {
       throw Failure(.failed, kind: "not-recipients", "\(path) is not UTF-8, as a list of recipients is")
     }
     var recipients: [String] = []
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let word =
         line.trimmingPrefix { $0.isWhitespace }.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
       guard !word.isEmpty, !word.hasPrefix("#") else { continue }
