@@ -129,6 +129,45 @@ import Testing
     #expect(error?.location?.byteOffset == 7)
   }
 
+  // MARK: Delimiters
+
+  private func delimiter(_ text: String) throws -> Character? {
+    var source = DelimitedSource(MemoryByteSource(text, chunk: 7), dialect: nil)
+    _ = try? drafts(&source)
+    return source.report.delimiter.map { Character(UnicodeScalar($0)) }
+  }
+
+  @Test(arguments: [
+    ("a,b\n1,2\n", ","), ("a;b\n1;2\n", ";"), ("a\tb\n1\t2\n", "\t"), ("a|b\n1|2", "|"),
+    // Decimal commas; a comma in quotes; blank lines.
+    ("a;b\n1,5;2,5\n", ";"), ("\"a,x\";b\n1;2\n", ";"), ("\"a\";\"b\"\n\"1\n;\";2\n\n", ";"),
+    // Not the same number in each row, or two that would do: the comma.
+    ("a;b\n1;2;3\n", ","), ("a;b|c\n1;2|3\n", ","), ("a\nb\n", ","), ("a,b;c\n1;2\n", ","),
+    ("sep=;\na,b;c\n1;2\n", ";"), ("\"sep=|\"\r\na\n1\n", "|"), ("sep=\n", ","),
+  ])
+  func delimiterIsTheOneThatMakesATable(text: String, expected: Character) throws {
+    #expect(try delimiter(text) == expected)
+  }
+
+  @Test func onlyTheFirstHundredRowsChooseTheDelimiter() throws {
+    let rows = "a;b\n" + String(repeating: "1;2\n", count: 99)
+    #expect(try delimiter(rows + "x\n") == ";")
+    #expect(try delimiter(rows.dropLast(4) + "x\n") == ",")
+  }
+
+  @Test func firstRowLongerThanTheBufferIsReadBeforeTheDelimiterIsChosen() throws {
+    let long = String(repeating: "x", count: 600_000)
+    let source = DelimitedSource(MemoryByteSource("text;\"\(long)\"\na;b\n"), dialect: nil)
+    #expect(try drafts(source).map(\.text) == ["a"])
+  }
+
+  @Test func rejectedRowsKeepTheLineThatNamesTheDelimiter() throws {
+    var source = DelimitedSource(
+      MemoryByteSource("sep=;\ntitle;text\na\nb;c\n"), dialect: nil, options: Rejections().options())
+    #expect(try drafts(&source).map(\.text) == ["c"])
+    #expect(source.report.headBytes == Array("sep=;\ntitle;text\n".utf8))
+  }
+
   // MARK: Sound
 
   @Test(arguments: ["\n", "\r\n"], [true, false])

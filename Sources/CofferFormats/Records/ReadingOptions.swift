@@ -79,6 +79,8 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var encoding: TextEncoding?
   /// Columns that became attributes, in the input's order.
   public internal(set) var attributeColumns: [String] = []
+  /// The delimiter of a table's fields, once reading has begun.
+  public internal(set) var delimiter: UInt8?
   /// The highest id that the input ever assigned, if recorded: an ordered table's autoincrement.
   public internal(set) var highestID: Int64?
   /// The table of a database that was read.

@@ -89,15 +89,20 @@ extension ImportQueue.InputReport {
   }
 
   var json: JSONValue {
-    .object([
+    .object(present: [
       ("path", .string(path)), ("format", .string(format.rawValue)),
       ("encoding", reading.encoding.map { .string($0.rawValue) } ?? .null),
-      ("documents", .integer(reading.documents)),
+      ("delimiter", delimiter.map { .string($0) }), ("documents", .integer(reading.documents)),
     ])
   }
 
   var words: String {
     let encoding = reading.encoding.map { ", \($0.rawValue)" } ?? ""
-    return "\(path): \(counted(reading.documents, "document")) (\(format.rawValue)\(encoding))"
+    let usual = format == .tsv ? "\t" : ","
+    var kind = format.rawValue
+    if let delimiter, delimiter != usual { kind += " separated by \(delimiter == "\t" ? "tab" : delimiter)" }
+    return "\(path): \(counted(reading.documents, "document")) (\(kind)\(encoding))"
   }
+
+  private var delimiter: String? { reading.delimiter.map { String(UnicodeScalar($0)) } }
 }

@@ -63,6 +63,13 @@ struct ReadingChoices: ParsableArguments {
   @Option(help: ArgumentHelp("Whether a table's first row names its columns.", valueName: "mode"))
   var header: Header = .auto
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "What separates the fields of csv and tsv: a character, or 'tab' (default: a comma, unless the file says other).",
+      valueName: "char"))
+  var delimiter: FieldDelimiter?
+
   @Flag(help: "Documents keep the ids that the input gives them.")
   var keepIds = false
 
@@ -84,6 +91,9 @@ struct ReadingChoices: ParsableArguments {
     if let map, ColumnMapping(parsing: map) == nil {
       throw ValidationError("--map takes id=COL,title=COL,text=COL,key=COL, each at most once")
     }
+    if delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
+      throw ValidationError("--delimiter is for csv and tsv, not for \(from.rawValue)")
+    }
   }
 
   /// - Parameter isRejecting: rejected records go to a file, so that they are skipped by default.
@@ -104,16 +114,17 @@ struct ReadingChoices: ParsableArguments {
     options.maximumRecordByteCount = maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
+    let format = from.format ?? (delimiter == nil ? nil : .csv)
     let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
     if !isStream, InputFile.isDirectory(path) {
-      return try InputSource(opening: path, format: from.format, mapping: mapping, options: options)
+      return try InputSource(opening: path, format: format, mapping: mapping, options: options)
     }
     let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
     return try InputSource(
       CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
-      sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, table: table, mapping: mapping,
-      header: header.mode, options: options)
+      sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: table, mapping: mapping,
+      header: header.mode, delimiter: delimiter?.byte, options: options)
   }
 }
 
@@ -129,6 +140,17 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
 extension ImportFormat {
   /// Nil for automatic detection.
   var format: InputFormat? { InputFormat(rawValue: rawValue) }
+}
+
+/// The delimiter of `--delimiter`: one ASCII character, `tab` or `\t`.
+struct FieldDelimiter: ExpressibleByArgument {
+  let byte: UInt8
+
+  init?(argument: String) {
+    let text = ["tab", "\\t"].contains(argument) ? "\t" : argument
+    guard text.utf8.count == 1, let byte = text.utf8.first, DelimitedDialect.isDelimiter(byte) else { return nil }
+    self.byte = byte
+  }
 }
 
 /// A number of bytes, from 1: `1048576`, `1024K`, `1M`, `1G`; units are powers of 1024.
