@@ -3,7 +3,8 @@ public import CofferDocuments
 /// A document for each row of a CSV or TSV file.
 ///
 /// Rows end at LF or CRLF; quoting is RFC 4180's. The columns `id`, `title`, `text` (else `txt`, else `body`) and `key`
-/// become those parts of the document; every other one becomes an attribute, a string. If no column is the text, the
+/// become those parts of the document; every other one becomes an attribute, a string, and so does `id` where ids are not
+/// kept, except under the header of ``DelimitedSink``. If no column is the text, the
 /// text is the whole row as a JSON object, in the order of its columns, and there are no attributes; the title is then
 /// `title` or else `name`. An empty field means no title, a quoted one (`""`) an empty title. Columns with the same
 /// name get a number: `note`, `note_2`. A first line `sep=;` names the delimiter and is no row.
@@ -25,7 +26,7 @@ public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
 
   public var report: ReadingReport {
     var report = reader.report
-    report.attributeColumns = reader.parser.attributeColumns
+    report.columns = reader.parser.columns
     report.delimiter = reader.parser.delimiter
     return report
   }

@@ -90,11 +90,11 @@ struct RowParser: RecordParser {
     return nil
   }
 
-  var attributeColumns: [String] { layout?.attributeNames ?? [] }
+  var columns: [ColumnUse] { layout?.columns ?? [] }
 
   private mutating func layOut(names: [String]) throws(FormatError) {
     fieldCount = names.count
-    layout = try ColumnLayout(names: names, mapping: mapping)
+    layout = try ColumnLayout(names: names, mapping: mapping, keepsIDs: keepsIDs)
   }
 
   private func name(of field: RowScanner.Field, in bytes: UnsafeRawBufferPointer) -> String {

@@ -26,7 +26,8 @@ public struct ReadingOptions: Sendable {
   /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB where an input is one text, 1 GiB
   /// for a property list as a whole, ``usualRecordByteCount`` for all others.
   public var maximumRecordByteCount: Int?
-  /// Ids are kept, so that an id that is no positive integer makes a bad record. Otherwise such an id is ignored.
+  /// Ids are kept, so that an id that is no positive integer makes a bad record. Otherwise such an id is ignored, and a
+  /// table's column of ids becomes an attribute, too, except in the files that our sinks write.
   public var keepsIDs: Bool
   /// Records name their collection, so that an invalid name makes a bad record. Otherwise all go to one collection, and
   /// names are ignored.
@@ -77,8 +78,8 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var skippedEmpty = 0
   /// Known once reading has begun.
   public internal(set) var encoding: TextEncoding?
-  /// Columns that became attributes, in the input's order.
-  public internal(set) var attributeColumns: [String] = []
+  /// The columns of a table, in the input's order.
+  public internal(set) var columns: [ColumnUse] = []
   /// The delimiter of a table's fields, once reading has begun.
   public internal(set) var delimiter: UInt8?
   /// The highest id that the input ever assigned, if recorded: an ordered table's autoincrement.
@@ -90,6 +91,9 @@ public struct ReadingReport: Hashable, Sendable {
   /// The bytes to put before ``Rejection/bytes`` to make them an input again: the byte order mark and the header row,
   /// unchanged. Kept under ``RecordErrorMode/skip`` only.
   public internal(set) var headBytes: [UInt8] = []
+
+  /// Columns that became attributes, in the input's order.
+  public var attributeColumns: [String] { columns.filter { $0.use == .attribute }.map(\.name) }
 }
 
 /// A source of documents that reports totals.

@@ -93,6 +93,11 @@ extension ImportQueue.InputReport {
       ("path", .string(path)), ("format", .string(format.rawValue)),
       ("encoding", reading.encoding.map { .string($0.rawValue) } ?? .null),
       ("delimiter", delimiter.map { .string($0) }), ("documents", .integer(reading.documents)),
+      (
+        "columns",
+        reading.columns.isEmpty
+          ? nil : .object(reading.columns.map { (name: $0.name, value: .string($0.use.rawValue)) })
+      ),
     ])
   }
 
@@ -102,6 +107,19 @@ extension ImportQueue.InputReport {
     var kind = format.rawValue
     if let delimiter, delimiter != usual { kind += " separated by \(delimiter == "\t" ? "tab" : delimiter)" }
     return "\(path): \(counted(reading.documents, "document")) (\(kind)\(encoding))"
+  }
+
+  /// The columns that became something else than their names say; nil if there is none.
+  var columnNote: String? {
+    func names(_ use: ColumnUse.Use) -> [String] { reading.columns.filter { $0.use == use }.map(\.name) }
+    let renamed = reading.columns.filter {
+      ![.attribute, .row, .dropped].contains($0.use) && $0.name.lowercased() != $0.use.rawValue
+    }
+    var parts = renamed.map { "\($0.use.rawValue) from \(listed([$0.name]))" }
+    if reading.columns.contains(where: { $0.use == .row }) { parts.append("text from the whole row, as JSON") }
+    if !names(.attribute).isEmpty { parts.append("attributes: \(listed(names(.attribute)))") }
+    if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
+    return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
   }
 
   private var delimiter: String? { reading.delimiter.map { String(UnicodeScalar($0)) } }

@@ -125,14 +125,11 @@ struct ImportVerb: ParsableCommand {
   }
 
   private func printReport(_ outcome: ImportOutcome) throws {
-    let attributes = outcome.inputs.flatMap(\.reading.attributeColumns)
     for input in outcome.inputs {
       guard let reason = input.reading.privateCopy else { continue }
       options.common.diagnostics.note("\(input.path): read through a private copy, since removed, because \(reason)")
     }
-    if !attributes.isEmpty {
-      options.common.diagnostics.note("kept as attributes: \(listed(Set(attributes).sorted()))")
-    }
+    outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
     let output = StandardOutput()
     if printIds {
       for range in outcome.ids {
