@@ -118,8 +118,12 @@ struct RowParser: RecordParser {
     }
     if let column = layout.text {
       output.draft.text = value(of: fields[column], in: bytes, &output)
-      if !layout.attributes.isEmpty {
-        output.draft.attributes = object(of: layout.attributes, fields, bytes, &output)
+      // In a table of ours an empty field is no attribute, a quoted one an empty string.
+      let columns =
+        layout.isOwn
+        ? layout.attributes.filter { !fields[$0].range.isEmpty || fields[$0].isQuoted } : layout.attributes
+      if !columns.isEmpty {
+        output.draft.attributes = object(of: columns, fields, bytes, &output)
       }
     } else {
       output.draft.text = object(of: fields.indices, fields, bytes, &output)
