@@ -70,7 +70,7 @@ import Testing
     let text = "ä😀\(Self.filler)\r\n€"
     for bytes in [Array(text.utf8), utf16(text, mark: true)] {
       for chunk in 1...bytes.count {
-        let read = try all(bytes, TextParser(title: nil), chunk: chunk, capacity: 128)
+        let read = try all(bytes, TextParser(), chunk: chunk, capacity: 128)
         #expect(read.map(\.text) == [text], "chunk \(chunk)")
       }
     }

@@ -4,7 +4,7 @@ internal import CofferDocuments
 struct DocumentObjects<Output: ByteSink>: Sendable {
   var output: EncodedOutput<Output>
   private var dates = DateWriter()
-  /// The collection of the last document, and the beginning of its objects.
+  /// The collection of the last document, and the first members of its objects.
   private var collection: String?
   private var opening: [UInt8] = []
 
@@ -13,20 +13,37 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   }
 
   /// Appends the object of a document.
-  mutating func append(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+  ///
+  /// - Parameters:
+  ///   - file: the file of the text, in whose place it is named first; there is no position then.
+  ///   - withAttributes: false leaves the attributes out.
+  mutating func append(
+    _ document: OpenedDocument, inCollection name: String, file: String? = nil, withAttributes: Bool = true
+  ) throws(FormatError) {
     if collection != name { setCollection(name) }
     let header = document.header
+    if let file {
+      append("{\"file\":")
+      JSONWriter.appendString(file, to: &output.buffer)
+      append(",")
+    } else {
+      append("{")
+    }
     output.buffer += opening
     JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
-    append(",\"position\":")
-    JSONWriter.appendInteger(header.position, to: &output.buffer)
+    if file == nil {
+      append(",\"position\":")
+      JSONWriter.appendInteger(header.position, to: &output.buffer)
+    }
     if let title = header.title {
       append(",\"title\":")
       JSONWriter.appendString(title, to: &output.buffer)
     }
-    append(",\"text\":\"")
-    try output.append(document.utf8) { JSONWriter.appendEscaped($0, to: &$1) }
-    append("\"")
+    if file == nil {
+      append(",\"text\":\"")
+      try output.append(document.utf8) { JSONWriter.appendEscaped($0, to: &$1) }
+      append("\"")
+    }
     if let key = header.key {
       append(",\"key\":")
       JSONWriter.append(key, to: &output.buffer)
@@ -36,7 +53,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
     append("\",\"modified\":\"")
     dates.append(header.modified, to: &output.buffer)
     append("\"")
-    if !header.attributes.isEmpty {
+    if withAttributes, !header.attributes.isEmpty {
       append(",\"attributes\":")
       output.buffer += header.attributes.canonicalJSON
     }
@@ -51,7 +68,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
 
   private mutating func setCollection(_ name: String) {
     collection = name
-    opening = Array("{\"collection\":".utf8)
+    opening = Array("\"collection\":".utf8)
     JSONWriter.appendString(name, to: &opening)
     opening += ",\"id\":".utf8
   }

@@ -28,9 +28,11 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     if status.st_mode & S_IFMT == S_IFDIR {
       try self.init(directory: path, format: format, options: options)
     } else {
+      let bytes = FileByteSource(file)
       try self.init(
-        FileByteSource(file), name: path.lastPathComponent, file: path, sizeHint: Int(status.st_size), format: format,
-        table: table, mapping: mapping, header: header, delimiter: delimiter, options: options)
+        bytes, name: path.lastPathComponent, file: path, modified: bytes.modified,
+        sizeHint: Int(status.st_size), format: format, table: table, mapping: mapping, header: header,
+        delimiter: delimiter, options: options)
     }
   }
 
@@ -48,9 +50,10 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   ///   - name: the title of a text and a hint to the format; nil if there is none.
   ///   - path: the file of the bytes, in which a database is read instead of a copy; before the first ``read(into:)``,
   ///     nothing else in this process may have it open, and `source` must be gone.
+  ///   - modified: when the file was changed: the date of a text.
   public init(
-    _ source: some ByteSource, name: String? = nil, file path: String? = nil, sizeHint: Int? = nil,
-    format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
+    _ source: some ByteSource, name: String? = nil, file path: String? = nil, modified: Timestamp? = nil,
+    sizeHint: Int? = nil, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, delimiter: UInt8? = nil, options: ReadingOptions = ReadingOptions()
   ) throws(FormatError) {
     var bytes: any ByteSource = source
@@ -68,7 +71,7 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     }
     switch self.format {
     case .text:
-      self.source = TextSource(bytes, title: name, sizeHint: sizeHint, options: options)
+      self.source = TextSource(bytes, title: name, modified: modified, sizeHint: sizeHint, options: options)
     case .lines:
       self.source = LinesSource(bytes, options: options)
     case .csv, .tsv:

@@ -32,6 +32,14 @@ public struct ReadingOptions: Sendable {
   /// Records name their collection, so that an invalid name makes a bad record. Otherwise all go to one collection, and
   /// names are ignored.
   public var namesCollections = true
+  /// A directory is read with the directories below.
+  public var walksFolders = true
+  /// Symbolic links in a directory are followed.
+  public var followsLinks = false
+  /// The key of a text is its file's path within the directory that is read.
+  public var givesPathKeys = false
+  /// A text may begin with attributes, between two lines `---`.
+  public var readsFrontMatter = false
   /// The input's name in errors and rejections.
   public var path: String?
   /// Called for each record skipped under ``RecordErrorMode/skip``, in order, while reading.
@@ -82,6 +90,8 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var columns: [ColumnUse] = []
   /// The delimiter of a table's fields, once reading has begun.
   public internal(set) var delimiter: UInt8?
+  /// Entries of a directory that were not read.
+  public internal(set) var passedOver = PassedOver()
   /// The highest id that the input ever assigned, if recorded: an ordered table's autoincrement.
   public internal(set) var highestID: Int64?
   /// The table of a database that was read.

@@ -98,6 +98,10 @@ extension ImportQueue.InputReport {
         reading.columns.isEmpty
           ? nil : .object(reading.columns.map { (name: $0.name, value: .string($0.use.rawValue)) })
       ),
+      (
+        "passed_over",
+        passedOver.isEmpty ? nil : .object(passedOver.map { (name: $0.kind, value: .integer($0.count)) })
+      ),
     ])
   }
 
@@ -120,6 +124,21 @@ extension ImportQueue.InputReport {
     if !names(.attribute).isEmpty { parts.append("attributes: \(listed(names(.attribute)))") }
     if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
+  }
+
+  /// The entries of a folder that were not read; nil if there are none.
+  var passedOverNote: String? {
+    let parts = passedOver.map { counted($0.count, $0.words) + $0.option }
+    return parts.isEmpty ? nil : "\(path): passed over: \(parts.joined(separator: ", "))"
+  }
+
+  private var passedOver: [(kind: String, count: Int, words: String, option: String)] {
+    let all = reading.passedOver
+    return [
+      ("links", all.links, "symbolic link", " (--follow-links reads them)"),
+      ("folders", all.folders, "folder", " (--no-recurse)"), ("hidden", all.hidden, "hidden name", ""),
+      ("special", all.special, "pipe or other special file", ""),
+    ].filter { $0.1 > 0 }
   }
 
   private var delimiter: String? { reading.delimiter.map { String(UnicodeScalar($0)) } }

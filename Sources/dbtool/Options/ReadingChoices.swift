@@ -87,6 +87,18 @@ struct ReadingChoices: ParsableArguments {
     help: ArgumentHelp("What to do about a document without text (default: store; lines: skip).", valueName: "mode"))
   var empty: Empty?
 
+  @Flag(help: "Reads the files of a folder, but not those of the folders in it.")
+  var noRecurse = false
+
+  @Flag(help: "Follows symbolic links in a folder.")
+  var followLinks = false
+
+  @Flag(help: "The key of a text is its file's path in the folder that is read (with --sync always).")
+  var pathKeys = false
+
+  @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
+  var frontMatter = false
+
   func validate() throws {
     if let map, ColumnMapping(parsing: map) == nil {
       throw ValidationError("--map takes id=COL,title=COL,text=COL,key=COL, each at most once")
@@ -103,7 +115,7 @@ struct ReadingChoices: ParsableArguments {
 
   /// Opens one input with these options.
   func open(
-    _ path: String, count: CountingSource.Count, isRejecting: Bool, namesCollections: Bool,
+    _ path: String, count: CountingSource.Count, isRejecting: Bool, isSync: Bool, namesCollections: Bool,
     onRejection: @escaping @Sendable (Rejection) -> Void
   ) throws -> InputSource {
     let isStream = path == InputFile.standardInput
@@ -114,6 +126,10 @@ struct ReadingChoices: ParsableArguments {
     options.maximumRecordByteCount = maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
+    options.walksFolders = !noRecurse
+    options.followsLinks = followLinks
+    options.givesPathKeys = pathKeys || isSync
+    options.readsFrontMatter = frontMatter
     let format = from.format ?? (delimiter == nil ? nil : .csv)
     let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
     if !isStream, InputFile.isDirectory(path) {
@@ -123,6 +139,7 @@ struct ReadingChoices: ParsableArguments {
     return try InputSource(
       CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
+      modified: isStream ? nil : bytes.modified,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: table, mapping: mapping,
       header: header.mode, delimiter: delimiter?.byte, options: options)
   }

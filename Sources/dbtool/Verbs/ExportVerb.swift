@@ -11,8 +11,8 @@ struct ExportVerb: ParsableCommand {
     abstract: "Write documents to standard output, a file, a directory or a new store.",
     discussion: """
       All of one moment, in order. NDJSON and JSON keep every fact; CSV and TSV keep id, title, text and key; plist \
-      keeps id, title and text; all three keep attributes with --attributes; text makes a file each, with an \
-      index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each back. The output is not encrypted: \
+      keeps id, title and text; all three keep attributes with --attributes; text makes a file each, with all \
+      else in an index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each back. The output is not encrypted: \
       files are made for you alone.
 
       A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \
@@ -52,6 +52,9 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Append the attributes in csv, tsv and plist, as columns or a member; other formats hold them anyway.")
   var attributes = false
 
+  @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
+  var frontMatter = false
+
   @Flag(help: "Replace an existing output; a store only if nobody has it open.")
   var force = false
 
@@ -74,6 +77,7 @@ struct ExportVerb: ParsableCommand {
       throw Failure.usage(
         "\(format.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
     }
+    if frontMatter, format != .text { throw Failure.usage("--front-matter belongs to --to text") }
     if format == .store { return try exportStore(to: path) }
     if newStore.isUsed {
       throw Failure.usage("keys, --recipient and what a store is made as belong to --to store")
@@ -132,7 +136,9 @@ struct ExportVerb: ParsableCommand {
   }
 
   private var writing: WritingOptions {
-    WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
+    var options = WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
+    options.frontMatter = frontMatter
+    return options
   }
 
   /// Adds the output's name to an error of writing.
