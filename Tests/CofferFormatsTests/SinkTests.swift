@@ -137,12 +137,13 @@ import Testing
   @Test func titlesKeepTheirEndings() {
     var names = FileNames()
     let titles = [
-      "readme.md", "readme.md", "NOTES.TXT", "v1.2", "St.Petersburg", "a.", ".md", "x.tar.gz", "e.g. this", "a.b c",
+      "readme.md", "readme.md", "NOTES.TXT", "v1.2", "St.Petersburg", "a.", ".md", "x.tar.gz", "x.txt.txt", "e.g. this",
+      "a.b c",
     ]
     #expect(
       titles.enumerated().map { names.name(title: $1, id: Int64($0)) } == [
         "readme.md", "readme-1.md", "NOTES.TXT", "v1.2.txt", "St.Petersburg.txt", "a.txt", "md.txt", "x.tar.gz",
-        "e.g. this.txt", "a.b c.txt",
+        "x.txt.txt", "e.g. this.txt", "a.b c.txt",
       ])
   }
 

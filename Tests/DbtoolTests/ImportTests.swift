@@ -143,7 +143,11 @@ import Testing
 
   @Test func idColumnOfAForeignTableIsKeptAsAnAttribute() throws {
     struct Columns: Decodable {
-      struct Input: Decodable { let columns: [String: String] }
+      struct Column: Decodable, Equatable {
+        let name: String
+        let use: String
+      }
+      struct Input: Decodable { let columns: [Column] }
       let inputs: [Input]
     }
     struct Object: Decodable { let attributes: [String: String]? }
@@ -153,7 +157,10 @@ import Testing
     #expect(told.diagnostics == "dbtool: in.csv: attributes: id\n")
     #expect(try sandbox.succeed("show", "s.coffer", "1", "--json").json(Object.self).attributes == ["id": "A-7"])
     let report = try sandbox.succeed("import", "s.coffer", "in.csv", "--json").json(Columns.self)
-    #expect(report.inputs.first?.columns == ["id": "attribute", "title": "title", "text": "text"])
+    #expect(
+      report.inputs.first?.columns == [
+        .init(name: "id", use: "attribute"), .init(name: "title", use: "title"), .init(name: "text", use: "text"),
+      ])
     // The header of our own exports: ids are new, and that is said.
     try sandbox.succeed("export", "s.coffer", "--id", "1", "-o", "own.csv")
     let own = try sandbox.succeed("import", "s.coffer", "own.csv")

@@ -83,7 +83,7 @@ import Testing
     let bytes = try sandbox.read("in.db")
     let result = try sandbox.run(["import", "s.coffer", "-", "--keep-ids"], input: bytes)
     #expect(result.status == 0)
-    #expect(result.diagnostics == "dbtool: -: read through a private copy, since removed, because it is no file\n")
+    #expect(result.diagnostics == "dbtool: standard input was copied to a private temporary file, now deleted\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")) == [])
   }
 

@@ -4,7 +4,7 @@ internal import CofferDocuments
 struct DocumentObjects<Output: ByteSink>: Sendable {
   var output: EncodedOutput<Output>
   private var dates = DateWriter()
-  /// The collection of the last document, and the first members of its objects.
+  /// The collection of the last document, and the beginning of its objects.
   private var collection: String?
   private var opening: [UInt8] = []
 
@@ -26,10 +26,10 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
       append("{\"file\":")
       JSONWriter.appendString(file, to: &output.buffer)
       append(",")
+      output.buffer += opening.dropFirst()
     } else {
-      append("{")
+      output.buffer += opening
     }
-    output.buffer += opening
     JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
     if file == nil {
       append(",\"position\":")
@@ -68,7 +68,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
 
   private mutating func setCollection(_ name: String) {
     collection = name
-    opening = Array("\"collection\":".utf8)
+    opening = Array("{\"collection\":".utf8)
     JSONWriter.appendString(name, to: &opening)
     opening += ",\"id\":".utf8
   }

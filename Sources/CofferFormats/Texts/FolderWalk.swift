@@ -1,20 +1,6 @@
 internal import CofferDocuments
 internal import Glibc
 
-/// Entries of a folder that are not read, by the reason.
-public struct PassedOver: Hashable, Sendable {
-  /// Symbolic links, which are not followed unless the caller wants it, and loops of them.
-  public internal(set) var links = 0
-  /// Folders below one that is read without them.
-  public internal(set) var folders = 0
-  /// Names with a dot in front.
-  public internal(set) var hidden = 0
-  /// Pipes, sockets and devices.
-  public internal(set) var special = 0
-
-  public init() {}
-}
-
 /// The files of a folder one by one, in the order of their names' bytes, each sub-folder in the place of its name.
 ///
 /// The files that an `index.ndjson` of an export lists come before the others of its folder.

@@ -96,7 +96,8 @@ extension ImportQueue.InputReport {
       (
         "columns",
         reading.columns.isEmpty
-          ? nil : .object(reading.columns.map { (name: $0.name, value: .string($0.use.rawValue)) })
+          ? nil
+          : .array(reading.columns.map { .object([("name", .string($0.name)), ("use", .string($0.use.rawValue))]) })
       ),
       (
         "passed_over",

@@ -12,8 +12,8 @@ struct ExportVerb: ParsableCommand {
     discussion: """
       All of one moment, in order. NDJSON and JSON keep every fact; CSV and TSV keep id, title, text and key; plist \
       keeps id, title and text; all three keep attributes with --attributes; text makes a file each, with all \
-      else in an index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each back. The output is not encrypted: \
-      files are made for you alone.
+      else in an index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each \
+      back. The output is not encrypted: files are made for you alone.
 
       A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \
       with this store's key, so that it can be handed to somebody. Its pin goes to them by another way.

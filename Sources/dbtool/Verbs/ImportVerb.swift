@@ -128,7 +128,10 @@ struct ImportVerb: ParsableCommand {
   private func printReport(_ outcome: ImportOutcome) throws {
     for input in outcome.inputs {
       guard let reason = input.reading.privateCopy else { continue }
-      options.common.diagnostics.note("\(input.path): read through a private copy, since removed, because \(reason)")
+      let isStream = input.path == InputFile.standardInput
+      options.common.diagnostics.note(
+        "\(isStream ? "standard input" : input.path) was copied to a private temporary file, now deleted"
+          + (isStream ? "" : ", because \(reason)"))
     }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)

@@ -72,9 +72,7 @@ struct FileNames: Sendable {
 
   /// The beginning of a file name: never empty, no path, not hidden, no device.
   static func stem(title: String?, id: Int64) -> String {
-    var stem = replacingUnsafe(title ?? "")
-    if stem.lowercased().hasSuffix(".txt") { stem.removeLast(4) }
-    return safe(stem) ?? "document-\(id)"
+    safe(replacingUnsafe(title ?? "")) ?? "document-\(id)"
   }
 
   private static func replacingUnsafe(_ name: String) -> String {
