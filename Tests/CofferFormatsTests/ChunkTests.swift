@@ -6,7 +6,6 @@ import Testing
 
 /// The documents do not depend on the sizes of chunks and buffers.
 @Suite struct ChunkTests {
-  private static let csv = RowScanner(.csv)
 
   /// A fixed stretch longer than the smallest buffer, so that records begin and end anywhere in it.
   private static let filler = String(repeating: "0123456789", count: 12)
@@ -39,7 +38,7 @@ import Testing
     let text =
       "id,title,te\"x,text\r\n1,\"a \"\"q\"\"\",\"\(Self.filler)\r\n\",ä\r\n2,,😀,\"\"\n3,\"\",x,\"\(Self.filler)\"\"\"\r\n4,,,"
     try expectSame(
-      text, RowParser(scanner: Self.csv, mapping: ColumnMapping(), hasHeader: true, keepsIDs: false))
+      text, RowParser(dialect: .csv, mapping: ColumnMapping(), hasHeader: true, keepsIDs: false))
   }
 
   @Test func linesAreTheSameInAnyChunks() throws {
@@ -71,7 +70,7 @@ import Testing
     let text = "ä😀\(Self.filler)\r\n€"
     for bytes in [Array(text.utf8), utf16(text, mark: true)] {
       for chunk in 1...bytes.count {
-        let read = try all(bytes, TextParser(title: nil), chunk: chunk, capacity: 128)
+        let read = try all(bytes, TextParser(), chunk: chunk, capacity: 128)
         #expect(read.map(\.text) == [text], "chunk \(chunk)")
       }
     }
@@ -85,7 +84,7 @@ import Testing
     bytes[mark + 1] = 0xDC
     func run(chunk: Int, capacity: Int) throws -> ([Drafted], [InputLocation?], [[UInt8]]) {
       let rejections = Rejections()
-      let parser = RowParser(scanner: Self.csv, mapping: ColumnMapping(), hasHeader: true, keepsIDs: false)
+      let parser = RowParser(dialect: .csv, mapping: ColumnMapping(), hasHeader: true, keepsIDs: false)
       let read = try all(bytes, parser, chunk: chunk, capacity: capacity, rejections.options())
       return (read, rejections.all.map(\.error.location), rejections.all.map(\.bytes))
     }
@@ -109,7 +108,7 @@ import Testing
     let bytes = try encoded(before + "\"a\"b\nx,y\n", encoding)
     let offset = try encoded(before, encoding).count + 3 * (encoding == .utf8 || encoding == .windows1251 ? 1 : 2)
     for chunk in 1...bytes.count {
-      let parser = RowParser(scanner: Self.csv, mapping: ColumnMapping(), hasHeader: true, keepsIDs: false)
+      let parser = RowParser(dialect: .csv, mapping: ColumnMapping(), hasHeader: true, keepsIDs: false)
       let options = ReadingOptions(encoding: .fixed(encoding))
       let error = #expect(throws: FormatError.self) {
         try all(bytes, parser, chunk: chunk, capacity: 128, options)

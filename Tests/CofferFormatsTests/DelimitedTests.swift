@@ -129,13 +129,52 @@ import Testing
     #expect(error?.location?.byteOffset == 7)
   }
 
+  // MARK: Delimiters
+
+  private func delimiter(_ text: String) throws -> Character? {
+    var source = DelimitedSource(MemoryByteSource(text, chunk: 7), dialect: nil)
+    _ = try? drafts(&source)
+    return source.report.delimiter.map { Character(UnicodeScalar($0)) }
+  }
+
+  @Test(arguments: [
+    ("a,b\n1,2\n", ","), ("a;b\n1;2\n", ";"), ("a\tb\n1\t2\n", "\t"), ("a|b\n1|2", "|"),
+    // Decimal commas; a comma in quotes; blank lines.
+    ("a;b\n1,5;2,5\n", ";"), ("\"a,x\";b\n1;2\n", ";"), ("\"a\";\"b\"\n\"1\n;\";2\n\n", ";"),
+    // Not the same number in each row, or two that would do: the comma.
+    ("a;b\n1;2;3\n", ","), ("a;b|c\n1;2|3\n", ","), ("a\nb\n", ","), ("a,b;c\n1;2\n", ","),
+    ("sep=;\na,b;c\n1;2\n", ";"), ("\"sep=|\"\r\na\n1\n", "|"), ("sep=\n", ","),
+  ])
+  func delimiterIsTheOneThatMakesATable(text: String, expected: Character) throws {
+    #expect(try delimiter(text) == expected)
+  }
+
+  @Test func onlyTheFirstHundredRowsChooseTheDelimiter() throws {
+    let rows = "a;b\n" + String(repeating: "1;2\n", count: 99)
+    #expect(try delimiter(rows + "x\n") == ";")
+    #expect(try delimiter(rows.dropLast(4) + "x\n") == ",")
+  }
+
+  @Test func firstRowLongerThanTheBufferIsReadBeforeTheDelimiterIsChosen() throws {
+    let long = String(repeating: "x", count: 600_000)
+    let source = DelimitedSource(MemoryByteSource("text;\"\(long)\"\na;b\n"), dialect: nil)
+    #expect(try drafts(source).map(\.text) == ["a"])
+  }
+
+  @Test func rejectedRowsKeepTheLineThatNamesTheDelimiter() throws {
+    var source = DelimitedSource(
+      MemoryByteSource("sep=;\ntitle;text\na\nb;c\n"), dialect: nil, options: Rejections().options())
+    #expect(try drafts(&source).map(\.text) == ["c"])
+    #expect(source.report.headBytes == Array("sep=;\ntitle;text\n".utf8))
+  }
+
   // MARK: Sound
 
   @Test(arguments: ["\n", "\r\n"], [true, false])
   func rowsBecomeDocuments(lineEnd: String, endsWithLine: Bool) throws {
     let rows = ["key,id,txt,title", "k1,7,\"a, \"\"b\"\"\r\nc\",\"T\"", "\"k2\",,plain,"]
     let text = rows.joined(separator: lineEnd) + (endsWithLine ? lineEnd : "")
-    let read = try drafts(DelimitedSource(csv: text))
+    let read = try drafts(DelimitedSource(csv: text, options: ReadingOptions(keepsIDs: true)))
     #expect(read.map(\.id) == [7, nil])
     #expect(read.map(\.keyText) == ["k1", "k2"])
     #expect(read.map(\.text) == ["a, \"b\"\r\nc", "plain"])
@@ -158,6 +197,25 @@ import Testing
     #expect(canonical.description == read[0].attributes)
   }
 
+  @Test func idThatIsNotKeptBecomesAnAttributeExceptInOurOwnTables() throws {
+    func attributes(_ text: String, keepsIDs: Bool = false) throws -> [String?] {
+      try drafts(DelimitedSource(csv: text, options: ReadingOptions(keepsIDs: keepsIDs))).map(\.attributes)
+    }
+    #expect(try attributes("id,text\nA-7,x\n") == [#"{"id":"A-7"}"#])
+    #expect(try attributes("id,text\n7,x\n", keepsIDs: true) == [nil])
+    #expect(try attributes("id,title,text,key\n7,,x,\n") == [nil])
+    #expect(try attributes("id,title,text,key,id,id\n7,,x,,a,b\n") == [#"{"id":"a","id_2":"b"}"#])
+    var source = DelimitedSource(csv: "Name,id,text,year\nn,1,t,2\n", mapping: ColumnMapping(parsing: "title=Name")!)
+    _ = try drafts(&source)
+    #expect(source.report.columns.map(\.use) == [.title, .attribute, .text, .attribute])
+    var row = DelimitedSource(csv: "name,id\nn,1\n")
+    _ = try drafts(&row)
+    #expect(row.report.columns.map(\.use) == [.title, .row])
+    var own = DelimitedSource(csv: "id,title,text,key\n")
+    _ = try drafts(&own)
+    #expect(own.report.columns.map(\.use) == [.dropped, .title, .text, .key])
+  }
+
   @Test func withoutATextColumnTheRowIsTheText() throws {
     var source = DelimitedSource(csv: "name,id,email\nAda,1,\"a\"\"@b\"\n")
     let read = try drafts(&source)
@@ -175,12 +233,13 @@ import Testing
     #expect(read[0].title == nil)
     #expect(read[0].keyText == "A1")
     #expect(read[0].id == 3)
-    #expect(read[0].attributes == #"{"text":"rest"}"#)
+    #expect(read[0].attributes == #"{"id":"3","text":"rest"}"#)
   }
 
   @Test func mappingByNumberMeansThereIsNoHeader() throws {
     let mapping = ColumnMapping(parsing: "id=1,text=3")!
-    let read = try drafts(DelimitedSource(csv: "5,x,y\n6,u,v\n", mapping: mapping))
+    let kept = ReadingOptions(keepsIDs: true)
+    let read = try drafts(DelimitedSource(csv: "5,x,y\n6,u,v\n", mapping: mapping, options: kept))
     #expect(read.map(\.id) == [5, 6])
     #expect(read.map(\.text) == ["y", "v"])
     #expect(read.map(\.attributes) == [#"{"2":"x"}"#, #"{"2":"u"}"#])

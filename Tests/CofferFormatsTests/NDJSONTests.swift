@@ -150,7 +150,7 @@ import Testing
     #expect(read[0].title == "Hé")
     #expect(read[0].keyText == "A-1")
     #expect(read[0].id == 7)
-    #expect(read[0].attributes == "{\"n\":null,\"z\":{\"a\":2,\"b\":1}}")
+    #expect(read[0].attributes == "{\"id\":7,\"n\":null,\"z\":{\"a\":2,\"b\":1}}")
   }
 
   @Test func mappedTextThatIsAbsentIsMalformed() {

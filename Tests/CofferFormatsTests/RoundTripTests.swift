@@ -105,10 +105,18 @@ extension DocumentSink {
   func directoriesGiveEqualDocumentsBack(options: WritingOptions) throws {
     let directory = try TemporaryDirectory()
     var sink = TextDirectorySink(path: "\(directory.path)/out", options: options)
-    try sink.writeAll(Samples.withNUL)
+    try sink.writeAll(Samples.rich)
     var source = try DirectorySource(path: "\(directory.path)/out")
-    try expectEqual(try drafts(&source), Samples.withNUL)
-    #expect(source.report.documents == Samples.withNUL.count)
+    let read = try drafts(&source)
+    try expectEqual(read, Samples.rich)
+    #expect(source.report.documents == Samples.rich.count)
+    for (draft, (header, _)) in zip(read, Samples.rich) {
+      #expect(draft.collection == "notes")
+      #expect(draft.created == header.created.millisecondsSince1970)
+      #expect(draft.modified == header.modified.millisecondsSince1970)
+      #expect(draft.attributes ?? "{}" == header.attributes.description)
+      #expect(draft.parent == header.parent?.rawValue && draft.isJSON == header.isJSON)
+    }
   }
 
   @Test func propertyListsGiveEqualDocumentsBack() throws {

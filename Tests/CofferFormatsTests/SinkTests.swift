@@ -120,6 +120,33 @@ import Testing
     #expect(read.map(\.title) == titles)
   }
 
+  @Test func keysArePathsOnlyWhereEachPartIsAName() {
+    var names = FileNames(reserving: "index.ndjson")
+    let keys = [
+      "a/b.md", "a/b.md", "A/c", "a/c", "a/b.md/d", "a", "x", "../x", "/x", "x/", "x//y", "x/./y", "x/.y", "x/CON",
+      "x/y ",
+      "x/a:b", "x/index.ndjson", "x/\(String(repeating: "y", count: 181))", "x/\u{202E}y", "e\u{301}/1", "\u{E9}/2",
+    ]
+    let paths = keys.map { names.path(key: $0, title: "title") }
+    #expect(paths.compactMap { $0 } == ["a/b.md", "a/c", "e\u{301}/1"])
+    #expect(names.path(key: "readme.md", title: "readme.md") == "readme.md")
+    #expect(names.path(key: "INDEX.ndjson", title: "INDEX.ndjson") == nil)
+    #expect(names.name(title: "A", id: 9) == "A.txt" && names.name(title: "a.md", id: 9) == "a.md")
+  }
+
+  @Test func titlesKeepTheirEndings() {
+    var names = FileNames()
+    let titles = [
+      "readme.md", "readme.md", "NOTES.TXT", "v1.2", "St.Petersburg", "a.", ".md", "x.tar.gz", "x.txt.txt", "e.g. this",
+      "a.b c",
+    ]
+    #expect(
+      titles.enumerated().map { names.name(title: $1, id: Int64($0)) } == [
+        "readme.md", "readme-1.md", "NOTES.TXT", "v1.2.txt", "St.Petersburg.txt", "a.txt", "md.txt", "x.tar.gz",
+        "x.txt.txt", "e.g. this.txt", "a.b c.txt",
+      ])
+  }
+
   @Test func sameTitlesMakeFilesOfTheirOwn() throws {
     let directory = try TemporaryDirectory()
     var sink = TextDirectorySink(path: directory.path)
@@ -128,7 +155,13 @@ import Testing
     #expect(try directory.bytes(of: "A.txt") == Array("1".utf8))
     #expect(
       String(decoding: try directory.bytes(of: "index.ndjson"), as: UTF8.self)
-        == "{\"file\":\"A.txt\",\"id\":1,\"title\":\"A\"}\n{\"file\":\"A-2.txt\",\"id\":2,\"title\":\"A\"}\n")
+        == """
+        {"file":"A.txt","collection":"notes","id":1,"title":"A","created":"1970-01-01T00:00:00.000Z",\
+        "modified":"1970-01-01T00:00:00.001Z"}
+        {"file":"A-2.txt","collection":"notes","id":2,"title":"A","created":"1970-01-01T00:00:00.000Z",\
+        "modified":"1970-01-01T00:00:00.001Z"}
+
+        """)
   }
 
   @Test func directoryThatIsNotEmptyIsLeftAlone() throws {
@@ -163,13 +196,15 @@ import Testing
     try directory.write([], to: "c")
     try directory.write([0xFF], to: ".hidden")
     try FileManager.default.createDirectory(atPath: "\(directory.path)/d", withIntermediateDirectories: false)
+    try directory.write("deep".utf8, to: "d/e.txt")
     #expect(mkfifo("\(directory.path)/pipe", 0o600) == 0)
     var source = try DirectorySource(path: directory.path)
     let read = try drafts(&source)
-    #expect(read.map(\.title) == ["a.txt", "b", "c"])
-    #expect(read.map(\.text) == ["a", "b", ""])
-    #expect(read.map(\.record) == [1, 2, 3])
-    #expect(read.map(\.isComplete) == [false, false, false])
+    #expect(read.map(\.title) == ["a.txt", "b", "c", "e.txt"])
+    #expect(read.map(\.text) == ["a", "b", "", "deep"])
+    #expect(read.map(\.record) == [1, 2, 3, 4])
+    #expect(read.allSatisfy { !$0.isComplete })
+    #expect((source.report.passedOver.hidden, source.report.passedOver.special) == (1, 1))
   }
 
   @Test func fileThatIsNoTextIsNamed() throws {
@@ -185,7 +220,9 @@ import Testing
   @Test(arguments: [
     "{\"file\":\"../secret\"}", "{\"file\":\"/etc/passwd\"}", "{\"file\":\"..\"}", "{\"file\":\"a\\u0000b\"}",
     "{\"id\":1}",
-    "{\"file\":\"a\",\"id\":0}", "{\"file\":\"a\",\"more\":1}", "{\"file\":\"a\"} x", "not json",
+    "{\"file\":\"a/../../secret\"}", "{\"file\":\"a//b\"}", "{\"file\":\"./a\"}",
+    "{\"file\":\"a\",\"id\":0}", "{\"file\":\"a\",\"text\":\"x\"}", "{\"file\":\"a\",\"created\":\"now\"}",
+    "{\"file\":\"a\",\"more\":1}", "{\"file\":\"a\"} x", "not json",
   ])
   func indexThatIsNotOursIsATextLikeOthers(line: String) throws {
     let directory = try TemporaryDirectory()
@@ -199,6 +236,22 @@ import Testing
     let directory = try TemporaryDirectory()
     try directory.write("{\"file\":\"gone\",\"id\":1}\n".utf8, to: "index.ndjson")
     #expect(failure(try DirectorySource(path: directory.path))?.code == .unreadable)
+  }
+
+  @Test func indexReadsNothingThroughALink() throws {
+    let directory = try TemporaryDirectory()
+    try FileManager.default.createDirectory(atPath: "\(directory.path)/in", withIntermediateDirectories: false)
+    try directory.write("secret".utf8, to: "secret")
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(directory.path)/in/link", withDestinationPath: "..")
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(directory.path)/in/file", withDestinationPath: "../secret")
+    for file in ["link/secret", "file"] {
+      try directory.write("{\"file\":\"\(file)\",\"id\":1}\n".utf8, to: "in/index.ndjson")
+      var options = ReadingOptions()
+      options.followsLinks = true
+      #expect(failure(try DirectorySource(path: "\(directory.path)/in", options: options))?.code == .unreadable)
+    }
   }
 
   @Test func filesBesideTheIndexComeAfterIt() throws {

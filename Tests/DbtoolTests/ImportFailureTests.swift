@@ -181,4 +181,31 @@ import Testing
     #expect(try sandbox.run("import", "s.coffer", "in.ndjson", "--keep-ids", "--on-error", "skip").status == 3)
     #expect(try sandbox.succeed("show", "s.coffer", "1", "3").text == "ac")
   }
+
+  @Test(
+    arguments: [
+      (
+        [0x89, 0x50, 0x4E, 0x47, 0x0D], "a PNG image",
+        "leave it out, of a folder by --on-error skip: a document is text"
+      ),
+      ([0x1F, 0x8B, 8, 0], "a gzip file", "decompress it first: gunzip"),
+      (Array("%PDF-1.7\n%".utf8) + [0xE2], "a PDF", "extract its text first, with pdftotext for example"),
+      (
+        [0x50, 0x4B, 3, 4, 20, 0] + Array("[Content_Types].xml".utf8),
+        "an office document, such as a spreadsheet (.xlsx)",
+        "save it as CSV or as Unicode Text in the program that made it"
+      ),
+    ] as [([UInt8], String, String)])
+  func fileThatIsNoTextIsNamed(bytes: [UInt8], name: String, advice: String) throws {
+    let sandbox = try Sandbox.withStore()
+    for file in ["in.csv", "in.bin"] {
+      try sandbox.write(file, bytes: bytes)
+      let result = try sandbox.run("import", "s.coffer", file)
+      #expect(result.status == 22)
+      #expect(result.diagnostics == "dbtool: error: \(file): this is \(name), not text\nhint: \(advice)\n")
+    }
+    // An encoding that is given is believed.
+    let told = try sandbox.run("import", "s.coffer", "in.bin", "--encoding", "utf-8")
+    #expect(!told.diagnostics.contains("this is"))
+  }
 }

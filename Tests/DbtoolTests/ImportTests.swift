@@ -131,7 +131,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "Name,Body,Year\nn,b,1999\n")
     let result = try sandbox.succeed("import", "s.coffer", "in.csv", "--map", "title=Name,text=Body")
-    #expect(result.diagnostics == "dbtool: kept as attributes: Year\n")
+    #expect(result.diagnostics == "dbtool: in.csv: title from Name; text from Body; attributes: Year\n")
     let missing = try sandbox.run("import", "s.coffer", "in.csv", "--map", "text=Nope")
     #expect(missing.status == 64)
     #expect(missing.diagnostics.hasSuffix("hint: there are: Name, Body, Year\n"))
@@ -139,6 +139,33 @@ import Testing
     try sandbox.write("bare.csv", "n2,b2\n")
     try sandbox.succeed("import", "s.coffer", "bare.csv", "--map", "title=1,text=2")
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "bb2")
+  }
+
+  @Test func idColumnOfAForeignTableIsKeptAsAnAttribute() throws {
+    struct Columns: Decodable {
+      struct Column: Decodable, Equatable {
+        let name: String
+        let use: String
+      }
+      struct Input: Decodable { let columns: [Column] }
+      let inputs: [Input]
+    }
+    struct Object: Decodable { let attributes: [String: String]? }
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.csv", "id,title,text\nA-7,t,x\n")
+    let told = try sandbox.succeed("import", "s.coffer", "in.csv")
+    #expect(told.diagnostics == "dbtool: in.csv: attributes: id\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "1", "--json").json(Object.self).attributes == ["id": "A-7"])
+    let report = try sandbox.succeed("import", "s.coffer", "in.csv", "--json").json(Columns.self)
+    #expect(
+      report.inputs.first?.columns == [
+        .init(name: "id", use: "attribute"), .init(name: "title", use: "title"), .init(name: "text", use: "text"),
+      ])
+    // The header of our own exports: ids are new, and that is said.
+    try sandbox.succeed("export", "s.coffer", "--id", "1", "-o", "own.csv")
+    let own = try sandbox.succeed("import", "s.coffer", "own.csv")
+    #expect(own.diagnostics == "dbtool: own.csv: new ids (--keep-ids keeps those of the file)\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "3", "--json").json(Object.self).attributes == nil)
   }
 
   @Test(.slow) func standardInputNeedsToSayWhatItIs() throws {

@@ -71,7 +71,7 @@ struct SQLiteUsersTests {
     #expect(before["in.db"].map { String(decoding: $0, as: UTF8.self).contains("new000") } == true)
     let imported = try sandbox.run("import", "s.coffer", "in.db")
     #expect(imported.status == 0)
-    #expect(imported.diagnostics.contains("private copy"))
+    #expect(imported.diagnostics.contains("was copied to a private temporary file, now deleted, because "))
     #expect(try texts(sandbox) == ["old" + String(repeating: "x", count: 300)])
     #expect(try files(sandbox) == before)
   }

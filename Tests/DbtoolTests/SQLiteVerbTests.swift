@@ -23,6 +23,18 @@ import Testing
     #expect(try sandbox.read("in.db") == before)
   }
 
+  @Test func idColumnIsKeptAsAnAttributeExceptInOurOwnDatabases() throws {
+    let sandbox = try Sandbox.withStore()
+    try database(sandbox, "CREATE TABLE records(id, title, txt); INSERT INTO records VALUES('A-7', 'T', 'text')")
+    let told = try sandbox.succeed("import", "s.coffer", "in.db")
+    #expect(told.diagnostics == "dbtool: in.db: text from txt; attributes: id\n")
+    #expect(try sandbox.succeed("export", "s.coffer").text.contains(#""attributes":{"id":"A-7"}"#))
+    try sandbox.succeed("export", "s.coffer", "-o", "own.db")
+    let own = try sandbox.succeed("import", "t.coffer", "own.db", "--create")
+    #expect(own.diagnostics == "dbtool: own.db: new ids (--keep-ids keeps those of the file)\n")
+    #expect(try sandbox.succeed("export", "t.coffer").text.contains(#""attributes":{"id":"A-7"}"#))
+  }
+
   @Test func tableAndMapSayWhatIsWhat() throws {
     let sandbox = try Sandbox.withStore()
     try database(
@@ -67,11 +79,11 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try FileManager.default.createDirectory(atPath: sandbox.path("tmp"), withIntermediateDirectories: true)
     sandbox.environment["TMPDIR"] = sandbox.path("tmp")
-    try database(sandbox, "CREATE TABLE records(id, title, txt); INSERT INTO records VALUES(1, 'a', 'x')")
+    try database(sandbox, "CREATE TABLE records(id, title, text); INSERT INTO records VALUES(1, 'a', 'x')")
     let bytes = try sandbox.read("in.db")
-    let result = try sandbox.run(["import", "s.coffer", "-"], input: bytes)
+    let result = try sandbox.run(["import", "s.coffer", "-", "--keep-ids"], input: bytes)
     #expect(result.status == 0)
-    #expect(result.diagnostics == "dbtool: -: read through a private copy, since removed, because it is no file\n")
+    #expect(result.diagnostics == "dbtool: standard input was copied to a private temporary file, now deleted\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")) == [])
   }
 

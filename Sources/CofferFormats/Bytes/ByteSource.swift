@@ -1,3 +1,4 @@
+public import CofferDocuments
 internal import Glibc
 
 /// A source of bytes.
@@ -25,6 +26,12 @@ public struct FileByteSource: ByteSource {
 
   init(_ file: FileDescriptor) {
     self.file = file
+  }
+
+  /// When a regular file was changed; nil for any other.
+  public var modified: Timestamp? {
+    guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Timestamp(changeOf: status)
   }
 
   public mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {

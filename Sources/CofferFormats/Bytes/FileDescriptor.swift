@@ -1,3 +1,4 @@
+internal import CofferDocuments
 internal import Glibc
 
 /// A file descriptor, closed with its last owner.
@@ -63,5 +64,12 @@ extension FormatError {
     var error = FormatError(code, "\(reason): \(String(cString: strerror(number)))", path: path)
     error.systemError = number
     return error
+  }
+}
+
+extension Timestamp {
+  /// When a file was changed.
+  init(changeOf status: stat) {
+    self.init(millisecondsSince1970: Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000)
   }
 }

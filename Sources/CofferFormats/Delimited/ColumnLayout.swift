@@ -2,6 +2,9 @@ internal import CofferDocuments
 
 /// The columns of a row that hold the parts of a document.
 struct ColumnLayout: Sendable {
+  /// The first columns of the tables that ``DelimitedSink`` writes; attributes follow.
+  static let own = ["id", "title", "text", "key"]
+
   var id: Int?
   var title: Int?
   var text: Int?
@@ -10,13 +13,16 @@ struct ColumnLayout: Sendable {
   let prefixes: [[UInt8]]
   /// Columns that become attributes, in canonical order.
   let attributes: [Int]
-  /// Their names in the order of the columns.
-  let attributeNames: [String]
+  let columns: [ColumnUse]
+  /// The header is that of ``DelimitedSink``.
+  let isOwn: Bool
 
   /// - Parameters:
   ///   - names: the header row, or numbers if there is none.
-  init(names given: [String], mapping: ColumnMapping) throws(FormatError) {
-    let names = Self.unique(given)
+  ///   - keepsIDs: otherwise a column of ids becomes an attribute, except in a table of ours.
+  init(names given: [String], mapping: ColumnMapping, keepsIDs: Bool) throws(FormatError) {
+    isOwn = mapping.isEmpty && given.starts(with: Self.own)
+    let names = isOwn ? Self.own + Self.unique(Array(given.dropFirst(Self.own.count))) : Self.unique(given)
     var places: [ColumnMapping.Part: Int] = [:]
     for (part, column) in mapping.columns {
       let place = column.number.map { $0 - 1 } ?? given.firstIndex { $0.utf8.elementsEqual(column.name.utf8) }
@@ -40,9 +46,11 @@ struct ColumnLayout: Sendable {
     title = text == nil ? usual(.title, "title", "name") : usual(.title, "title")
     key = usual(.key, "key")
     prefixes = names.map(Self.prefix(for:))
-    let parts = Set([id, text, title, key].compactMap { $0 })
-    let others = text == nil ? [] : names.indices.filter { !parts.contains($0) }
-    attributeNames = others.map { names[$0] }
+    columns = ColumnUse.list(
+      names,
+      parts: [(.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil)],
+      others: text == nil ? .row : .attribute)
+    let others = columns.indices.filter { [columns] in columns[$0].use == .attribute }
     attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
   }
 

@@ -2,13 +2,23 @@ public import CofferDocuments
 
 /// A row for each document, under the header row `id,title,text,key`; rows end at LF, quoting is RFC 4180's.
 ///
-/// No title is an empty field, an empty title a quoted one, so that ``DelimitedSource`` reads equal ones back.
+/// No title is an empty field, an empty title a quoted one, so that ``DelimitedSource`` reads equal ones back. Attributes
+/// follow in columns of their names where these are given: strings as they are, other values as JSON.
 public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: EncodedOutput<Output>
   private let delimiter: UInt8
+  private let attributes: [[UInt8]]
+  private let columns: [[UInt8]: Int]
+  private var values: [[UInt8]?] = []
 
-  public init(_ sink: Output, dialect: DelimitedDialect, options: WritingOptions = WritingOptions()) {
+  /// - Parameter attributes: the columns behind those of every table; other attributes are left out.
+  public init(
+    _ sink: Output, dialect: DelimitedDialect, attributes: AttributeNames = AttributeNames(),
+    options: WritingOptions = WritingOptions()
+  ) {
     output = EncodedOutput(sink, options: options)
+    self.attributes = attributes.sorted
+    columns = Dictionary(uniqueKeysWithValues: self.attributes.enumerated().map { ($0.element, $0.offset) })
     delimiter = dialect.delimiter
   }
 
@@ -16,9 +26,9 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   public var sink: Output { output.sink }
 
   public mutating func begin() throws(FormatError) {
-    for (index, name) in ["id", "title", "text", "key"].enumerated() {
+    for (index, name) in (ColumnLayout.own.map { Array($0.utf8) } + attributes).enumerated() {
       if index > 0 { output.buffer.append(delimiter) }
-      output.buffer += name.utf8
+      name.withUnsafeBytes { appendShort($0) }
     }
     output.buffer.append(Byte.lineFeed)
   }
@@ -41,8 +51,28 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
       }
       key.bytes.withUnsafeBytes { appendShort($0) }
     }
+    if !attributes.isEmpty { append(header.attributes) }
     output.buffer.append(Byte.lineFeed)
     try output.writeIfFull()
+  }
+
+  private mutating func append(_ attributes: Attributes) {
+    values.removeAll(keepingCapacity: true)
+    values += repeatElement(nil, count: columns.count)
+    attributes.forEachMember { name, value, scanner in
+      guard let column = columns[name] else { return }
+      if case .string(let token) = value.content {
+        values[column] = scanner.value(of: token)
+      } else {
+        values[column] = Array(attributes.canonicalJSON[value.source])
+      }
+    }
+    for value in values {
+      output.buffer.append(delimiter)
+      guard let value else { continue }
+      if value.isEmpty { output.buffer += [Byte.quote, Byte.quote] }
+      value.withUnsafeBytes { appendShort($0) }
+    }
   }
 
   public mutating func finish() throws(FormatError) {

@@ -3,27 +3,31 @@ public import CofferDocuments
 /// A document for each row of a CSV or TSV file.
 ///
 /// Rows end at LF or CRLF; quoting is RFC 4180's. The columns `id`, `title`, `text` (else `txt`, else `body`) and `key`
-/// become those parts of the document; every other one becomes an attribute, a string. If no column is the text, the
+/// become those parts of the document; every other one becomes an attribute, a string, and so does `id` where ids are not
+/// kept, except under the header of ``DelimitedSink``. If no column is the text, the
 /// text is the whole row as a JSON object, in the order of its columns, and there are no attributes; the title is then
 /// `title` or else `name`. An empty field means no title, a quoted one (`""`) an empty title. Columns with the same
-/// name get a number: `note`, `note_2`.
+/// name get a number: `note`, `note_2`. A first line `sep=;` names the delimiter and is no row.
 public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<RowParser>
 
+  /// - Parameter dialect: nil takes the delimiter that a `sep=` line names; without one the comma, unless it gives the
+  ///   first row a single field and exactly one of `;`, tab and `|` gives the first 100 rows the same number above one.
   public init(
-    _ source: any ByteSource, dialect: DelimitedDialect, mapping: ColumnMapping = ColumnMapping(),
+    _ source: any ByteSource, dialect: DelimitedDialect?, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
   ) {
     let hasHeader = header == .yes || header == .automatic && !mapping.usesNumbers
     reader = RecordReader(
       source, options: options,
       parser: RowParser(
-        scanner: RowScanner(dialect), mapping: mapping, hasHeader: hasHeader, keepsIDs: options.keepsIDs))
+        dialect: dialect, mapping: mapping, hasHeader: hasHeader, keepsIDs: options.keepsIDs))
   }
 
   public var report: ReadingReport {
     var report = reader.report
-    report.attributeColumns = reader.parser.attributeColumns
+    report.columns = reader.parser.columns
+    report.delimiter = reader.parser.delimiter
     return report
   }
 
@@ -41,10 +45,15 @@ public struct DelimitedDialect: Hashable, Sendable {
 
   public init(delimiter: UInt8, refusesStrayQuotes: Bool = false) {
     precondition(
-      delimiter < 0x80 && ![Byte.quote, Byte.lineFeed, Byte.carriageReturn].contains(delimiter),
+      Self.isDelimiter(delimiter),
       "a delimiter is an ASCII character other than the quote and the line ends")
     self.delimiter = delimiter
     self.refusesStrayQuotes = refusesStrayQuotes
+  }
+
+  /// True for an ASCII character other than the quote and the line ends.
+  public static func isDelimiter(_ byte: UInt8) -> Bool {
+    byte < 0x80 && ![Byte.quote, Byte.lineFeed, Byte.carriageReturn].contains(byte)
   }
 
   public static let csv = DelimitedDialect(delimiter: Byte.comma)

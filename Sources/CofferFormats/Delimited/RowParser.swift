@@ -3,6 +3,9 @@ internal import CofferDocuments
 /// Makes documents of rows.
 struct RowParser: RecordParser {
   private var scanner: RowScanner
+  /// The delimiter is chosen with the first row.
+  private let choosesDelimiter: Bool
+  private var hasBegun = false
   private let mapping: ColumnMapping
   private let keepsIDs: Bool
   private var needsHeader: Bool
@@ -10,8 +13,10 @@ struct RowParser: RecordParser {
   private var fieldCount = 0
   private var unquoted: [UInt8] = []
 
-  init(scanner: RowScanner, mapping: ColumnMapping, hasHeader: Bool, keepsIDs: Bool) {
-    self.scanner = scanner
+  /// - Parameter dialect: nil chooses the delimiter.
+  init(dialect: DelimitedDialect?, mapping: ColumnMapping, hasHeader: Bool, keepsIDs: Bool) {
+    scanner = RowScanner(dialect ?? .csv)
+    choosesDelimiter = dialect == nil
     self.mapping = mapping
     self.keepsIDs = keepsIDs
     needsHeader = hasHeader
@@ -20,6 +25,7 @@ struct RowParser: RecordParser {
   mutating func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput
   ) -> RecordOutcome {
+    if !hasBegun, let outcome = begin(bytes, from: start, isFinal: isFinal) { return outcome }
     let end: Int
     switch scanner.scan(bytes, from: start, isFinal: isFinal) {
     case .row(let next):
@@ -55,6 +61,24 @@ struct RowParser: RecordParser {
     return .record(end: end)
   }
 
+  /// Settles the delimiter; nil if the first row can be parsed.
+  private mutating func begin(_ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> RecordOutcome? {
+    if let named = DelimiterChoice.named(in: bytes, from: start, isFinal: isFinal) {
+      if choosesDelimiter { scanner = RowScanner(DelimitedDialect(delimiter: named.delimiter)) }
+      hasBegun = true
+      return .nothing(end: named.end)
+    }
+    if choosesDelimiter {
+      guard let found = DelimiterChoice.delimiter(of: bytes, from: start, isFinal: isFinal) else { return .needsMore }
+      scanner = RowScanner(DelimitedDialect(delimiter: found))
+    }
+    hasBegun = true
+    return nil
+  }
+
+  /// Nil until the first row is parsed.
+  var delimiter: UInt8? { hasBegun ? scanner.delimiter : nil }
+
   /// Refuses lines that end in CR alone: the whole input would be the header, and every row be lost silently.
   private func bareCarriageReturn(in bytes: UnsafeRawBufferPointer) -> RecordFault? {
     for field in scanner.fields where !field.isQuoted {
@@ -66,11 +90,11 @@ struct RowParser: RecordParser {
     return nil
   }
 
-  var attributeColumns: [String] { layout?.attributeNames ?? [] }
+  var columns: [ColumnUse] { layout?.columns ?? [] }
 
   private mutating func layOut(names: [String]) throws(FormatError) {
     fieldCount = names.count
-    layout = try ColumnLayout(names: names, mapping: mapping)
+    layout = try ColumnLayout(names: names, mapping: mapping, keepsIDs: keepsIDs)
   }
 
   private func name(of field: RowScanner.Field, in bytes: UnsafeRawBufferPointer) -> String {
@@ -94,8 +118,12 @@ struct RowParser: RecordParser {
     }
     if let column = layout.text {
       output.draft.text = value(of: fields[column], in: bytes, &output)
-      if !layout.attributes.isEmpty {
-        output.draft.attributes = object(of: layout.attributes, fields, bytes, &output)
+      // In a table of ours an empty field is no attribute, a quoted one an empty string.
+      let columns =
+        layout.isOwn
+        ? layout.attributes.filter { !fields[$0].range.isEmpty || fields[$0].isQuoted } : layout.attributes
+      if !columns.isEmpty {
+        output.draft.attributes = object(of: columns, fields, bytes, &output)
       }
     } else {
       output.draft.text = object(of: fields.indices, fields, bytes, &output)

@@ -19,13 +19,16 @@ struct RowScanner: Sendable {
   }
 
   private(set) var fields: [Field] = []
-  private let delimiter: UInt8
+  let delimiter: UInt8
   private let refusesStrayQuotes: Bool
 
   init(_ dialect: DelimitedDialect) {
     delimiter = dialect.delimiter
     refusesStrayQuotes = dialect.refusesStrayQuotes
   }
+
+  /// The row that was scanned last is an empty line.
+  var isBlank: Bool { fields.count == 1 && fields[0].range.isEmpty && !fields[0].isQuoted }
 
   mutating func scan(_ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> Outcome {
     fields.removeAll(keepingCapacity: true)

@@ -13,20 +13,37 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
   }
 
   /// Appends the object of a document.
-  mutating func append(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
+  ///
+  /// - Parameters:
+  ///   - file: the file of the text, in whose place it is named first; there is no position then.
+  ///   - withAttributes: false leaves the attributes out.
+  mutating func append(
+    _ document: OpenedDocument, inCollection name: String, file: String? = nil, withAttributes: Bool = true
+  ) throws(FormatError) {
     if collection != name { setCollection(name) }
     let header = document.header
-    output.buffer += opening
+    if let file {
+      append("{\"file\":")
+      JSONWriter.appendString(file, to: &output.buffer)
+      append(",")
+      output.buffer += opening.dropFirst()
+    } else {
+      output.buffer += opening
+    }
     JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
-    append(",\"position\":")
-    JSONWriter.appendInteger(header.position, to: &output.buffer)
+    if file == nil {
+      append(",\"position\":")
+      JSONWriter.appendInteger(header.position, to: &output.buffer)
+    }
     if let title = header.title {
       append(",\"title\":")
       JSONWriter.appendString(title, to: &output.buffer)
     }
-    append(",\"text\":\"")
-    try output.append(document.utf8) { JSONWriter.appendEscaped($0, to: &$1) }
-    append("\"")
+    if file == nil {
+      append(",\"text\":\"")
+      try output.append(document.utf8) { JSONWriter.appendEscaped($0, to: &$1) }
+      append("\"")
+    }
     if let key = header.key {
       append(",\"key\":")
       JSONWriter.append(key, to: &output.buffer)
@@ -36,7 +53,7 @@ struct DocumentObjects<Output: ByteSink>: Sendable {
     append("\",\"modified\":\"")
     dates.append(header.modified, to: &output.buffer)
     append("\"")
-    if !header.attributes.isEmpty {
+    if withAttributes, !header.attributes.isEmpty {
       append(",\"attributes\":")
       output.buffer += header.attributes.canonicalJSON
     }

@@ -58,6 +58,31 @@ extension JSONScanner {
     return ScannedValue(content: content, source: start..<position)
   }
 
+  /// True if a value without white space is or holds null.
+  func holdsNull(in value: ScannedValue) -> Bool {
+    switch value.content {
+    case .null: return true
+    case .string, .number, .bool: return false
+    case .object, .array: break
+    }
+    let json = UnsafeRawBufferPointer(start: base + value.source.lowerBound, count: value.source.count)
+    var isInString = false
+    var isEscaped = false
+    // Outside of strings, no other literal has an n.
+    return json.contains { byte in
+      if isEscaped {
+        isEscaped = false
+      } else if byte == JSONByte.quote {
+        isInString.toggle()
+      } else if isInString {
+        isEscaped = byte == UInt8(ascii: "\\")
+      } else {
+        return byte == UInt8(ascii: "n")
+      }
+      return false
+    }
+  }
+
   /// The member of ours with that name.
   func documentMember(_ name: StringToken) -> DocumentMember? {
     switch name.hasEscapes ? -1 : name.range.count {

@@ -60,8 +60,10 @@ struct MappedObject {
       return nil
     }
     output.draft.text = isAbsent(members[text].value) ? 0..<0 : string(members[text].value, &output, scanner)
+    // An id that is not kept stays visible.
     let others = members.indices.filter {
-      ![text, id, title, key].contains($0) && passedOver?.withUTF8Buffer(members[$0].name.elementsEqual) != true
+      ![text, keepsIDs ? id : nil, title, key].contains($0)
+        && passedOver?.withUTF8Buffer(members[$0].name.elementsEqual) != true
     }
     return others.isEmpty ? nil : try setAttributes(others, &output, bytes)
   }

@@ -53,8 +53,9 @@ extension InputFormat {
     }
     guard let pathExtension else { return nil }
     if let usual = InputFormat(pathExtension: pathExtension) { return usual }
-    if pathExtension.lowercased() == "txt", isTable(text, isWhole: headIsWhole) { return .tsv }
-    return .text
+    // A spreadsheet saves its "Unicode Text" under that name.
+    let isTable = text.withUnsafeBytes { DelimiterChoice.isTable($0, from: 0, isFinal: headIsWhole, .tsv) }
+    return isTable && pathExtension.lowercased() == "txt" ? .tsv : .text
   }
 
   /// The head in UTF-8 as far as it can be decoded.
@@ -105,22 +106,6 @@ extension InputFormat {
       position = line.end
     }
     return true
-  }
-
-  /// The first 100 lines all hold the same number of tabs, and not none.
-  private static func isTable(_ text: [UInt8], isWhole: Bool) -> Bool {
-    text.withUnsafeBytes { bytes in
-      var tabs = 0
-      var position = 0
-      for number in 0..<100 {
-        guard position < bytes.count, let line = bytes.line(from: position, isFinal: isWhole) else { break }
-        let count = UnsafeRawBufferPointer(rebasing: bytes[line.content]).count(of: Byte.tab)
-        if number > 0, count != tabs { return false }
-        tabs = count
-        position = line.end
-      }
-      return tabs > 0
-    }
   }
 }
 

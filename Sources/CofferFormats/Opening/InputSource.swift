@@ -15,10 +15,11 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   ///   - table: the table of a database; nil finds it.
   ///   - mapping: for tables, JSON and property lists.
   ///   - header: for tables.
+  ///   - delimiter: for CSV and TSV; nil is the format's own, which for CSV may be another than the comma.
   /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
   public init(
     opening path: String, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
-    header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
+    header: HeaderMode = .automatic, delimiter: UInt8? = nil, options: ReadingOptions = ReadingOptions()
   ) throws(FormatError) {
     var options = options
     options.path = options.path ?? path
@@ -27,9 +28,11 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     if status.st_mode & S_IFMT == S_IFDIR {
       try self.init(directory: path, format: format, options: options)
     } else {
+      let bytes = FileByteSource(file)
       try self.init(
-        FileByteSource(file), name: path.lastPathComponent, file: path, sizeHint: Int(status.st_size), format: format,
-        table: table, mapping: mapping, header: header, options: options)
+        bytes, name: path.lastPathComponent, file: path, modified: bytes.modified,
+        sizeHint: Int(status.st_size), format: format, table: table, mapping: mapping, header: header,
+        delimiter: delimiter, options: options)
     }
   }
 
@@ -47,11 +50,11 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   ///   - name: the title of a text and a hint to the format; nil if there is none.
   ///   - path: the file of the bytes, in which a database is read instead of a copy; before the first ``read(into:)``,
   ///     nothing else in this process may have it open, and `source` must be gone.
+  ///   - modified: when the file was changed: the date of a text.
   public init(
-    _ source: some ByteSource, name: String? = nil, file path: String? = nil, sizeHint: Int? = nil,
-    format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
-    header: HeaderMode = .automatic,
-    options: ReadingOptions = ReadingOptions()
+    _ source: some ByteSource, name: String? = nil, file path: String? = nil, modified: Timestamp? = nil,
+    sizeHint: Int? = nil, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
+    header: HeaderMode = .automatic, delimiter: UInt8? = nil, options: ReadingOptions = ReadingOptions()
   ) throws(FormatError) {
     var bytes: any ByteSource = source
     if let format {
@@ -68,13 +71,12 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     }
     switch self.format {
     case .text:
-      self.source = TextSource(bytes, title: name, sizeHint: sizeHint, options: options)
+      self.source = TextSource(bytes, title: name, modified: modified, sizeHint: sizeHint, options: options)
     case .lines:
       self.source = LinesSource(bytes, options: options)
-    case .csv:
-      self.source = DelimitedSource(bytes, dialect: .csv, mapping: mapping, header: header, options: options)
-    case .tsv:
-      self.source = DelimitedSource(bytes, dialect: .tsv, mapping: mapping, header: header, options: options)
+    case .csv, .tsv:
+      let dialect = delimiter.map { DelimitedDialect(delimiter: $0) } ?? (self.format == .tsv ? .tsv : nil)
+      self.source = DelimitedSource(bytes, dialect: dialect, mapping: mapping, header: header, options: options)
     case .ndjson:
       self.source = NDJSONSource(bytes, mapping: mapping, options: options)
     case .json:

@@ -31,6 +31,21 @@ extension BinaryPropertyListWriter {
     }
   }
 
+  /// Appends a JSON value that holds no null.
+  mutating func append(json bytes: [UInt8]) throws(FormatError) -> UInt32 {
+    let result: Result<UInt32, any Error> = bytes.withUnsafeBytes { buffer in
+      var scanner = JSONScanner(buffer)
+      return Result { try append(json: &scanner) }
+    }
+    do {
+      return try result.get()
+    } catch let error as FormatError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: attributes that are not JSON")
+    }
+  }
+
   private mutating func append(object scanner: inout JSONScanner, depth: Int) throws -> UInt32 {
     var behind = scanner
     try behind.skipValue(depth: depth - 1)

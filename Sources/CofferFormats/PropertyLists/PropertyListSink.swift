@@ -5,7 +5,8 @@ internal import CofferPropertyLists
 ///
 /// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; but a text that
 /// is the JSON of a row, with the same id and title, is written as that row again. The index maps ids to rows, from 0;
-/// autoincrement is the highest id ever assigned. ``PropertyListSource`` reads ids, titles, texts and order back. Texts
+/// autoincrement is the highest id ever assigned. Where attributes are wanted, a row with any has a dictionary of them
+/// under `attributes`; a value that holds null is a string of JSON there. ``PropertyListSource`` reads ids, titles, texts and order back. Texts
 /// are written at once: memory grows by some 50 bytes for each document.
 public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var writer: BinaryPropertyListWriter<Output>
@@ -14,10 +15,14 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var rows: [UInt32] = []
   private var ids: [UInt32] = []
   private var highestID: Int64
+  private let writesAttributes: Bool
 
-  /// - Parameter highestID: the highest id ever assigned, if known; ids of documents may be higher.
-  public init(_ sink: Output, highestID: Int64 = 0) {
+  /// - Parameters:
+  ///   - highestID: the highest id ever assigned, if known; ids of documents may be higher.
+  ///   - writesAttributes: otherwise they are left out.
+  public init(_ sink: Output, highestID: Int64 = 0, writesAttributes: Bool = false) {
     self.highestID = highestID
+    self.writesAttributes = writesAttributes
     writer = BinaryPropertyListWriter(sink)
   }
 
@@ -36,7 +41,8 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     highestID = max(highestID, header.id.rawValue)
     let id = try writer.append(header.id.description)
     ids.append(id)
-    if PropertyListRow.restores(document) {
+    let attributes = writesAttributes ? header.attributes : Attributes()
+    if attributes.isEmpty, PropertyListRow.restores(document) {
       var scanner = JSONScanner(document.utf8)
       do {
         rows.append(try writer.append(json: &scanner))
@@ -55,7 +61,27 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     }
     keys.append(names.text)
     values.append(try writer.append(utf8: document.utf8))
+    if !attributes.isEmpty {
+      keys.append(try writer.append(key: Array("attributes".utf8)))
+      values.append(try append(attributes))
+    }
     rows.append(try writer.append(keys: keys, values: values))
+  }
+
+  private mutating func append(_ attributes: Attributes) throws(FormatError) -> UInt32 {
+    var members: [(name: [UInt8], json: [UInt8], holdsNull: Bool)] = []
+    attributes.forEachMember { name, value, scanner in
+      let json = Array(attributes.canonicalJSON[value.source])
+      members.append((name, json, scanner.holdsNull(in: value)))
+    }
+    var keys: [UInt32] = []
+    var values: [UInt32] = []
+    for (name, json, holdsNull) in members {
+      keys.append(try writer.append(key: name))
+      values.append(
+        holdsNull ? try writer.append(String(decoding: json, as: UTF8.self)) : try writer.append(json: json))
+    }
+    return try writer.append(keys: keys, values: values)
   }
 
   public mutating func finish() throws(FormatError) {

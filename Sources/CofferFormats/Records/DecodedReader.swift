@@ -27,6 +27,8 @@ struct DecodedReader: Sendable {
   private var rawStart = 0
   private var rawEnd = 0
   private var sourceHasEnded = false
+  /// The first bytes, kept while the encoding is not given, to name a file that is no text.
+  private var head: [UInt8]?
   let capacity: Int
   private let maximum: Int
   /// The buffer's current limit: the usual capacity, unless one record needs more.
@@ -64,6 +66,7 @@ struct DecodedReader: Sendable {
     decoder = TextDecoder(encoding, onError: onError)
     raw = [UInt8](repeating: 0, count: min(Self.rawCapacity, self.capacity))
     kept = keepsInput ? [] : nil
+    head = encoding == .automatic ? [] : nil
   }
 
   /// The input has ended and the buffer is consumed.
@@ -122,6 +125,9 @@ struct DecodedReader: Sendable {
     rawStart = 0
     rawEnd = try source.read(into: &raw, from: 0)
     sourceHasEnded = rawEnd == 0
+    if let count = head?.count, count < ForeignContent.headCount {
+      head?.append(contentsOf: raw[..<min(rawEnd, ForeignContent.headCount - count)])
+    }
     kept?.append(contentsOf: raw[..<rawEnd])
   }
 
@@ -132,6 +138,11 @@ struct DecodedReader: Sendable {
     case .success:
       isAtEnd = sourceHasEnded && rawStart == rawEnd
     case .failure(let error):
+      if let foreign = head.flatMap(ForeignContent.init(head:)) {
+        var failure = FormatError(.undecodable, "this is \(foreign.name), not text")
+        failure.advice = foreign.advice
+        throw failure
+      }
       // Valid bytes before the fault are still decoded, so that its place can be computed.
       decoder = before
       let good = rawStart + error.byteOffset - before.bytesConsumed

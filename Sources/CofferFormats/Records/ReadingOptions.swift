@@ -26,11 +26,20 @@ public struct ReadingOptions: Sendable {
   /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB where an input is one text, 1 GiB
   /// for a property list as a whole, ``usualRecordByteCount`` for all others.
   public var maximumRecordByteCount: Int?
-  /// Ids are kept, so that an id that is no positive integer makes a bad record. Otherwise such an id is ignored.
+  /// Ids are kept, so that an id that is no positive integer makes a bad record. Otherwise such an id is ignored, and a
+  /// table's column of ids becomes an attribute, too, except in the files that our sinks write.
   public var keepsIDs: Bool
   /// Records name their collection, so that an invalid name makes a bad record. Otherwise all go to one collection, and
   /// names are ignored.
   public var namesCollections = true
+  /// A directory is read with the directories below.
+  public var walksFolders = true
+  /// Symbolic links in a directory are followed.
+  public var followsLinks = false
+  /// The key of a text is its file's path within the directory that is read.
+  public var givesPathKeys = false
+  /// A text may begin with attributes, between two lines `---`.
+  public var readsFrontMatter = false
   /// The input's name in errors and rejections.
   public var path: String?
   /// Called for each record skipped under ``RecordErrorMode/skip``, in order, while reading.
@@ -77,8 +86,12 @@ public struct ReadingReport: Hashable, Sendable {
   public internal(set) var skippedEmpty = 0
   /// Known once reading has begun.
   public internal(set) var encoding: TextEncoding?
-  /// Columns that became attributes, in the input's order.
-  public internal(set) var attributeColumns: [String] = []
+  /// The columns of a table, in the input's order.
+  public internal(set) var columns: [ColumnUse] = []
+  /// The delimiter of a table's fields, once reading has begun.
+  public internal(set) var delimiter: UInt8?
+  /// Entries of a directory that were not read.
+  public internal(set) var passedOver = PassedOver()
   /// The highest id that the input ever assigned, if recorded: an ordered table's autoincrement.
   public internal(set) var highestID: Int64?
   /// The table of a database that was read.
@@ -88,6 +101,9 @@ public struct ReadingReport: Hashable, Sendable {
   /// The bytes to put before ``Rejection/bytes`` to make them an input again: the byte order mark and the header row,
   /// unchanged. Kept under ``RecordErrorMode/skip`` only.
   public internal(set) var headBytes: [UInt8] = []
+
+  /// Columns that became attributes, in the input's order.
+  public var attributeColumns: [String] { columns.filter { $0.use == .attribute }.map(\.name) }
 }
 
 /// A source of documents that reports totals.

@@ -19,11 +19,11 @@ struct SQLiteLayout {
   let position: Int?
   /// Columns that become attributes, in canonical order; without a text column, all columns in the table's order.
   let members: [(column: Int, prefix: [UInt8])]
-  /// Names of the columns that become attributes, in the table's order.
-  let attributeNames: [String]
+  let columns: [ColumnUse]
   let isOwn: Bool
 
-  init(_ table: SQLiteTable, mapping: ColumnMapping) throws(FormatError) {
+  /// - Parameter keepsIDs: otherwise a column of ids becomes an attribute, except in a table of ours.
+  init(_ table: SQLiteTable, mapping: ColumnMapping, keepsIDs: Bool) throws(FormatError) {
     var places: [ColumnMapping.Part: Int] = [:]
     for (part, column) in mapping.columns {
       guard let place = table.index(of: column) else {
@@ -44,12 +44,16 @@ struct SQLiteLayout {
     title = usual(.title, text == nil ? ["title", "name"] : ["title"])
     key = usual(.key, ["key"])
     (created, modified, attributes, position) = isOwn ? (4, 5, 6, 7) : (nil, nil, nil, nil)
-    let parts = Set([id, text, title, key, created, modified, attributes, position].compactMap { $0 })
     let names = table.columns
-    let others = text == nil ? Array(names.indices) : names.indices.filter { !parts.contains($0) }
-    attributeNames = text == nil ? [] : others.map { names[$0] }
+    columns = ColumnUse.list(
+      names,
+      parts: [
+        (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
+        (.created, created), (.modified, modified), (.attributes, attributes), (.position, position),
+      ], others: text == nil ? .row : .attribute)
+    let others = names.indices.filter { [text, columns] in text == nil || columns[$0].use == .attribute }
     let ordered =
-      text == nil ? others : others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
+      text == nil ? Array(others) : others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
     members = ordered.map { index in
       var prefix: [UInt8] = []
       JSONWriter.appendString(names[index], to: &prefix)

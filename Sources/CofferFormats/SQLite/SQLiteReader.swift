@@ -59,8 +59,8 @@ final class SQLiteReader: @unchecked Sendable {
     report.privateCopy = file.copyReason
     let table = try SQLiteTable.find(named: table, mapping: mapping, in: file.database)
     report.table = table.name
-    let layout = try SQLiteLayout(table, mapping: mapping)
-    report.attributeColumns = layout.attributeNames
+    let layout = try SQLiteLayout(table, mapping: mapping, keepsIDs: options.keepsIDs)
+    report.columns = layout.columns
     let rows = try SQLiteRows(file.database, table, layout, options)
     report.encoding = rows.encoding
     state = .reading(file, rows)

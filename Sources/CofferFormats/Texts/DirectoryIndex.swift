@@ -1,17 +1,26 @@
 internal import CofferDocuments
 internal import CofferText
+internal import Glibc
 
 /// The index of exported texts: the document of each file, in order.
 ///
-/// One line for each: `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; title and key are optional.
+/// One line for each, with the members of the documents' JSON, save position and text:
+/// `{"file":"Plans.txt","id":7,"title":"Plans","key":"n-42"}`; only the file is needed.
 struct DirectoryIndex {
   struct Entry: Sendable {
-    /// A name in the directory, never a path.
-    let file: [UInt8]
-    var isListed = false
-    var id: DocumentID?
-    var title: [UInt8]?
-    var key: [UInt8]?
+    /// A path within the directory, never one that leads out of it.
+    fileprivate(set) var file: [UInt8]
+    fileprivate(set) var isListed = false
+    fileprivate(set) var id: DocumentID?
+    fileprivate(set) var collection: [UInt8]?
+    fileprivate(set) var title: [UInt8]?
+    fileprivate(set) var key: [UInt8]?
+    /// Canonical JSON.
+    fileprivate(set) var attributes: [UInt8]?
+    fileprivate(set) var parent: DocumentID?
+    fileprivate(set) var created: Timestamp?
+    fileprivate(set) var modified: Timestamp?
+    fileprivate(set) var isJSON = false
 
     init(file: [UInt8]) {
       self.file = file
@@ -23,7 +32,9 @@ struct DirectoryIndex {
   /// Reads the index of a directory; nil for another file of that name.
   init?(in directory: FileDescriptor) throws(FormatError) {
     let name = DirectorySource.indexName
-    guard let file = try directory.openRegularFile(Array(name.utf8), path: name) else { return nil }
+    guard case .file(let file) = try directory.openEntry(Array(name.utf8), followsLinks: false, path: name),
+      try file.status().st_mode & S_IFMT == S_IFREG
+    else { return nil }
     let options = ReadingOptions(encoding: .fixed(.utf8), path: name)
     var lines = RecordReader(FileByteSource(file), options: options, parser: LineParser())
     var batch = DraftBatch()
@@ -44,8 +55,8 @@ struct DirectoryIndex {
 
   private static func entry(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) -> Entry? {
     var scanner = JSONScanner(bytes, in: range)
-    var file: [UInt8]?
     var entry = Entry(file: [])
+    entry.isListed = true
     do throws(JSONError) {
       try scanner.openObject(depth: 1)
       var isFirst = true
@@ -53,30 +64,67 @@ struct DirectoryIndex {
         isFirst = false
         let value = try scanner.scanMemberValue()
         if scanner.equals(name, "file"), case .string(let token) = value.content {
-          file = scanner.value(of: token)
-        } else if scanner.equals(name, "id"), case .number(let token) = value.content {
-          guard let number = scanner.integer(of: token), number >= 1 else { return nil }
-          entry.id = DocumentID(number)
-        } else if scanner.equals(name, "title"), case .string(let token) = value.content {
-          entry.title = scanner.value(of: token)
-        } else if scanner.equals(name, "key"), let key = scanner.key(value, bytes) {
-          entry.key = key
+          entry.file = scanner.value(of: token)
         } else {
-          return nil
+          guard let member = scanner.documentMember(name), try entry.take(member, value, scanner, bytes) else {
+            return nil
+          }
         }
       }
       scanner.skipWhitespace()
     } catch {
       return nil
     }
-    // Names only: an attacker's index must not choose files elsewhere.
-    guard scanner.next == nil, let file, !file.isEmpty, !file.contains(UInt8(ascii: "/")), !file.contains(0),
-      file != [0x2E], file != [0x2E, 0x2E]
-    else { return nil }
-    var listed = Entry(file: file)
-    listed.isListed = true
-    (listed.id, listed.title, listed.key) = (entry.id, entry.title, entry.key)
-    return listed
+    return scanner.next == nil && isWithin(entry.file) ? entry : nil
+  }
+
+  /// True for names separated by slashes: an attacker's index must not choose files elsewhere.
+  private static func isWithin(_ path: [UInt8]) -> Bool {
+    !path.contains(0)
+      && path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+        !$0.isEmpty && !$0.elementsEqual([0x2E]) && !$0.elementsEqual([0x2E, 0x2E])
+      }
+  }
+}
+
+extension DirectoryIndex.Entry {
+  /// Takes a member; false if it is not one of ours, or of another type.
+  fileprivate mutating func take(
+    _ member: DocumentMember, _ value: ScannedValue, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
+  ) throws(JSONError) -> Bool {
+    func id(_ token: JSONScanner.NumberToken) -> DocumentID? {
+      scanner.integer(of: token).flatMap { $0 >= 1 ? DocumentID($0) : nil }
+    }
+    func date(_ token: JSONScanner.StringToken) -> Timestamp? {
+      Timestamp(iso8601: String(decoding: scanner.value(of: token), as: UTF8.self))
+    }
+    switch (member, value.content) {
+    case (.id, .number(let token)):
+      self.id = id(token)
+      return self.id != nil
+    case (.parent, .number(let token)):
+      parent = id(token)
+      return parent != nil
+    case (.collection, .string(let token)): collection = scanner.value(of: token)
+    case (.title, .string(let token)): title = scanner.value(of: token)
+    case (.json, .bool(let flag)): isJSON = flag
+    case (.created, .string(let token)):
+      created = date(token)
+      return created != nil
+    case (.modified, .string(let token)):
+      modified = date(token)
+      return modified != nil
+    case (.attributes, .object):
+      var object = JSONScanner(bytes, in: value.source)
+      var canonical: [UInt8] = []
+      try object.appendCanonicalObject(to: &canonical)
+      attributes = canonical.isEmpty ? nil : canonical
+    case (.key, _):
+      key = scanner.key(value, bytes)
+      return key != nil
+    default: return false
+    }
+    return true
   }
 }
 

@@ -1,65 +1,69 @@
 public import CofferDocuments
 internal import Glibc
 
-/// A document for each file of a directory, one level deep, in the order of the names' bytes.
+/// A document for each file of a directory and of those below, in the order of the names' bytes.
 ///
-/// A file's content is the text and its name the title. Directories, devices and names that begin with a dot are
-/// skipped. The `index.ndjson` of an export restores ids, titles and keys of the documents it lists, which precede other
-/// files.
+/// A file's content is the text, its name the title, its date that of creation and change, and its path within the
+/// directory the key if the options want that. Links, devices and names that begin with a dot are passed over and counted.
+/// The `index.ndjson` of an export restores the documents that it lists, which precede other files. A file that is no
+/// text, or can't be read, is a bad record.
 public struct DirectorySource: DraftSource, ReportingSource, Sendable {
   /// The name of the index that an export of texts writes.
   static let indexName = "index.ndjson"
 
   public private(set) var report = ReadingReport()
-  private let directory: FileDescriptor
   private let options: ReadingOptions
-  private let entries: [DirectoryIndex.Entry]
-  private var next = 0
+  private var walk: FolderWalk
+  /// Files found so far, bad ones included.
+  private var recordCount = 0
+  /// The error to throw once the documents before it are returned.
+  private var failure: FormatError?
 
   public init(path: String, options: ReadingOptions = ReadingOptions()) throws(FormatError) {
-    directory = try FileDescriptor(opening: path)
     self.options = options
-    let names = try Self.names(in: path)
-    let index = names.contains(Array(Self.indexName.utf8)) ? try DirectoryIndex(in: directory) : nil
-    let listed = Set(index?.entries.map(\.file) ?? [])
-    let others = names.filter { !listed.contains($0) && !(index != nil && $0 == Array(Self.indexName.utf8)) }
-    entries = (index?.entries ?? []) + others.map { DirectoryIndex.Entry(file: $0) }
+    walk = try FolderWalk(path: path, options: options)
   }
 
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
     batch.removeAll()
     var single = DraftBatch()
-    while next < entries.count, batch.bytes.count < DecodedReader.usualCapacity, batch.drafts.count < 512 {
-      let entry = entries[next]
+    while failure == nil, batch.bytes.count < DecodedReader.usualCapacity, batch.drafts.count < 512 {
       do throws(FormatError) {
-        try readFile(entry, into: &single)
+        recordCount += 1
+        guard let found = try walk.next() else { break }
+        try readFile(found, into: &single)
+        append(single, found.entry, to: &batch)
       } catch {
-        // Texts before the fault are returned first.
-        if !batch.isEmpty { break }
-        throw error
+        if options.onError == .skip, [.undecodable, .malformed, .tooLarge, .unreadable].contains(error.code) {
+          report.rejected += 1
+          options.onRejection?(Rejection(error: error, record: recordCount, headBytes: [], bytes: []))
+        } else {
+          failure = error
+        }
       }
-      next += 1
-      append(single, entry, to: &batch)
     }
+    report.passedOver = walk.passedOver
     report.documents += batch.drafts.count
+    if batch.isEmpty, let failure { throw failure }
     return !batch.isEmpty
   }
 
-  private mutating func readFile(_ entry: DirectoryIndex.Entry, into batch: inout DraftBatch) throws(FormatError) {
+  private mutating func readFile(_ found: FolderWalk.Found, into batch: inout DraftBatch) throws(FormatError) {
     batch.removeAll()
-    let name = String(decoding: entry.file, as: UTF8.self)
-    let path = options.path.map { "\($0)/\(name)" } ?? name
-    guard let file = try directory.openRegularFile(entry.file, path: path) else {
-      if entry.isListed { throw FormatError(.unreadable, "a file of the index is not there", path: path) }
-      return
-    }
     var options = options
-    options.path = path
+    options.path = walk.name(of: found.path)
+    if options.onError == .skip { options.onError = .fail }
+    if options.shouldStop?() == true { throw FormatError(.unreadable, "reading was stopped", path: options.path) }
+    let status = try found.file.status()
+    var parser = TextParser(readsFrontMatter: options.readsFrontMatter)
+    parser.title = found.path.split(separator: UInt8(ascii: "/")).last.map { Array($0) }
+    parser.modified = Timestamp(changeOf: status)
+    // An id identifies a document as well: a key that it did not have would be a change.
+    if options.givesPathKeys, !(found.entry.isListed && options.keepsIDs) { parser.key = found.path }
     var source = RecordReader(
-      FileByteSource(file), options: options, parser: TextParser(title: Array(name.utf8)),
-      capacity: min(2 * Int(try file.status().st_size) + 128, DecodedReader.usualCapacity))
+      FileByteSource(found.file), options: options, parser: parser,
+      capacity: min(2 * Int(status.st_size) + 128, DecodedReader.usualCapacity))
     _ = try source.read(into: &batch)
-    report.rejected += source.report.rejected
     report.skippedEmpty += source.report.skippedEmpty
     report.encoding = report.encoding ?? source.report.encoding
   }
@@ -68,52 +72,26 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
   private func append(_ single: DraftBatch, _ entry: DirectoryIndex.Entry, to batch: inout DraftBatch) {
     guard var draft = single.drafts.first else { return }
     let base = batch.bytes.count
-    batch.bytes += single.bytes[draft.text]
-    draft.text = base..<batch.bytes.count
-    if entry.isListed {
-      draft.id = entry.id
-      draft.isComplete = true
-    }
+    batch.bytes += single.bytes
+    draft.mapRanges { $0.lowerBound + base..<$0.upperBound + base }
+    draft.record = recordCount
     func add(_ bytes: [UInt8]?) -> Range<Int>? {
       guard let bytes else { return nil }
       batch.bytes += bytes
       return batch.bytes.count - bytes.count..<batch.bytes.count
     }
-    draft.title = add(entry.isListed ? entry.title : draft.title.map { Array(single.bytes[$0]) })
-    draft.key = add(entry.key)
-    draft.record = next
+    if entry.isListed {
+      draft.isComplete = true
+      draft.id = entry.id
+      draft.title = add(entry.title)
+      draft.key = add(entry.key) ?? draft.key
+      draft.collection = add(entry.collection)
+      if !options.readsFrontMatter { draft.attributes = add(entry.attributes) }
+      draft.parent = entry.parent
+      draft.created = entry.created ?? draft.created
+      draft.modified = entry.modified ?? draft.modified
+      draft.isJSON = entry.isJSON
+    }
     batch.drafts.append(draft)
-  }
-
-  private static func names(in path: String) throws(FormatError) -> [[UInt8]] {
-    guard let stream = opendir(path) else { throw .system(.unreadable, "cannot open the directory", path: path) }
-    defer { closedir(stream) }
-    var names: [[UInt8]] = []
-    while true {
-      errno = 0
-      guard let entry = readdir(stream) else { break }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-      if name.first != UInt8(ascii: ".") { names.append(name) }
-    }
-    if errno != 0 { throw .system(.unreadable, "cannot read the directory", path: path) }
-    return names.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-}
-
-extension FileDescriptor {
-  /// Opens a regular file of this directory; nil for a directory, a device or a missing file.
-  func openRegularFile(_ name: [UInt8], path: String) throws(FormatError) -> FileDescriptor? {
-    // Non-blocking, or opening a pipe without a writer would wait for ever.
-    let number = (name + [0]).withUnsafeBufferPointer { buffer in
-      buffer.withMemoryRebound(to: CChar.self) {
-        openat(self.number, $0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-      }
-    }
-    guard number >= 0 else {
-      if errno == ENOENT || errno == ENXIO { return nil }
-      throw .system(.unreadable, "cannot open the file", path: path)
-    }
-    let file = FileDescriptor(owning: number)
-    return try file.status().st_mode & S_IFMT == S_IFREG ? file : nil
   }
 }

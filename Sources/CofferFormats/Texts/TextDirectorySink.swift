@@ -2,11 +2,13 @@ public import CofferDocuments
 internal import CofferText
 internal import Glibc
 
-/// A text file for each document, named after its title, and `index.ndjson` beside them with names, ids, titles, keys
-/// and the order, from which ``DirectorySource`` reads equal documents back.
+/// A text file for each document, and `index.ndjson` beside them with everything but the texts, from which
+/// ``DirectorySource`` reads equal documents back.
 ///
-/// Overwrites nothing. A text that begins with U+FEFF, or contains U+0000, always gets a byte order mark, without which it
-/// would be read differently.
+/// A key that is a path of safe names is that of its file, as a directory's import gives it; other files have the name of
+/// their title. A file's date is that of the document's last change. Overwrites nothing. A text that begins with U+FEFF,
+/// or contains U+0000, always gets a byte order mark, without which it would be read differently. With front matter in the
+/// options, attributes are at the beginning of the texts in place of the index.
 public struct TextDirectorySink: DocumentSink, Sendable {
   private let path: String
   private let options: WritingOptions
@@ -16,8 +18,8 @@ public struct TextDirectorySink: DocumentSink, Sendable {
 
   fileprivate struct Folder {
     let directory: FileDescriptor
-    var index: EncodedOutput<FileByteSink>
-    var names = FileNames()
+    var index: DocumentObjects<FileByteSink>
+    var names = FileNames(reserving: DirectorySource.indexName)
   }
 
   /// - Parameters:
@@ -42,23 +44,25 @@ public struct TextDirectorySink: DocumentSink, Sendable {
         "\(path)/\(folderNames.name(title: name, id: number, ending: ""))", making: true)
     }
     let header = document.header
-    guard let directory = folders[folder]?.directory,
-      let fileName = folders[folder]?.names.name(title: header.title, id: header.id.rawValue, ending: ".txt")
-    else { return }
-    let file = try Self.makeFile(fileName, for: header, in: directory)
-    try write(document.utf8, to: FileByteSink(file))
-    try folders[folder]?.list(document.header, as: fileName)
+    let frontMatter = options.frontMatter ? try FrontMatter.bytes(for: document) : []
+    guard let directory = folders[folder]?.directory, let path = folders[folder]?.path(of: header) else { return }
+    let file = try Self.makeFile(path, for: header, in: directory)
+    try write(frontMatter, document.utf8, to: FileByteSink(file))
+    Self.setDate(of: file, to: header.modified)
+    try folders[folder]?.index.append(
+      document, inCollection: name, file: path, withAttributes: !options.frontMatter)
+    folders[folder]?.index.append("\n")
   }
 
   public mutating func finish() throws(FormatError) {
-    for name in folders.keys { try folders[name]?.index.finish() }
+    for name in folders.keys { try folders[name]?.index.output.finish() }
   }
 
   private func makeFolder(_ path: String, making: Bool = false) throws(FormatError) -> Folder {
     if making { try Self.makeDirectory(path) }
     return Folder(
       directory: try FileDescriptor(opening: path),
-      index: EncodedOutput(try FileByteSink(creating: "\(path)/\(DirectorySource.indexName)")))
+      index: DocumentObjects(try FileByteSink(creating: "\(path)/\(DirectorySource.indexName)")))
   }
 
   /// Creates a directory, or accepts an empty one.
@@ -76,45 +80,52 @@ public struct TextDirectorySink: DocumentSink, Sendable {
     }
   }
 
-  /// Creates a new file.
+  /// Creates a new file, and the folders of its path.
   private static func makeFile(
-    _ name: String, for header: DocumentHeader, in directory: FileDescriptor
+    _ path: String, for header: DocumentHeader, in directory: FileDescriptor
   ) throws(FormatError) -> FileDescriptor {
-    let number = openat(directory.number, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    for slash in path.utf8.indices where path.utf8[slash] == UInt8(ascii: "/") {
+      guard mkdirat(directory.number, String(path[..<slash]), 0o777) == 0 || errno == EEXIST else {
+        throw .system(.unwritable, "cannot make a directory for document \(header.id)")
+      }
+    }
+    let number = openat(directory.number, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard number >= 0 else {
       throw .system(errno == EEXIST ? .outputExists : .unwritable, "cannot make a file for document \(header.id)")
     }
     return FileDescriptor(owning: number)
   }
 
-  private func write(_ text: UnsafeRawBufferPointer, to sink: FileByteSink) throws(FormatError) {
+  /// Sets both dates of a file, where the file system takes them.
+  private static func setDate(of file: FileDescriptor, to date: Timestamp) {
+    let milliseconds = date.millisecondsSince1970
+    let seconds = (milliseconds - (milliseconds < 0 ? 999 : 0)) / 1000
+    let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(milliseconds - 1000 * seconds) * 1_000_000)
+    _ = futimens(file.number, [time, time])
+  }
+
+  private func write(
+    _ frontMatter: [UInt8], _ text: UnsafeRawBufferPointer, to sink: FileByteSink
+  ) throws(FormatError) {
     var options = options
     options.byteOrderMark =
       options.byteOrderMark || text.starts(with: TextEncoding.utf8.byteOrderMark)
       || options.encoding == .utf8 && text.firstOffset(of: 0, from: 0) != nil
     var sink = sink
-    guard options.encoding != .utf8 || options.byteOrderMark else { return try sink.write(text) }
+    guard options.encoding != .utf8 || options.byteOrderMark || !frontMatter.isEmpty else {
+      return try sink.write(text)
+    }
     var output = EncodedOutput(sink, options: options)
+    output.buffer += frontMatter
     try output.append(text) { $1.append(contentsOf: $0) }
     try output.finish()
   }
 }
 
 extension TextDirectorySink.Folder {
-  fileprivate mutating func list(_ header: DocumentHeader, as fileName: String) throws(FormatError) {
-    index.buffer += "{\"file\":".utf8
-    JSONWriter.appendString(fileName, to: &index.buffer)
-    index.buffer += ",\"id\":".utf8
-    JSONWriter.appendInteger(header.id.rawValue, to: &index.buffer)
-    if let title = header.title {
-      index.buffer += ",\"title\":".utf8
-      JSONWriter.appendString(title, to: &index.buffer)
-    }
-    if let key = header.key {
-      index.buffer += ",\"key\":".utf8
-      JSONWriter.append(key, to: &index.buffer)
-    }
-    index.buffer += "}\n".utf8
-    try index.writeIfFull()
+  /// The path of a document's file.
+  fileprivate mutating func path(of header: DocumentHeader) -> String {
+    if let key = header.key?.text, let path = names.path(key: key, title: header.title) { return path }
+    return names.name(title: header.title, id: header.id.rawValue)
   }
 }

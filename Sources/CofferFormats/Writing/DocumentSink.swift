@@ -19,6 +19,8 @@ public struct WritingOptions: Sendable {
   public var encoding: TextEncoding
   /// Begins with a byte order mark.
   public var byteOrderMark: Bool
+  /// Texts of a directory begin with their attributes; see ``TextDirectorySink``.
+  public var frontMatter = false
 
   public init(encoding: TextEncoding = .utf8, byteOrderMark: Bool = false) {
     self.encoding = encoding

@@ -13,9 +13,10 @@ final class ExportTarget {
   ///   - path: nil for standard output.
   ///   - store: the file that is read.
   ///   - highestID: the highest id that the store has assigned.
+  ///   - attributes: the attributes that a table holds, too; nil leaves them out.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
-    store: String, highestID: Int64
+    store: String, highestID: Int64, attributes: AttributeNames?
   ) throws {
     if format == .text {
       guard let path else {
@@ -45,7 +46,7 @@ final class ExportTarget {
         self.file = file
         return
       }
-      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID)
+      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID, attributes)
       self.file = file
       return
     }
@@ -60,9 +61,9 @@ final class ExportTarget {
           "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
       }
       sink = Self.sink(
-        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID)
+        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID, attributes)
     } else {
-      sink = Self.sink(to: output, format, options, highestID)
+      sink = Self.sink(to: output, format, options, highestID, attributes)
     }
   }
 
@@ -77,13 +78,14 @@ final class ExportTarget {
   }
 
   private static func sink<Sink: ByteSink>(
-    to output: Sink, _ format: ExportFormat, _ options: WritingOptions, _ highestID: Int64
+    to output: Sink, _ format: ExportFormat, _ options: WritingOptions, _ highestID: Int64,
+    _ attributes: AttributeNames?
   ) -> any DocumentSink {
     switch format {
-    case .csv: DelimitedSink(output, dialect: .csv, options: options)
-    case .tsv: DelimitedSink(output, dialect: .tsv, options: options)
+    case .csv: DelimitedSink(output, dialect: .csv, attributes: attributes ?? AttributeNames(), options: options)
+    case .tsv: DelimitedSink(output, dialect: .tsv, attributes: attributes ?? AttributeNames(), options: options)
     case .json: JSONSink(output)
-    case .plist: PropertyListSink(output, highestID: highestID)
+    case .plist: PropertyListSink(output, highestID: highestID, writesAttributes: attributes != nil)
     case .ndjson, .text, .sqlite: NDJSONSink(output)
     case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }

@@ -89,15 +89,58 @@ extension ImportQueue.InputReport {
   }
 
   var json: JSONValue {
-    .object([
+    .object(present: [
       ("path", .string(path)), ("format", .string(format.rawValue)),
       ("encoding", reading.encoding.map { .string($0.rawValue) } ?? .null),
-      ("documents", .integer(reading.documents)),
+      ("delimiter", delimiter.map { .string($0) }), ("documents", .integer(reading.documents)),
+      (
+        "columns",
+        reading.columns.isEmpty
+          ? nil
+          : .array(reading.columns.map { .object([("name", .string($0.name)), ("use", .string($0.use.rawValue))]) })
+      ),
+      (
+        "passed_over",
+        passedOver.isEmpty ? nil : .object(passedOver.map { (name: $0.kind, value: .integer($0.count)) })
+      ),
     ])
   }
 
   var words: String {
     let encoding = reading.encoding.map { ", \($0.rawValue)" } ?? ""
-    return "\(path): \(counted(reading.documents, "document")) (\(format.rawValue)\(encoding))"
+    let usual = format == .tsv ? "\t" : ","
+    var kind = format.rawValue
+    if let delimiter, delimiter != usual { kind += " separated by \(delimiter == "\t" ? "tab" : delimiter)" }
+    return "\(path): \(counted(reading.documents, "document")) (\(kind)\(encoding))"
   }
+
+  /// The columns that became something else than their names say; nil if there is none.
+  var columnNote: String? {
+    func names(_ use: ColumnUse.Use) -> [String] { reading.columns.filter { $0.use == use }.map(\.name) }
+    let renamed = reading.columns.filter {
+      ![.attribute, .row, .dropped].contains($0.use) && $0.name.lowercased() != $0.use.rawValue
+    }
+    var parts = renamed.map { "\($0.use.rawValue) from \(listed([$0.name]))" }
+    if reading.columns.contains(where: { $0.use == .row }) { parts.append("text from the whole row, as JSON") }
+    if !names(.attribute).isEmpty { parts.append("attributes: \(listed(names(.attribute)))") }
+    if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
+    return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
+  }
+
+  /// The entries of a folder that were not read; nil if there are none.
+  var passedOverNote: String? {
+    let parts = passedOver.map { counted($0.count, $0.words) + $0.option }
+    return parts.isEmpty ? nil : "\(path): passed over: \(parts.joined(separator: ", "))"
+  }
+
+  private var passedOver: [(kind: String, count: Int, words: String, option: String)] {
+    let all = reading.passedOver
+    return [
+      ("links", all.links, "symbolic link", " (--follow-links reads them)"),
+      ("folders", all.folders, "folder", " (--no-recurse)"), ("hidden", all.hidden, "hidden name", ""),
+      ("special", all.special, "pipe or other special file", ""),
+    ].filter { $0.1 > 0 }
+  }
+
+  private var delimiter: String? { reading.delimiter.map { String(UnicodeScalar($0)) } }
 }

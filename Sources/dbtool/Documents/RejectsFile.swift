@@ -9,6 +9,7 @@ final class RejectsFile: @unchecked Sendable {
   private let path: String
   private let input: String
   private let sources: [String]
+  private let isFolder: Bool
   private var file: OutputFile?
   private var buffer: [UInt8] = []
   private var failure: (any Error)?
@@ -29,9 +30,11 @@ final class RejectsFile: @unchecked Sendable {
     self.path = path
     self.input = input
     sources = [input, store]
+    isFolder = InputFile.isDirectory(input)
   }
 
-  private var isRaw: Bool { [.text, .lines, .csv, .tsv, .ndjson].contains(format) }
+  /// The files of a folder put together are no input.
+  private var isRaw: Bool { !isFolder && [.text, .lines, .csv, .tsv, .ndjson].contains(format) }
 
   func add(_ rejection: Rejection) {
     do {
@@ -44,7 +47,7 @@ final class RejectsFile: @unchecked Sendable {
         try begin(with: [])
         let error = rejection.error
         let facts: [(String, JSONValue?)] = [
-          ("input", .string(input)), ("record", .integer(rejection.record)),
+          ("input", .string(error.path ?? input)), ("record", .integer(rejection.record)),
           ("line", error.location.flatMap(\.line).map { .integer($0) }), ("error", .string(error.reason)),
         ]
         buffer += JSONValue.object(present: facts).serialized.utf8

@@ -63,6 +63,13 @@ struct ReadingChoices: ParsableArguments {
   @Option(help: ArgumentHelp("Whether a table's first row names its columns.", valueName: "mode"))
   var header: Header = .auto
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "What separates the fields of csv and tsv: a character, or 'tab' (default: a comma, unless the file says other).",
+      valueName: "char"))
+  var delimiter: FieldDelimiter?
+
   @Flag(help: "Documents keep the ids that the input gives them.")
   var keepIds = false
 
@@ -80,9 +87,24 @@ struct ReadingChoices: ParsableArguments {
     help: ArgumentHelp("What to do about a document without text (default: store; lines: skip).", valueName: "mode"))
   var empty: Empty?
 
+  @Flag(help: "Reads the files of a folder, but not those of the folders in it.")
+  var noRecurse = false
+
+  @Flag(help: "Follows symbolic links in a folder.")
+  var followLinks = false
+
+  @Flag(help: "The key of a text is its file's path in the folder that is read (with --sync always).")
+  var pathKeys = false
+
+  @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
+  var frontMatter = false
+
   func validate() throws {
     if let map, ColumnMapping(parsing: map) == nil {
       throw ValidationError("--map takes id=COL,title=COL,text=COL,key=COL, each at most once")
+    }
+    if delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
+      throw ValidationError("--delimiter is for csv and tsv, not for \(from.rawValue)")
     }
   }
 
@@ -93,7 +115,7 @@ struct ReadingChoices: ParsableArguments {
 
   /// Opens one input with these options.
   func open(
-    _ path: String, count: CountingSource.Count, isRejecting: Bool, namesCollections: Bool,
+    _ path: String, count: CountingSource.Count, isRejecting: Bool, isSync: Bool, namesCollections: Bool,
     onRejection: @escaping @Sendable (Rejection) -> Void
   ) throws -> InputSource {
     let isStream = path == InputFile.standardInput
@@ -104,16 +126,22 @@ struct ReadingChoices: ParsableArguments {
     options.maximumRecordByteCount = maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
+    options.walksFolders = !noRecurse
+    options.followsLinks = followLinks
+    options.givesPathKeys = pathKeys || isSync
+    options.readsFrontMatter = frontMatter
+    let format = from.format ?? (delimiter == nil ? nil : .csv)
     let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
     if !isStream, InputFile.isDirectory(path) {
-      return try InputSource(opening: path, format: from.format, mapping: mapping, options: options)
+      return try InputSource(opening: path, format: format, mapping: mapping, options: options)
     }
     let bytes = isStream ? FileByteSource(descriptor: 0) : try FileByteSource(path: path)
     return try InputSource(
       CountingSource(bytes, count: count, waitingFor: isStream ? 0 : nil),
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
-      sizeHint: isStream ? nil : InputFile.size(of: path), format: from.format, table: table, mapping: mapping,
-      header: header.mode, options: options)
+      modified: isStream ? nil : bytes.modified,
+      sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: table, mapping: mapping,
+      header: header.mode, delimiter: delimiter?.byte, options: options)
   }
 }
 
@@ -129,6 +157,17 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
 extension ImportFormat {
   /// Nil for automatic detection.
   var format: InputFormat? { InputFormat(rawValue: rawValue) }
+}
+
+/// The delimiter of `--delimiter`: one ASCII character, `tab` or `\t`.
+struct FieldDelimiter: ExpressibleByArgument {
+  let byte: UInt8
+
+  init?(argument: String) {
+    let text = ["tab", "\\t"].contains(argument) ? "\t" : argument
+    guard text.utf8.count == 1, let byte = text.utf8.first, DelimitedDialect.isDelimiter(byte) else { return nil }
+    self.byte = byte
+  }
 }
 
 /// A number of bytes, from 1: `1048576`, `1024K`, `1M`, `1G`; units are powers of 1024.

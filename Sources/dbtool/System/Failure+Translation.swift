@@ -36,7 +36,7 @@ extension Failure {
     case .tooLarge:
       hint = error.reason.hasPrefix("a record longer") ? "--max-record allows longer ones" : nil
     case .undecodable:
-      hint = Self.hint(for: error.suggestions, optionName: "--encoding")
+      hint = error.advice ?? Self.hint(for: error.suggestions, optionName: "--encoding")
     case .undecidedFormat, .unsupportedFormat:
       hint = "say what it is with --from \(ImportFormat.names)"
     default:

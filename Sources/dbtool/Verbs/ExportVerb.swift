@@ -11,9 +11,9 @@ struct ExportVerb: ParsableCommand {
     abstract: "Write documents to standard output, a file, a directory or a new store.",
     discussion: """
       All of one moment, in order. NDJSON and JSON keep every fact; CSV and TSV keep id, title, text and key; plist \
-      keeps id, title and text; text makes a file each, with an index.ndjson beside them; sqlite a plain database, a \
-      table each. 'import --keep-ids' reads each back. The output is not encrypted: \
-      files are made for you alone.
+      keeps id, title and text; all three keep attributes with --attributes; text makes a file each, with all \
+      else in an index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each \
+      back. The output is not encrypted: files are made for you alone.
 
       A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \
       with this store's key, so that it can be handed to somebody. Its pin goes to them by another way.
@@ -49,6 +49,12 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Begin csv, tsv and text with a byte order mark.")
   var bom = false
 
+  @Flag(help: "Append the attributes in csv, tsv and plist, as columns or a member; other formats hold them anyway.")
+  var attributes = false
+
+  @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
+  var frontMatter = false
+
   @Flag(help: "Replace an existing output; a store only if nobody has it open.")
   var force = false
 
@@ -71,6 +77,7 @@ struct ExportVerb: ParsableCommand {
       throw Failure.usage(
         "\(format.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
     }
+    if frontMatter, format != .text { throw Failure.usage("--front-matter belongs to --to text") }
     if format == .store { return try exportStore(to: path) }
     if newStore.isUsed {
       throw Failure.usage("keys, --recipient and what a store is made as belong to --to store")
@@ -81,30 +88,57 @@ struct ExportVerb: ParsableCommand {
     // The output is plaintext: files and directories are readable by their owner alone.
     umask(0o077)
     let store = try options.open(readOnly: true)
-    let target = try ExportTarget(
-      path, format: format, options: writing, separatesCollections: all || collections.count > 1, isForced: force,
-      store: options.store.path, highestID: try store.read { $0.highestID?.rawValue ?? 0 })
-    let count: Int
+    var target: ExportTarget?
+    var totals = Totals()
     do {
-      count = try Interrupt.deferring { try write(store, to: target, isTable: format.isTable) }
+      try Interrupt.deferring {
+        try store.read { reader in
+          let opened = try ExportTarget(
+            path, format: format, options: writing, separatesCollections: all || collections.count > 1,
+            isForced: force, store: options.store.path, highestID: reader.highestID?.rawValue ?? 0,
+            attributes: attributes && format.isTable ? try attributeNames(in: reader, of: store, for: format) : nil)
+          target = opened
+          totals = try write(reader, of: store, to: opened, isTable: format.isTable)
+        }
+      }
     } catch {
-      target.discard()
+      target?.discard()
       throw Self.writing(error, to: path)
     }
-    try target.commit()
+    try target?.commit()
     try store.close()
+    let leftOut = format.isTable && !attributes ? totals.withAttributes : 0
+    if leftOut > 0 {
+      options.common.diagnostics.note(
+        "the attributes of \(counted(leftOut, "document")) are left out: --attributes adds them to \(format.rawValue); "
+          + "ndjson holds everything")
+    }
     if let path {
       if options.common.isMachineReadable {
-        try Report([("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(count))])
-          .print(as: options.common.listFormat)
+        try Report([
+          ("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(totals.documents)),
+          ("attributes_left_out", .integer(leftOut)),
+        ]).print(as: options.common.listFormat)
       } else {
-        options.common.diagnostics.note("\(counted(count, "document")) written to \(path)")
+        options.common.diagnostics.note("\(counted(totals.documents, "document")) written to \(path)")
       }
     }
   }
 
+  private struct Totals {
+    var documents = 0
+    var withAttributes = 0
+
+    mutating func add(_ header: DocumentHeader) {
+      documents += 1
+      if !header.attributes.isEmpty { withAttributes += 1 }
+    }
+  }
+
   private var writing: WritingOptions {
-    WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
+    var options = WritingOptions(encoding: encoding?.encoding ?? .utf8, byteOrderMark: bom)
+    options.frontMatter = frontMatter
+    return options
   }
 
   /// Adds the output's name to an error of writing.
@@ -115,40 +149,52 @@ struct ExportVerb: ParsableCommand {
     return number == EPIPE ? ClosedPipe() : Failure.system(number, error.path ?? path ?? "standard output")
   }
 
-  /// Writes the selected documents, all from one snapshot.
-  ///
-  /// - Returns: how many documents.
-  private func write(_ store: DocumentStore, to target: ExportTarget, isTable: Bool) throws -> Int {
-    try store.read { reader in
-      let known = try reader.collections()
-      var count = 0
-      if !ids.isEmpty {
-        try writeByID(known, reader, target, isTable: isTable)
-        return ids.count
+  /// The names of all attributes that a table is to hold; a property list needs none.
+  private func attributeNames(
+    in reader: borrowing StoreReader, of store: DocumentStore, for format: ExportFormat
+  ) throws -> AttributeNames {
+    var names = AttributeNames()
+    guard format != .plist else { return names }
+    for id in ids { names.insert(namesOf: try reader.header(of: DocumentID(id)).attributes) }
+    for name in ids.isEmpty ? try Collections.named(collections, in: reader, of: store) : [] {
+      try reader.forEachHeader(in: store.collection(name)) {
+        try Interrupt.check()
+        names.insert(namesOf: $0.attributes)
       }
-      let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
-      let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
-      let bar = Progress("export", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
-      defer { bar.finish() }
-      try target.sink.begin()
-      for name in wanted {
-        try reader.forEach(in: store.collection(name)) { document in
-          try target.sink.write(document, inCollection: name)
-          count += 1
-          if count & 0xFF == 0 {
-            try Interrupt.check()
-            bar.update(count, of: total)
-          }
+    }
+    return names
+  }
+
+  /// Writes the selected documents, all from one snapshot.
+  private func write(
+    _ reader: borrowing StoreReader, of store: DocumentStore, to target: ExportTarget, isTable: Bool
+  ) throws -> Totals {
+    let known = try reader.collections()
+    if !ids.isEmpty { return try writeByID(known, reader, target, isTable: isTable) }
+    var totals = Totals()
+    let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
+    let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
+    let bar = Progress("export", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    try target.sink.begin()
+    for name in wanted {
+      try reader.forEach(in: store.collection(name)) { document in
+        try target.sink.write(document, inCollection: name)
+        totals.add(document.header)
+        if totals.documents & 0xFF == 0 {
+          try Interrupt.check()
+          bar.update(totals.documents, of: total)
         }
       }
-      try target.sink.finish()
-      return count
     }
+    try target.sink.finish()
+    return totals
   }
 
   private func writeByID(
     _ known: [CollectionInfo], _ reader: borrowing StoreReader, _ target: ExportTarget, isTable: Bool
-  ) throws {
+  ) throws -> Totals {
+    var totals = Totals()
     let names = Collections.names(known)
     let headers = try ids.map { try reader.header(of: DocumentID($0)) }
     if isTable, Set(headers.map(\.collection)).count > 1 {
@@ -160,8 +206,10 @@ struct ExportVerb: ParsableCommand {
         let name = names[header.collection] ?? header.collection.description
         try target.sink.write(document, inCollection: name)
       }
+      totals.add(header)
       try Interrupt.check()
     }
     try target.sink.finish()
+    return totals
   }
 }

@@ -17,7 +17,8 @@ struct ImportRunner {
     let rejects = rejects
     return ImportQueue(paths: verb.inputs) { path in
       let source = try verb.reading.open(
-        path, count: count, isRejecting: rejects != nil, namesCollections: verb.collection == nil
+        path, count: count, isRejecting: rejects != nil, isSync: verb.conflicts.sync,
+        namesCollections: verb.collection == nil
       ) { rejection in
         diagnostics.finding("rejected: \(rejection.error)")
         rejects?.add(rejection)

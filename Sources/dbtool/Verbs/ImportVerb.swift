@@ -10,7 +10,7 @@ struct ImportVerb: ParsableCommand {
     abstract: "Read documents from files into a collection.",
     discussion: """
       Text, lines, CSV, TSV, JSON and NDJSON, in UTF-8, UTF-16 or a code page; property lists and keyed archives; \
-      SQLite databases, never changed; a directory is a document for each of its files. One transaction for \
+      SQLite databases, never changed; a folder is a document for each file in it and below. One transaction for \
       everything, unless --batch says otherwise: an error leaves the store as it was. A \
       title that the input does not give is the beginning of the text.
 
@@ -19,6 +19,7 @@ struct ImportVerb: ParsableCommand {
         dbtool import texts.coffer list.tsv --map title=Name,text=Body
         dbtool export a.coffer | dbtool import b.coffer - --keep-ids
         dbtool import texts.coffer books.csv -c books --sync --remove-stale
+        dbtool import texts.coffer notes/ -c notes --sync --front-matter
       """)
 
   @OptionGroup var options: StoreOptions
@@ -125,14 +126,15 @@ struct ImportVerb: ParsableCommand {
   }
 
   private func printReport(_ outcome: ImportOutcome) throws {
-    let attributes = outcome.inputs.flatMap(\.reading.attributeColumns)
     for input in outcome.inputs {
       guard let reason = input.reading.privateCopy else { continue }
-      options.common.diagnostics.note("\(input.path): read through a private copy, since removed, because \(reason)")
+      let isStream = input.path == InputFile.standardInput
+      options.common.diagnostics.note(
+        "\(isStream ? "standard input" : input.path) was copied to a private temporary file, now deleted"
+          + (isStream ? "" : ", because \(reason)"))
     }
-    if !attributes.isEmpty {
-      options.common.diagnostics.note("kept as attributes: \(listed(Set(attributes).sorted()))")
-    }
+    outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
+    outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)
     let output = StandardOutput()
     if printIds {
       for range in outcome.ids {

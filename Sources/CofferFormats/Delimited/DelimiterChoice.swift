@@ -1,0 +1,62 @@
+/// Finds the delimiter of a table that is not told: the table's own `sep=;` line, else its first rows.
+enum DelimiterChoice {
+  /// Rows that are looked at.
+  private static let rowCount = 100
+  private static let alternatives = [UInt8(ascii: ";"), Byte.tab, UInt8(ascii: "|")]
+
+  /// The comma, unless it gives the first row a single field, and exactly one other delimiter gives each of the first
+  /// rows the same number above one.
+  ///
+  /// - Returns: nil if the first row continues beyond the buffer.
+  static func delimiter(of bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> UInt8? {
+    var scanner = RowScanner(.csv)
+    switch scanner.scan(bytes, from: start, isFinal: isFinal) {
+    case .needsMore: return nil
+    case .row where scanner.fields.count > 1: return Byte.comma
+    case .row, .bad: break
+    }
+    let fitting = alternatives.filter {
+      let dialect = DelimitedDialect(delimiter: $0)
+      return isTable(bytes, from: start, isFinal: isFinal, dialect, allowsBlankRows: true)
+    }
+    return fitting.count == 1 ? fitting[0] : Byte.comma
+  }
+
+  /// True if each of the first rows has the same number of fields, above one. Quoted fields may hold line ends.
+  static func isTable(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, _ dialect: DelimitedDialect,
+    allowsBlankRows: Bool = false
+  ) -> Bool {
+    var scanner = RowScanner(dialect)
+    var position = start
+    var count = 0
+    for _ in 0..<rowCount where position < bytes.count {
+      switch scanner.scan(bytes, from: position, isFinal: isFinal) {
+      case .needsMore: return count > 1
+      case .bad: return false
+      case .row(let end):
+        position = end
+        if allowsBlankRows, scanner.isBlank { continue }
+        if count > 0, scanner.fields.count != count { return false }
+        count = scanner.fields.count
+        if count < 2 { return false }
+      }
+    }
+    return count > 1
+  }
+
+  /// The delimiter that a first line `sep=;` names, as spreadsheets write and read it, and the end of that line.
+  static func named(
+    in bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool
+  ) -> (delimiter: UInt8, end: Int)? {
+    guard let line = bytes.line(from: start, isFinal: isFinal) else { return nil }
+    var content = bytes[line.content]
+    if content.count == 7, content.first == Byte.quote, content.last == Byte.quote {
+      content = content.dropFirst().dropLast()
+    }
+    guard content.count == 5, content.starts(with: "sep=".utf8), let delimiter = content.last,
+      DelimitedDialect.isDelimiter(delimiter)
+    else { return nil }
+    return (delimiter, line.end)
+  }
+}

@@ -1,0 +1,61 @@
+/// Well-known files that are no text, by their first bytes.
+struct ForeignContent {
+  /// First bytes that are looked at.
+  static let headCount = 128
+
+  /// With its article: `a PNG image`.
+  let name: String
+  /// What to do instead of reading it.
+  let advice: String
+
+  /// Nil for anything else.
+  init?(head: [UInt8]) {
+    guard let (kind, _) = Self.kinds.first(where: { head.starts(with: $0.1) }) else { return nil }
+    switch kind {
+    case .image(let name):
+      self.name = "\(name) image"
+      advice = "leave it out, of a folder by --on-error skip: a document is text"
+    case .compressed(let name, let command):
+      self.name = "\(name) file"
+      advice = "decompress it first: \(command)"
+    case .pdf:
+      name = "a PDF"
+      advice = "extract its text first, with pdftotext for example"
+    case .office:
+      name = "an office document, such as a spreadsheet (.xls)"
+      advice = Self.saving
+    case .zip:
+      if Self.holds("opendocument.spreadsheet", head) {
+        name = "a spreadsheet (.ods)"
+        advice = Self.saving
+      } else if Self.holds("[Content_Types].xml", head) || Self.holds("opendocument", head) {
+        name = "an office document, such as a spreadsheet (.xlsx)"
+        advice = Self.saving
+      } else {
+        name = "a ZIP archive"
+        advice = "unpack it first: unzip"
+      }
+    }
+  }
+
+  private enum Kind {
+    case image(String)
+    case compressed(String, command: String)
+    case pdf, office, zip
+  }
+
+  private static let saving = "save it as CSV or as Unicode Text in the program that made it"
+
+  private static let kinds: [(Kind, [UInt8])] = [
+    (.image("a PNG"), [0x89, 0x50, 0x4E, 0x47]), (.image("a JPEG"), [0xFF, 0xD8, 0xFF]),
+    (.image("a GIF"), Array("GIF8".utf8)), (.pdf, Array("%PDF-".utf8)), (.zip, [0x50, 0x4B, 0x03, 0x04]),
+    (.office, [0xD0, 0xCF, 0x11, 0xE0]), (.compressed("a gzip", command: "gunzip"), [0x1F, 0x8B]),
+    (.compressed("a bzip2", command: "bunzip2"), Array("BZh".utf8)),
+    (.compressed("an xz", command: "unxz"), [0xFD, 0x37, 0x7A, 0x58, 0x5A]),
+    (.compressed("a zstd", command: "unzstd"), [0x28, 0xB5, 0x2F, 0xFD]),
+  ]
+
+  private static func holds(_ text: String, _ head: [UInt8]) -> Bool {
+    head.indices.contains { head[$0...].starts(with: text.utf8) }
+  }
+}

@@ -1,0 +1,159 @@
+internal import CofferDocuments
+internal import Glibc
+
+/// The files of a folder one by one, in the order of their names' bytes, each sub-folder in the place of its name.
+///
+/// The files that an `index.ndjson` of an export lists come before the others of its folder.
+struct FolderWalk: Sendable {
+  struct Found: Sendable {
+    let file: FileDescriptor
+    /// The path within the folder.
+    let path: [UInt8]
+    let entry: DirectoryIndex.Entry
+  }
+
+  private struct Folder: Sendable {
+    let directory: FileDescriptor
+    /// The path within the first folder, and a slash; empty for that folder.
+    let prefix: [UInt8]
+    let identity: [UInt64]
+    let entries: [DirectoryIndex.Entry]
+    var next = 0
+  }
+
+  private let options: ReadingOptions
+  private var folders: [Folder] = []
+  /// Paths of files that an index lists.
+  private var listed: Set<[UInt8]> = []
+  private(set) var passedOver = PassedOver()
+
+  init(path: String, options: ReadingOptions) throws(FormatError) {
+    self.options = options
+    try enter(try FileDescriptor(opening: path), prefix: [])
+  }
+
+  /// The name of a file for messages.
+  func name(of path: [UInt8]) -> String {
+    let name = String(decoding: path, as: UTF8.self)
+    return options.path.map { $0.hasSuffix("/") ? $0 + name : "\($0)/\(name)" } ?? name
+  }
+
+  /// The next file; nil after the last. After an error the walk goes on with the entry behind.
+  mutating func next() throws(FormatError) -> Found? {
+    while let folder = folders.last {
+      guard folder.next < folder.entries.count else {
+        folders.removeLast()
+        continue
+      }
+      folders[folders.count - 1].next += 1
+      let entry = folder.entries[folder.next]
+      let path = folder.prefix + entry.file
+      let name = name(of: path)
+      guard let file = try open(entry, in: folder.directory, name) else { continue }
+      switch try file.status().st_mode & S_IFMT {
+      case S_IFREG:
+        return Found(file: file, path: path, entry: entry)
+      case _ where entry.isListed:
+        throw FormatError(.unreadable, "a file of the index is no file", path: name)
+      case S_IFDIR where options.walksFolders:
+        try enter(file, prefix: path + [Self.slash])
+      case S_IFDIR:
+        passedOver.folders += 1
+      default:
+        passedOver.special += 1
+      }
+    }
+    return nil
+  }
+
+  /// Opens an entry; nil if it is passed over.
+  private mutating func open(
+    _ entry: DirectoryIndex.Entry, in directory: FileDescriptor, _ name: String
+  ) throws(FormatError) -> FileDescriptor? {
+    guard entry.isListed else {
+      switch try directory.openEntry(entry.file, followsLinks: options.followsLinks, path: name) {
+      case .file(let file): return file
+      case .link, .missing: passedOver.links += 1
+      case .special: passedOver.special += 1
+      }
+      return nil
+    }
+    // Never through a link: an index of a stranger must not choose files elsewhere.
+    var file = directory
+    for component in entry.file.split(separator: Self.slash) {
+      guard case .file(let next) = try file.openEntry(Array(component), followsLinks: false, path: name) else {
+        throw FormatError(.unreadable, "a file of the index is not there, or is a link", path: name)
+      }
+      file = next
+    }
+    return file
+  }
+
+  private mutating func enter(_ directory: FileDescriptor, prefix: [UInt8]) throws(FormatError) {
+    let status = try directory.status()
+    let identity = [UInt64(status.st_dev), UInt64(status.st_ino)]
+    guard !folders.contains(where: { $0.identity == identity }) else {
+      passedOver.links += 1
+      return
+    }
+    let path = prefix.isEmpty ? options.path ?? "the folder" : name(of: prefix)
+    let all = try directory.names(path: path)
+    let names = all.filter { $0.first != UInt8(ascii: ".") }
+    passedOver.hidden += all.count - names.count
+    let indexName = Array(DirectorySource.indexName.utf8)
+    let index =
+      names.contains(indexName) && !listed.contains(prefix + indexName) ? try DirectoryIndex(in: directory) : nil
+    for entry in index?.entries ?? [] { listed.insert(prefix + entry.file) }
+    let others = names.filter { !listed.contains(prefix + $0) && !(index != nil && $0 == indexName) }
+    folders.append(
+      Folder(
+        directory: directory, prefix: prefix, identity: identity,
+        entries: (index?.entries ?? []) + others.map { DirectoryIndex.Entry(file: $0) }))
+  }
+
+  private static let slash = UInt8(ascii: "/")
+}
+
+extension FileDescriptor {
+  enum Entry {
+    case file(FileDescriptor)
+    case link
+    case missing
+    /// A socket or a device without a driver.
+    case special
+  }
+
+  /// Opens an entry of this directory.
+  func openEntry(_ name: [UInt8], followsLinks: Bool, path: String) throws(FormatError) -> Entry {
+    // Non-blocking, or opening a pipe without a writer would wait for ever.
+    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
+    let number = (name + [0]).withUnsafeBufferPointer { buffer in
+      buffer.withMemoryRebound(to: CChar.self) { openat(self.number, $0.baseAddress!, flags) }
+    }
+    if number >= 0 { return .file(FileDescriptor(owning: number)) }
+    switch errno {
+    case ELOOP: return .link
+    case ENOENT, ENOTDIR: return .missing
+    case ENXIO: return .special
+    default: throw .system(.unreadable, "cannot open the file", path: path)
+    }
+  }
+
+  /// The names of this directory's entries, in the order of their bytes.
+  fileprivate func names(path: String) throws(FormatError) -> [[UInt8]] {
+    let number = openat(self.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0, let stream = fdopendir(number) else {
+      throw .system(.unreadable, "cannot open the directory", path: path)
+    }
+    defer { closedir(stream) }
+    var names: [[UInt8]] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { break }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+      if name != [0x2E], name != [0x2E, 0x2E] { names.append(name) }
+    }
+    if errno != 0 { throw .system(.unreadable, "cannot read the directory", path: path) }
+    return names.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+}
