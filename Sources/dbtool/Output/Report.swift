@@ -14,7 +14,7 @@ struct Report {
   func write(as format: ListFormat?, to output: StandardOutput) throws {
     switch format {
     case .json, .ndjson:
-      try output.write(line: JSONValue.object(members).serialized)
+      try output.write(line: JSONValue.object(members).serialized, isJSON: true)
     case .csv, .tsv:
       let separator = format == .csv ? "," : "\t"
       try output.write(line: "name\(separator)value")

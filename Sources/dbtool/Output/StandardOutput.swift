@@ -1,6 +1,8 @@
 internal import Glibc
 
 /// Standard output, buffered: the only place where the command writes data.
+///
+/// On a terminal it escapes the control characters of everything written, line ends and tabs aside.
 final class StandardOutput {
   static let bufferSize = 64 * 1024
 
@@ -14,17 +16,27 @@ final class StandardOutput {
     buffer.reserveCapacity(Self.bufferSize)
   }
 
-  func write(_ text: String) throws {
-    var text = text
-    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+  /// - Parameter isJSON: the text is JSON, and stays JSON when it is escaped.
+  func write(_ text: String, isJSON: Bool = false) throws {
+    var text = isTerminal ? escapingControls(text, keeping: ["\n", "\t"], isJSON: isJSON) : text
+    try text.withUTF8 { try append(UnsafeRawBufferPointer($0)) }
   }
 
-  func write(line: String) throws {
-    try write(line)
+  func write(line: String, isJSON: Bool = false) throws {
+    try write(line, isJSON: isJSON)
     try write("\n")
   }
 
+  /// - Parameter bytes: whole characters, in UTF-8 if this is a terminal.
   func write(_ bytes: UnsafeRawBufferPointer) throws {
+    if isTerminal {
+      try write(String(decoding: bytes, as: UTF8.self))
+    } else {
+      try append(bytes)
+    }
+  }
+
+  private func append(_ bytes: UnsafeRawBufferPointer) throws {
     if buffer.count + bytes.count > Self.bufferSize {
       try flush()
     }
@@ -33,14 +45,6 @@ final class StandardOutput {
     } else {
       buffer.append(contentsOf: bytes)
     }
-  }
-
-  /// Writes text of documents; control characters are escaped on a terminal.
-  ///
-  /// - Parameter bytes: whole characters of UTF-8.
-  func writeText(_ bytes: UnsafeRawBufferPointer) throws {
-    guard isTerminal else { return try write(bytes) }
-    try write(escapingControls(String(decoding: bytes, as: UTF8.self), keeping: ["\n", "\t"]))
   }
 
   /// Must be called at the end; throws for a full disk or a closed pipe.

@@ -38,9 +38,9 @@ struct TableWriter {
     switch format {
     case .json:
       try output.write(count == 0 ? "[\n" : ",\n")
-      try output.write(object(of: cells).serialized)
+      try output.write(object(of: cells).serialized, isJSON: true)
     case .ndjson:
-      try output.write(line: object(of: cells).serialized)
+      try output.write(line: object(of: cells).serialized, isJSON: true)
     case .csv, .tsv:
       let separator = format == .csv ? "," : "\t"
       if count == 0 { try writeHeader(separator) }

@@ -35,7 +35,7 @@ struct ShowVerb: ParsableCommand {
       for header in headers {
         try reader.withText(of: header.id) { opened in
           if isJSON {
-            try output.write(line: Self.json(of: opened, in: names).serialized)
+            try output.write(line: Self.json(of: opened, in: names).serialized, isJSON: true)
           } else {
             try Self.write(opened.utf8, to: output)
           }
@@ -48,7 +48,7 @@ struct ShowVerb: ParsableCommand {
 
   /// The bytes as they are; on a terminal each text ends its line.
   private static func write(_ text: UnsafeRawBufferPointer, to output: StandardOutput) throws {
-    try output.writeText(text)
+    try output.write(text)
     if output.isTerminal, text.last != UInt8(ascii: "\n") {
       try output.write("\n")
     }
