@@ -98,7 +98,8 @@ struct AttackTests {
     let place = try Workplace()
     let url = try place.copy(try Vectors.attackedStore(name))
     let (kind, secret) = try #require(try Vectors.json("attacks/\(name)")["opener"].object.first)
-    let store = try #require(open(url, .named(kind, try #require(secret.string))).store)
+    let words = try #require(secret.string)
+    let store = try #require(open(url, .named(kind, words)).store)
     let verdict = try store.verify()
     #expect(!verdict.isSound && verdict.damaged.isEmpty && verdict.error?.documentID == nil)
   }
