@@ -35,7 +35,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
     help: ArgumentHelp("\(Family.purpose) from an identity file (X25519).", valueName: "path"))
   var identities: [String] = []
 
-  @Flag(name: .customLong("\(Family.prefix)passphrase"), help: "\(Family.purpose) by a passphrase, asked for.")
+  @Flag(name: .customLong("\(Family.prefix)passphrase"), help: "\(Family.purpose) by a passphrase, asked for; again after Ctrl-Z.")
   var passphrase = false
 
   @Option(
