@@ -130,6 +130,44 @@ import Testing
     #expect(terminal.shown.contains(" 1  Plan A     1  2"))
   }
 
+  /// A list of 1,001 documents, the last one with a long id, on a terminal of 80 columns.
+  @Test func idsAndDatesAreNeverCut() throws {
+    let sandbox = try Sandbox.withStore()
+    let title = String(repeating: "long title ", count: 9)
+    let rows = ((1...1000).map(String.init) + ["1234567890123456"]).map { "\($0),\(title),x,key of \($0)\n" }.joined()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "csv", "--keep-ids", input: "id,title,text,key\n" + rows)
+    for arguments in [
+      ["ls", "s.coffer", "--quiet"], ["ls", "s.coffer", "--quiet", "-l"],
+      ["query", "s.coffer", "--quiet", "SELECT id, title, text, modified, key FROM documents"],
+    ] {
+      let terminal = try PseudoTerminal()
+      let child = try Child(arguments, in: sandbox, streams: .terminal(terminal.path))
+      terminal.readToEnd()
+      #expect(child.wait() == 0)
+      let lines = terminal.shown.split(separator: "\r\n")
+      #expect(lines.count == 1002)
+      let last = try #require(lines.last)
+      #expect(last.contains("1234567890123456") && last.contains("…"), "\(last)")
+      #expect(last.contains(#/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ/#), "\(last)")
+      if arguments.count == 3 { #expect(lines.allSatisfy { $0.count <= 80 }) }
+    }
+  }
+
+  /// Keys and titles share what ids, sizes and dates leave, and a short one leaves its share to the other.
+  @Test func keysAndTitlesShareTheRest() throws {
+    let sandbox = try Sandbox.withStore()
+    let key = String(repeating: "k", count: 60)
+    try sandbox.succeed("put", "s.coffer", "--key-name", key, "--title", "A title of 25 characters.", "--text", "x")
+    let terminal = try PseudoTerminal()
+    let sql = "SELECT id, title, key FROM documents"
+    let child = try Child(["query", "s.coffer", "--quiet", sql], in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 0)
+    let line = try #require(terminal.shown.split(separator: "\r\n").last)
+    #expect(line.contains("  A title of 25 characters.  \(key.prefix(48))…"), "\(line)")
+    #expect(line.count == 80)
+  }
+
   @Test func titlesAndTextsCannotSteerATerminal() throws {
     let sandbox = try Sandbox.withStore()
     let hostile = "red\u{1B}[31m\u{9B}2J"
@@ -141,10 +179,11 @@ import Testing
       ["collections", "s.coffer"], ["info", "s.coffer"], ["key", "list", "s.coffer"],
       ["rm", "s.coffer", "1", "--dry-run"], ["sort", "s.coffer", "--by", "title", "--dry-run"],
     ]
+    let inFormats = verbs.flatMap { verb in ["csv", "tsv", "json", "table"].map { verb + ["--format", $0] } }
     for arguments in [
       ["ls", "s.coffer"], ["show", "s.coffer", "1"], ["export", "s.coffer", "--to", "csv"],
       ["show", "s.coffer", "1", "--json"], ["export", "s.coffer"],
-    ] + verbs.flatMap { verb in ["csv", "tsv", "json", "table"].map { verb + ["--format", $0] } } {
+    ] + inFormats {
       let terminal = try PseudoTerminal()
       let child = try Child(arguments, in: sandbox, streams: .terminal(terminal.path))
       terminal.readToEnd()

@@ -41,8 +41,8 @@ enum Terminal {
   }
 
   private static func ask(_ prompt: String, on terminal: Device) throws -> Secret {
-    let suspension = Suspension()
     let echo = try Echo(terminal.input)
+    let suspension = Suspension()
     defer {
       echo.restore()
       suspension.end()

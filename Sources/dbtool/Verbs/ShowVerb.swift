@@ -27,7 +27,7 @@ struct ShowVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: true)
-    let output = StandardOutput()
+    let output = StandardOutput(readsAhead: true)
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
       let headers = try selection.existing(in: reader, of: store)
