@@ -17,7 +17,7 @@ struct BackupVerb: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The copy's file.", valueName: "path"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("The copy's file.", valueName: "path"), completion: .file())
   var output: String
 
   @Flag(help: "Replace an existing file.")
@@ -34,7 +34,7 @@ struct BackupVerb: ParsableCommand {
   func run() throws {
     try store.requireExpected()
     guard force || !InputFile.exists(output) else { throw Failure.outputExists(output) }
-    let bar = Progress("backup", unit: "pages", style: progress.progress, isQuiet: common.quiet)
+    let bar = Progress("backup", unit: "page", style: progress.progress, isQuiet: common.quiet)
     do {
       defer { bar.finish() }
       try Interrupt.deferring {
