@@ -77,7 +77,7 @@ package enum Schema {
     let isOptional = isOptionalTable(table)
     switch type {
     case "table":
-      guard isOptional, name == table, let sql, !isVirtual(sql) else { throw refused("an unknown table") }
+      guard isOptional, name == table, let sql, !isVirtual(sql) else { throw refused("an unknown table \(name)") }
     case "index":
       // An automatic index has no SQL text.
       let isAutomatic = sql == nil && name.hasPrefix("sqlite_autoindex_")

@@ -31,7 +31,11 @@ struct ErrorReport {
   /// Handles an error of the argument parser: help and version are data on standard output, all others usage errors.
   func print(parsing error: any Error) -> ExitStatus {
     let message = Dbtool.message(for: error)
-    guard Dbtool.exitCode(for: error) != .success else {
+    if Dbtool.exitCode(for: error) == .success {
+      // The parser takes the letters of `-xh` one by one.
+      if let cluster = helpInCluster {
+        return print(.usage("there is no option \(cluster)", hint: "-h or --help explains; \(patternHint)"))
+      }
       do {
         try printLines(message)
         return .done
@@ -41,7 +45,20 @@ struct ErrorReport {
         return print(Failure(error))
       }
     }
-    return print(usage(withoutMisplacedTexts(withoutMisplacedSecrets(message))))
+    let harmless = withoutMisplacedSecrets(message)
+    return print(missingVerb ?? misplacedWord(harmless) ?? usage(harmless))
+  }
+
+  /// Letters behind one dash that ask for help by accident: a request for help is a word of its own.
+  private var helpInCluster: String? {
+    let options = arguments.prefix { $0 != "--" }
+    let requests: Set = ["-h", "--help", "-help", "--help-hidden", "-help-hidden", "help", "--version"]
+    guard !options.contains(where: { requests.contains($0) || $0.hasPrefix("--generate-") }) else { return nil }
+    return options.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.contains("h") }
+  }
+
+  private var patternHint: String {
+    verb == "search " ? "a text that begins with a dash: -e TEXT, or -- in front of it" : "see 'dbtool \(verb)--help'"
   }
 
   /// The parser's message as an error on one line; the values that it lists go to the hint.
@@ -53,21 +70,43 @@ struct ErrorReport {
       let known = values.dropLast().joined(separator: ", ") + " or \(values[values.count - 1])"
       return .usage(Self.lowercasingFirst(words[..<end.lowerBound]), hint: "choose \(known)")
     }
-    return .usage(Self.lowercasingFirst(words[...]), hint: "see 'dbtool \(verb)--help'")
+    let isOption = message.hasPrefix("Unknown option")
+    return .usage(Self.lowercasingFirst(words[...]), hint: isOption ? patternHint : "see 'dbtool \(verb)--help'")
   }
 
   private static func lowercasingFirst(_ words: Substring) -> String {
     words.prefix(1).lowercased() + words.dropFirst()
   }
 
-  /// Does not repeat unexpected arguments after an option whose value is free text or a command: they are likely to be
-  /// the rest of that value, given without quotes.
-  private func withoutMisplacedTexts(_ message: String) -> String {
-    let isMisplaced =
-      message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '")
-      || message.hasPrefix("The value '") && message.contains("' is invalid for '<")
-    guard isMisplaced, arguments.contains(where: Self.takesFreeText) else { return message }
-    return "a word stands where none belongs: a value of several words needs quotes"
+  /// The error for a word in place of a verb. A word that is no verb's misspelling is not repeated: it may be a key typed
+  /// in the wrong place.
+  private var missingVerb: Failure? {
+    let (known, verbs) = verbsSoFar
+    let words = arguments.dropFirst(known.count)
+    guard !verbs.isEmpty, let word = words.first, !word.hasPrefix("-") else { return nil }
+    let place = known.map { $0 + " " }.joined()
+    let hint = "'dbtool \(place)--help' lists the verbs"
+    guard let meant = VerbGuess.verb(for: word, among: verbs.compactMap { $0.configuration.commandName }) else {
+      return .usage("there is no such verb", hint: hint)
+    }
+    return .usage("there is no verb \(place)\(word); did you mean \(place)\(meant)?", hint: hint)
+  }
+
+  /// The error for a word where none belongs, or of another form than belongs there, which is not repeated either.
+  private func misplacedWord(_ message: String) -> Failure? {
+    let isUnexpected = message.hasPrefix("Unexpected argument '") || message.contains(" unexpected arguments: '")
+    let place = message.hasPrefix("The value '") ? message.firstRange(of: "' is invalid for '<") : nil
+    guard isUnexpected || place != nil else { return nil }
+    if arguments.contains(where: Self.takesFreeText) {
+      return .usage(
+        "a word is where none belongs: a value of several words needs quotes", hint: "see 'dbtool \(verb)--help'")
+    }
+    guard let place else {
+      return .usage("there are more words than '\(verb.dropLast())' takes", hint: "see 'dbtool \(verb)--help'")
+    }
+    let rest = message[place.upperBound...]
+    let choices = usage(String(rest)).hint
+    return .usage("a word does not fit in the place of <\(rest.prefix { $0 != ">" })>", hint: choices)
   }
 
   private static func takesFreeText(_ argument: String) -> Bool {
@@ -90,15 +129,18 @@ struct ErrorReport {
   }
 
   /// The verb of the command line, as far as it is a known one, for the hint.
-  private var verb: String {
-    var known = ""
+  private var verb: String { verbsSoFar.known.map { $0 + " " }.joined() }
+
+  /// The words of the verb, and the verbs that may follow them.
+  private var verbsSoFar: (known: [String], next: [any ParsableCommand.Type]) {
+    var known: [String] = []
     var verbs = Dbtool.verbs
     for word in arguments.prefix(2) {
       guard let verb = verbs.first(where: { $0.configuration.commandName == word }) else { break }
-      known += word + " "
+      known.append(word)
       verbs = verb.configuration.subcommands
     }
-    return known
+    return (known, verbs)
   }
 }
 

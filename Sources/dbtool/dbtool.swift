@@ -26,7 +26,9 @@ struct Dbtool: ParsableCommand {
         dbtool export texts.coffer --to csv -o phrases.csv
 
       Keys come from a file, an identity, a passphrase (asked, or from a file), a descriptor, a command or a provider; \
-      never from an argument. 'dbtool VERB --help' never asks for one.
+      never from an argument. 'dbtool VERB --help' never asks for one. Options of keys and of every verb may be in \
+      front of the verb, too. --generate-completion-script bash|zsh|fish prints a completion. A list is read to its \
+      end before it waits for a slow reader, so that 'ls | less' keeps no writer out.
       """,
     version: "dbtool \(version)",
     subcommands: [],
@@ -54,7 +56,7 @@ struct Dbtool: ParsableCommand {
 extension Dbtool {
   /// Parses and runs one command line; the only place that prints errors.
   static func run(_ arguments: some Collection<String>) -> ExitStatus {
-    var arguments = Array(arguments)
+    var arguments = LeadingOptions.behindVerb(Array(arguments))
     let errors = ErrorReport(arguments: arguments)
     do {
       do {

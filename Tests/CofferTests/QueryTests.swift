@@ -142,13 +142,13 @@ struct QueryTests {
 
   @Test func whatATextDoesNotAllowEndsTheQueryWithoutItsText() throws {
     try withTestStore { test in
-      try test.store.write { _ = try $0.insert(Document(text: "geheim"), into: test.notes) }
+      let id = try test.store.write { try $0.insert(Document(text: "geheim"), into: test.notes) }
       do {
         _ = try test.store.query("SELECT json_extract(text, '$.a') FROM documents")
         Issue.record("nothing was thrown")
       } catch let error as StoreError {
-        #expect(error.code == .queryFailed)
-        #expect(error.description == "the query failed: malformed JSON")
+        #expect(error.code == .queryFailed && error.documentID == id)
+        #expect(error.message == "the query failed at document \(id): malformed JSON")
       }
       do {
         _ = try test.store.query("SELECT json_extract('{}', text) FROM documents")

@@ -207,6 +207,10 @@ import Testing
     let sandbox = try filled()
     let size = try sandbox.read("s.coffer").count
     let text = try sandbox.succeed("info", "s.coffer").text
-    #expect(text.contains(" \(size)\n") && text.contains("size in words:           \((size + 500) / 1000) kB\n"))
+    let exactly = "\(size / 1000),\(String(size % 1000 + 1000).dropFirst())"
+    #expect(text.contains("size:                    \((size + 500) / 1000) kB (\(exactly) bytes)\n"))
+    #expect(!text.contains("size in words"))
+    let json = try sandbox.succeed("info", "s.coffer", "--json").text
+    #expect(json.contains("\"size\":\(size),\"size_in_words\":\"\((size + 500) / 1000) kB\","))
   }
 }

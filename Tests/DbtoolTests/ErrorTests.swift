@@ -102,4 +102,92 @@ import Testing
     #expect(!result.errors.contains("private") && !result.errors.contains("mine"), "\(result.errors)")
     #expect(result.errors.contains("quotes"))
   }
+
+  // MARK: Words in the wrong place
+
+  @Test(arguments: [
+    ("lst s.coffer", "lst; did you mean ls?"), ("cat s.coffer 1", "cat; did you mean show?"),
+    ("get s.coffer 1", "get; did you mean show?"), ("list s.coffer", "list; did you mean ls?"),
+    ("delete s.coffer 1", "delete; did you mean rm?"), ("restore s.coffer", "restore; did you mean export?"),
+    ("key rm s.coffer --slot 2", "key rm; did you mean key remove?"),
+    ("key lst s.coffer", "key lst; did you mean key list?"), ("serch s.coffer x", "serch; did you mean search?"),
+    ("--quiet lst s.coffer", "lst; did you mean ls?"),
+  ])
+  func misspelledVerbIsNamed(_ line: String, _ end: String) throws {
+    let result = try Sandbox().run(line.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(result.errors.hasPrefix("dbtool: error: there is no verb \(end)\nhint: "), "\(result.errors)")
+  }
+
+  /// A word may be a key that was typed in the wrong place.
+  @Test(arguments: [
+    "hunter2 s.coffer", "hunter2", "hunter2 --key-file x", "key hunter2 s.coffer", "--quiet hunter2 ls s.coffer",
+    "ls s.coffer hunter2", "ls s.coffer x hunter2", "show s.coffer hunter2", "collections s.coffer hunter2",
+    "--passphrase hunter2 ls s.coffer", "--passphrase=hunter2 ls s.coffer",
+  ])
+  func otherWordIsNotRepeated(_ line: String) throws {
+    let result = try Sandbox().run(line.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(!result.errors.contains("hunter2") && result.errors.contains("hint: "), "\(result.errors)")
+  }
+
+  // MARK: What people read
+
+  @Test func wrongKeyIsNamed() throws {
+    let sandbox = try Sandbox.withStore()
+    let wrong = try sandbox.run("ls", "s.coffer", "--key-file", "wrong.key")
+    #expect(wrong.status == 12)
+    #expect(wrong.errors.hasPrefix("dbtool: error: the key from wrong.key opens no slot of s.coffer\nhint: "))
+    let two = try sandbox.run("ls", "s.coffer", "--key-file", "wrong.key", "--passphrase-file", "passphrase.txt")
+    #expect(two.errors.contains("no slot of s.coffer opens with the key from wrong.key or the passphrase in pass"))
+  }
+
+  @Test func negativeLimitsAreRefusedByName() throws {
+    let sandbox = try Sandbox()
+    for option in ["--limit", "--offset"] {
+      let result = try sandbox.run("ls", "s.coffer", option, "-1")
+      #expect(result.status == 64)
+      #expect(result.errors.hasPrefix("dbtool: error: \(option) must be 0 or more\n"), "\(result.errors)")
+    }
+  }
+
+  @Test func optionsBeforeTheVerbAreAccepted() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    #expect(try sandbox.succeed("--quiet", "--format", "ndjson", "ls", "s.coffer").text.hasPrefix(#"{"collection""#))
+    #expect(try sandbox.run("--key-file", "wrong.key", "--json", "key", "list", "s.coffer").status == 12)
+    // A file that is named as a verb is no verb.
+    try sandbox.write("rm", bytes: try sandbox.read("primary.key"))
+    try sandbox.setMode("rm", 0o600)
+    #expect(try sandbox.succeed("--key-file", "rm", "show", "s.coffer", "1").text == "x")
+    // Options of one verb belong behind it.
+    #expect(try sandbox.run("--title", "rm", "put", "s.coffer", "--text", "y").status == 64)
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+  }
+
+  @Test(.enabled(if: NoMemory.isPossible)) func readOnlyFileSystemIsCalledThat() throws {
+    let sandbox = try Sandbox.withStore()
+    let readOnly = "mount --bind \"$PWD\" \"$PWD\" && mount -o remount,ro,bind \"$PWD\" && cd \"$PWD\" && exec \"$@\""
+    for arguments in [["put", "s.coffer", "--text", "x"], ["compact", "s.coffer"], ["rekey", "s.coffer"]] {
+      let result = try sandbox.run(arguments, under: ["unshare", "-m", "sh", "-c", readOnly, "sh"])
+      #expect(result.status == 1)
+      #expect(result.diagnostics.contains("s.coffer: its file system is read-only\nhint: "), "\(result.diagnostics)")
+    }
+  }
+
+  @Test func foreignTableIsNamed() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.python("import sqlite3; sqlite3.connect('s.coffer').execute('CREATE TABLE notes_of_mine(a)')")
+    let result = try sandbox.run("ls", "s.coffer")
+    #expect(result.status == 20)
+    #expect(result.diagnostics.contains("an unknown table notes_of_mine"), "\(result.diagnostics)")
+  }
+
+  @Test func oneIsSingular() throws {
+    let sandbox = try Sandbox.withStore()
+    let row = try sandbox.run("import", "s.coffer", "-", "--from", "csv", input: "a,b\n1\n")
+    #expect(row.errors.contains("1 field in a row, where the first has 2"), "\(row.errors)")
+    let id = try sandbox.succeed("put", "s.coffer", "--text", "x").lines[0]
+    #expect(try sandbox.run("mv", "s.coffer", id, "--to", "9").errors.contains("the collection has 1 document\n"))
+  }
 }

@@ -119,11 +119,19 @@ import Testing
     #expect(!sandbox.exists("other.db"))
   }
 
-  @Test func aTextThatIsNoJSONIsAFailureOfTheQuery() throws {
-    let sandbox = try Sandbox.withStore()
+  @Test func errorsNameTheDocumentOrTheTable() throws {
+    let sandbox = try filled()
     try sandbox.succeed("put", "s.coffer", "--text", "geheim")
-    let result = try sandbox.run("query", "s.coffer", "SELECT text ->> '$.a' FROM documents")
+    let sql = "SELECT text ->> '$.price' FROM documents"
+    let result = try sandbox.run("query", "s.coffer", sql)
     #expect(result.status == 1)
-    #expect(result.diagnostics == "dbtool: error: the query failed: malformed JSON\n")
+    #expect(
+      result.diagnostics == """
+        dbtool: error: the query failed at document 4: malformed JSON
+        hint: leave out texts that are no JSON: WHERE json_valid(text)
+
+        """)
+    let table = try sandbox.run("query", "s.coffer", "SELECT 1 FROM absent")
+    #expect(table.status == 64 && table.diagnostics.contains("no such table: absent"))
   }
 }

@@ -82,4 +82,84 @@ import Testing
     try sandbox.succeed("put", "s.coffer", "--text", "a -x b")
     #expect(try sandbox.run("search", "s.coffer", "--", "-x").status == 0)
   }
+
+  // MARK: Lines
+
+  private func withLines() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    let text = "one\nthe sea and the sea\r\nthree\nfour\nfive\nsix -x sea\n"
+    try sandbox.succeed("put", "s.coffer", "--title", "At sea", "--text", text)
+    return sandbox
+  }
+
+  @Test func linesHaveTheirNumbers() throws {
+    let sandbox = try withLines()
+    #expect(
+      try sandbox.succeed("search", "s.coffer", "sea", "-n").text
+        == "1  At sea\n  2: the sea and the sea\n  --\n  6: six -x sea\n")
+    #expect(
+      try sandbox.succeed("search", "s.coffer", "sea", "-C", "1", "--all").text == """
+        documents  1  At sea
+          1- one
+          2: the sea and the sea
+          3- three
+          --
+          5- five
+          6: six -x sea
+
+        """)
+    #expect(
+      try sandbox.succeed("search", "s.coffer", "--regex", "three\nfo", "-C", "0").text
+        == "1  At sea\n  3: three\n  4: four\n")
+    #expect(try sandbox.succeed("search", "s.coffer", "sea", "-n", "--titles").text == "1  At sea\n")
+    // A pipe gets what it always got, and a count is of documents.
+    #expect(try sandbox.succeed("search", "s.coffer", "sea").text.hasPrefix("1\tAt sea\t"))
+    #expect(try sandbox.succeed("search", "s.coffer", "sea", "-n", "--count").text == "1\n")
+  }
+
+  @Test func jsonHasLines() throws {
+    let sandbox = try withLines()
+    let json = try sandbox.succeed("search", "s.coffer", "sea", "--json").text
+    #expect(
+      json.contains(
+        #""lines":[{"number":2,"text":"the sea and the sea"},{"number":6,"text":"six -x sea"}]"#), "\(json)")
+    #expect(try !sandbox.succeed("search", "s.coffer", "sea", "--json", "--titles").text.contains("lines"))
+    // A long line is cut around the match.
+    let long = String(repeating: "ä", count: 5000)
+    try sandbox.succeed("put", "s.coffer", "--text", "\(long) needle \(long)", "--title", "t")
+    let cut = try sandbox.succeed("search", "s.coffer", "needle", "--json").text
+    #expect(cut.contains("ää needle ää") && cut.contains("\"text\":\"…ä") && cut.count < 2500, "\(cut)")
+  }
+
+  @Test func linesAreHighlightedOnATerminal() throws {
+    let sandbox = try withLines()
+    let text = String(repeating: "long ", count: 100) + "sea\u{1B}[2J"
+    try sandbox.succeed("put", "s.coffer", "--title", "t", "--text", text)
+    for isPlain in [false, true] {
+      if isPlain { sandbox.environment["NO_COLOR"] = "1" }
+      let terminal = try PseudoTerminal()
+      let child = try Child(["search", "s.coffer", "sea", "--quiet"], in: sandbox, streams: .terminal(terminal.path))
+      terminal.readToEnd()
+      #expect(child.wait() == 0)
+      let sea = isPlain ? "sea" : "\u{1B}[1;31msea\u{1B}[m"
+      #expect(terminal.shown.contains("1  At \(sea)\r\n  2: the \(sea) and the \(sea)\r\n"), "\(terminal.shown)")
+      #expect(terminal.shown.contains("…") && terminal.shown.contains("long \(sea)\\u{1B}[2J\r\n"))
+      #expect(!terminal.shown.contains("\u{1B}[2J"))
+    }
+  }
+
+  @Test func patternsAndOptionsAreToldApart() throws {
+    let sandbox = try withLines()
+    #expect(try sandbox.succeed("search", "s.coffer", "-e", "-x", "-n").text.hasSuffix("  6: six -x sea\n"))
+    #expect(try sandbox.run("search", "s.coffer", "-e", "-xh").status == 4)
+    #expect(try sandbox.run("search", "s.coffer", "--", "-xh").status == 4)
+    let result = try sandbox.run("search", "s.coffer", "-xh")
+    #expect(result.status == 64 && result.output.isEmpty)
+    #expect(result.diagnostics.hasPrefix("dbtool: error: there is no option -xh\nhint: "), "\(result.diagnostics)")
+    #expect(result.diagnostics.contains("-e TEXT"))
+    for arguments in [["sea", "-e", "sea"], ["sea", "-C", "-1"], ["sea", "-n", "--format", "csv"]] {
+      #expect(try sandbox.run(["search", "s.coffer"] + arguments).status == 64, "\(arguments)")
+    }
+    #expect(try sandbox.succeed("search", "-h").text.hasPrefix("OVERVIEW"))
+  }
 }

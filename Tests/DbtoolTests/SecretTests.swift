@@ -125,9 +125,9 @@ import Testing
   }
 
   @Test func fileInPlaceOfARecipientIsNamed() throws {
-    let message = "no key, identity or recipient"
-    try expectInvalid(["key", "add", "s.coffer", "--recipient", "recipient.txt"], message)
-    try expectInvalid(["create", "t.coffer", "--recipient", "primary.key"], message)
+    let message = "--recipient takes the line, not a file: use --recipients-file"
+    try expectInvalid(["key", "add", "s.coffer", "--recipient", "recipient.txt"], message, status: 64)
+    try expectInvalid(["create", "t.coffer", "--recipient", "primary.key"], message, status: 64)
   }
 
   @Test func secretInPlaceOfARecipientIsNotRepeated() throws {
@@ -165,21 +165,15 @@ import Testing
 
   // MARK: In words
 
-  @Test func listsAndInfoSayThatRemovingIsNoRevocation() throws {
+  @Test func removingASlotSaysThatItIsNoRevocationAndNothingElseDoes() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.succeed("key", "add", "s.coffer", "--new-key-file", "next.key")
-    let words = "removing a slot is not revocation"
-    for arguments in [
-      ["key", "list", "s.coffer"], ["info", "s.coffer"], ["key", "remove", "s.coffer", "--slot", "2"],
-    ] {
-      #expect(try sandbox.run(arguments).diagnostics.contains(words), "\(arguments)")
-    }
     for arguments in [["key", "list", "s.coffer"], ["info", "s.coffer"]] {
-      for quiet in ["--quiet", "--json"] {
-        #expect(try sandbox.run(arguments + [quiet]).diagnostics.isEmpty, "\(arguments)")
-      }
+      #expect(try sandbox.run(arguments).diagnostics.isEmpty, "\(arguments)")
     }
+    let removed = try sandbox.run("key", "remove", "s.coffer", "--slot", "2")
+    #expect(removed.diagnostics.contains("removing a slot is not revocation"))
     try sandbox.succeed("rekey", "s.coffer", "--keys-only")
     try sandbox.succeed("put", "s.coffer", "--text", "under the new key")
     #expect(try sandbox.run("info", "s.coffer").diagnostics.contains("rekey --resume"))

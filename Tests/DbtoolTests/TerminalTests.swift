@@ -60,6 +60,55 @@ import Testing
     #expect(terminal.echoes)
   }
 
+  @Test func questionIsAskedAgainWithoutEchoAfterCtrlZ() throws {
+    let sandbox = try Sandbox()
+    let terminal = try PseudoTerminal()
+    // A shell with job control, which turns the echo on while the command is stopped.
+    let shell = "set -m; \"$@\"; stty echo; echo STOPPED; read line; fg"
+    let child = try Child(
+      ["create", "s.coffer", "--test", "--passphrase"], in: sandbox, under: ["sh", "-c", shell, "sh"],
+      streams: .terminal(terminal.path))
+    for question in ["New passphrase for s.coffer: ", "The same again: "] {
+      #expect(terminal.waitFor(question))
+      if question.hasPrefix("New") {
+        terminal.type("half\u{1A}", end: "")
+        #expect(terminal.waitFor("STOPPED"))
+        #expect(terminal.echoes)
+        terminal.type("")
+        #expect(terminal.waitFor(question))
+      }
+      #expect(!terminal.echoes)
+      terminal.type("blue whale 7")
+    }
+    terminal.readToEnd()
+    #expect(child.wait() == 0, "\(terminal.shown)")
+    #expect(!terminal.shown.contains("whale"))
+    #expect(terminal.echoes)
+    try sandbox.write("p.txt", "blue whale 7\n")
+    try sandbox.setMode("p.txt", 0o600)
+    try sandbox.succeed("collections", "s.coffer", "--passphrase-file", "p.txt")
+  }
+
+  @Test(arguments: [SIGSTOP, SIGTSTP]) func questionIsAskedAgainAfterAStopBySignal(_ number: Int32) throws {
+    let sandbox = try Sandbox()
+    let terminal = try PseudoTerminal()
+    let child = try Child(["create", "s.coffer", "--test"], in: sandbox, streams: .terminal(terminal.path))
+    #expect(terminal.waitFor("New passphrase"))
+    if number == SIGSTOP {
+      #expect(child.stop())
+      terminal.turnEchoOn()
+      child.signal(SIGCONT)
+    } else {
+      // No shell could continue this process, so that the kernel does not stop it.
+      child.signal(number)
+    }
+    #expect(terminal.waitFor("New passphrase"))
+    #expect(!terminal.echoes)
+    child.signal(SIGINT)
+    #expect(child.wait() == 130)
+    #expect(terminal.echoes)
+  }
+
   @Test func noInputAsksNothing() throws {
     let sandbox = try Sandbox()
     let terminal = try PseudoTerminal()
@@ -81,14 +130,60 @@ import Testing
     #expect(terminal.shown.contains(" 1  Plan A     1  2"))
   }
 
+  /// A list of 1,001 documents, the last one with a long id, on a terminal of 80 columns.
+  @Test func idsAndDatesAreNeverCut() throws {
+    let sandbox = try Sandbox.withStore()
+    let title = String(repeating: "long title ", count: 9)
+    let rows = ((1...1000).map(String.init) + ["1234567890123456"]).map { "\($0),\(title),x,key of \($0)\n" }.joined()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "csv", "--keep-ids", input: "id,title,text,key\n" + rows)
+    for arguments in [
+      ["ls", "s.coffer", "--quiet"], ["ls", "s.coffer", "--quiet", "-l"],
+      ["query", "s.coffer", "--quiet", "SELECT id, title, text, modified, key FROM documents"],
+    ] {
+      let terminal = try PseudoTerminal()
+      let child = try Child(arguments, in: sandbox, streams: .terminal(terminal.path))
+      terminal.readToEnd()
+      #expect(child.wait() == 0)
+      let lines = terminal.shown.split(separator: "\r\n")
+      #expect(lines.count == 1002)
+      let last = try #require(lines.last)
+      #expect(last.contains("1234567890123456") && last.contains("…"), "\(last)")
+      #expect(last.contains(#/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ/#), "\(last)")
+      if arguments.count == 3 { #expect(lines.allSatisfy { $0.count <= 80 }) }
+    }
+  }
+
+  /// Keys and titles share what ids, sizes and dates leave, and a short one leaves its share to the other.
+  @Test func keysAndTitlesShareTheRest() throws {
+    let sandbox = try Sandbox.withStore()
+    let key = String(repeating: "k", count: 60)
+    try sandbox.succeed("put", "s.coffer", "--key-name", key, "--title", "A title of 25 characters.", "--text", "x")
+    let terminal = try PseudoTerminal()
+    let sql = "SELECT id, title, key FROM documents"
+    let child = try Child(["query", "s.coffer", "--quiet", sql], in: sandbox, streams: .terminal(terminal.path))
+    terminal.readToEnd()
+    #expect(child.wait() == 0)
+    let line = try #require(terminal.shown.split(separator: "\r\n").last)
+    #expect(line.contains("  A title of 25 characters.  \(key.prefix(48))…"), "\(line)")
+    #expect(line.count == 80)
+  }
+
   @Test func titlesAndTextsCannotSteerATerminal() throws {
     let sandbox = try Sandbox.withStore()
     let hostile = "red\u{1B}[31m\u{9B}2J"
     try sandbox.succeed("put", "s.coffer", "--text", hostile, "--title", hostile)
+    try sandbox.succeed("collections", "s.coffer", "create", hostile)
+    try sandbox.succeed("key", "add", "s.coffer", "--new-key-file", "next.key", "--label", hostile)
+    let verbs = [
+      ["ls", "s.coffer"], ["search", "s.coffer", "red"], ["query", "s.coffer", "SELECT title FROM documents"],
+      ["collections", "s.coffer"], ["info", "s.coffer"], ["key", "list", "s.coffer"],
+      ["rm", "s.coffer", "1", "--dry-run"], ["sort", "s.coffer", "--by", "title", "--dry-run"],
+    ]
+    let inFormats = verbs.flatMap { verb in ["csv", "tsv", "json", "table"].map { verb + ["--format", $0] } }
     for arguments in [
       ["ls", "s.coffer"], ["show", "s.coffer", "1"], ["export", "s.coffer", "--to", "csv"],
       ["show", "s.coffer", "1", "--json"], ["export", "s.coffer"],
-    ] {
+    ] + inFormats {
       let terminal = try PseudoTerminal()
       let child = try Child(arguments, in: sandbox, streams: .terminal(terminal.path))
       terminal.readToEnd()
@@ -97,5 +192,8 @@ import Testing
       #expect(!terminal.shown.contains("\u{9B}"), "\(arguments)")
     }
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == hostile)
+    for verb in verbs.dropLast(4) {
+      #expect(try sandbox.succeed(verb + ["--format", "csv"]).text.contains(hostile), "\(verb)")
+    }
   }
 }

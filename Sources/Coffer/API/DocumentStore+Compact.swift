@@ -21,7 +21,7 @@ extension DocumentStore {
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
     guard !file.database.connection.isReadOnly else {
-      throw StoreError(.readOnly, "\(url.path): the store can't be written to")
+      throw .notWritable(url.path)
     }
     try FilePlace(of: url.path).requireOnlyName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
@@ -38,7 +38,7 @@ extension DocumentStore {
   /// - Throws: also `misuse` inside `read` or `write`.
   @discardableResult
   public func compact() throws(StoreError) -> CompactReport {
-    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
+    guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }
     try engine.connections.requireNoRead("compact")
     let report = try engine.connections.withWriter { connection throws(StoreError) in try Self.compact(connection.file)
     }

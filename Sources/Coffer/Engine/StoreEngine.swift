@@ -63,7 +63,7 @@ final class StoreEngine: Sendable {
   ) throws(StoreError) -> R {
     // Another process may have switched on a feature that writers must know.
     guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
-      throw StoreError(.readOnly, "the store was opened to be read only")
+      throw .notWritable(path, isChosen: options.isReadOnly)
     }
     return try followingKeyChanges { () throws(StoreError) in
       try connections.withWriter(cancellation) { connection throws(StoreError) in
@@ -157,7 +157,7 @@ final class StoreEngine: Sendable {
   /// The state must open under the session's root key, name the session's header, and be no older than the latest state
   /// that the session has seen.
   func repairHeader() throws(StoreError) {
-    guard !isReadOnly else { throw StoreError(.readOnly, "the store was opened to be read only") }
+    guard !isReadOnly else { throw .notWritable(path, isChosen: options.isReadOnly) }
     try connections.withWriter(nil) { connection throws(StoreError) in
       try connection.database.begin(.immediate)
       defer { connection.database.rollback() }

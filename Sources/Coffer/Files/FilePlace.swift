@@ -60,3 +60,20 @@ struct FilePlace: Sendable {
       hint: "remove the other name, or copy the file with cp while nobody has it open")
   }
 }
+
+extension StoreError {
+  /// A store that can't be written, with the reason.
+  ///
+  /// - Parameter isChosen: it was opened to be read only.
+  static func notWritable(_ path: String, isChosen: Bool = false) -> StoreError {
+    if isChosen { return StoreError(.readOnly, "the store was opened to be read only") }
+    var system = statvfs()
+    // ST_RDONLY of bits/statvfs.h.
+    if statvfs(path, &system) == 0, system.f_flag & 1 != 0 {
+      return StoreError(
+        .readOnly, "\(path): its file system is read-only", hint: "copy the store to a file system that can be written")
+    }
+    return StoreError(
+      .readOnly, "\(path): the store can't be written to", hint: "look at the permissions of the file and its folder")
+  }
+}

@@ -6,7 +6,7 @@ extension StoreEngine {
     to replacements: [NewKey], options: RekeyOptions, progress: (RekeyProgress) throws -> Void
   ) throws(StoreError) -> RekeyReport {
     guard !isReadOnly else {
-      throw StoreError(.readOnly, "the store can't be written to, so its keys can't be changed")
+      throw .notWritable(path, isChosen: self.options.isReadOnly)
     }
     try connections.requireNoRead("rekey")
     guard options.titles == nil || !(options.isKeysOnly || options.isResuming) else {

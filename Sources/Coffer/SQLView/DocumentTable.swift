@@ -38,6 +38,8 @@ final class DocumentTable: VirtualTable {
   private let transaction: StoreTransaction
   /// The error of this table that ended a query; SQLite itself reports none.
   private(set) var failure: StoreError?
+  /// The document that a query reads; nil before the first and behind the last.
+  fileprivate(set) var latest: DocumentID?
 
   init(_ transaction: StoreTransaction) {
     self.transaction = transaction
@@ -153,7 +155,9 @@ final class DocumentRows: VirtualRows {
   func next() throws -> Bool {
     try table.noting { () throws(StoreError) in
       (row, head, text) = (nil, nil, nil)
+      table.latest = nil
       guard let row = try nextRow() else { return false }
+      table.latest = DocumentID(row.fields.id)
       let head = try reader.opener.openHead(row)
       try order?.check(row.fields, isWriting: transaction.hasWritten)
       (self.row, self.head) = (row, head)

@@ -119,7 +119,12 @@ extension StoreError {
       self.init(
         .invalidArgument, "a query may only read: one SELECT over \(DocumentTable.name)",
         hint: "no ATTACH, no PRAGMA, no change")
-    case _ where isRunning: self.init(.queryFailed, "the query failed: \(error.message)")
+    case _ where isRunning:
+      let place = table.latest.map { " at document \($0)" } ?? ""
+      let isJSON = error.message.hasPrefix("malformed JSON")
+      self.init(
+        .queryFailed, "the query failed\(place): \(error.message)",
+        hint: isJSON ? "leave out texts that are no JSON: WHERE json_valid(text)" : nil, documentID: table.latest)
     default: self.init(.invalidArgument, "the query can't be run: \(error.message)")
     }
   }

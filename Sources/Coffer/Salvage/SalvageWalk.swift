@@ -236,7 +236,8 @@ final class SalvageWalk {
       problems.append("rows from number \(hole.lowerBound) \(end) can't be read: SQLite finds pages in disorder")
     }
     if !found.isEmpty {
-      problems.append("\(found.count) documents were found on pages to which no other leads any more")
+      let documents = found.count == 1 ? "document was" : "documents were"
+      problems.append("\(found.count) \(documents) found on pages to which no other leads any more")
     }
     let bodies = try NumberWalk(source.database, SQL.bodyNumbers)
     while let number = try bodies.next() {

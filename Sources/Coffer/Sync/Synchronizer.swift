@@ -124,7 +124,7 @@ final class Synchronizer {
     guard Double(stale.count) <= fraction * Double(before) else {
       throw StoreError(
         .removalRefused,
-        "\(stale.count) of \(before) documents would be removed, which is more than the part that was allowed",
+        "\(stale.count) of \(before) document\(before == 1 ? "" : "s") would be removed, which is more than the part that was allowed",
         hint: "look at what the source gave; allow more if that is right")
     }
     let gone = Set(stale)

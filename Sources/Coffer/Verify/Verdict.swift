@@ -27,7 +27,10 @@ public struct Verdict: Sendable {
     if let anchorError { return anchorError }
     if let first = damaged.first {
       return StoreError(
-        .damaged, "\(damaged.count) of \(documents) documents are damaged, the first is \(first.id)",
+        .damaged,
+        damaged.count == 1
+          ? "document \(first.id) is damaged"
+          : "\(damaged.count) of \(documents) documents are damaged, the first is \(first.id)",
         hint: "restore them from a backup, or salvage the others into a new store", documentID: first.id)
     }
     if let first = problems.first {

@@ -54,7 +54,8 @@ struct RowParser: RecordParser {
       return .failure(error)
     }
     guard scanner.fields.count == fieldCount else {
-      let reason = "\(scanner.fields.count) fields in a row, where the first has \(fieldCount)"
+      let fields = scanner.fields.count == 1 ? "1 field" : "\(scanner.fields.count) fields"
+      let reason = "\(fields) in a row, where the first has \(fieldCount)"
       return .bad(RecordFault(position: start, reason: reason), end: end)
     }
     if let fault = fill(&output, from: bytes) { return .bad(fault, end: end) }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import FoundationEssentials
 
 /// The collection to use if none is named.
 let defaultCollection = "documents"
@@ -8,7 +9,8 @@ let defaultCollection = "documents"
 struct CollectionChoice: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
+    help: ArgumentHelp("The collection (default: documents).", valueName: "name"),
+    completion: .custom { words, _, _ in CollectionCompletion.numbers(in: words) })
   var collection: String?
 
   @Flag(help: "All collections, one after the other.")
@@ -23,5 +25,19 @@ struct CollectionChoice: ParsableArguments {
     all
       ? try reader.collections().map(\.name)
       : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)
+  }
+}
+
+/// Collections for a shell that completes `-c`: only what a store shows without a key, so that no key is ever asked for.
+enum CollectionCompletion {
+  /// - Parameter words: the command line so far.
+  /// - Returns: `#1` and so on behind `--keyless`, where collections have numbers.
+  static func numbers(in words: [String]) -> [String] {
+    guard words.contains("--keyless") else { return [] }
+    for word in words.dropFirst(2) where !word.hasPrefix("-") && InputFile.exists(word) {
+      guard let info = try? DocumentStore.info(at: URL(filePath: word), wait: .zero) else { continue }
+      return info.collections.map(\.0.description)
+    }
+    return []
   }
 }

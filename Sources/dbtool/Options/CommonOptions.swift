@@ -19,18 +19,6 @@ struct CommonOptions: ParsableArguments {
   var listFormat: ListFormat? { format ?? (json ? .json : nil) }
 
   var isMachineReadable: Bool { listFormat != nil && listFormat != .table }
-
-  /// Notes for people, when slots are listed or removed, that removal is not revocation.
-  ///
-  /// - Parameter epochs: the number of the store's epochs; more than one during an unfinished rekey.
-  func noteLimitsOfRemoval(epochs: Int = 1) {
-    guard !isMachineReadable else { return }
-    diagnostics.note(
-      epochs > 1
-        ? "documents remain under old keys, which their holders may still know, until 'rekey --resume' is done"
-        : "removing a slot is not revocation: who had its secret may hold an older copy, or the root key, until 'rekey'"
-    )
-  }
 }
 
 /// The progress of long work.

@@ -85,7 +85,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   ) throws -> DocumentID {
     let count = try scope.count(in: collection)
     guard place <= count else {
-      throw Failure.usage("there is no place \(place)", hint: "the collection has \(count) documents")
+      throw Failure.usage("there is no place \(place)", hint: "the collection has \(counted(count, "document"))")
     }
     return try scope.id(at: place - 1, in: collection)
   }

@@ -27,20 +27,23 @@ enum NewFamily: KeyFamily {
 struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
     name: .customLong("\(Family.prefix)key-file"),
-    help: ArgumentHelp("\(Family.purpose) from a key file.", valueName: "path"))
+    help: ArgumentHelp("\(Family.purpose) from a key file.", valueName: "path"), completion: .file())
   var keyFiles: [String] = []
 
   @Option(
     name: .customLong("\(Family.prefix)identity"),
-    help: ArgumentHelp("\(Family.purpose) from an identity file (X25519).", valueName: "path"))
+    help: ArgumentHelp("\(Family.purpose) from an identity file (X25519).", valueName: "path"), completion: .file())
   var identities: [String] = []
 
-  @Flag(name: .customLong("\(Family.prefix)passphrase"), help: "\(Family.purpose) by a passphrase, asked for.")
+  @Flag(
+    name: .customLong("\(Family.prefix)passphrase"),
+    help: "\(Family.purpose) by a passphrase, asked for; again after Ctrl-Z.")
   var passphrase = false
 
   @Option(
     name: .customLong("\(Family.prefix)passphrase-file"),
-    help: ArgumentHelp("\(Family.purpose) by the passphrase that a file holds.", valueName: "path"))
+    help: ArgumentHelp("\(Family.purpose) by the passphrase that a file holds.", valueName: "path"), completion: .file()
+  )
   var passphraseFiles: [String] = []
 
   @Option(
@@ -135,6 +138,9 @@ enum Recipient {
       throw ValidationError(
         "\(option) takes a public recipient, not a secret: what was typed may be in a history, so make a new one")
     }
+    if option == "--recipient", recipients.contains(where: { !$0.hasPrefix("coffer-") && InputFile.exists($0) }) {
+      throw ValidationError("--recipient takes the line, not a file: use --recipients-file")
+    }
   }
 }
 
@@ -160,6 +166,16 @@ extension KeyArgument {
     case .descriptor(let number): ("the key from descriptor \(number)", "--new-key-fd")
     case .command(_, let option): ("the key that \(option) prints", "--new-key-command")
     case .provider(let name, _): ("provider \(name)", "--new-provider")
+    }
+  }
+
+  /// The key by its source, for messages.
+  var source: String {
+    switch self {
+    case .keyFile(let path): "the key from \(path)"
+    case .identity(let path): "the identity from \(path)"
+    case .passphrase: "this passphrase"
+    default: words.key
     }
   }
 

@@ -5,7 +5,8 @@ internal import FoundationEssentials
 /// The store that a verb works on.
 struct StoreArgument: ParsableArguments {
   @Argument(
-    help: ArgumentHelp("The store's file; left out where --store or DBTOOL_STORE names it.", valueName: "store"))
+    help: ArgumentHelp("The store's file; left out where --store or DBTOOL_STORE names it.", valueName: "store"),
+    completion: .file())
   var path: String
 
   @OptionGroup(title: "Everywhere") var access: StoreAccess
@@ -141,9 +142,22 @@ extension StoreOptions {
   ) throws -> DocumentStore {
     var options = openOptions(isReadOnly, wait)
     options.acceptsUnfinishedRekey = acceptsUnfinishedRekey
-    let opened = try DocumentStore.open(at: store.url, key: key, options: options)
-    warnIfTest(opened)
-    return opened
+    let opened = Result { () throws(StoreError) in
+      try DocumentStore.open(at: store.url, key: key, options: options)
+    }
+    if case .success(let store) = opened { warnIfTest(store) }
+    return try opened.mapError(namingKeys).get()
+  }
+
+  /// An error of a wrong key, with the key's name.
+  private func namingKeys(_ error: StoreError) -> Failure {
+    guard error.code == .cannotUnlock else { return Failure(error) }
+    let keys = givenKeys.map(\.source)
+    let message =
+      keys.count == 1
+      ? "\(keys[0]) opens no slot of \(store.path)"
+      : "no slot of \(store.path) opens with \(keys.joined(separator: " or "))"
+    return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: "'dbtool info' lists the slots")
   }
 
   func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) -> OpenOptions {

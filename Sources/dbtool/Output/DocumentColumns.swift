@@ -30,7 +30,7 @@ enum HeaderField: String, CaseIterable {
   private static let brief: [HeaderField] = [.id, .title, .size]
 
   static func briefTable(as format: ListFormat?) -> TableWriter {
-    TableWriter(columns: brief.map(\.column), format: format, output: StandardOutput())
+    TableWriter(columns: brief.map(\.column), format: format)
   }
 
   static func briefCells(of header: DocumentHeader) -> [JSONValue?] {

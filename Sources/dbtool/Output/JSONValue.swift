@@ -25,9 +25,7 @@ extension JSONValue {
   var serialized: String {
     var bytes: [UInt8] = []
     append(to: &bytes)
-    let text = String(decoding: bytes, as: UTF8.self)
-    // JSON itself escapes the first 32 control characters only; a terminal obeys more.
-    return Terminal.standardOutputIsTerminal ? escapingControls(text, isJSON: true) : text
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private func append(to bytes: inout [UInt8]) {

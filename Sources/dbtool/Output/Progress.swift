@@ -15,6 +15,7 @@ final class Progress {
   private static let isShown = Atomic<Bool>(false)
 
   private let task: String
+  /// In the singular.
   private let unit: String
   private let style: Style
   private let start = ContinuousClock.now
@@ -77,7 +78,7 @@ final class Progress {
     if let fraction {
       line += Self.bar(fraction) + " \(Int(fraction * 100)) % "
     }
-    line += " \(done) \(unit), \(Int(rate))/s"
+    line += " \(counted(done, unit)), \(Int(rate))/s"
     if let left {
       line += ", \(Self.clock(left)) left"
     }

@@ -2,19 +2,22 @@
 struct Report {
   private let members: [(name: String, value: JSONValue)]
   private let labels: [String: String]
+  private let words: [String: String]
 
   /// - Parameters:
   ///   - members: names as JSON has them; absent values are left out.
   ///   - labels: names for people where they differ; an empty one leaves the member to programs.
-  init(_ members: [(String, JSONValue?)], labels: [String: String] = [:]) {
+  ///   - words: values for people where they differ.
+  init(_ members: [(String, JSONValue?)], labels: [String: String] = [:], words: [String: String] = [:]) {
     self.members = members.compactMap { name, value in value.map { (name, $0) } }
     self.labels = labels
+    self.words = words
   }
 
   func write(as format: ListFormat?, to output: StandardOutput) throws {
     switch format {
     case .json, .ndjson:
-      try output.write(line: JSONValue.object(members).serialized)
+      try output.write(line: JSONValue.object(members).serialized, isJSON: true)
     case .csv, .tsv:
       let separator = format == .csv ? "," : "\t"
       try output.write(line: "name\(separator)value")
@@ -24,13 +27,13 @@ struct Report {
     case .table, nil:
       let lines = Self.flattened(members).compactMap { name, value in
         let label = labels[name] ?? name.replacing("_", with: " ")
-        return label.isEmpty ? nil : (label: label, value: value)
+        return label.isEmpty ? nil : (label: label, value: words[name] ?? value.plainText)
       }
       let width = lines.map { displayWidth($0.label) }.max() ?? 0
       for (label, value) in lines {
         let label = label + ":"
         let padding = String(repeating: " ", count: width + 2 - displayWidth(label))
-        try output.write(line: label + padding + escapingControls(value.plainText))
+        try output.write(line: label + padding + escapingControls(value))
       }
     }
   }

@@ -1,55 +1,86 @@
 internal import Glibc
 
 /// Standard output, buffered: the only place where the command writes data.
+///
+/// On a terminal it escapes the control characters of everything written, line ends and tabs aside.
 final class StandardOutput {
   static let bufferSize = 64 * 1024
 
   private var buffer: [UInt8] = []
   private let descriptor: Int32
+  private let queue: OutputQueue?
   let isTerminal: Bool
 
-  init(descriptor: Int32 = STDOUT_FILENO) {
+  /// - Parameter readsAhead: nothing waits for the reader before ``flush()``, so that a store is read to its end, and
+  ///   free for writers, however slow the reader is.
+  init(descriptor: Int32 = STDOUT_FILENO, readsAhead: Bool = false) {
     self.descriptor = descriptor
+    queue = readsAhead ? OutputQueue(descriptor) : nil
     isTerminal = isatty(descriptor) == 1
     buffer.reserveCapacity(Self.bufferSize)
   }
 
-  func write(_ text: String) throws {
-    var text = text
-    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+  /// - Parameter isJSON: the text is JSON, and stays JSON when it is escaped.
+  func write(_ text: String, isJSON: Bool = false) throws {
+    var text = isTerminal ? escapingControls(text, keeping: ["\n", "\t"], isJSON: isJSON) : text
+    try text.withUTF8 { try append(UnsafeRawBufferPointer($0)) }
   }
 
-  func write(line: String) throws {
-    try write(line)
+  func write(line: String, isJSON: Bool = false) throws {
+    try write(line, isJSON: isJSON)
     try write("\n")
   }
 
+  /// - Parameter bytes: whole characters, in UTF-8 if this is a terminal.
   func write(_ bytes: UnsafeRawBufferPointer) throws {
+    if isTerminal {
+      try write(String(decoding: bytes, as: UTF8.self))
+    } else {
+      try append(bytes)
+    }
+  }
+
+  /// Writes a text in bold red, as `grep` shows what it found.
+  func writeHighlighted(_ text: String) throws {
+    try Self.emphasis.withUnsafeBytes { try append($0) }
+    try write(text)
+    try Self.plain.withUnsafeBytes { try append($0) }
+  }
+
+  private static let emphasis = Array("\u{1B}[1;31m".utf8)
+  private static let plain = Array("\u{1B}[m".utf8)
+
+  private func append(_ bytes: UnsafeRawBufferPointer) throws {
     if buffer.count + bytes.count > Self.bufferSize {
-      try flush()
+      try passOn()
     }
     if bytes.count >= Self.bufferSize {
-      try Self.writeAll(bytes, to: descriptor)
+      try passOn(bytes)
     } else {
       buffer.append(contentsOf: bytes)
     }
   }
 
-  /// Writes text of documents; control characters are escaped on a terminal.
-  ///
-  /// - Parameter bytes: whole characters of UTF-8.
-  func writeText(_ bytes: UnsafeRawBufferPointer) throws {
-    guard isTerminal else { return try write(bytes) }
-    try write(escapingControls(String(decoding: bytes, as: UTF8.self), keeping: ["\n", "\t"]))
-  }
-
   /// Must be called at the end; throws for a full disk or a closed pipe.
   func flush() throws {
-    defer { buffer.removeAll(keepingCapacity: true) }
-    try buffer.withUnsafeBytes { try Self.writeAll($0, to: descriptor) }
+    try passOn()
+    try queue?.finish()
   }
 
-  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+  private func passOn() throws {
+    defer { buffer.removeAll(keepingCapacity: true) }
+    try buffer.withUnsafeBytes { try passOn($0) }
+  }
+
+  private func passOn(_ bytes: UnsafeRawBufferPointer) throws {
+    if let queue {
+      try queue.append(bytes)
+    } else {
+      try Self.writeAll(bytes, to: descriptor)
+    }
+  }
+
+  static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
     var rest = bytes
     while !rest.isEmpty {
       let count = Glibc.write(descriptor, rest.baseAddress, rest.count)

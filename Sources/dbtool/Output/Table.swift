@@ -3,13 +3,15 @@ enum ListFormat: String, CaseIterable {
   case table, json, ndjson, csv, tsv
 }
 
-/// Prints rows with named columns, one by one.
+/// Prints rows with named columns, one by one; nothing waits for the reader before ``finish()``.
 ///
-/// Only a table is delayed: its column widths are those of the first 1,000 rows, or of the first MiB. Memory is
+/// Only a table is delayed: its column widths are those of the first 100,000 rows, or of the first 16 MiB. Memory is
 /// constant.
 struct TableWriter {
-  private static let blockRows = 1000
-  private static let blockBytes = 1 << 20
+  private static let blockRows = 100_000
+  private static let blockBytes = 16 << 20
+  /// No column is cut to less.
+  private static let narrowest = 8
 
   struct Column {
     let name: String
@@ -17,37 +19,61 @@ struct TableWriter {
     let isNumber: Bool
   }
 
+  /// A cell of a table.
+  private struct Cell {
+    let text: String
+    /// A number or date, which is never cut.
+    let isFirm: Bool
+
+    init(_ value: JSONValue?) {
+      text = escapingControls(value?.plainText ?? "")
+      switch value {
+      case .integer, .number, .bool: isFirm = true
+      case .string(let text): isFirm = Self.isDate(text)
+      default: isFirm = false
+      }
+    }
+
+    /// `2026-11-21T17:18:53.311Z`.
+    private static func isDate(_ text: String) -> Bool {
+      guard text.utf8.count == 24 else { return false }
+      return zip(text.utf8, "0000-00-00T00:00:00.000Z".utf8).allSatisfy { byte, form in
+        form == 0x30 ? (0x30...0x39).contains(byte) : byte == form
+      }
+    }
+  }
+
   private let columns: [Column]
   /// Nil: plain lines for other programs, columns parted by a tab, no header.
   private let format: ListFormat?
   private let output: StandardOutput
   /// The first rows of a table, until its widths are known.
-  private var rows: [[String]] = []
+  private var rows: [[Cell]] = []
   private var rowBytes = 0
   private var widths: [Int]?
   private var count = 0
 
   /// - Parameter format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
-  init(columns: [Column], format: ListFormat?, output: StandardOutput) {
+  init(columns: [Column], format: ListFormat?) {
     self.columns = columns
     self.format = format ?? (Terminal.standardOutputIsTerminal ? .table : nil)
-    self.output = output
+    output = StandardOutput(readsAhead: true)
   }
 
   mutating func add(_ cells: [JSONValue?]) throws {
     switch format {
     case .json:
       try output.write(count == 0 ? "[\n" : ",\n")
-      try output.write(object(of: cells).serialized)
+      try output.write(object(of: cells).serialized, isJSON: true)
     case .ndjson:
-      try output.write(line: object(of: cells).serialized)
+      try output.write(line: object(of: cells).serialized, isJSON: true)
     case .csv, .tsv:
       let separator = format == .csv ? "," : "\t"
       if count == 0 { try writeHeader(separator) }
       let fields = cells.map { Delimited.field($0?.plainText ?? "", separator: separator) }
       try output.write(line: fields.joined(separator: separator))
     case .table:
-      try addToTable(cells.map { escapingControls($0?.plainText ?? "") })
+      try addToTable(cells.map(Cell.init))
     case nil:
       // A title may hold a tab or a line end; a line stays a line, and its columns stay columns.
       try output.write(line: cells.map { escapingControls($0?.plainText ?? "") }.joined(separator: "\t"))
@@ -74,22 +100,27 @@ struct TableWriter {
     try output.write(line: columns.map { Delimited.field($0.name, separator: separator) }.joined(separator: separator))
   }
 
-  private mutating func addToTable(_ row: [String]) throws {
+  private mutating func addToTable(_ row: [Cell]) throws {
     if let widths { return try output.write(line: tableLine(row, widths)) }
     rows.append(row)
-    rowBytes += row.reduce(0) { $0 + $1.utf8.count }
+    rowBytes += row.reduce(0) { $0 + $1.text.utf8.count }
     if rows.count == Self.blockRows || rowBytes >= Self.blockBytes { try writeTable() }
   }
 
   private mutating func writeTable() throws {
-    let heads = columns.map { $0.name.uppercased().replacing("_", with: " ") }
-    var widths = heads.map(displayWidth)
+    let heads = columns.map { Cell(.string($0.name.uppercased().replacing("_", with: " "))) }
+    var widths = heads.map { displayWidth($0.text) }
+    var firmWidths = widths.map { min($0, Self.narrowest) }
     for row in rows {
       for (index, cell) in row.enumerated() {
-        widths[index] = max(widths[index], displayWidth(cell))
+        let width = displayWidth(cell.text)
+        widths[index] = max(widths[index], width)
+        if cell.isFirm { firmWidths[index] = max(firmWidths[index], width) }
       }
     }
-    shrink(&widths)
+    if Terminal.standardOutputIsTerminal {
+      widths = Self.shared(widths, firm: firmWidths, room: Terminal.width(of: 1) - 2 * (widths.count - 1))
+    }
     try output.write(line: tableLine(heads, widths))
     for row in rows {
       try output.write(line: tableLine(row, widths))
@@ -98,18 +129,18 @@ struct TableWriter {
     rows = []
   }
 
-  /// Takes what is too wide for the terminal from the widest column.
-  private func shrink(_ widths: inout [Int]) {
-    guard Terminal.standardOutputIsTerminal else { return }
-    let excess = widths.reduce(0, +) + 2 * (widths.count - 1) - Terminal.width(of: 1)
-    guard excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }) else { return }
-    widths[widest] = max(8, widths[widest] - excess)
+  /// Shares the terminal's width: all columns that want more than the share get the share, or what is firm in them.
+  private static func shared(_ widths: [Int], firm: [Int], room: Int) -> [Int] {
+    func cut(to share: Int) -> [Int] { zip(widths, firm).map { max($1, min($0, share)) } }
+    var share = min(widths.max() ?? 0, room)
+    while share > narrowest, cut(to: share).reduce(0, +) > room { share -= 1 }
+    return cut(to: max(share, narrowest))
   }
 
-  private func tableLine(_ cells: [String], _ widths: [Int]) -> String {
+  private func tableLine(_ cells: [Cell], _ widths: [Int]) -> String {
     var line = ""
     for (index, cell) in cells.enumerated() {
-      let text = fitting(cell, width: widths[index])
+      let text = Self.fitting(cell, width: widths[index])
       let padding = String(repeating: " ", count: max(0, widths[index] - displayWidth(text)))
       if index > 0 { line += "  " }
       let isLast = index == cells.count - 1
@@ -118,12 +149,20 @@ struct TableWriter {
     return line
   }
 
-  private func fitting(_ text: String, width: Int) -> String {
+  private static func fitting(_ cell: Cell, width: Int) -> String {
     // Elsewhere than on a terminal nothing is cut, though the columns behind it move.
-    guard Terminal.standardOutputIsTerminal, displayWidth(text) > width else { return text }
+    guard Terminal.standardOutputIsTerminal, !cell.isFirm else { return cell.text }
+    return cell.text.fitting(width)
+  }
+}
+
+extension String {
+  /// The text's beginning, as much as a terminal shows in so many columns.
+  func fitting(_ width: Int) -> String {
+    guard displayWidth(self) > width else { return self }
     var fitted = ""
     var used = 1
-    for character in text {
+    for character in self {
       used += displayWidth(String(character))
       if used > width { break }
       fitted.append(character)

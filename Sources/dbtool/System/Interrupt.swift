@@ -91,7 +91,8 @@ enum Interrupt {
     }
   }
 
-  private static func isIgnored(_ action: sigaction) -> Bool {
+  /// Whether the action ignores its signal, as a shell or `nohup` may have set it for us.
+  static func isIgnored(_ action: sigaction) -> Bool {
     unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

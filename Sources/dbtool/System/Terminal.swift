@@ -41,15 +41,25 @@ enum Terminal {
   }
 
   private static func ask(_ prompt: String, on terminal: Device) throws -> Secret {
-    // The echo is turned off first, so that an answer typed at once is not shown.
-    let echo = try Echo.off(terminal.input)
+    let echo = try Echo(terminal.input)
+    let suspension = Suspension()
     defer {
       echo.restore()
+      suspension.end()
       try? terminal.write("\n")
     }
-    try terminal.write(prompt)
     // In canonical mode one read returns one line, at most 4096 bytes; it goes straight into locked memory.
-    return try Secret(byteCount: 4096) { try terminal.readLine(into: $0) }
+    return try Secret(byteCount: 4096) { line in
+      // The echo is turned off first, so that an answer typed at once is not shown.
+      try echo.turnOff()
+      while true {
+        try terminal.write(prompt)
+        if let count = try terminal.readLine(into: line, unless: { Suspension.hasEnded }) { return count }
+        // The shell may have turned the echo on while this process was stopped; a line half typed is dropped.
+        try echo.turnOff(droppingInput: true)
+        try terminal.write("\n")
+      }
+    }
   }
 }
 
@@ -89,9 +99,18 @@ private struct Device {
   }
 
   /// Reads up to a line end, which is left out.
-  func readLine(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+  ///
+  /// - Parameter isInterrupted: polled while nothing is typed; nil is returned when it is true.
+  func readLine(
+    into buffer: UnsafeMutableRawBufferPointer, unless isInterrupted: () -> Bool
+  ) throws -> Int? {
     var count = 0
     while count < buffer.count {
+      // Polled because another thread may receive the signal, which would not end a read here.
+      var wanted = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+      let ready = poll(&wanted, 1, 100)
+      if isInterrupted() { return nil }
+      if ready == 0 || ready < 0 && errno == EINTR { continue }
       let got = Glibc.read(input, buffer.baseAddress! + count, buffer.count - count)
       if got < 0 {
         if errno == EINTR { continue }
@@ -119,15 +138,26 @@ struct Echo {
   // Only the prompting thread writes it, before the echo is turned off and after it is restored.
   nonisolated(unsafe) private static var offDescriptor: Int32 = -1
 
-  static func off(_ descriptor: Int32) throws -> Echo {
+  init(_ descriptor: Int32) throws {
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
-    former.initialize(to: settings)
-    offDescriptor = descriptor
+    Self.former.initialize(to: settings)
+    Self.offDescriptor = descriptor
+    self.descriptor = descriptor
+  }
+
+  /// - Parameter droppingInput: drops what was typed before.
+  func turnOff(droppingInput: Bool = false) throws {
+    var settings = Self.former.pointee
     settings.c_lflag &= ~tcflag_t(ECHO)
     settings.c_lflag |= tcflag_t(ICANON | ISIG)
-    guard tcsetattr(descriptor, TCSADRAIN, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
-    return Echo(descriptor: descriptor)
+    // A background process is stopped here, until its shell brings it to the front.
+    repeat {
+      Suspension.begin()
+      while tcsetattr(descriptor, droppingInput ? TCSAFLUSH : TCSADRAIN, &settings) != 0 {
+        guard errno == EINTR else { throw Failure.system(errno, "the terminal") }
+      }
+    } while Suspension.hasEnded
   }
 
   func restore() {

@@ -19,7 +19,7 @@ struct AnchorVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Check this anchor line.", valueName: "line"))
   var check: String?
 
-  @Option(help: ArgumentHelp("Check the anchor line of a file.", valueName: "path"))
+  @Option(help: ArgumentHelp("Check the anchor line of a file.", valueName: "path"), completion: .file())
   var checkFile: String?
 
   @Flag(help: "A newer store is a mismatch, too.")

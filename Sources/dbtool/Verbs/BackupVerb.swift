@@ -20,7 +20,8 @@ struct BackupVerb: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The copy's file, or its folder.", valueName: "path"))
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("The copy's file, or its folder.", valueName: "path"), completion: .file())
   var output: String
 
   @Option(help: ArgumentHelp("In a folder: keep so many copies, named by their time.", valueName: "n"))
@@ -45,7 +46,7 @@ struct BackupVerb: ParsableCommand {
     try store.requireExpected()
     let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
     guard force || !InputFile.exists(place.path) else { throw Failure.outputExists(place.path) }
-    let bar = Progress("backup", unit: "pages", style: progress.progress, isQuiet: common.quiet)
+    let bar = Progress("backup", unit: "page", style: progress.progress, isQuiet: common.quiet)
     try bar.interruptible { step in
       try DocumentStore.backup(
         at: store.url, to: URL(filePath: place.path), replacing: force, allowingDamage: damaged,

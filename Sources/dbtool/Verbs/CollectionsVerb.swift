@@ -81,7 +81,7 @@ struct CollectionsVerb: ParsableCommand {
         .init(name: "number", isNumber: false), .init(name: "name", isNumber: false),
         .init(name: "documents", isNumber: true),
       ],
-      format: options.common.listFormat, output: StandardOutput())
+      format: options.common.listFormat)
     for collection in collections {
       try table.add([.string(collection.id.description), .string(collection.name), .integer(collection.count)])
     }

@@ -51,11 +51,11 @@ struct Conversion {
       guard !text.isEmpty || isFinal else { return }
       encoder = TextEncoder(encoding, onError: onError)
       if mark == .add || mark == .keep && decoder.markWasFound {
-        try encoding.byteOrderMark.withUnsafeBytes { try output.writeText($0) }
+        try encoding.byteOrderMark.withUnsafeBytes { try output.write($0) }
       }
     }
     // The decoder's output is UTF-8 already.
-    if encoding == .utf8 { return try output.writeText(text) }
+    if encoding == .utf8 { return try output.write(text) }
     var encoded = [UInt8](repeating: 0, count: Self.chunk)
     var done = 0
     while done < text.count {
@@ -65,7 +65,7 @@ struct Conversion {
       }
       done += step.consumed
       try encoded.withUnsafeBytes {
-        try output.writeText(UnsafeRawBufferPointer(rebasing: $0[..<step.written]))
+        try output.write(UnsafeRawBufferPointer(rebasing: $0[..<step.written]))
       }
     }
   }

@@ -26,7 +26,7 @@ struct ConvertVerb: ParsableCommand {
     var mode: CodingErrorMode { self == .fail ? .fail : .replace }
   }
 
-  @Argument(help: "The text file, or '-' for standard input.")
+  @Argument(help: "The text file, or '-' for standard input.", completion: .file())
   var input: String
 
   @Option(help: ArgumentHelp("The input's encoding.", valueName: "encoding"))
@@ -35,7 +35,9 @@ struct ConvertVerb: ParsableCommand {
   @Option(help: ArgumentHelp("The output's encoding.", valueName: "encoding"))
   var to = OutputEncodingName<AnyEncoding>(.utf8)
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The output file, in place of standard output.", valueName: "path"))
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("The output file, in place of standard output.", valueName: "path"),
+    completion: .file())
   var output: String?
 
   @Option(help: ArgumentHelp("What becomes of the byte order mark.", valueName: "mark"))

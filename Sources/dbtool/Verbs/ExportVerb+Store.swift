@@ -11,7 +11,7 @@ extension ExportVerb {
     export.creation = try newStore.creation.creation(store.creationOptions, slots: keys.count)
     export.replacesExisting = force
     let selection = try selection(in: store)
-    let bar = Progress("export", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let report = try Interrupt.deferring {
       try store.export(selection, to: URL(filePath: path), keys: keys, options: export) { step in

@@ -40,7 +40,9 @@ struct ExportVerb: ParsableCommand {
   @Option(help: ArgumentHelp("The format (default: by -o's extension, else ndjson).", valueName: "format"))
   var to: ExportFormat?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The file, or the directory for text.", valueName: "path"))
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("The file, or the directory for text.", valueName: "path"),
+    completion: .file())
   var output: String?
 
   @Option(help: ArgumentHelp("The encoding of csv, tsv and text (default: utf-8).", valueName: "encoding"))
@@ -174,7 +176,7 @@ struct ExportVerb: ParsableCommand {
     var totals = Totals()
     let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
     let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
-    let bar = Progress("export", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     try target.sink.begin()
     for name in wanted {

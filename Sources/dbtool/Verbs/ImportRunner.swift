@@ -50,7 +50,7 @@ struct ImportRunner {
     let queue = makeQueue(count)
     let size = totalSize
     let bar = Progress(
-      "import", unit: "documents", style: verb.progress.progress, isQuiet: verb.options.common.quiet)
+      "import", unit: "document", style: verb.progress.progress, isQuiet: verb.options.common.quiet)
     defer { bar.finish() }
     var outcome = ImportOutcome()
     func advance(_ done: Int) throws {

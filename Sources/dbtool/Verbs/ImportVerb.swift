@@ -24,7 +24,7 @@ struct ImportVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "Files or directories; '-' is standard input.")
+  @Argument(help: "Files or directories; '-' is standard input.", completion: .file())
   var inputs: [String]
 
   @Option(
@@ -39,7 +39,8 @@ struct ImportVerb: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Where the records go that are left out; there must be one input, and --on-error is then skip.", valueName: "file"
-    ))
+    ),
+    completion: .file())
   var rejects: String?
 
   @Flag(help: "At the top of the collection, in the input's order.")

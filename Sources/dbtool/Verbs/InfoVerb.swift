@@ -59,7 +59,31 @@ struct InfoVerb: ParsableCommand {
       ("sqlite", .string(info.sqliteVersion)),
       ("wal_reset_bug", .bool(info.hasWALResetBug)),
     ]
-    try Report(facts, labels: ["pin": "pin (unproved)", "pin_proved": ""]).print(as: common.listFormat)
-    common.noteLimitsOfRemoval(epochs: info.epochs.count)
+    let size = ByteCount(info.fileBytes).description
+    let exactly = Self.grouped(info.fileBytes) + (info.fileBytes == 1 ? " byte" : " bytes")
+    // People read the size on one line, and of SQLite's bug only where it can do harm.
+    try Report(
+      facts,
+      labels: [
+        "pin": "pin (unproved)", "pin_proved": "", "size_in_words": "",
+        "wal_reset_bug": info.journal == "wal" ? "wal reset bug" : "",
+      ],
+      words: ["size": size == exactly ? size : "\(size) (\(exactly))"]
+    ).print(as: common.listFormat)
+    if info.epochs.count > 1, !common.isMachineReadable {
+      common.diagnostics.note(
+        "documents remain under old keys, which their holders may still know, until 'rekey --resume' is done")
+    }
+  }
+
+  /// `524,288`.
+  private static func grouped(_ number: some BinaryInteger) -> String {
+    var digits = String(number)
+    var place = digits.count - 3
+    while place > 0 {
+      digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+      place -= 3
+    }
+    return digits
   }
 }

@@ -37,12 +37,11 @@ struct KeyListVerb: ParsableCommand {
         .init(name: "label", isNumber: false), .init(name: "detail", isNumber: false),
         .init(name: "fingerprint", isNumber: false), .init(name: "opened", isNumber: false),
       ],
-      format: options.common.listFormat, output: StandardOutput())
+      format: options.common.listFormat)
     for slot in slots {
       try table.add(slot.facts(withOpening: true).map(\.1))
     }
     try table.finish()
-    options.common.noteLimitsOfRemoval()
   }
 }
 
@@ -100,7 +99,9 @@ struct KeyRemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: false)
     try store.keys.remove(slot: slot)
     try store.close()
-    options.common.noteLimitsOfRemoval()
+    guard !options.common.isMachineReadable else { return }
+    options.common.diagnostics.note(
+      "removing a slot is not revocation: who had its secret may hold an older copy, or the root key, until 'rekey'")
   }
 }
 

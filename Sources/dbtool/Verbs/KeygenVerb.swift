@@ -16,7 +16,7 @@ struct KeygenVerb: ParsableCommand {
         dbtool keygen | pass insert -m coffer
       """)
 
-  @Argument(help: "The new file, mode 0600; never an existing one. Without it: standard output.")
+  @Argument(help: "The new file, mode 0600; never an existing one. Without it: standard output.", completion: .file())
   var file: String?
 
   @Flag(help: "An X25519 identity in place of a key.")

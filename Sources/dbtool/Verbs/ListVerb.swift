@@ -26,10 +26,10 @@ struct ListVerb: ParsableCommand {
   @Flag(name: .customShort("l"), help: "Every fact that a header has.")
   var long = false
 
-  @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("At most so many.", valueName: "n"))
   var limit: Int?
 
-  @Option(help: ArgumentHelp("Pass over the first ones.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Pass over the first ones.", valueName: "n"))
   var offset: Int = 0
 
   @Option(help: ArgumentHelp("The order.", valueName: "order"))
@@ -42,7 +42,8 @@ struct ListVerb: ParsableCommand {
   var keyless = false
 
   func validate() throws {
-    if offset < 0 || (limit ?? 0) < 0 { throw ValidationError("--limit and --offset take numbers from 0") }
+    if (limit ?? 0) < 0 { throw ValidationError("--limit must be 0 or more") }
+    if offset < 0 { throw ValidationError("--offset must be 0 or more") }
     if keyless, sort != .position || reverse || long {
       throw ValidationError("--keyless lists by position; the facts that -l and --sort need are sealed")
     }
@@ -53,7 +54,7 @@ struct ListVerb: ParsableCommand {
     let store = try options.open(readOnly: true)
     let fields = fields
     var table = TableWriter(
-      columns: fields.map(\.column), format: options.common.listFormat, output: StandardOutput())
+      columns: fields.map(\.column), format: options.common.listFormat)
     try store.read { reader in
       let names = try choice.names(in: reader, of: store)
       if sort == .position, !reverse {
@@ -66,8 +67,8 @@ struct ListVerb: ParsableCommand {
         }
       }
     }
-    try table.finish()
     try store.close()
+    try table.finish()
   }
 
   private var fields: [HeaderField] {
@@ -142,7 +143,7 @@ extension ListVerb {
     }
     var columns: [TableWriter.Column] = [.init(name: "id", isNumber: true), .init(name: "title", isNumber: false)]
     if choice.all { columns.insert(.init(name: "collection", isNumber: false), at: 0) }
-    var table = TableWriter(columns: columns, format: options.common.listFormat, output: StandardOutput())
+    var table = TableWriter(columns: columns, format: options.common.listFormat)
     var toSkip = offset
     var left = limit ?? .max
     for (number, count) in try keylessCollections(info) where left > 0 {

@@ -19,7 +19,9 @@ struct PutVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "The text: UTF-8, or UTF-16 with a byte order mark. Without it, or as '-': standard input.")
+  @Argument(
+    help: "The text: UTF-8, or UTF-16 with a byte order mark. Without it, or as '-': standard input.",
+    completion: .file())
   var file: String?
 
   @Option(parsing: .unconditional, help: ArgumentHelp("The text itself.", valueName: "text"))

@@ -29,17 +29,19 @@ struct QueryVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: true)
+    var table: TableWriter?
     try store.read { reader in
       try reader.withQuery(sql, parameters: parameters.map(Self.value)) { rows in
         let columns = zip(Self.unique(rows.columnNames), rows.declaredTypes).map { name, type in
           TableWriter.Column(name: name, isNumber: type == "INTEGER")
         }
-        var table = TableWriter(columns: columns, format: options.common.listFormat, output: StandardOutput())
-        while let row = try rows.next() { try table.add(row.map(Self.cell)) }
-        try table.finish()
+        var writer = TableWriter(columns: columns, format: options.common.listFormat)
+        while let row = try rows.next() { try writer.add(row.map(Self.cell)) }
+        table = writer
       }
     }
     try store.close()
+    try table?.finish()
   }
 
   /// A number where the argument is one as JSON writes it, else the text.

@@ -13,7 +13,7 @@ struct RecipientVerb: ParsableCommand {
         dbtool create for-me.coffer --recipient "$(dbtool recipient me.identity)"
       """)
 
-  @Argument(help: "An identity file, as 'keygen --identity' makes it.")
+  @Argument(help: "An identity file, as 'keygen --identity' makes it.", completion: .file())
   var file: String
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions

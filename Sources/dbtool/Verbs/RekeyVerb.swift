@@ -93,7 +93,7 @@ struct RekeyVerb: ParsableCommand {
     let replacements = try newKeys.inOrder.map {
       try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
     }
-    let bar = Progress("rekey", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let bar = Progress("rekey", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
     var isWaiting = false
     var finalPin: String?

@@ -17,7 +17,7 @@ struct RestoreVerb: ParsableCommand {
 
   @OptionGroup var store: StoreArgument
 
-  @Argument(help: ArgumentHelp("The backup.", valueName: "from"))
+  @Argument(help: ArgumentHelp("The backup.", valueName: "from"), completion: .file())
   var backup: String
 
   @Flag(help: "Replace an existing store.")
@@ -33,7 +33,7 @@ struct RestoreVerb: ParsableCommand {
       try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin)
     }
     guard force || !InputFile.exists(store.path) else { throw Failure.outputExists(store.path) }
-    let bar = Progress("restore", unit: "pages", style: progress.progress, isQuiet: common.quiet)
+    let bar = Progress("restore", unit: "page", style: progress.progress, isQuiet: common.quiet)
     try bar.interruptible { step in
       try DocumentStore.restore(
         at: store.url, from: source, replacing: force, wait: store.access.waitingTime(), progress: step)

@@ -19,7 +19,9 @@ struct SalvageVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The new store; never an existing file.", valueName: "new"))
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("The new store; never an existing file.", valueName: "new"),
+    completion: .file())
   var output: String
 
   @OptionGroup var newStore: NewStoreOptions
@@ -27,7 +29,7 @@ struct SalvageVerb: ParsableCommand {
 
   func run() throws {
     let keys = try newStore.newKeys(for: output, policy: options.policy)
-    let bar = Progress("salvage", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let bar = Progress("salvage", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let report = try Interrupt.deferring {
       try DocumentStore.salvage(

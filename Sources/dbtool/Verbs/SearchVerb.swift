@@ -8,19 +8,25 @@ struct SearchVerb: ParsableCommand {
     abstract: "Find the documents that hold a text.",
     discussion: """
       Every text and title is opened and searched, in memory and on every core; those found are listed in order, as \
-      'ls' does. JSON tells the places too, in bytes of UTF-8 from 0. Nothing found: exit code 4. Case is ignored by \
+      'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON tells places and lines too. Nothing found: exit code 4. Case is ignored by \
       Unicode's full case folding: 'straße' finds 'STRASSE'. A regular expression knows . [ ] ( ) | * + ? { } ^ $ \\b \
       \\d \\w \\s and their like, no back references, and takes time that grows with the texts only.
 
         dbtool search texts.coffer 'harbour' --key-file my.key
         dbtool search texts.coffer -i 'straße' -c notes --count
         dbtool search texts.coffer --regex '^[0-9]+ EUR$' --limit 10 --json
+        dbtool search texts.coffer -n -C 2 -e -x
       """)
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "What to look for.")
-  var text: String
+  @Argument(help: "What to look for (-e for what begins with a dash).")
+  var text: String?
+
+  @Option(
+    name: .customShort("e"), parsing: .unconditional,
+    help: ArgumentHelp("What to look for, in place of TEXT, even if it begins with a dash.", valueName: "pattern"))
+  var pattern: String?
 
   @OptionGroup var choice: CollectionChoice
 
@@ -33,19 +39,45 @@ struct SearchVerb: ParsableCommand {
   @Flag(help: "Look at titles only; no text is opened.")
   var titles = false
 
-  @Flag(help: "Print how many were found, and nothing else.")
+  @Flag(name: [.customShort("n"), .customLong("line-number")], help: "Print the matching lines with their numbers.")
+  var showsLines = false
+
+  @Option(
+    name: [.customShort("C"), .customLong("context")], parsing: .unconditional,
+    help: ArgumentHelp("Print the matching lines, and so many before and behind each.", valueName: "n"))
+  var context: Int?
+
+  @Flag(help: "Print how many documents were found, and nothing else.")
   var count = false
 
-  @Option(help: ArgumentHelp("End after so many.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("End after so many.", valueName: "n"))
   var limit: Int?
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("--limit takes a number from 1") }
+    if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more") }
+    if let context, context < 0 { throw ValidationError("-C must be 0 or more") }
+    guard (text == nil) != (pattern == nil) else {
+      throw ValidationError("give one thing to look for: TEXT, or -e PATTERN")
+    }
+    if showsLines || context != nil, let format = options.common.format, !Self.isObjects(format) {
+      throw ValidationError("-n and -C print lines for people: leave out --format \(format.rawValue)")
+    }
+  }
+
+  private static func isObjects(_ format: ListFormat?) -> Bool { format == .json || format == .ndjson }
+
+  private var isObjects: Bool { Self.isObjects(options.common.listFormat) }
+
+  /// Whether matching lines are printed for people.
+  private var printsLines: Bool {
+    let wants = showsLines || context != nil || Terminal.standardOutputIsTerminal
+    return wants && options.common.listFormat == nil
   }
 
   func run() throws {
+    let text = pattern ?? text ?? ""
     let pattern: SearchPattern =
       if regex {
         try .regularExpression(text, ignoringCase: ignoresCase)
@@ -53,24 +85,47 @@ struct SearchVerb: ParsableCommand {
         try .text(text, ignoringCase: ignoresCase)
       }
     let store = try options.open(readOnly: true)
-    let found = try store.read { try list(pattern, $0, store) }
-    try store.close()
+    let found: Int
+    if count {
+      found = try store.read { try find(pattern, $0, store) { _, _ in } }
+      try store.close()
+      try printCount(found)
+    } else if printsLines {
+      let printer = MatchPrinter(context: context ?? 0, showsCollection: choice.all)
+      found = try store.read { try find(pattern, $0, store) { try printer.print($0, in: $1) } }
+      try store.close()
+      try printer.finish()
+    } else {
+      let fields = isObjects ? HeaderField.allCases : (choice.all ? [.collection] : []) + HeaderField.short
+      let facts = isObjects ? ["title_places", "text_places", "lines"] : []
+      var table = TableWriter(
+        columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
+        format: options.common.listFormat)
+      found = try store.read {
+        try find(pattern, $0, store) { document, name in
+          var cells = fields.map { $0.value(in: document.document.header, of: name) }
+          if isObjects { cells += Self.facts(document) }
+          try table.add(cells)
+        }
+      }
+      try store.close()
+      try table.finish()
+    }
     if found == 0 { throw Outcome(.answerIsNo) }
   }
 
+  /// Calls a closure for each document found, with its collection.
+  ///
   /// - Returns: how many were found.
-  private func list(_ pattern: SearchPattern, _ reader: borrowing StoreReader, _ store: DocumentStore) throws -> Int {
+  private func find(
+    _ pattern: SearchPattern, _ reader: borrowing StoreReader, _ store: DocumentStore,
+    _ body: (FoundDocument, String) throws -> Void
+  ) throws -> Int {
     let known = try reader.collections()
     let names = try choice.names(in: reader, of: store)
     let total = known.reduce(0) { $0 + (names.contains($1.name) ? $1.count : 0) }
-    let bar = Progress("search", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let bar = Progress("search", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
-    let fields = isObjects ? HeaderField.allCases : (choice.all ? [.collection] : []) + HeaderField.short
-    let places = isObjects ? ["title_places", "text_places"] : []
-    var table = TableWriter(
-      columns: fields.map(\.column) + places.map { .init(name: $0, isNumber: false) },
-      format: options.common.listFormat, output: StandardOutput())
     var found = 0
     var searched = 0
     for name in names where found < limit ?? .max {
@@ -82,17 +137,8 @@ struct SearchVerb: ParsableCommand {
         },
         { document in
           found += 1
-          if count { return }
-          var cells = fields.map { $0.value(in: document.document.header, of: name) }
-          if isObjects { cells += Self.places(document.match) }
-          try table.add(cells)
+          try body(document, name)
         })
-    }
-    bar.finish()
-    if count {
-      try printCount(found)
-    } else {
-      try table.finish()
     }
     return found
   }
@@ -105,11 +151,13 @@ struct SearchVerb: ParsableCommand {
     }
   }
 
-  /// As pairs of first byte and the one behind the last.
-  private static func places(_ match: SearchMatch) -> [JSONValue?] {
-    [match.titleRanges, match.textRanges].map { ranges in
+  /// Places as pairs of first byte and the one behind the last, and the matching lines.
+  private static func facts(_ found: FoundDocument) -> [JSONValue?] {
+    let match = found.match
+    let places: [JSONValue?] = [match.titleRanges, match.textRanges].map { ranges in
       ranges.isEmpty
         ? nil : .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
     }
+    return places + [MatchedLine.json(of: found, match)]
   }
 }

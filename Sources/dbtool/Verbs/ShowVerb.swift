@@ -28,7 +28,7 @@ struct ShowVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: true)
-    let output = StandardOutput()
+    let output = StandardOutput(readsAhead: true)
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
       let headers = try selection.existing(in: reader, of: store, isReading: true)
@@ -36,7 +36,7 @@ struct ShowVerb: ParsableCommand {
       for header in headers {
         try reader.withText(of: header.id) { opened in
           if isJSON {
-            try output.write(line: Self.json(of: opened, in: names).serialized)
+            try output.write(line: Self.json(of: opened, in: names).serialized, isJSON: true)
           } else {
             try Self.write(opened.utf8, to: output)
           }
@@ -49,7 +49,7 @@ struct ShowVerb: ParsableCommand {
 
   /// The bytes as they are; on a terminal each text ends its line.
   private static func write(_ text: UnsafeRawBufferPointer, to output: StandardOutput) throws {
-    try output.writeText(text)
+    try output.write(text)
     if output.isTerminal, text.last != UInt8(ascii: "\n") {
       try output.write("\n")
     }

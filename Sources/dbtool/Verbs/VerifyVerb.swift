@@ -27,7 +27,7 @@ struct VerifyVerb: ParsableCommand {
   func run() throws {
     let anchorLine = try anchor.line()
     let store = try options.open(readOnly: true)
-    let bar = Progress("verify", unit: "documents", style: progress.progress, isQuiet: options.common.quiet)
+    let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine, anchorOptions: demands.options) { step in
       bar.update(step.done, of: step.total)
@@ -72,7 +72,7 @@ struct AnchorLine: ParsableArguments {
   @Option(help: ArgumentHelp("The store must not be older than this anchor.", valueName: "line"))
   var anchor: String?
 
-  @Option(help: ArgumentHelp("The same, from a file.", valueName: "path"))
+  @Option(help: ArgumentHelp("The same, from a file.", valueName: "path"), completion: .file())
   var anchorFile: String?
 
   func validate() throws {

@@ -33,8 +33,8 @@ final class PseudoTerminal {
     return true
   }
 
-  func type(_ text: String) {
-    _ = (text + "\n").utf8.withContiguousStorageIfAvailable { write(master, $0.baseAddress, $0.count) }
+  func type(_ text: String, end: String = "\n") {
+    _ = (text + end).utf8.withContiguousStorageIfAvailable { write(master, $0.baseAddress, $0.count) }
   }
 
   /// Reads until the other side is gone.
@@ -52,6 +52,15 @@ final class PseudoTerminal {
 }
 
 extension PseudoTerminal {
+  func turnEchoOn() {
+    let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+    defer { close(slave) }
+    var settings = termios()
+    tcgetattr(slave, &settings)
+    settings.c_lflag |= tcflag_t(ECHO)
+    tcsetattr(slave, TCSANOW, &settings)
+  }
+
   /// Whether what is typed is shown.
   var echoes: Bool {
     let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)

@@ -1,0 +1,164 @@
+internal import Coffer
+internal import Glibc
+
+/// Prints the documents that a search found with their matching lines: `ID  TITLE`, then `  NUMBER: LINE` each.
+///
+/// On a terminal long lines are cut around the match, and matches are highlighted unless `NO_COLOR` is set.
+struct MatchPrinter {
+  private let output = StandardOutput(readsAhead: true)
+  /// Lines to print before and behind each matching one.
+  private let context: Int
+  private let showsCollection: Bool
+  private let highlights: Bool
+  /// The terminal's columns; nil elsewhere.
+  private let width: Int?
+
+  init(context: Int, showsCollection: Bool) {
+    self.context = context
+    self.showsCollection = showsCollection
+    let isTerminal = Terminal.standardOutputIsTerminal
+    let forbidden = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+    let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? false
+    highlights = isTerminal && !forbidden && !isDumb
+    width = isTerminal ? Terminal.width(of: STDOUT_FILENO) : nil
+  }
+
+  func print(_ found: FoundDocument, in collection: String) throws {
+    let match = found.match
+    let header = match.header
+    let start = (showsCollection ? collection + "  " : "") + "\(header.id)"
+    try output.write(escapingControls(start))
+    if var title = header.title {
+      try output.write("  ")
+      try title.withUTF8 { title in
+        let whole = UnsafeRawBufferPointer(title)
+        let line = MatchedLine(number: 0, bytes: 0..<title.count, matches: match.titleRanges)
+        try write(line, of: whole, room: width.map { $0 - displayWidth(start) - 2 })
+      }
+    }
+    try output.write("\n")
+    var previous: Int?
+    try MatchedLine.forEach(in: found.document.utf8, match.textRanges, context: context) { line in
+      if let previous, line.number > previous + 1 { try output.write("  --\n") }
+      previous = line.number
+      let start = "  \(line.number)\(line.matches.isEmpty ? "-" : ":") "
+      try output.write(start)
+      try write(line, of: found.document.utf8, room: width.map { $0 - start.utf8.count })
+      try output.write("\n")
+    }
+  }
+
+  func finish() throws {
+    try output.flush()
+  }
+
+  private func write(_ line: MatchedLine, of text: UnsafeRawBufferPointer, room: Int?) throws {
+    var left = room ?? .max
+    for (piece, isMatch) in line.pieces(of: text, columns: room) where left > 0 {
+      var piece = escapingControls(piece, keeping: ["\t"])
+      if room != nil {
+        piece = piece.fitting(left)
+        left -= displayWidth(piece)
+      }
+      if isMatch, highlights { try output.writeHighlighted(piece) } else { try output.write(piece) }
+    }
+  }
+}
+
+/// A line of a text, and what matches in it.
+struct MatchedLine {
+  /// From 1.
+  let number: Int
+  /// The line's place in the text, without its end.
+  let bytes: Range<Int>
+  /// The places of the matches in the text, as far as they are in this line; none in a line of context.
+  let matches: [Range<Int>]
+
+  /// Calls a closure for each line that holds a match, and for those around it, in order.
+  ///
+  /// - Parameter ranges: the matches, in order.
+  static func forEach(
+    in text: UnsafeRawBufferPointer, _ ranges: [Range<Int>], context: Int = 0, _ body: (MatchedLine) throws -> Void
+  ) rethrows {
+    var rest = ranges[...]
+    var before: [MatchedLine] = []
+    var linesBehind = 0
+    var (number, start) = (1, 0)
+    while start <= text.count, !rest.isEmpty || linesBehind > 0 {
+      let end = lineEnd(in: text, from: start)
+      var matches: [Range<Int>] = []
+      while let range = rest.first, range.lowerBound <= end {
+        matches.append(range.clamped(to: start..<end))
+        if range.upperBound > end + 1 { break }
+        rest = rest.dropFirst()
+      }
+      let hasReturn = end > start && end < text.count && text[end - 1] == 0x0D
+      let line = MatchedLine(number: number, bytes: start..<(hasReturn ? end - 1 : end), matches: matches)
+      if !matches.isEmpty {
+        for line in before { try body(line) }
+        before = []
+        try body(line)
+        linesBehind = context
+      } else if start < text.count || start == 0 {
+        if linesBehind > 0 {
+          try body(line)
+          linesBehind -= 1
+        } else if context > 0 {
+          before = before.suffix(context - 1) + [line]
+        }
+      }
+      (number, start) = (number + 1, end + 1)
+    }
+  }
+
+  private static func lineEnd(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    guard start < text.count, let base = text.baseAddress else { return text.count }
+    guard let end = memchr(base + start, 0x0A, text.count - start) else { return text.count }
+    return UnsafeRawPointer(end) - base
+  }
+
+  /// The line in pieces that match and that don't, with `…` where it is cut.
+  ///
+  /// - Parameter columns: the columns that are free for it: a longer line begins near its first match. Nil: all of it.
+  func pieces(of text: UnsafeRawBufferPointer, columns: Int?) -> [(text: String, isMatch: Bool)] {
+    let shown = columns.map { excerpt(of: text, columns: max(1, $0)) } ?? bytes
+    var pieces: [(text: String, isMatch: Bool)] = []
+    var place = shown.lowerBound
+    func add(upTo end: Int, isMatch: Bool) {
+      guard end > place else { return }
+      pieces.append((String(decoding: text[place..<end], as: UTF8.self), isMatch))
+      place = end
+    }
+    if shown.lowerBound > bytes.lowerBound { pieces.append(("…", false)) }
+    for match in matches {
+      add(upTo: min(match.lowerBound, shown.upperBound), isMatch: false)
+      add(upTo: min(match.upperBound, shown.upperBound), isMatch: true)
+    }
+    add(upTo: shown.upperBound, isMatch: false)
+    if shown.upperBound < bytes.upperBound { pieces.append(("…", false)) }
+    return pieces
+  }
+
+  /// At most four bytes for each column, from a quarter of the columns before the first match if that is far behind.
+  private func excerpt(of text: UnsafeRawBufferPointer, columns: Int) -> Range<Int> {
+    var start = bytes.lowerBound
+    if let match = matches.first, bytes.count > columns, match.upperBound - start > columns {
+      start = max(start, match.lowerBound - columns / 4)
+    }
+    var end = min(bytes.upperBound, start + 4 * columns)
+    // Characters of several bytes stay whole.
+    while start > bytes.lowerBound, text[start] & 0xC0 == 0x80 { start -= 1 }
+    while end < bytes.upperBound, end > start, text[end] & 0xC0 == 0x80 { end -= 1 }
+    return start..<end
+  }
+
+  /// The matching lines for programs: number and text, long lines cut around the match.
+  static func json(of found: FoundDocument, _ match: SearchMatch) -> JSONValue? {
+    var lines: [JSONValue] = []
+    forEach(in: found.document.utf8, match.textRanges) { line in
+      let text = line.pieces(of: found.document.utf8, columns: 250).map(\.text).joined()
+      lines.append(.object([("number", .integer(line.number)), ("text", .string(text))]))
+    }
+    return lines.isEmpty ? nil : .array(lines)
+  }
+}

@@ -1,0 +1,66 @@
+internal import Coffer
+internal import Glibc
+
+/// Output that its reader has not taken yet: only ``finish()`` waits for the reader, and output beyond a limit does.
+final class OutputQueue {
+  /// The most bytes that wait: an endless query must not fill the disk.
+  private static let limit = 1 << 30
+  /// A pipe that is ready takes so many bytes at once (PIPE_BUF of linux/limits.h).
+  private static let pipeChunk = 4096
+
+  private let descriptor: Int32
+  /// The bytes that it takes without waiting, once it is ready; 0 if that is not known.
+  private let chunk: Int
+  private let isFile: Bool
+  private let spool = SealedSpool()
+  /// The first bytes, taken from the spool.
+  private var head: ArraySlice<UInt8> = []
+
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    var status = stat()
+    let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
+    isFile = kind == S_IFREG || kind == S_IFCHR && isatty(descriptor) == 0
+    chunk = isFile ? .max : kind == S_IFIFO ? Self.pipeChunk : 0
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws {
+    try sendWaiting()
+    var rest = bytes
+    while head.isEmpty, spool.count == 0, !rest.isEmpty, isReady {
+      rest = UnsafeRawBufferPointer(rebasing: rest[try send(rest)...])
+    }
+    try spool.append(rest)
+    if spool.count >= Self.limit { try finish() }
+  }
+
+  /// Writes everything, however long the reader takes.
+  func finish() throws {
+    repeat {
+      try head.withUnsafeBytes { try StandardOutput.writeAll($0, to: descriptor) }
+      head = try spool.takePiece()[...]
+    } while !head.isEmpty
+  }
+
+  private func sendWaiting() throws {
+    while isReady {
+      if head.isEmpty { head = try spool.takePiece()[...] }
+      if head.isEmpty { return }
+      head = head.dropFirst(try head.withUnsafeBytes { try send($0) })
+    }
+  }
+
+  /// - Returns: how many bytes were written.
+  private func send(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+    let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(chunk))
+    try StandardOutput.writeAll(part, to: descriptor)
+    return part.count
+  }
+
+  /// Whether a chunk can be written without waiting, or the reader is gone, which writing then tells.
+  private var isReady: Bool {
+    guard chunk > 0, !isFile else { return isFile }
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&wanted, 1, 0) > 0
+  }
+}

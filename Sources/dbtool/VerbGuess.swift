@@ -1,0 +1,32 @@
+/// The verb that a word was likely meant to be.
+enum VerbGuess {
+  /// Words of other programs.
+  private static let others = [
+    "cat": ["show"], "get": ["show"], "list": ["ls"], "delete": ["rm", "remove"], "rm": ["remove"],
+    "restore": ["export"],
+  ]
+
+  /// - Returns: nil if the word is neither another program's nor within two edits of a verb.
+  static func verb(for word: String, among verbs: [String]) -> String? {
+    if let meant = others[word]?.first(where: verbs.contains) { return meant }
+    let distances = verbs.map { (verb: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+    guard let nearest = distances.min(by: { $0.distance < $1.distance }), nearest.distance <= 2 else { return nil }
+    return nearest.verb
+  }
+
+  /// Letters to insert, remove or replace.
+  private static func distance(_ word: [UInt8], _ other: [UInt8]) -> Int {
+    guard abs(word.count - other.count) <= 2 else { return .max }
+    var row = Array(0...other.count)
+    for (index, letter) in word.enumerated() {
+      var diagonal = row[0]
+      row[0] = index + 1
+      for (place, wanted) in other.enumerated() {
+        let replaced = diagonal + (letter == wanted ? 0 : 1)
+        diagonal = row[place + 1]
+        row[place + 1] = min(replaced, diagonal + 1, row[place] + 1)
+      }
+    }
+    return row[other.count]
+  }
+}
