@@ -24,6 +24,15 @@ import Testing
     #expect(report.inputs == [.init(format: "csv", delimiter: ";", documents: 2)])
   }
 
+  @Test func rowsOfOneFieldThatMayBeMoreAreTold() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("ragged.csv", "a;b\n1;2;3\n")
+    let told = try sandbox.succeed("import", "s.coffer", "ragged.csv")
+    #expect(told.diagnostics.hasSuffix("; one field in each row (--delimiter CHAR says what separates fields)\n"))
+    try sandbox.write("one.csv", "text\n1;2;3\n")
+    #expect(try sandbox.succeed("import", "s.coffer", "one.csv").diagnostics.isEmpty)
+  }
+
   @Test func lineThatNamesTheDelimiterIsHonoured() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "sep=|\r\ntitle|text\r\nA;B|x,y\r\n")

@@ -124,6 +124,9 @@ extension ImportQueue.InputReport {
     if reading.columns.contains(where: { $0.use == .row }) { parts.append("text from the whole row, as JSON") }
     if !names(.attribute).isEmpty { parts.append("attributes: \(listed(names(.attribute)))") }
     if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
+    if reading.columns.count == 1, reading.columns[0].name.contains(where: { ";\t|".contains($0) }) {
+      parts.append("one field in each row (--delimiter CHAR says what separates fields)")
+    }
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
   }
 
