@@ -81,6 +81,40 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
+  // MARK: - Exports
+
+  @Test func exportsTakeTheSameWords() throws {
+    let sandbox = try filled()
+    func texts(_ words: String...) throws -> String {
+      try sandbox.succeed(["export", "s.coffer", "--to", "csv"] + words).lines.dropFirst()
+        .map { $0.split(separator: ",")[2] }.joined()
+    }
+    #expect(try texts("--id", "2-4", "--id", "1") == "2341")
+    #expect(try texts("--key-name", "k3", "--key-name", "k1") == "31")
+    #expect(try texts("--title", "?lan*") == "125")
+    try sandbox.succeed(
+      "export", "s.coffer", "--title", "Plan*", "-o", "plans.coffer", "--test", "--new-key-file", "next.key")
+    #expect(try sandbox.succeed("ls", "plans.coffer", "-c", "notes", "--key-file", "next.key").lines.count == 2)
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "--title", "*").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--all", "--key-name", "k1").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--title", "none").status == 14)
+  }
+
+  @Test func oneTextGoesToAFile() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("export", "s.coffer", "--id", "4", "-o", "x.txt")
+    #expect(try sandbox.read("x.txt") == Array("4".utf8))
+    #expect(try sandbox.mode(of: "x.txt") == 0o600)
+    try sandbox.succeed("export", "s.coffer", "--key-name", "k2", "-o", "y.txt", "--encoding", "utf-16le", "--bom")
+    #expect(try sandbox.read("y.txt") == [0xFF, 0xFE, 0x32, 0])
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "-o", "x.txt").status == 1)
+    for words in [[], ["--id", "1", "--id", "2"], ["--id", "1-2"], ["--title", "Plan A"], ["--all"]] {
+      let result = try sandbox.run(["export", "s.coffer", "-o", "z.txt"] + words)
+      #expect(result.status == 64 && result.errors.contains("z.txt is a file"), "\(words)")
+    }
+    #expect(!sandbox.exists("z.txt"))
+  }
+
   // MARK: - Other collections
 
   @Test func movedDocumentKeepsItsID() throws {

@@ -22,6 +22,27 @@ import Testing
     try sandbox.succeed("collections", "s.coffer", "--passphrase-file", "p.txt")
   }
 
+  @Test func tablesShowLocalTimeOnATerminalOnly() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write(
+      "in.ndjson", #"{"text":"x","created":"2026-07-01T22:30:05.123Z","modified":"2026-07-01T22:30:05.123Z"}"# + "\n")
+    try sandbox.succeed("import", "s.coffer", "in.ndjson")
+    sandbox.environment["TZ"] = "XXX-05:30"
+    func shown(_ words: String...) throws -> String {
+      let terminal = try PseudoTerminal()
+      let child = try Child(["ls", "s.coffer"] + words, in: sandbox, streams: .terminal(terminal.path))
+      terminal.readToEnd()
+      #expect(child.wait() == 0)
+      return terminal.shown
+    }
+    #expect(try shown().contains("2026-07-02 04:00:05"))
+    #expect(try shown("--utc").contains("2026-07-01T22:30:05.123Z"))
+    #expect(try shown("--format", "csv").contains("2026-07-01T22:30:05.123Z"))
+    for format in ["table", "csv", "json"] {
+      #expect(try sandbox.succeed("ls", "s.coffer", "--format", format).text.contains("2026-07-01T22:30:05.123Z"))
+    }
+  }
+
   @Test func twoDifferentPassphrasesMakeNothing() throws {
     let sandbox = try Sandbox()
     let terminal = try PseudoTerminal()

@@ -44,10 +44,10 @@ public struct TextDirectorySink: DocumentSink, Sendable {
         "\(path)/\(folderNames.name(title: name, id: number, ending: ""))", making: true)
     }
     let header = document.header
-    let frontMatter = options.frontMatter ? try FrontMatter.bytes(for: document) : []
     guard let directory = folders[folder]?.directory, let path = folders[folder]?.path(of: header) else { return }
     let file = try Self.makeFile(path, for: header, in: directory)
-    try write(frontMatter, document.utf8, to: FileByteSink(file))
+    var text = TextSink(FileByteSink(file), options: options)
+    try text.write(document, inCollection: name)
     Self.setDate(of: file, to: header.modified)
     try folders[folder]?.index.append(
       document, inCollection: name, file: path, withAttributes: !options.frontMatter)
@@ -102,23 +102,6 @@ public struct TextDirectorySink: DocumentSink, Sendable {
     let seconds = (milliseconds - (milliseconds < 0 ? 999 : 0)) / 1000
     let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(milliseconds - 1000 * seconds) * 1_000_000)
     _ = futimens(file.number, [time, time])
-  }
-
-  private func write(
-    _ frontMatter: [UInt8], _ text: UnsafeRawBufferPointer, to sink: FileByteSink
-  ) throws(FormatError) {
-    var options = options
-    options.byteOrderMark =
-      options.byteOrderMark || text.starts(with: TextEncoding.utf8.byteOrderMark)
-      || options.encoding == .utf8 && text.firstOffset(of: 0, from: 0) != nil
-    var sink = sink
-    guard options.encoding != .utf8 || options.byteOrderMark || !frontMatter.isEmpty else {
-      return try sink.write(text)
-    }
-    var output = EncodedOutput(sink, options: options)
-    output.buffer += frontMatter
-    try output.append(text) { $1.append(contentsOf: $0) }
-    try output.finish()
   }
 }
 

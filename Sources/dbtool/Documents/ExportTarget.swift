@@ -11,14 +11,15 @@ final class ExportTarget {
 
   /// - Parameters:
   ///   - path: nil for standard output.
+  ///   - isOneText: `path` is a file for one text, not a directory.
   ///   - store: the file that is read.
   ///   - highestID: the highest id that the store has assigned.
   ///   - attributes: the attributes that a table holds, too; nil leaves them out.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
-    store: String, highestID: Int64, attributes: AttributeNames?
+    isOneText: Bool, store: String, highestID: Int64, attributes: AttributeNames?
   ) throws {
-    if format == .text {
+    if format == .text, !isOneText {
       guard let path else {
         throw Failure.usage("texts go to a directory, a file each", hint: "name it with -o")
       }
@@ -86,7 +87,8 @@ final class ExportTarget {
     case .tsv: DelimitedSink(output, dialect: .tsv, attributes: attributes ?? AttributeNames(), options: options)
     case .json: JSONSink(output)
     case .plist: PropertyListSink(output, highestID: highestID, writesAttributes: attributes != nil)
-    case .ndjson, .text, .sqlite: NDJSONSink(output)
+    case .text: TextSink(output, options: options)
+    case .ndjson, .sqlite: NDJSONSink(output)
     case .store: preconditionFailure("internal error: a store is made by StoreExport")
     }
   }

@@ -13,6 +13,9 @@ struct CommonOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How lists and reports are printed.", valueName: "format"))
   var format: ListFormat?
 
+  @Flag(help: "Times in UTC also in a table on a terminal, which shows local time.")
+  var utc = false
+
   var diagnostics: Diagnostics { Diagnostics(isQuiet: quiet) }
 
   /// Nil for the default: a table on a terminal, plain lines elsewhere.

@@ -61,7 +61,20 @@ struct DocumentSelection: ParsableArguments {
     }
   }
 
-  /// Whether it may name more documents than it has words.
+  var words: DocumentWords { DocumentWords(ids: ids, keys: keys, title: title, collection: collection) }
+}
+
+/// Words that name documents: ids and ranges of them, keys, or a glob of titles.
+struct DocumentWords {
+  let ids: [IDRange]
+  let keys: [String]
+  let title: String?
+  /// The collection of keys and titles.
+  let collection: String?
+
+  var isEmpty: Bool { ids.isEmpty && keys.isEmpty && title == nil }
+
+  /// Whether they may name more documents than there are words.
   var isPattern: Bool { title != nil || ids.contains { $0.bounds.count > 1 } }
 
   /// The documents' headers in the order of the command line, those of a range by id, those of a title as in the list.

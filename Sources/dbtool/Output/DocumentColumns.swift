@@ -20,8 +20,8 @@ enum HeaderField: String, CaseIterable {
     case .title: header.title.map { .string($0) }
     case .size: .integer(header.byteCount)
     case .key: header.key.map(Self.json(of:))
-    case .created: .string(header.created.description)
-    case .modified: .string(header.modified.description)
+    case .created: .date(header.created)
+    case .modified: .date(header.modified)
     case .attributes: header.attributes.isEmpty ? nil : .raw(header.attributes.canonicalJSON)
     }
   }

@@ -7,6 +7,8 @@ enum JSONValue {
   case integer(Int64)
   case number(Double)
   case string(String)
+  /// A string of ISO 8601 in UTC; local time in a table on a terminal.
+  case date(Timestamp)
   case array([JSONValue])
   case object([(name: String, value: JSONValue)])
   /// JSON that is known to be valid already.
@@ -35,6 +37,7 @@ extension JSONValue {
     case .integer(let value): JSONWriter.appendInteger(value, to: &bytes)
     case .number(let value): JSONWriter.appendNumber(value, to: &bytes)
     case .string(let value): JSONWriter.appendString(value, to: &bytes)
+    case .date(let date): JSONWriter.appendString(date.description, to: &bytes)
     case .raw(let json): bytes += json
     case .array(let elements):
       bytes.append(UInt8(ascii: "["))

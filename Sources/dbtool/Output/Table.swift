@@ -1,3 +1,5 @@
+internal import Coffer
+
 /// The format of a list or report.
 enum ListFormat: String, CaseIterable {
   case table, json, ndjson, csv, tsv
@@ -25,10 +27,11 @@ struct TableWriter {
     /// A number or date, which is never cut.
     let isFirm: Bool
 
-    init(_ value: JSONValue?) {
-      text = escapingControls(value?.plainText ?? "")
+    init(_ value: JSONValue?, isLocal: Bool = false) {
+      let local: String? = if isLocal, case .date(let date) = value { LocalTime.text(date) } else { nil }
+      text = local ?? escapingControls(value?.plainText ?? "")
       switch value {
-      case .integer, .number, .bool: isFirm = true
+      case .integer, .number, .bool, .date: isFirm = true
       case .string(let text): isFirm = Self.isDate(text)
       default: isFirm = false
       }
@@ -46,6 +49,7 @@ struct TableWriter {
   private let columns: [Column]
   /// Nil: plain lines for other programs, columns parted by a tab, no header.
   private let format: ListFormat?
+  private let isLocal: Bool
   private let output: StandardOutput
   /// The first rows of a table, until its widths are known.
   private var rows: [[Cell]] = []
@@ -53,9 +57,12 @@ struct TableWriter {
   private var widths: [Int]?
   private var count = 0
 
-  /// - Parameter format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
-  init(columns: [Column], format: ListFormat?) {
+  /// - Parameters:
+  ///   - format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
+  ///   - isUTC: whether a table on a terminal shows dates in UTC, too.
+  init(columns: [Column], format: ListFormat?, isUTC: Bool = false) {
     self.columns = columns
+    isLocal = Terminal.standardOutputIsTerminal && !isUTC
     self.format = format ?? (Terminal.standardOutputIsTerminal ? .table : nil)
     output = StandardOutput(readsAhead: true)
   }
@@ -73,7 +80,7 @@ struct TableWriter {
       let fields = cells.map { Delimited.field($0?.plainText ?? "", separator: separator) }
       try output.write(line: fields.joined(separator: separator))
     case .table:
-      try addToTable(cells.map(Cell.init))
+      try addToTable(cells.map { Cell($0, isLocal: isLocal) })
     case nil:
       // A title may hold a tab or a line end; a line stays a line, and its columns stay columns.
       try output.write(line: cells.map { escapingControls($0?.plainText ?? "") }.joined(separator: "\t"))
@@ -177,6 +184,7 @@ extension JSONValue {
     switch self {
     case .null: return ""
     case .string(let text): return text
+    case .date(let date): return date.description
     default: return serialized
     }
   }

@@ -35,7 +35,9 @@ extension ExportVerb {
 
   private func selection(in store: DocumentStore) throws -> ExportSelection {
     if all { return .everything }
-    if !ids.isEmpty { return .documents(ids.map { DocumentID($0) }) }
+    if !words.isEmpty {
+      return .documents(try store.read { try words.existing(in: $0, of: store, isReading: true).map(\.id) })
+    }
     let names = try store.read { try Collections.named(collections, in: $0, of: store) }
     return .collections(names.map { store.collection($0) })
   }

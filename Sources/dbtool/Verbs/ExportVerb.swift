@@ -21,6 +21,7 @@ struct ExportVerb: ParsableCommand {
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
         dbtool export texts.coffer --all --to text -o texts/
+        dbtool export texts.coffer --id 17 -o letter.txt
         dbtool export texts.coffer -c news -o customer.coffer --recipient coffer-recipient-1-…
       """)
 
@@ -34,8 +35,20 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "All collections.")
   var all = false
 
-  @Option(name: .customLong("id"), help: ArgumentHelp("This document (repeatable).", valueName: "n"))
-  var ids: [Int64] = []
+  @Option(
+    name: .customLong("id"), help: ArgumentHelp("This document, or a range such as 17-20 (repeatable).", valueName: "n")
+  )
+  var ids: [IDRange] = []
+
+  @Option(
+    name: .customLong("key-name"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("The document with this key (repeatable).", valueName: "key"))
+  var keys: [String] = []
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The documents whose title this glob matches: * ? [a-z] [!a].", valueName: "glob"))
+  var title: String?
 
   @Option(help: ArgumentHelp("The format (default: by -o's extension, else ndjson).", valueName: "format"))
   var to: ExportFormat?
@@ -64,12 +77,31 @@ struct ExportVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if [!collections.isEmpty, all, !ids.isEmpty].count(where: { $0 }) > 1 {
-      throw ValidationError("give -c, --all or --id: one of them")
+    guard [all, !ids.isEmpty, !keys.isEmpty, title != nil].count(where: { $0 }) <= 1 else {
+      throw ValidationError("give --all, --id, --key-name or --title: one of them")
+    }
+    if !collections.isEmpty, all || !ids.isEmpty { throw ValidationError("give -c, --all or --id: one of them") }
+    if collections.count > 1, !words.isEmpty {
+      throw ValidationError("--key-name and --title look in one collection: give one -c")
     }
     if let to, to.hasFixedEncoding, encoding != nil || bom {
       throw ValidationError("\(to.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
     }
+  }
+
+  var words: DocumentWords { DocumentWords(ids: ids, keys: keys, title: title, collection: collections.first) }
+
+  /// Whether the output is a file for one text: not a folder, by its name.
+  private func isOneText(_ path: String?, _ format: ExportFormat) throws -> Bool {
+    guard format == .text, let path, path.lowercased().hasSuffix(".txt"), !InputFile.isDirectory(path) else {
+      return false
+    }
+    guard !words.isPattern, ids.count + keys.count == 1 else {
+      throw Failure.usage(
+        "\(path) is a file, and texts go to a folder, a file each",
+        hint: "name a folder (-o texts/), or one document with --id or --key-name")
+    }
+    return true
   }
 
   func run() throws {
@@ -87,6 +119,7 @@ struct ExportVerb: ParsableCommand {
     if format.isTable, all || collections.count > 1 {
       throw Failure.usage("\(format.rawValue) takes one collection", hint: "use ndjson, or -c NAME for one")
     }
+    let isOneText = try isOneText(path, format)
     // The output is plaintext: files and directories are readable by their owner alone.
     umask(0o077)
     let store = try options.open(readOnly: true)
@@ -97,7 +130,8 @@ struct ExportVerb: ParsableCommand {
         try store.read { reader in
           let opened = try ExportTarget(
             path, format: format, options: writing, separatesCollections: all || collections.count > 1,
-            isForced: force, store: options.store.path, highestID: reader.highestID?.rawValue ?? 0,
+            isForced: force, isOneText: isOneText, store: options.store.path,
+            highestID: reader.highestID?.rawValue ?? 0,
             attributes: attributes && format.isTable ? try attributeNames(in: reader, of: store, for: format) : nil)
           target = opened
           totals = try write(reader, of: store, to: opened, isTable: format.isTable)
@@ -157,8 +191,13 @@ struct ExportVerb: ParsableCommand {
   ) throws -> AttributeNames {
     var names = AttributeNames()
     guard format != .plist else { return names }
-    for id in ids { names.insert(namesOf: try reader.header(of: DocumentID(id)).attributes) }
-    for name in ids.isEmpty ? try Collections.named(collections, in: reader, of: store) : [] {
+    guard words.isEmpty else {
+      for header in try words.existing(in: reader, of: store, isReading: true) {
+        names.insert(namesOf: header.attributes)
+      }
+      return names
+    }
+    for name in try Collections.named(collections, in: reader, of: store) {
       try reader.forEachHeader(in: store.collection(name)) {
         try Interrupt.check()
         names.insert(namesOf: $0.attributes)
@@ -172,7 +211,10 @@ struct ExportVerb: ParsableCommand {
     _ reader: borrowing StoreReader, of store: DocumentStore, to target: ExportTarget, isTable: Bool
   ) throws -> Totals {
     let known = try reader.collections()
-    if !ids.isEmpty { return try writeByID(known, reader, target, isTable: isTable) }
+    if !words.isEmpty {
+      let headers = try words.existing(in: reader, of: store, isReading: true)
+      return try write(headers, known, reader, target, isTable: isTable)
+    }
     var totals = Totals()
     let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
     let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
@@ -193,12 +235,12 @@ struct ExportVerb: ParsableCommand {
     return totals
   }
 
-  private func writeByID(
-    _ known: [CollectionInfo], _ reader: borrowing StoreReader, _ target: ExportTarget, isTable: Bool
+  private func write(
+    _ headers: [DocumentHeader], _ known: [CollectionInfo], _ reader: borrowing StoreReader, _ target: ExportTarget,
+    isTable: Bool
   ) throws -> Totals {
     var totals = Totals()
     let names = Collections.names(known)
-    let headers = try ids.map { try reader.header(of: DocumentID($0)) }
     if isTable, Set(headers.map(\.collection)).count > 1 {
       throw Failure.usage("a table takes documents of one collection", hint: "use ndjson")
     }

@@ -54,7 +54,7 @@ struct ListVerb: ParsableCommand {
     let store = try options.open(readOnly: true)
     let fields = fields
     var table = TableWriter(
-      columns: fields.map(\.column), format: options.common.listFormat)
+      columns: fields.map(\.column), format: options.common.listFormat, isUTC: options.common.utc)
     try store.read { reader in
       let names = try choice.names(in: reader, of: store)
       if sort == .position, !reverse {

@@ -26,7 +26,7 @@ struct RemoveVerb: ParsableCommand {
   var dryRun = false
 
   func validate() throws {
-    if selection.isPattern, !force, !dryRun {
+    if selection.words.isPattern, !force, !dryRun {
       throw ValidationError("a range or a glob may name many documents: give --force, or see with --dry-run")
     }
   }
@@ -35,10 +35,10 @@ struct RemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: dryRun)
     let headers: [DocumentHeader]
     if dryRun {
-      headers = try store.read { try selection.existing(in: $0, of: store, isReading: false) }
+      headers = try store.read { try selection.words.existing(in: $0, of: store, isReading: false) }
     } else {
       headers = try store.write { writer in
-        let found = try selection.existing(in: writer, of: store, isReading: false)
+        let found = try selection.words.existing(in: writer, of: store, isReading: false)
         for id in Set(found.map(\.id)) {
           try writer.delete(id)
         }

@@ -100,7 +100,7 @@ struct SearchVerb: ParsableCommand {
       let facts = isObjects ? ["title_places", "text_places", "lines"] : []
       var table = TableWriter(
         columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
-        format: options.common.listFormat)
+        format: options.common.listFormat, isUTC: options.common.utc)
       found = try store.read {
         try find(pattern, $0, store) { document, name in
           var cells = fields.map { $0.value(in: document.document.header, of: name) }

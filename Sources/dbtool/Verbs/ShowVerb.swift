@@ -31,7 +31,7 @@ struct ShowVerb: ParsableCommand {
     let output = StandardOutput(readsAhead: true)
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
-      let headers = try selection.existing(in: reader, of: store, isReading: true)
+      let headers = try selection.words.existing(in: reader, of: store, isReading: true)
       let names = isJSON ? Collections.names(try reader.collections()) : [:]
       for header in headers {
         try reader.withText(of: header.id) { opened in

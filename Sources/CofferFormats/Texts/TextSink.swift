@@ -1,0 +1,36 @@
+public import CofferDocuments
+internal import CofferText
+
+/// Texts as they are, one behind the other; with front matter in the options, each behind its attributes.
+///
+/// A text that begins with U+FEFF, or contains U+0000, always gets a byte order mark, without which it would be read
+/// differently.
+public struct TextSink<Output: ByteSink>: DocumentSink, Sendable {
+  private var output: Output
+  private let options: WritingOptions
+
+  public init(_ output: Output, options: WritingOptions = WritingOptions()) {
+    self.output = output
+    self.options = options
+  }
+
+  public mutating func begin() {}
+
+  public mutating func write(_ document: OpenedDocument, inCollection collection: String) throws(FormatError) {
+    let text = document.utf8
+    let frontMatter = options.frontMatter ? try FrontMatter.bytes(for: document) : []
+    var options = options
+    options.byteOrderMark =
+      options.byteOrderMark || text.starts(with: TextEncoding.utf8.byteOrderMark)
+      || options.encoding == .utf8 && text.firstOffset(of: 0, from: 0) != nil
+    guard options.encoding != .utf8 || options.byteOrderMark || !frontMatter.isEmpty else {
+      return try output.write(text)
+    }
+    var encoded = EncodedOutput(output, options: options)
+    encoded.buffer += frontMatter
+    try encoded.append(text) { $1.append(contentsOf: $0) }
+    try encoded.finish()
+  }
+
+  public mutating func finish() {}
+}

@@ -1,0 +1,16 @@
+internal import Coffer
+internal import Glibc
+
+/// Dates as people read them, in the time zone of this process (`TZ`).
+enum LocalTime {
+  /// `2026-11-22 17:18:53`; nil for a date that the system's calendar does not reach.
+  static func text(_ date: Timestamp) -> String? {
+    let milliseconds = date.millisecondsSince1970
+    var seconds = time_t((milliseconds - (milliseconds < 0 ? 999 : 0)) / 1000)
+    var parts = tm()
+    guard localtime_r(&seconds, &parts) != nil, (0...8099).contains(parts.tm_year) else { return nil }
+    var text = [CChar](repeating: 0, count: 32)
+    let count = strftime(&text, text.count, "%Y-%m-%d %H:%M:%S", &parts)
+    return String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
