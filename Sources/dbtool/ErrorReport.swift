@@ -102,7 +102,7 @@ struct ErrorReport {
         "a word is where none belongs: a value of several words needs quotes", hint: "see 'dbtool \(verb)--help'")
     }
     guard let place else {
-      return .usage("there are more words than '\(verb.dropLast())' takes", hint: "see 'dbtool \(verb)--help'")
+      return .usage("there are more words than 'dbtool \(verb)…' takes", hint: "see 'dbtool \(verb)--help'")
     }
     let rest = message[place.upperBound...]
     let choices = usage(String(rest)).hint

@@ -174,18 +174,17 @@ import Testing
     }
   }
 
-  /// Keys and titles share what ids, sizes and dates leave, and a short one leaves its share to the other.
-  @Test func keysAndTitlesShareTheRest() throws {
+  @Test func keysAndTitlesShareWhatIDsAndDatesLeave() throws {
     let sandbox = try Sandbox.withStore()
-    let key = String(repeating: "k", count: 60)
-    try sandbox.succeed("put", "s.coffer", "--key-name", key, "--title", "A title of 25 characters.", "--text", "x")
+    let (key, title) = (String(repeating: "k", count: 70), String(repeating: "t", count: 60))
+    try sandbox.succeed("put", "s.coffer", "--key-name", key, "--title", title, "--text", "x")
     let terminal = try PseudoTerminal()
-    let sql = "SELECT id, title, key FROM documents"
+    let sql = "SELECT id, title, key, modified FROM documents"
     let child = try Child(["query", "s.coffer", "--quiet", sql], in: sandbox, streams: .terminal(terminal.path))
     terminal.readToEnd()
     #expect(child.wait() == 0)
     let line = try #require(terminal.shown.split(separator: "\r\n").last)
-    #expect(line.contains("  A title of 25 characters.  \(key.prefix(48))…"), "\(line)")
+    #expect(line.hasPrefix(" 1  \(title.prefix(23))…  \(key.prefix(23))…  20"), "\(line)")
     #expect(line.count == 80)
   }
 

@@ -10,7 +10,9 @@ struct CommonOptions: ParsableArguments {
   @Flag(help: "Reports and lists as JSON; errors end with a JSON line.")
   var json = false
 
-  @Option(help: ArgumentHelp("How lists and reports are printed.", valueName: "format"))
+  @Option(
+    help: ArgumentHelp(
+      "How lists and reports are printed; on a terminal no table cuts ids, numbers or dates.", valueName: "format"))
   var format: ListFormat?
 
   @Flag(help: "Times in UTC also in a table on a terminal, which shows local time.")

@@ -157,7 +157,7 @@ extension StoreOptions {
       keys.count == 1
       ? "\(keys[0]) opens no slot of \(store.path)"
       : "no slot of \(store.path) opens with \(keys.joined(separator: " or "))"
-    return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: "'dbtool info' lists the slots")
+    return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: error.hint)
   }
 
   func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) -> OpenOptions {

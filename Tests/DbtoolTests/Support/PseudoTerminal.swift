@@ -5,7 +5,10 @@ import Glibc
 final class PseudoTerminal {
   private let master: Int32
   let path: String
-  private(set) var shown = ""
+  /// All that was read. A read may end within a character.
+  private var bytes: [UInt8] = []
+
+  var shown: String { String(decoding: bytes, as: UTF8.self) }
 
   init() throws {
     master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -26,8 +29,8 @@ final class PseudoTerminal {
   ///
   /// - Returns: false when the other side is gone before.
   func waitFor(_ text: String) -> Bool {
-    let start = shown.endIndex
-    while !shown[start...].contains(text) {
+    let start = bytes.count
+    while !String(decoding: bytes[start...], as: UTF8.self).contains(text) {
       guard readMore() else { return false }
     }
     return true
@@ -46,7 +49,7 @@ final class PseudoTerminal {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = buffer.withUnsafeMutableBytes { read(master, $0.baseAddress, $0.count) }
     guard count > 0 else { return false }
-    shown += String(decoding: buffer[..<count], as: UTF8.self)
+    bytes += buffer[..<count]
     return true
   }
 }
