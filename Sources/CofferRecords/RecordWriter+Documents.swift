@@ -48,7 +48,8 @@ extension RecordWriter {
     if !kind.isDisjoint(with: [.text, .head]) { stamps.edited = revision }
     if !kind.isDisjoint(with: [.place, .parent]) { stamps.placed = revision }
     let index =
-      keepsEpoch && staysThere && new.key == old.document.key ? old.blindIndex : try blindIndex(of: new.key, in: collection)
+      keepsEpoch && staysThere && new.key == old.document.key
+      ? old.blindIndex : try blindIndex(of: new.key, in: collection)
     try seal(
       new, fields, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified, stamps: stamps,

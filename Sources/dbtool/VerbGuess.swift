@@ -3,7 +3,6 @@ enum VerbGuess {
   /// Words of other programs.
   private static let others = [
     "cat": ["show"], "get": ["show"], "list": ["ls"], "delete": ["rm", "remove"], "rm": ["remove"],
-    "restore": ["export"],
   ]
 
   /// - Returns: nil if the word is neither another program's nor within two edits of a verb.

@@ -26,6 +26,7 @@ import Testing
     ["truncate", "s.coffer", "-c", "documents"], ["search", "s.coffer", "x"],
     ["query", "s.coffer", "SELECT count(*) FROM documents"],
     ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
+    ["restore", "s.coffer", "b.coffer", "--force"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {
@@ -36,6 +37,7 @@ import Testing
     sandbox.environment["EDITOR"] = "true"
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", try #require(recipient))
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
     let before = try sandbox.read("s.coffer")
     let pin = try pin(of: "s.coffer", in: sandbox)
     for verb in Self.verbs {

@@ -83,10 +83,10 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer", "--all").output.isEmpty)
     #expect(try sandbox.succeed("collections", "s.coffer").output.isEmpty)
     #expect(try sandbox.run("ls", "s.coffer", "-c", "documents").status == 14)
-    try sandbox.succeed("collections", "s.coffer", "create", "notes")
+    for name in ["notes", "more"] { try sandbox.succeed("collections", "s.coffer", "create", name) }
     let result = try sandbox.run("ls", "s.coffer")
     #expect(result.status == 14)
-    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes\n")
+    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes, more\n")
   }
 
   @Test func clearTitlesAreListedWithoutAKey() throws {

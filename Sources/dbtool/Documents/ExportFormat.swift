@@ -15,6 +15,8 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     let ending = name[name.index(after: dot)...]
     if ending.lowercased() == "coffer" {
       self = .store
+    } else if ending.lowercased() == "txt" {
+      self = .text
     } else if let format = InputFormat(pathExtension: ending).flatMap({ ExportFormat(rawValue: $0.rawValue) }) {
       self = format
     } else if ending.lowercased() == "plist" {

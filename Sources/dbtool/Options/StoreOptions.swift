@@ -128,7 +128,7 @@ extension StoreOptions {
     while true {
       do {
         return try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
-      } catch let error as StoreError where error.code == .cannotUnlock && triesLeft > 1 {
+      } catch let failure as Failure where failure.status == .cannotUnlock && triesLeft > 1 {
         triesLeft -= 1
         Diagnostics.print(
           "dbtool: that is not the passphrase; \(triesLeft == 1 ? "one more try" : "\(triesLeft) more tries")")

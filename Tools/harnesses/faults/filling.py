@@ -31,6 +31,8 @@ class Verb:
     keys: frozenset = OLD_KEY
     # {name: what the file or directory that is made holds}, as exports.shelves reads it.
     outputs: dict = field(default_factory=dict)
+    # Another store that is read: it stays, and an empty log may be beside it.
+    reads: str = ""
     # Commands beforehand, with room.
     before: tuple = ()
     # What is left when it has failed may be its first half: the key is changed at once, documents are in steps.
@@ -120,6 +122,9 @@ _EACH = {
     "backup-force": dict(
         command=("backup", STORE, "-o", "copy.coffer", "--force"), outputs={"copy.coffer": _without(5)},
         holds=_without(5), before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+    "restore": dict(
+        command=("restore", STORE, "copy.coffer", "--force"), holds=_NUMBERED, reads="copy.coffer",
+        before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "salvage": _on("salvage", "-o", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
     "export-store": _export("new.coffer", _NUMBERED, "--all", *NEW),
     **{f"export-{kind}": _export(f"out.{kind}") for kind in ("ndjson", "json", "sqlite")},

@@ -188,6 +188,8 @@ class Trial:
     def left(self, runner, was_killed):
         """What stands where nothing should, and plain text anywhere but in what was asked for."""
         expected = BESIDE | set(self.workload.outputs)
+        if self.workload.reads:
+            expected |= {self.workload.reads + suffix for suffix in ("", "-wal", "-shm")}
         if self.workload.is_named and was_killed:
             expected |= {path.name for path in runner.folder.iterdir() if UNFINISHED.fullmatch(path.name)}
         for path in runner.folder.iterdir():

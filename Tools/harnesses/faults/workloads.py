@@ -44,6 +44,8 @@ class Workload:
     # Files, stores (*.coffer) and directories beside the store that a whole run makes; a broken one makes each whole or
     # not at all: what was there before is as it was.
     outputs: tuple = ()
+    # Another store that is read: it stays, and an empty log may be beside it.
+    reads: str = ""
     titles: tuple = ("sealed", "sealed")
     # Whether it commits more than once on its way.
     is_in_batches: bool = False
@@ -92,6 +94,7 @@ _EACH = {
     "truncate": _verb("truncate", "-c", "one", "--restart-ids"),
     "drop": _verb("collections", "drop", "two", "--force"),
     "mv": _verb("mv", "14", "--to", "top"),
+    "mv-collection": _verb("mv", "14", "--to-collection", "two"),
     "cp": _verb("cp", "5"),
     "sort": _verb("sort", "-c", "one", "--by", "title", "--descending"),
     "compact": dict(command=["compact", STORE], before=(["rm", STORE, *PRIMARY, "5"],)),
@@ -104,6 +107,9 @@ _EACH = {
     "backup-force": dict(
         command=["backup", STORE, "-o", "out.coffer", "--force"], outputs=("out.coffer",),
         before=(["backup", STORE, "-o", "out.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+    "restore": dict(
+        command=["restore", STORE, "earlier.coffer", "--force"], reads="earlier.coffer",
+        before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5"])),
     **{f"export-{kind}-named": _export(f"out.{kind}", "--to", kind) | dict(is_named=True) for kind in ("ndjson", "sqlite")},
     **{
         f"export-{kind}-force-named": _forced(f"out.{kind}", "--to", kind) | dict(is_named=True)
