@@ -10,7 +10,7 @@ extension StoreError {
     case .noSuchFile:
       self.init(.noSuchFile, "\(place)no such file", hint: "create makes a new store")
     case .fileExists:
-      self.init(.alreadyExists, "\(place)something stands there already; it was left as it is")
+      self.init(.alreadyExists, "\(place)the file exists already, and was left as it is")
     case .isDirectory:
       self.init(.notAStore, "\(place)a directory, not a store")
     case .unsafeFile:

@@ -111,7 +111,7 @@ struct ErrorReport {
 
   private static func takesFreeText(_ argument: String) -> Bool {
     let name = argument.prefix { $0 != "=" }
-    return ["--text", "--title", "--label", "--key-name"].contains(name)
+    return ["--text", "--title", "--label", "--key-name", "--attr", "--remove-attr"].contains(name)
       || name.hasPrefix("--") && (name.hasSuffix("key-command") || name.hasSuffix("provider"))
   }
 

@@ -183,6 +183,18 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
+  /// A lease of another process, as another restore holds one: opening the store waits for its end, and a restore ends.
+  @Test func storeUnderALeaseIsNotReplaced() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let descriptor = open(sandbox.path("s.coffer"), O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    _ = fcntl(descriptor, 10, SIGURG)
+    try #require(fcntl(descriptor, 1024, F_WRLCK) == 0)
+    let result = try sandbox.run("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.status == 11, "\(result.errors)")
+  }
+
   // MARK: - Compact
 
   @Test(.slow) func compactGivesBackWhatWasDeleted() throws {

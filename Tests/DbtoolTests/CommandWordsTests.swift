@@ -84,4 +84,23 @@ import Testing
     #expect(result.errors.contains("dbtool: error: "))
     try sandbox.succeed("verify", "s.coffer")
   }
+
+  /// The digits of a key line without its beginning.
+  @Test func digitsOfAKeyAreNotRepeated() throws {
+    let sandbox = try Sandbox.withStore()
+    let line = try #require(
+      try sandbox.text(of: "primary.key").split(separator: "\n").first { $0.hasPrefix("coffer-") })
+    let digits = String(try #require(line.split(separator: "-").last))
+    #expect(digits.count == 72)
+    for words in [
+      ["ls", "s.coffer", "--key-file", digits], ["ls", "s.coffer", "--key-file=" + digits],
+      ["restore", "x", digits], ["put", "s.coffer", "--text", "x", "--attr", digits],
+      ["search", "s.coffer", "-e" + digits],
+    ] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && !(result.errors + result.text).contains(digits), "\(words.prefix(3))")
+    }
+    let secret = try sandbox.run("put", "s.coffer", "--text", "x", "--attr", "MySecretWord")
+    #expect(secret.status == 64 && !secret.errors.contains("MySecretWord"))
+  }
 }

@@ -100,6 +100,17 @@ import Testing
     #expect(result.status == 64)
   }
 
+  @Test func imageIsNamedAndNotTakenForText() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write(
+      "x.png", bytes: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + Array(repeating: 0xFF, count: 99))
+    for words in [["convert", "x.png"], ["put", "s.coffer", "x.png"]] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 22 && result.output.isEmpty)
+      #expect(result.errors.contains("x.png: this is a PNG image, not text\nhint: "), "\(result.errors)")
+    }
+  }
+
   @Test func missingInputIsExitOne() throws {
     let result = try Sandbox().run("convert", "none.txt")
     #expect(result.status == 1)

@@ -67,4 +67,13 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "Book1.txt", "--from", "text")
     #expect(try sandbox.succeed("show", "s.coffer", "2").text == text)
   }
+
+  /// One line with a tab, and indented lines, are texts: as a table, their first line would be lost.
+  @Test(arguments: ["Tel.:\t030 123456\n", "\tfoo\n\tbar\n", "a\tb"])
+  func textWithTabsIsNoTable(_ text: String) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("x.txt", text)
+    try sandbox.succeed("import", "s.coffer", "x.txt")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == text)
+  }
 }

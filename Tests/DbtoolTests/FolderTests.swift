@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// Folders of texts, in and out.
@@ -176,5 +177,32 @@ import Testing
       try sandbox.run("export", "s.coffer", "-c", "nested", "--to", "text", "--front-matter", "-o", "n").status == 1)
     #expect(!sandbox.exists("n"))
     #expect(try sandbox.run("export", "s.coffer", "--front-matter").status == 64)
+  }
+
+  /// A name that is not UTF-8, and dates that milliseconds do not reach.
+  @Test func namesAndDatesOfAnyKindAreTaken() throws {
+    let sandbox = try Sandbox.withStore()
+    try FileManager.default.createDirectory(atPath: sandbox.path("d"), withIntermediateDirectories: false)
+    let name = sandbox.path("d/caf").utf8 + [0xE9] + ".txt".utf8 + [0]
+    let file = name.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer {
+      open($0.baseAddress!, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    }
+    try #require(file >= 0)
+    close(file)
+    try sandbox.write("d/far.txt", "far")
+    _ = utimensat(
+      AT_FDCWD, sandbox.path("d/far.txt"),
+      [timespec(tv_sec: 9_300_000_000_000_000, tv_nsec: 0), timespec(tv_sec: 9_300_000_000_000_000, tv_nsec: 0)], 0)
+    try sandbox.succeed("import", "s.coffer", "d")
+    #expect(try sandbox.succeed("ls", "s.coffer").text.contains("caf\u{FFFD}"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 2)
+  }
+
+  @Test func frontMatterThatAnExportDidNotWriteLosesNothing() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", "a", "--attr", "state=done")
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "d")
+    try sandbox.succeed("import", "s.coffer", "d", "-c", "back", "--front-matter")
+    #expect(try sandbox.succeed("export", "s.coffer", "-c", "back").text.contains(#""attributes":{"state":"done"}"#))
   }
 }

@@ -131,4 +131,14 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "-o", "there.db", "--force")
     #expect(try sandbox.read("there.db").starts(with: "SQLite format 3".utf8))
   }
+
+  @Test func storeIsNoDatabaseToImport() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run("import", "s.coffer", "b.coffer")
+    #expect(result.status == 64 && result.errors.contains("this is a store"), "\(result.errors)")
+    #expect(try sandbox.read("s.coffer") == before)
+  }
 }

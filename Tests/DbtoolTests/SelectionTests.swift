@@ -17,6 +17,7 @@ import Testing
     try sandbox.succeed("rm", "s.coffer", "3")
     #expect(try sandbox.succeed("show", "s.coffer", "2-4", "1").text == "241")
     #expect(try sandbox.succeed("show", "s.coffer", "5-99999999999").text == "56")
+    #expect(try sandbox.succeed("show", "s.coffer", "1-9223372036854775807").text == "12456")
     for words in [["3"], ["3-3"], ["7-9"], ["1", "77"]] {
       let result = try sandbox.run(["show", "s.coffer"] + words)
       #expect(result.status == 14 && result.output.isEmpty, "\(words)")
@@ -28,7 +29,8 @@ import Testing
 
   @Test(arguments: [
     ("Plan*", "12"), ("*lan*", "125"), ("Plan ?", "12"), ("[Pp]lan [a-c]", "5"), ("[!P]*", "345"), ("Gr??e", "4"),
-    ("draft \\*x", "3"), ("*", "123456"), ("Plan [B]", "2"), ("Plan A", "1"), ("[", nil), ("lan*", nil), ("plan", nil),
+    ("draft \\*x", "3"), ("*", "123456"), ("Plan [B]", "2"), ("Plan A", "1"), ("[", nil), ("lan*", nil),
+    ("[z-a]*", nil), ("plan", nil),
   ])
   func globsMatchWholeTitles(_ glob: String, _ wanted: String?) throws {
     let sandbox = try filled()
@@ -172,6 +174,10 @@ import Testing
       #expect(try sandbox.run(put + words).status == 64, "\(words)")
     }
     #expect(try sandbox.run("put", "s.coffer", "--id", "99", "--keep-text", "--title", "x").status == 14)
+    try sandbox.succeed(
+      "import", "s.coffer", "-", "--from", "ndjson", "-c", "notes", input: #"{"text":"untitled"}"# + "\n")
+    try sandbox.succeed("put", "s.coffer", "--id", "7", "--keep-text", "--attr", "a=1")
+    #expect(try !sandbox.succeed("show", "s.coffer", "7", "--json").text.contains(#""title""#))
   }
 
   @Test func titleIsRefusedWhereNoneAreKept() throws {

@@ -31,6 +31,7 @@ import Testing
     sandbox.environment["DBTOOL_STORE"] = "b.coffer"
     for words in [
       ["rm", "s.coffer", "1"], ["key", "list", "s.coffer"], ["restore", "s.coffer", "b.coffer", "--force"],
+      ["import", "-c", "notes", "s.coffer", "primary.key"],
     ] {
       let result = try sandbox.run(words)
       #expect(result.status == 64 && result.errors.contains("DBTOOL_STORE"), "\(words): \(result.errors)")

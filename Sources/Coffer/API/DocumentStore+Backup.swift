@@ -35,12 +35,13 @@ extension DocumentStore {
   ///
   /// The copy is checked as ``backup(at:to:replacing:allowingDamage:wait:progress:)`` checks it. Journal, log and `-shm`
   /// of the store that it replaces are deleted before it gets its name, since SQLite would apply them to it. While that
-  /// happens no process can open the store: a write lease of the kernel (`fcntl(2)`) holds them up.
+  /// happens no process can open the store: a write lease of the kernel (`fcntl(2)`) holds them up. If the power fails
+  /// right then, the old store is left without its log.
   ///
   /// - Parameter isReplacing: replaces an existing store, and files that were left beside one; the store's permissions
   ///   stay.
-  /// - Throws: `alreadyExists` without `isReplacing`; `locked` if another process has the store open, on file systems
-  ///   that know leases; `damaged` if `source` is; `cancelled`, `diskFull`, and errors of opening `source`. The store is
+  /// - Throws: `alreadyExists` without `isReplacing`; `locked` if a process has the store open, which is seen where the
+  ///   file is the caller's own and its file system knows leases, and in WAL mode elsewhere; `damaged` if `source` is; `cancelled`, `diskFull`, and errors of opening `source`. The store is
   ///   unchanged then. `ioFailure` as for a backup.
   public static func restore(
     at url: URL, from source: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
@@ -79,13 +80,15 @@ extension DocumentStore {
     _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, _ wait: Duration?,
     _ progress: ((_ copied: Int, _ total: Int) -> Bool)?
   ) throws(StoreError) {
-    try withFile(source, wait) { store throws(StoreError) in
-      try publishing(file) { () throws(StoreError) in
+    try publishing(file) { () throws(StoreError) in
+      try withFile(source, wait) { store throws(StoreError) in
         try file.make()
         try copy(store.database.connection, to: file.temporary, progress)
-        if !allowsDamage { try requireSound(file, from: source.path) }
-        try finish(file.temporary, like: original)
       }
+      // The source is closed: its writers no longer wait.
+      if !allowsDamage { try requireSound(file, from: source.path) }
+      guard progress?(1, 1) ?? true else { throw StoreError(.cancelled, "the copy was stopped") }
+      try finish(file.temporary, like: original)
     }
   }
 

@@ -35,7 +35,7 @@ extension StoreWriter {
     let children = try children(of: id).count
     guard children == 0 else {
       throw StoreError(
-        .invalidArgument, "document \(id) is the parent of \(children) documents of its collection",
+        .invalidArgument, "document \(id) is a parent in its collection (children: \(children))",
         hint: "move these first, or give them another parent", documentID: id)
     }
     try transaction.requireUnusedKey(old.document.key, in: record, by: id)

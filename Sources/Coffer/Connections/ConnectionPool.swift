@@ -47,7 +47,7 @@ final class ConnectionPool: Sendable {
   private let hasFailedSync = Atomic<Bool>(false)
 
   init(_ file: StoreFile, session: Session, options: OpenOptions) throws(StoreError) {
-    place = try FilePlace(of: file.path)
+    place = file.place
     wait = options.wait
     readerCache = options.pageCacheBytes
     self.session = session

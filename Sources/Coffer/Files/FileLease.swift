@@ -4,14 +4,17 @@ internal import CofferRecords
   internal import Glibc
 #endif
 
-/// A write lease on a file (`fcntl(2)`): proof that no other process has it open, and a bar to those that try.
+/// A write lease on a file (`fcntl(2)`): while it lasts no other process has the file open, and those that open it wait.
 ///
-/// A process that opens the file meanwhile waits until the lease ends. Some file systems know no leases, and only the
-/// file's owner gets one: such a lease proves nothing.
+/// Only the file's owner gets a lease, and some file systems know none. There the locks of SQLite are asked for instead,
+/// which show a connection in WAL mode, or in a transaction, and no other.
 struct FileLease: ~Copyable {
-  /// F_SETSIG and F_SETLEASE of fcntl.h, which the C library's module does not have.
+  /// F_SETSIG, F_OFD_GETLK and F_SETLEASE of fcntl.h, which the C library's module does not have.
   private static let setSignal: Int32 = 10
+  private static let getLock: Int32 = 36
   private static let setLease: Int32 = 1024
+  /// The bytes of SQLite's locks on a file.
+  private static let lockBytes: (start: off_t, count: off_t) = (0x4000_0000, 512)
 
   private let descriptor: Int32
 
@@ -27,21 +30,39 @@ struct FileLease: ~Copyable {
       throw StoreError(.locked, "\(path): this process has the store open", hint: "close it first")
     }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return FileLease(-1) }
+    guard descriptor >= 0 else {
+      // Another lease holds it up.
+      if errno == EAGAIN { throw isOpenElsewhere(path) }
+      guard errno == ENOENT else { throw StagedFile.failure(path) }
+      return FileLease(-1)
+    }
     // The kernel signals a process that wants to open it. This signal does nothing where no handler is set.
     _ = fcntl(descriptor, setSignal, SIGURG)
-    if fcntl(descriptor, setLease, F_WRLCK) != 0, errno == EAGAIN {
+    let isTaken = fcntl(descriptor, setLease, F_WRLCK) == 0
+    guard isTaken || errno != EAGAIN && !isLocked(descriptor) else {
       close(descriptor)
-      throw StoreError(
-        .locked, "\(path): another process has the store open", hint: "close it there, and try again")
+      throw isOpenElsewhere(path)
     }
     return FileLease(descriptor)
+  }
+
+  private static func isOpenElsewhere(_ path: String) -> StoreError {
+    StoreError(.locked, "\(path): another process has the store open", hint: "close it there, and try again")
+  }
+
+  private static func isLocked(_ descriptor: Int32) -> Bool {
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    (lock.l_start, lock.l_len) = lockBytes
+    return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
   }
 
   /// Closing any descriptor of a file would end the locks that SQLite holds for this process.
   private static func isOpenHere(_ path: String) -> Bool {
     var wanted = stat()
-    guard stat(path, &wanted) == 0, let folder = opendir("/proc/self/fd") else { return false }
+    guard stat(path, &wanted) == 0 else { return false }
+    guard let folder = opendir("/proc/self/fd") else { return true }
     defer { closedir(folder) }
     while let entry = readdir(folder) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {

@@ -46,7 +46,7 @@ struct StagedFile {
     var status = stat()
     if lstat(path, &status) == 0 {
       guard replacesExisting, status.st_mode & S_IFMT == S_IFREG else {
-        throw StoreError(.alreadyExists, "\(path): something stands there already; it was left as it is")
+        throw StoreError(.alreadyExists, "\(path) exists already, and was left as it is")
       }
       var read = stat()
       if let source, stat(source, &read) == 0, read.st_dev == status.st_dev, read.st_ino == status.st_ino {

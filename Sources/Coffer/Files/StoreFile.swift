@@ -11,6 +11,8 @@ internal import CofferSealing
 /// All of these checks run before any key is used (FORMAT, "Opening"); commands without a key need no others.
 struct StoreFile {
   let path: String
+  /// The file as it was named before SQLite opened it.
+  let place: FilePlace
   let database: StoreDatabase
   let isWriteAhead: Bool
 
@@ -21,7 +23,10 @@ struct StoreFile {
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `damaged`, `locked`.
   init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
     self.path = path
+    // An opening that waits for a restore gets the file that was there before it.
+    place = try FilePlace(of: path)
     let connection = try Self.connect(to: path, wait: wait)
+    try place.requireSameFile()
     try Self.checkFirstPage(connection, path: path)
     // Most pragmas would make SQLite read it.
     try Self.readSchema(connection, path: path)

@@ -68,8 +68,11 @@ extension FormatError {
 }
 
 extension Timestamp {
-  /// When a file was changed.
+  /// When a file was changed; the nearest date for one that milliseconds do not reach.
   init(changeOf status: stat) {
-    self.init(millisecondsSince1970: Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000)
+    let seconds = Int64(status.st_mtim.tv_sec)
+    let bound = Int64.max / 1000 - 1
+    let milliseconds = 1000 * min(max(seconds, -bound), bound)
+    self.init(millisecondsSince1970: milliseconds + Int64(status.st_mtim.tv_nsec) / 1_000_000)
   }
 }

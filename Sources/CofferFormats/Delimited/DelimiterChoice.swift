@@ -23,16 +23,20 @@ enum DelimiterChoice {
   }
 
   /// True if each of the first rows has the same number of fields, above one. Quoted fields may hold line ends.
+  ///
+  /// - Parameter needsHeader: a first row without empty fields, and a row behind it: one line, or indented lines, are no
+  ///   table.
   static func isTable(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, _ dialect: DelimitedDialect,
-    allowsBlankRows: Bool = false
+    allowsBlankRows: Bool = false, needsHeader: Bool = false
   ) -> Bool {
     var scanner = RowScanner(dialect)
     var position = start
     var count = 0
+    var rows = 0
     for _ in 0..<rowCount where position < bytes.count {
       switch scanner.scan(bytes, from: position, isFinal: isFinal) {
-      case .needsMore: return count > 1
+      case .needsMore: return count > 1 && (!needsHeader || rows > 1)
       case .bad: return false
       case .row(let end):
         position = end
@@ -40,9 +44,11 @@ enum DelimiterChoice {
         if count > 0, scanner.fields.count != count { return false }
         count = scanner.fields.count
         if count < 2 { return false }
+        rows += 1
+        if needsHeader, rows == 1, scanner.fields.contains(where: \.range.isEmpty) { return false }
       }
     }
-    return count > 1
+    return count > 1 && (!needsHeader || rows > 1)
   }
 
   /// The delimiter that a first line `sep=;` names, as spreadsheets write and read it, and the end of that line.

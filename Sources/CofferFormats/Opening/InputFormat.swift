@@ -54,7 +54,9 @@ extension InputFormat {
     guard let pathExtension else { return nil }
     if let usual = InputFormat(pathExtension: pathExtension) { return usual }
     // A spreadsheet saves its "Unicode Text" under that name.
-    let isTable = text.withUnsafeBytes { DelimiterChoice.isTable($0, from: 0, isFinal: headIsWhole, .tsv) }
+    let isTable = text.withUnsafeBytes {
+      DelimiterChoice.isTable($0, from: 0, isFinal: headIsWhole, .tsv, needsHeader: true)
+    }
     return isTable && pathExtension.lowercased() == "txt" ? .tsv : .text
   }
 

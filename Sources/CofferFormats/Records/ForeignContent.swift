@@ -1,15 +1,16 @@
 /// Well-known files that are no text, by their first bytes.
-struct ForeignContent {
+package struct ForeignContent: Sendable {
   /// First bytes that are looked at.
-  static let headCount = 128
+  package static let headCount = 128
 
   /// With its article: `a PNG image`.
-  let name: String
+  package let name: String
   /// What to do instead of reading it.
-  let advice: String
+  package let advice: String
 
-  /// Nil for anything else.
-  init?(head: [UInt8]) {
+  /// - Parameter head: the file's first ``headCount`` bytes, or all of a shorter one.
+  /// - Returns: nil for anything else.
+  package init?(head: [UInt8]) {
     guard let (kind, _) = Self.kinds.first(where: { head.starts(with: $0.1) }) else { return nil }
     switch kind {
     case .image(let name):

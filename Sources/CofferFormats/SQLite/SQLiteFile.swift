@@ -20,7 +20,7 @@ final class SQLiteFile {
   init(path: String, options: ReadingOptions) throws(FormatError) {
     let path = Self.resolved(path)
     let beside = try FileSetState(path)
-    guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
+    try beside.requireForeignDatabase()
     guard !beside.hasLog || !beside.keepsRollbackJournal else {
       throw FormatError(
         .malformed, "\(path)-wal is a write-ahead log, but the database has a rollback journal (move it elsewhere)")
@@ -68,7 +68,7 @@ final class SQLiteFile {
       try files.write("", from: source)
     }
     let beside = try FileSetState(copy.path)
-    guard beside.isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
+    try beside.requireForeignDatabase()
     database = try Self.open(copy.path, .immutable)
     try Self.begin(database)
     try database.requireWhole()
@@ -201,7 +201,16 @@ private struct FileSetState: Equatable {
     self.header = Array(header[..<count])
   }
 
-  var isDatabase: Bool { header.count == Self.headerSize && header.starts(with: "SQLite format 3\0".utf8) }
+  /// A store is a database, too, but of sealed texts.
+  func requireForeignDatabase() throws(FormatError) {
+    guard isDatabase else { throw FormatError(.malformed, "not a SQLite database") }
+    guard !header[68..<72].elementsEqual("COFR".utf8) else {
+      throw FormatError(
+        .unsupportedFormat, "this is a store, whose documents are sealed: export them, and import what that writes")
+    }
+  }
+
+  private var isDatabase: Bool { header.count == Self.headerSize && header.starts(with: "SQLite format 3\0".utf8) }
   /// The read version (byte 19) is 2 with a write-ahead log.
   var usesLog: Bool { header[19] == 2 }
   /// One of the two versions is 1.

@@ -34,7 +34,9 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
         try readFile(found, into: &single)
         append(single, found.entry, to: &batch)
       } catch {
-        if options.onError == .skip, [.undecodable, .malformed, .tooLarge, .unreadable].contains(error.code) {
+        if options.onError == .skip, options.shouldStop?() != true,
+          [.undecodable, .malformed, .tooLarge, .unreadable].contains(error.code)
+        {
           report.rejected += 1
           options.onRejection?(Rejection(error: error, record: recordCount, headBytes: [], bytes: []))
         } else {
@@ -56,13 +58,16 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     if options.shouldStop?() == true { throw FormatError(.unreadable, "reading was stopped", path: options.path) }
     let status = try found.file.status()
     var parser = TextParser(readsFrontMatter: options.readsFrontMatter)
-    parser.title = found.path.split(separator: UInt8(ascii: "/")).last.map { Array($0) }
+    // A name may be any bytes, a title is text.
+    parser.title = found.path.split(separator: UInt8(ascii: "/")).last.map {
+      Array(String(decoding: $0, as: UTF8.self).utf8)
+    }
     parser.modified = Timestamp(changeOf: status)
     // An id identifies a document as well: a key that it did not have would be a change.
     if options.givesPathKeys, !(found.entry.isListed && options.keepsIDs) { parser.key = found.path }
     var source = RecordReader(
       FileByteSource(found.file), options: options, parser: parser,
-      capacity: min(2 * Int(status.st_size) + 128, DecodedReader.usualCapacity))
+      capacity: min(2 * min(Int(status.st_size), DecodedReader.usualCapacity) + 128, DecodedReader.usualCapacity))
     _ = try source.read(into: &batch)
     report.skippedEmpty += source.report.skippedEmpty
     report.encoding = report.encoding ?? source.report.encoding
@@ -86,7 +91,8 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
       draft.title = add(entry.title)
       draft.key = add(entry.key) ?? draft.key
       draft.collection = add(entry.collection)
-      if !options.readsFrontMatter { draft.attributes = add(entry.attributes) }
+      // An export with front matter has none in its index.
+      draft.attributes = add(entry.attributes) ?? draft.attributes
       draft.parent = entry.parent
       draft.created = entry.created ?? draft.created
       draft.modified = entry.modified ?? draft.modified

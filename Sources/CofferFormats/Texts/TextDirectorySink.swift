@@ -98,9 +98,9 @@ public struct TextDirectorySink: DocumentSink, Sendable {
 
   /// Sets both dates of a file, where the file system takes them.
   private static func setDate(of file: FileDescriptor, to date: Timestamp) {
-    let milliseconds = date.millisecondsSince1970
-    let seconds = (milliseconds - (milliseconds < 0 ? 999 : 0)) / 1000
-    let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(milliseconds - 1000 * seconds) * 1_000_000)
+    var (seconds, rest) = date.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
+    if rest < 0 { (seconds, rest) = (seconds - 1, rest + 1000) }
+    let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest) * 1_000_000)
     _ = futimens(file.number, [time, time])
   }
 }

@@ -40,8 +40,9 @@ struct Glob {
     let isNegated = inner.first == "!"
     if isNegated { inner.removeFirst() }
     var ranges: [ClosedRange<Character>] = []
+    var isEmpty = true
     while let first = inner.popFirst() {
-      if first == "]", !ranges.isEmpty {
+      if first == "]", !isEmpty {
         rest = inner
         return .set(ranges, isNegated: isNegated)
       }
@@ -50,13 +51,14 @@ struct Glob {
         last = end
         inner.removeFirst(2)
       }
-      // A range the wrong way round holds its ends.
-      ranges.append(first <= last ? first...last : last...first)
+      // A range the wrong way round holds nothing.
+      if first <= last { ranges.append(first...last) }
+      isEmpty = false
     }
     return nil
   }
 
-  /// Each character of the title is looked at once for each `*` at most.
+  /// In steps by the product of both lengths at most.
   func matches(_ title: String) -> Bool {
     let title = Array(title)
     var (part, place) = (0, 0)

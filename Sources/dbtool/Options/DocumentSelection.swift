@@ -119,7 +119,14 @@ struct DocumentWords {
 struct IDRange: ExpressibleByArgument {
   let bounds: ClosedRange<Int64>
 
+  /// Up to so many numbers are asked for one by one.
+  private static let fewNumbers = 1000
+
   init?(argument: String) {
+    if let id = Int64(argument) {
+      bounds = id...id
+      return
+    }
     let parts = argument.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
     guard (1...2).contains(parts.count), let first = parts[0], let last = parts[parts.count - 1], first >= 1,
       first <= last
@@ -133,11 +140,16 @@ struct IDRange: ExpressibleByArgument {
   func existing(in scope: borrowing some ReadScope & ~Copyable) throws -> [DocumentHeader] {
     guard bounds.count > 1 else { return [try scope.header(of: DocumentID(bounds.lowerBound))] }
     var found: [DocumentHeader] = []
-    var id = bounds.lowerBound
-    let last = min(bounds.upperBound, scope.highestID?.rawValue ?? 0)
-    while id <= last {
-      if try scope.exists(DocumentID(id)) { found.append(try scope.header(of: DocumentID(id))) }
-      id += 1
+    if bounds.count <= Self.fewNumbers {
+      for id in bounds where try scope.exists(DocumentID(id)) { found.append(try scope.header(of: DocumentID(id))) }
+    } else {
+      // Ids may be far apart: a list takes as long as there are documents.
+      for collection in try scope.collections() {
+        try scope.forEachHeader(in: collection.handle) { header in
+          if bounds.contains(header.id.rawValue) { found.append(header) }
+        }
+      }
+      found.sort { $0.id < $1.id }
     }
     guard !found.isEmpty else {
       throw Failure.noSuchDocument("no id from \(bounds.lowerBound) to \(bounds.upperBound) is there")

@@ -130,6 +130,7 @@ extension StoreOptions {
         return try open(with: .anyOf(openingKeys()), readOnly: isReadOnly, wait: wait)
       } catch let failure as Failure where failure.status == .cannotUnlock && triesLeft > 1 {
         triesLeft -= 1
+        Terminal.forgetTyped()
         Diagnostics.print(
           "dbtool: that is not the passphrase; \(triesLeft == 1 ? "one more try" : "\(triesLeft) more tries")")
       }

@@ -24,14 +24,22 @@ enum StoreWord {
     let named = try takeOption(&words, upTo: end - start)
     guard let store = named ?? environment else { return arguments }
     let source = named == nil ? variable : option
-    let others = words.prefix { !$0.hasPrefix("-") }
+    let others = ordinary(words[..<(words.firstIndex(of: "--") ?? words.count)])
     let twice = verbsWithTwo.contains(verb) ? others.count > 1 : others.first.map(isStore) ?? false
     guard !twice else {
       throw Failure.usage(
-        "\(others[others.startIndex]) is a store, and \(source) names one, too: \(store)",
+        "\(others[0]) is a store, and \(source) names one, too: \(store)",
         hint: named == nil ? "name another store with \(option), or unset \(variable)" : "leave one of them out")
     }
     return arguments[..<start] + [store.hasPrefix("-") ? "./" + store : store] + words
+  }
+
+  /// The words that are neither options nor behind one, where they may be its value.
+  private static func ordinary(_ words: ArraySlice<String>) -> [String] {
+    words.indices.filter { index in
+      let before = index == words.startIndex ? "" : words[index - 1]
+      return !words[index].hasPrefix("-") && (!before.hasPrefix("-") || before.contains("="))
+    }.map { words[$0] }
   }
 
   private static var environment: String? {

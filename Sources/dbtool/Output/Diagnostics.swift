@@ -84,6 +84,21 @@ func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], is
   return escaped
 }
 
+/// The text on one line of a plain list: its tabs and line ends as `\t`, `\n` and `\r`, all else as it is.
+func escapingLineEnds(_ text: String) -> String {
+  guard text.utf8.contains(where: { (0x09...0x0D).contains($0) }) else { return text }
+  var escaped = ""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\t": escaped += "\\t"
+    case "\n": escaped += "\\n"
+    case "\r": escaped += "\\r"
+    default: escaped.unicodeScalars.append(scalar)
+    }
+  }
+  return escaped
+}
+
 /// A quick test, false for most texts: every control character begins with one of these bytes.
 private func mayHoldControls(_ text: String) -> Bool {
   text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }

@@ -5,8 +5,8 @@ internal import Glibc
 enum LocalTime {
   /// `2026-11-22 17:18:53`; nil for a date that the system's calendar does not reach.
   static func text(_ date: Timestamp) -> String? {
-    let milliseconds = date.millisecondsSince1970
-    var seconds = time_t((milliseconds - (milliseconds < 0 ? 999 : 0)) / 1000)
+    let (quotient, rest) = date.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
+    var seconds = time_t(quotient - (rest < 0 ? 1 : 0))
     var parts = tm()
     guard localtime_r(&seconds, &parts) != nil, (0...8099).contains(parts.tm_year) else { return nil }
     var text = [CChar](repeating: 0, count: 32)

@@ -55,7 +55,7 @@ struct MatchPrinter {
   private func write(_ line: MatchedLine, of text: UnsafeRawBufferPointer, room: Int?) throws {
     var left = room ?? .max
     for (piece, isMatch) in line.pieces(of: text, columns: room) where left > 0 {
-      var piece = escapingControls(piece, keeping: ["\t"])
+      var piece = Terminal.standardOutputIsTerminal ? escapingControls(piece, keeping: ["\t"]) : piece
       if room != nil {
         piece = piece.fitting(left)
         left -= displayWidth(piece)
@@ -147,7 +147,7 @@ struct MatchedLine {
     }
     var end = min(bytes.upperBound, start + 4 * columns)
     // Characters of several bytes stay whole.
-    while start > bytes.lowerBound, text[start] & 0xC0 == 0x80 { start -= 1 }
+    while start > bytes.lowerBound, start < bytes.upperBound, text[start] & 0xC0 == 0x80 { start -= 1 }
     while end < bytes.upperBound, end > start, text[end] & 0xC0 == 0x80 { end -= 1 }
     return start..<end
   }

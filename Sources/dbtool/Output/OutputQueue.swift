@@ -7,6 +7,8 @@ final class OutputQueue {
   private static let limit = 1 << 30
   /// A pipe that is ready takes so many bytes at once (PIPE_BUF of linux/limits.h).
   private static let pipeChunk = 4096
+  /// And a terminal so many (WAKEUP_CHARS of the kernel's tty layer).
+  private static let terminalChunk = 256
 
   private let descriptor: Int32
   /// The bytes that it takes without waiting, once it is ready; 0 if that is not known.
@@ -21,7 +23,7 @@ final class OutputQueue {
     var status = stat()
     let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
     isFile = kind == S_IFREG || kind == S_IFCHR && isatty(descriptor) == 0
-    chunk = isFile ? .max : kind == S_IFIFO ? Self.pipeChunk : 0
+    chunk = isFile ? .max : kind == S_IFIFO ? Self.pipeChunk : kind == S_IFCHR ? Self.terminalChunk : 0
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws {
@@ -30,7 +32,13 @@ final class OutputQueue {
     while head.isEmpty, spool.count == 0, !rest.isEmpty, isReady {
       rest = UnsafeRawBufferPointer(rebasing: rest[try send(rest)...])
     }
-    try spool.append(rest)
+    do {
+      try spool.append(rest)
+    } catch {
+      // Without a disk for it, the store waits for the reader.
+      try finish()
+      return try StandardOutput.writeAll(rest, to: descriptor)
+    }
     if spool.count >= Self.limit { try finish() }
   }
 

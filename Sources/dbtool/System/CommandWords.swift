@@ -8,6 +8,9 @@ enum CommandWords {
   /// The prefixes of key and identity lines; the digits follow.
   static let secretPrefixes = ["coffer-key-1-", "coffer-identity-1-", "coffer-test-key-1-", "coffer-test-identity-1-"]
 
+  /// The hex digits of a key or identity line, its check digits among them.
+  private static let lineDigits = 72
+
   /// Refuses invalid UTF-8: Swift would silently replace it with U+FFFD, and so name another file or key.
   static func requireUTF8() throws {
     let refusal = "is not UTF-8, as names and texts here must be"
@@ -41,6 +44,9 @@ enum CommandWords {
   private static func holdsSecret(_ word: String) -> Bool {
     guard word.utf8.count >= 64 else { return false }
     let word = word.lowercased()
+    // The digits alone, as a key line has them; a recipient has as many behind its name.
+    let digits = word.reversed().prefix { $0.isHexDigit }.count
+    if digits == lineDigits, !word.contains("recipient-1-") { return true }
     return secretPrefixes.contains { prefix in
       word.ranges(of: prefix).contains { word[$0.upperBound...].prefix { $0.isHexDigit }.count >= 64 }
     }

@@ -54,6 +54,17 @@ extension Failure {
         ?? (error.suggestions.isEmpty ? nil : "convert it first: dbtool convert"))
   }
 
+  /// The same, where the first bytes may show that the input is no text at all.
+  init(_ error: TextCodingError, in name: String, head: [UInt8], optionName: String?) {
+    guard error.code != .unencodableCharacter, let foreign = ForeignContent(head: head) else {
+      self.init(error, in: name, optionName: optionName)
+      return
+    }
+    self.init(
+      .undecodable, kind: Self.kind("\(error.code)"), "\(name): this is \(foreign.name), not text", hint: foreign.advice
+    )
+  }
+
   private static func hint(for suggestions: [TextEncoding], optionName: String) -> String? {
     guard let first = suggestions.first else { return nil }
     switch first {

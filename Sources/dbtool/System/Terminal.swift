@@ -19,6 +19,13 @@ enum Terminal {
     try withTerminal { try ask(prompt, on: $0) }
   }
 
+  /// Drops what was typed since the last answer: the terminal has shown it.
+  static func forgetTyped() {
+    guard let terminal = Device.open() else { return }
+    defer { terminal.close() }
+    tcflush(terminal.input, TCIFLUSH)
+  }
+
   /// Asks for a new passphrase, twice.
   ///
   /// - Parameter optionPrefix: the prefix of the options that would avoid the prompt.

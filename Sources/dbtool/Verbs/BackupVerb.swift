@@ -72,6 +72,8 @@ extension Progress {
     defer { finish() }
     do {
       try Interrupt.deferring {
+        // From here on a signal waits until the unfinished copy is deleted.
+        try Interrupt.check()
         try work { done, total in
           self.update(done, of: total)
           return (try? Interrupt.check()) != nil

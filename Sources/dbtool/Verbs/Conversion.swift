@@ -1,3 +1,4 @@
+internal import CofferFormats
 internal import CofferText
 internal import Glibc
 
@@ -10,6 +11,8 @@ struct Conversion {
   private let mark: ConvertVerb.Mark
   private let onError: CodingErrorMode
   private var encoder: TextEncoder?
+  /// The input's first bytes.
+  private(set) var head: [UInt8] = []
 
   init(decoder: TextDecoder, encoding: TextEncoding, mark: ConvertVerb.Mark, onError: CodingErrorMode) {
     self.decoder = decoder
@@ -28,6 +31,9 @@ struct Conversion {
     while !isFinal {
       let count = try Self.read(source, named: name, into: &raw)
       isFinal = count == 0
+      if head.count < ForeignContent.headCount {
+        head += raw[..<min(count, ForeignContent.headCount - head.count)]
+      }
       var consumed = 0
       repeat {
         let step = try raw.withUnsafeBytes { input in

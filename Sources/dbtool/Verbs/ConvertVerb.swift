@@ -72,7 +72,7 @@ struct ConvertVerb: ParsableCommand {
           from: source, named: name, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
       }
     } catch let error as TextCodingError {
-      throw Failure(error, in: name, optionName: "--from")
+      throw Failure(error, in: name, head: conversion.head, optionName: "--from")
     }
     try file?.commit()
   }

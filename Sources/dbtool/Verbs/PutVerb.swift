@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferFormats
 internal import CofferText
 
 /// `put STORE [FILE]`: one document in, its id out.
@@ -125,7 +126,7 @@ struct PutVerb: ParsableCommand {
     try writer.update(existing.id) { document in
       let isDerived = document.title == nil || document.title == document.derivedTitle
       if let text { document.text = text }
-      document.title = title ?? (isDerived ? document.derivedTitle : document.title)
+      if title != nil || text != nil && isDerived { document.title = title ?? document.derivedTitle }
       document.attributes = attributes
     }
     return existing.id
@@ -164,7 +165,7 @@ struct PutVerb: ParsableCommand {
       return String(decoding: try TextDecoder.utf8(from: bytes, in: .automatic), as: UTF8.self)
     } catch {
       let name = path == InputFile.standardInput ? "standard input" : path
-      throw Failure(error, in: name, optionName: nil)
+      throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount)), optionName: nil)
     }
   }
 }

@@ -24,7 +24,7 @@ struct SearchVerb: ParsableCommand {
   var text: String?
 
   @Option(
-    name: .customShort("e"), parsing: .unconditional,
+    name: .customShort("e", allowingJoined: true), parsing: .unconditional,
     help: ArgumentHelp("What to look for, in place of TEXT, even if it begins with a dash.", valueName: "pattern"))
   var pattern: String?
 
@@ -43,7 +43,7 @@ struct SearchVerb: ParsableCommand {
   var showsLines = false
 
   @Option(
-    name: [.customShort("C"), .customLong("context")], parsing: .unconditional,
+    name: [.customShort("C", allowingJoined: true), .customLong("context")], parsing: .unconditional,
     help: ArgumentHelp("Print the matching lines, and so many before and behind each.", valueName: "n"))
   var context: Int?
 

@@ -43,8 +43,8 @@ struct ShowVerb: ParsableCommand {
         }
       }
     }
-    try output.flush()
     try store.close()
+    try output.flush()
   }
 
   /// The bytes as they are; on a terminal each text ends its line.
