@@ -70,6 +70,12 @@ struct ErrorReport {
       let known = values.dropLast().joined(separator: ", ") + " or \(values[values.count - 1])"
       return .usage(Self.lowercasingFirst(words[..<end.lowerBound]), hint: "choose \(known)")
     }
+    if message.hasPrefix("The value '"), let place = message.firstRange(of: "' is invalid for '--") {
+      let option = "--" + message[place.upperBound...].prefix { $0 != "'" }
+      if Self.takesFreeText(String(option.prefix { $0 != " " })) {
+        return .usage("a value does not fit \(option)", hint: "see 'dbtool \(verb)--help'")
+      }
+    }
     let isOption = message.hasPrefix("Unknown option")
     return .usage(Self.lowercasingFirst(words[...]), hint: isOption ? patternHint : "see 'dbtool \(verb)--help'")
   }

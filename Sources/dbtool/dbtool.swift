@@ -63,13 +63,14 @@ extension Dbtool {
       do {
         try CommandWords.requireUTF8()
         try Process.requireDescriptors()
+        // Before the parser, whose errors repeat words.
+        try CommandWords.requireNoSecret(arguments)
         arguments = try StoreWord.inserted(in: arguments)
       } catch {
         return errors.print(Failure(error))
       }
       var command = try parseAsRoot(arguments)
       do {
-        try CommandWords.requireNoSecret(arguments)
         try command.run()
         return .done
       } catch let failure as Failure {

@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("a\tb\nc\td\n", InputFormat.tsv), ("a\tb", .tsv), ("a\tb\nc\n", .text), ("a\n", .text), ("a\tb\n\n", .text),
+    ("a\tb\nc\td\n", InputFormat.tsv), ("a\tb", .text), ("a\tb\nc\n", .text), ("a\n", .text), ("a\tb\n\n", .text),
     ("a\tb\tc\r\n\t\t\r\n", .tsv), ("a\t\"b\nc\"\nd\te\n", .tsv), ("a\t\"b\nc\n", .text), ("a\tb\nc\td\te\n", .text),
   ])
   func textOfEvenTabsIsATable(text: String, format: InputFormat) {

@@ -174,10 +174,6 @@ import Testing
       #expect(try sandbox.run(put + words).status == 64, "\(words)")
     }
     #expect(try sandbox.run("put", "s.coffer", "--id", "99", "--keep-text", "--title", "x").status == 14)
-    try sandbox.succeed(
-      "import", "s.coffer", "-", "--from", "ndjson", "-c", "notes", input: #"{"text":"untitled"}"# + "\n")
-    try sandbox.succeed("put", "s.coffer", "--id", "7", "--keep-text", "--attr", "a=1")
-    #expect(try !sandbox.succeed("show", "s.coffer", "7", "--json").text.contains(#""title""#))
   }
 
   @Test func titleIsRefusedWhereNoneAreKept() throws {

@@ -46,7 +46,8 @@ enum CommandWords {
     let word = word.lowercased()
     // The digits alone, as a key line has them; a recipient has as many behind its name.
     let digits = word.reversed().prefix { $0.isHexDigit }.count
-    if digits == lineDigits, !word.contains("recipient-1-") { return true }
+    let isBehindOption = digits == lineDigits + 1 && word.hasPrefix("-")
+    if digits == lineDigits || isBehindOption, !word.contains("recipient-1-") { return true }
     return secretPrefixes.contains { prefix in
       word.ranges(of: prefix).contains { word[$0.upperBound...].prefix { $0.isHexDigit }.count >= 64 }
     }
