@@ -28,28 +28,55 @@ extension DocumentStore {
     at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
     _ body: (ClearHeader) throws -> Void
   ) throws {
+    try forEachClearHeader(at: url, in: [collection], offset: offset, limit: limit, wait: wait) { header, _ in
+      try body(header)
+    }
+  }
+
+  /// The same for several collections, one after the other and all of one moment; offset and limit count through all.
+  ///
+  /// - Parameter collections: nil takes every collection that the file has at that moment.
+  public static func forEachClearHeader(
+    at url: URL, in collections: [CollectionID]?, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
+    _ body: (ClearHeader, CollectionID) throws -> Void
+  ) throws {
     let result = try withFile(url, wait) { file throws(StoreError) in
       let (header, _) = try file.readHeader()
       guard header.titles == TitleMode.clear.rawValue else {
-        throw StoreError(.invalidArgument, "titles do not stand in clear in this store", hint: "list it with its key")
+        throw StoreError(.invalidArgument, "titles are not in clear in this store", hint: "list it with its key")
       }
-      let collections = try file.database.rows(SQL.collections)
-      guard collections.contains(where: { $0[0] == .integer(Int64(collection.rawValue)) }) else {
-        throw StoreError(.noSuchCollection, "there is no collection \(collection)", hint: "info lists those there are")
+      let there = try file.database.rows(SQL.collections).compactMap { row in
+        if case .integer(let number) = row[0] { UInt32(exactly: number).map { CollectionID($0) } } else { nil }
       }
-      return Result { try walk(file, collection, offset: offset, limit: limit, body) }
+      if let missing = collections?.first(where: { !there.contains($0) }) {
+        throw StoreError(.noSuchCollection, "there is no collection \(missing)", hint: "info lists those there are")
+      }
+      return Result {
+        var (toSkip, left) = (offset, limit)
+        for collection in collections ?? there where left > 0 {
+          try walk(file, collection) { header in
+            if toSkip > 0 {
+              toSkip -= 1
+            } else {
+              try body(header, collection)
+              left -= 1
+            }
+            return left > 0
+          }
+        }
+      }
     }
     try result.get()
   }
 
+  /// - Parameter body: returns false to end the walk.
   private static func walk(
-    _ file: StoreFile, _ collection: CollectionID, offset: Int, limit: Int, _ body: (ClearHeader) throws -> Void
+    _ file: StoreFile, _ collection: CollectionID, _ body: (ClearHeader) throws -> Bool
   ) throws {
-    let statement = try file.database.statement(
-      SQL.clearTitles, Int64(collection.rawValue), Int64(limit), Int64(offset))
+    let statement = try file.database.statement(SQL.clearTitles, Int64(collection.rawValue))
     defer { statement.reset() }
     while try statement.step() {
-      if let header = ClearHeader(statement.columns()) { try body(header) }
+      if let header = ClearHeader(statement.columns()), try !body(header) { return }
     }
   }
 }

@@ -144,35 +144,24 @@ extension ListVerb {
     var columns: [TableWriter.Column] = [.init(name: "id", isNumber: true), .init(name: "title", isNumber: false)]
     if choice.all { columns.insert(.init(name: "collection", isNumber: false), at: 0) }
     var table = TableWriter(columns: columns, format: options.common.listFormat)
-    var toSkip = offset
-    var left = limit ?? .max
-    for (number, count) in try keylessCollections(info) where left > 0 {
-      if toSkip >= count {
-        toSkip -= count
-        continue
-      }
-      var listed = 0
-      try DocumentStore.forEachClearHeader(
-        at: options.store.url, collection: number, offset: toSkip, limit: left, wait: wait
-      ) { header in
-        listed += 1
-        let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
-        try table.add(choice.all ? [.string(number.description)] + cells : cells)
-      }
-      toSkip = 0
-      left -= left == .max ? 0 : listed
+    try DocumentStore.forEachClearHeader(
+      at: options.store.url, in: try keylessCollections(info), offset: offset, limit: limit ?? .max, wait: wait
+    ) { header, number in
+      let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
+      try table.add(choice.all ? [.string(number.description)] + cells : cells)
     }
     try table.finish()
   }
 
-  private func keylessCollections(_ info: StoreInfo) throws -> [(CollectionID, Int)] {
+  /// - Returns: nil for all.
+  private func keylessCollections(_ info: StoreInfo) throws -> [CollectionID]? {
     let numbers = info.collections.map(\.0.description).joined(separator: ", ")
-    if choice.all { return info.collections.map { ($0.0, $0.count) } }
+    if choice.all { return nil }
     guard let collection = choice.collection else {
       guard info.collections.count <= 1 else {
         throw Failure.usage("several collections are there: \(numbers)", hint: "choose one with -c, or --all")
       }
-      return info.collections.map { ($0.0, $0.count) }
+      return nil
     }
     guard collection.hasPrefix("#"), let number = UInt32(collection.dropFirst()) else {
       throw Failure.usage("without a key, collections have numbers only: -c '#1'")
@@ -182,6 +171,6 @@ extension ListVerb {
         .noDocument, kind: "no-such-collection", "there is no collection #\(number)",
         hint: numbers.isEmpty ? nil : "there are \(numbers)")
     }
-    return [(found.0, found.count)]
+    return [found.0]
   }
 }
