@@ -45,7 +45,7 @@ public struct FormatError: Error, Sendable {
   public internal(set) var names: [String] = []
   /// Encodings worth trying, after `undecodable`; the likeliest first.
   public internal(set) var suggestions: [TextEncoding] = []
-  /// What to do instead, where the input is known to be something else than text.
+  /// Advice for an input that is known to be something else than text.
   public internal(set) var advice: String?
   /// The errno of a failed system call.
   public internal(set) var systemError: Int32?

@@ -147,7 +147,7 @@ import Testing
     #expect(try sandbox.read("s.coffer") == good && sandbox.names() == names)
   }
 
-  /// What a killed writer of the old store left beside it.
+  /// Files that a killed writer of the old store left beside it.
   @Test(arguments: ["-journal", "-wal", "-shm"])
   func nothingOfTheOldStoreIsLaidOverTheCopy(_ suffix: String) throws {
     let sandbox = try filled()

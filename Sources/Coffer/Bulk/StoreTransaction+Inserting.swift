@@ -3,7 +3,7 @@ internal import CofferRecords
 /// A batch of sealed rows on its way from the thread that seals them to the thread that inserts them.
 private final class InsertionBatch<Drafts> {
   let sealed = SealedBatch()
-  /// What was read on the caller's thread; nil at the end.
+  /// Documents read on the caller's thread; nil at the end.
   var drafts: Drafts?
   var isEnd = false
   var failure: (any Error)?

@@ -5,7 +5,7 @@ package struct ForeignContent: Sendable {
 
   /// With its article: `a PNG image`.
   package let name: String
-  /// What to do instead of reading it.
+  /// Advice in place of reading it.
   package let advice: String
 
   /// - Parameter head: the file's first ``headCount`` bytes, or all of a shorter one.

@@ -62,7 +62,7 @@ struct Glob {
   func matches(_ title: String) -> Bool {
     let title = Array(title)
     var (part, place) = (0, 0)
-    /// Where the last `*` is, and the first character that it has not taken.
+    /// The last `*`, and the first character that it has not taken.
     var star: (part: Int, place: Int)?
     while place < title.count {
       if part < parts.count, case .any = parts[part] {

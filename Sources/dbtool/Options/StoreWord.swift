@@ -13,7 +13,7 @@ enum StoreWord {
   /// - Throws: `usage` if the store is named twice.
   static func inserted(in arguments: [String]) throws -> [String] {
     guard let verb = arguments.first, !verb.hasPrefix("-"), !verbsWithout.contains(verb) else { return arguments }
-    // `key` has verbs of its own.
+    // `key` has subcommands.
     let start = verb == "key" ? 2 : 1
     guard arguments.count >= start, !arguments[..<start].contains(where: { $0.hasPrefix("-") }) else {
       return arguments
@@ -73,7 +73,7 @@ enum StoreWord {
     return value
   }
 
-  /// By the mark in SQLite's header, so that an ordinary word that is a file's name stays one.
+  /// Reads the mark in SQLite's header: an ordinary word that is a file's name stays one.
   private static func isStore(_ path: String) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
