@@ -9,11 +9,12 @@
 // First files to read: API/DocumentStore.swift and API/StoreWriter.swift for what apps call,
 // Transactions/StoreTransaction.swift for the rules, then RecordWriter.swift and RecordReader.swift in CofferRecords.
 //
-// Folders, each using only those before it: Values, Files, Conveyor, Search, Changes, Keys, Transactions, Connections,
+// Folders, each using only those before it: Coding, Values, Files, Conveyor, Search, Changes, Keys, Transactions, Connections,
 // Engine; then Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView and Verify; and API, the public face.
 
 @_exported public import CofferDocuments
 
+@_exported public import struct CofferRecords.ErrorHint
 @_exported public import struct CofferRecords.StoreError
 @_exported public import struct CofferSQLite.QueryResult
 @_exported public import struct CofferSQLite.SQLiteRow

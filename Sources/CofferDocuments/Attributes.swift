@@ -1,9 +1,21 @@
 /// A document's metadata: a JSON object, sealed with the title, shown by headers.
 ///
 /// Kept as RFC 8785 (canonical) JSON, the bytes that the store seals; no object and `{}` are the same.
+///
+/// ```swift
+/// var attributes: Attributes = ["colour": "red", "pages": 12]
+/// attributes["pages"] = 13
+/// attributes["colour"] = nil
+/// let pages = attributes["pages"]?.integer
+/// ```
+///
+/// A value that JSON can't hold exactly, such as NaN or an integer beyond 2^53, is kept as a ``fault``: the write that
+/// is given such attributes throws it.
 public struct Attributes: Hashable, Sendable {
-  /// The canonical object in UTF-8; empty if there are no attributes.
-  public let canonicalJSON: [UInt8]
+  /// The canonical object in UTF-8; empty if there are no attributes, or a ``fault``.
+  public private(set) var canonicalJSON: [UInt8]
+  /// The reason for which these attributes can't be stored, if there is one.
+  public private(set) var fault: JSONError?
 
   /// No attributes.
   public init() {
@@ -15,7 +27,12 @@ public struct Attributes: Hashable, Sendable {
     canonicalJSON = Array(bytes)
   }
 
-  public var isEmpty: Bool { canonicalJSON.isEmpty }
+  init(fault: JSONError) {
+    canonicalJSON = []
+    self.fault = fault
+  }
+
+  public var isEmpty: Bool { canonicalJSON.isEmpty && fault == nil }
 }
 
 // MARK: - From JSON
@@ -23,8 +40,8 @@ public struct Attributes: Hashable, Sendable {
 extension Attributes {
   /// Parses a JSON object in UTF-8 and converts it to canonical form.
   ///
-  /// - Throws: `notAnObject`, `notUTF8` and `malformed` for anything else; `duplicateName`; `inexactNumber` for an
-  ///   integer that a double would change (write it as a string); `tooDeep`.
+  /// - Throws: ``JSONError``: `notAnObject`, `notUTF8` and `malformed` for anything else; `duplicateName`;
+  ///   `inexactNumber` for an integer that a double would change (write it as a string); `tooDeep`.
   public init(json bytes: some Collection<UInt8>) throws(JSONError) {
     let bytes = Array(bytes)
     guard String(validating: bytes, as: UTF8.self) != nil else {

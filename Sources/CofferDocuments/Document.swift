@@ -20,9 +20,13 @@ public struct Document: Hashable, Sendable {
   /// Creation date; if nil, the store's clock decides.
   public var created: Timestamp?
   /// Modification date; if nil, the store's clock decides.
-  public var modified: Timestamp?
+  public var modified: Timestamp? {
+    didSet { wasDated.value = true }
+  }
   /// `text` is the JSON of a `Codable` value.
   public var isJSON: Bool
+  /// Whether ``modified`` was set since this document was made or read; not part of what the document is.
+  package var wasDated = Unequated(value: false)
 
   public init(
     title: String? = nil, text: String, key: ExternalKey? = nil, attributes: Attributes = Attributes(),
@@ -37,6 +41,23 @@ public struct Document: Hashable, Sendable {
     self.modified = modified
     self.isJSON = isJSON
   }
+}
+
+/// A value that doesn't count when two documents are compared.
+package struct Unequated: Hashable, Sendable {
+  package var value: Bool
+
+  package static func == (lhs: Unequated, rhs: Unequated) -> Bool { true }
+
+  package func hash(into hasher: inout Hasher) {}
+}
+
+/// The modification date of a document that is changed.
+public enum Dating: Hashable, Sendable {
+  /// Now.
+  case now
+  /// The date stays as it was.
+  case keep
 }
 
 /// A document's place in the order of its collection.

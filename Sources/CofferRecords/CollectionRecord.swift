@@ -8,8 +8,7 @@ package struct CollectionRecord: Sendable, Hashable {
   package var epoch: UInt32
   package var revision: UInt64
   package var name: String
-  package var titleRule: TitleRule
-  package var foldsKeys: Bool
+  package var settings: CollectionSettings
   /// The generation that made the collection.
   package var born: UInt64
   /// The generation that last changed its name or settings.
@@ -26,14 +25,12 @@ package struct CollectionRecord: Sendable, Hashable {
     builder.append(uid)
     builder.append(UInt32(name.count))
     builder.append(bytes: name)
-    builder.append(bytes: Array(Self.settings(titleRule: titleRule, foldsKeys: foldsKeys).utf8))
+    builder.append(bytes: settings.canonicalJSON)
     return builder.bytes
   }
 
-  /// RFC 8785: members in order, no spaces.
-  private static func settings(titleRule: TitleRule, foldsKeys: Bool) -> String {
-    "{\"folding\":\(foldsKeys ? 1 : 0),\"title\":\(titleRule.rawValue)}"
-  }
+  package var titleRule: TitleRule { settings.titleRule }
+  package var foldsKeys: Bool { settings.foldsKeys }
 
   package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
     let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
@@ -60,54 +57,46 @@ package struct CollectionRecord: Sendable, Hashable {
       let data = try frame.withBytes { frame throws(SealingError) in
         Array(frame[try Frame.dataRange(of: frame, minimum: Frame.standardMinimum, isPadded: isPadded)])
       }
-      let parts: (name: String, settings: String, born: UInt64, edited: UInt64, uid: UInt64)? = data.withBytes { data in
+      let parts: CollectionRecord? = data.withBytes { data in
         var reader = ByteReader(data)
         let counters = 1...UInt64(StoreFormat.maximumCounter)
         guard let born: UInt64 = reader.integer(), let edited: UInt64 = reader.integer(),
           counters.contains(born), counters.contains(edited), let uid: UInt64 = reader.integer(),
           let count: UInt32 = reader.integer(), count >= 1, count <= StoreFormat.maximumCollectionName,
           let name = reader.bytes(Int(count)), let settings = reader.bytes(reader.remaining),
-          let name = String(validating: name, as: UTF8.self)
+          let name = String(validating: name, as: UTF8.self), let settings = CollectionSettings(settings)
         else { return nil }
-        return (name, String(decoding: settings, as: UTF8.self), born, edited, uid)
+        return CollectionRecord(
+          id: id, epoch: epoch, revision: revision, name: name, settings: settings, born: born, edited: edited, uid: uid)
       }
-      for titleRule in [TitleRule.asGiven, .derived] {
-        for foldsKeys in [false, true]
-        where parts?.settings == Self.settings(titleRule: titleRule, foldsKeys: foldsKeys) {
-          self.init(
-            id: id, epoch: epoch, revision: revision, name: parts!.name, titleRule: titleRule, foldsKeys: foldsKeys,
-            born: parts!.born, edited: parts!.edited, uid: parts!.uid)
-          return
-        }
-      }
-      throw SealingError(.malformed, "a name or settings that no writer makes")
+      guard let parts else { throw SealingError(.malformed, "a name or settings that no writer makes") }
+      self = parts
     } catch {
       throw .unopened(
         error,
         StoreError(
-          .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "run verify to see what else is"))
+          .damaged, "collection #\(id) is damaged: its name can't be opened", hint: "\(.verify) shows what else is"))
     }
   }
 
   /// A new collection of the active epoch.
   package static func new(
-    _ id: UInt32, name: String, titleRule: TitleRule, foldsKeys: Bool, revision: UInt64, _ keys: RowKeys
+    _ id: UInt32, name: String, settings: CollectionSettings, revision: UInt64, _ keys: RowKeys
   ) throws(StoreError) -> CollectionRecord {
     CollectionRecord(
-      id: id, epoch: keys.active.epoch, revision: revision, name: name, titleRule: titleRule, foldsKeys: foldsKeys,
-      born: revision, edited: revision, uid: try keys.newUID())
+      id: id, epoch: keys.active.epoch, revision: revision, name: name, settings: settings, born: revision,
+      edited: revision, uid: try keys.newUID())
   }
 
   package init(
-    id: UInt32, epoch: UInt32, revision: UInt64, name: String, titleRule: TitleRule, foldsKeys: Bool, born: UInt64,
+    id: UInt32, epoch: UInt32, revision: UInt64, name: String, settings: CollectionSettings, born: UInt64,
     edited: UInt64, uid: UInt64
   ) {
     self.id = id
     self.epoch = epoch
     self.revision = revision
     self.name = name
-    self.titleRule = titleRule
-    self.foldsKeys = foldsKeys
+    self.settings = settings
     self.born = born
     self.edited = edited
     self.uid = uid

@@ -137,6 +137,7 @@ extension RecordWriter {
     _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
     stamps: DocumentStamps, keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
+    if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
     let title = document.title.map { Array($0.utf8) }
     var text = document.text
     let result: Result<Void, StoreError> = text.withUTF8 { text in

@@ -198,7 +198,7 @@ package final class RecordWriter {
     guard UInt64(fields.id) >= keys.session.keyring.highestCeiling else {
       throw StoreError(
         .rekeyUnfinished, "document \(fields.id) can't be inserted below the ids of a rekey that is unfinished",
-        hint: "finish it with rekey --resume", documentID: DocumentID(fields.id))
+        hint: "finish it with \(.resumeRekey)", documentID: DocumentID(fields.id))
     }
     guard state.count < StoreFormat.maximumCount else {
       throw StoreError(.noNumberLeft, "a store has at most 2^40 documents")
@@ -375,7 +375,7 @@ package final class RecordWriter {
   private func requireNoClosedEpoch() throws(StoreError) {
     guard keys.session.keyring.highestCeiling == 0 else {
       throw StoreError(
-        .rekeyUnfinished, "ids can't restart while a rekey is unfinished", hint: "finish it with rekey --resume")
+        .rekeyUnfinished, "ids can't restart while a rekey is unfinished", hint: "finish it with \(.resumeRekey)")
     }
   }
 

@@ -45,6 +45,8 @@ package enum SQL {
   package static let page = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id LIMIT ? OFFSET ?"
   package static let pageAfter =
     "\(read) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id LIMIT ?4 OFFSET ?5"
+  package static let pageAfterWithBody =
+    "\(readWithBody) WHERE r.coll=?1 AND (r.pos,r.id)>(?2,?3) ORDER BY r.pos,r.id"
   package static let inOrder = "\(read) WHERE r.coll=? ORDER BY r.pos,r.id"
   package static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
   package static let allRecords = "\(read) ORDER BY r.id"
@@ -75,6 +77,7 @@ package enum SQL {
   package static let entryBefore = "\(entry) AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
   package static let entryAfter = "\(entry) AND (pos,id)>(?2,?3) ORDER BY pos,id LIMIT 1"
   package static let entryAtIndex = "\(entry) ORDER BY pos,id LIMIT 1 OFFSET ?2"
+  package static let countBefore = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3)"
   package static let entries = "\(entry) ORDER BY pos,id"
   package static let countWithin = "SELECT count(*) FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3"
   package static let idsWithin = "SELECT id FROM coffer_record WHERE coll=?1 AND pos BETWEEN ?2 AND ?3 ORDER BY pos,id"

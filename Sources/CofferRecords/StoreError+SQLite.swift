@@ -8,13 +8,13 @@ extension StoreError {
     case .busy, .locked, .staleSnapshot:
       self.init(.locked, "\(place)the store is locked by another process or thread", hint: "try again, or wait longer")
     case .noSuchFile:
-      self.init(.noSuchFile, "\(place)no such file", hint: "create makes a new store")
+      self.init(.noSuchFile, "\(place)no such file", hint: "\(.create) makes a new store")
     case .fileExists:
       self.init(.alreadyExists, "\(place)the file exists already, and was left as it is")
     case .isDirectory:
       self.init(.notAStore, "\(place)a directory, not a store")
     case .unsafeFile:
-      self.init(.unsafeFile, error.message, hint: error.hint)
+      self.init(.unsafeFile, error.message, hint: error.hint.map { ErrorHint($0) })
     case .notADatabase:
       self.init(.notAStore, "\(place)not a store")
     case .corrupt, .invalidText:
@@ -36,7 +36,7 @@ extension StoreError {
     case .constraint:
       self.init(
         .damaged, "\(place)the store is damaged: its state is older than its rows",
-        hint: "run verify; restore it from a backup")
+        hint: "\(.verify) shows what else is; restore it from a backup")
     case .cantOpen:
       self.init(.ioFailure, "\(place)the store can't be opened: \(error.message)")
     case .ioError where error.isFailedSync:

@@ -88,17 +88,20 @@ public struct StoreError: Error, Sendable {
   public let code: Code
   /// The error in words, with the place.
   public let message: String
-  /// The next step for the user, if there is one.
-  public let hint: String?
+  /// The next step for the user, if there is one; ``hint`` has it in the library's words.
+  public let advice: ErrorHint?
   /// The document with the error.
   public let documentID: DocumentID?
 
-  public init(_ code: Code, _ message: String, hint: String? = nil, documentID: DocumentID? = nil) {
+  public init(_ code: Code, _ message: String, hint: ErrorHint? = nil, documentID: DocumentID? = nil) {
     self.code = code
     self.message = message
-    self.hint = hint
+    advice = hint
     self.documentID = documentID
   }
+
+  /// The next step for the user, if there is one. It names calls of the library.
+  public var hint: String? { advice?.description }
 }
 
 extension StoreError: Equatable {
@@ -121,7 +124,7 @@ extension StoreError {
     switch error.code {
     case .notAuthentic, .malformed: self = .damagedStore(error.message)
     case .invalidKeyLine:
-      self.init(.keyFileInvalid, error.message, hint: "take the file that keygen made, or a copy of it")
+      self.init(.keyFileInvalid, error.message, hint: "take the file that \(.makeKey) made, or a copy of it")
     case .invalidPassphrase: self.init(.keyFileInvalid, error.message)
     case .parametersRefused:
       self.init(
@@ -153,7 +156,7 @@ extension StoreError {
   package static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {
     StoreError(
       .damaged, "document \(id) is damaged: \(what)",
-      hint: "run verify to see what else is; restore this document from a backup", documentID: DocumentID(id))
+      hint: "\(.verify) shows what else is; restore this document from a backup", documentID: DocumentID(id))
   }
 
   package static func damagedStore(_ what: String) -> StoreError {
@@ -175,6 +178,11 @@ extension StoreError {
   }
 
   package static var storeClosed: StoreError { StoreError(.closed, "the store was closed") }
+
+  /// Attributes that JSON can't hold.
+  package static func refusedAttributes(_ fault: JSONError) -> StoreError {
+    StoreError(.invalidArgument, "the attributes can't be stored: \(fault.reason)")
+  }
 
   package static func noSuchDocument(_ id: DocumentID) -> StoreError {
     StoreError(.noSuchDocument, "there is no document \(id)", documentID: id)

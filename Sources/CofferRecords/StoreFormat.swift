@@ -26,6 +26,8 @@ package enum StoreFormat {
   package static let maximumBodyInRecord = 2048
   package static let maximumText = 256 << 20
   package static let maximumCollectionName = 1 << 10
+  /// The longest attributes of a collection, in bytes of JSON.
+  package static let maximumCollectionData = 64 << 10
   /// SQLite's own limit for one value.
   package static let maximumValue: Int32 = 320 << 20
   /// The distance between neighbours at either end of the order.

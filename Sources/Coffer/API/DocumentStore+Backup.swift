@@ -107,7 +107,7 @@ extension DocumentStore {
     guard let first = report.problems.first else { return }
     throw StoreError(
       .damaged, "\(source) is damaged, so that nothing was copied: \(first)",
-      hint: "check lists all that is damaged; keep older backups")
+      hint: "\(.check) lists all that is damaged; keep older backups")
   }
 
   private static func copy(

@@ -49,7 +49,7 @@ extension DocumentStore {
         if case .integer(let number) = row[0] { UInt32(exactly: number).map { CollectionID($0) } } else { nil }
       }
       if let missing = collections?.first(where: { !there.contains($0) }) {
-        throw StoreError(.noSuchCollection, "there is no collection \(missing)", hint: "info lists those there are")
+        throw StoreError(.noSuchCollection, "there is no collection \(missing)", hint: "\(.info) lists those there are")
       }
       return Result {
         var (toSkip, left) = (offset, limit)

@@ -76,7 +76,7 @@ extension DocumentStore {
       guard error.code == .busy || error.code == .locked else { throw StoreError(error, path: file.path) }
       throw StoreError(
         .locked, "\(file.path): the store is written anew in its log, but a reader keeps it from the file",
-        hint: "what was deleted still stands in the file: compact once more without readers")
+        hint: "the file still has what was deleted: close the readers, and call \(.compact) once more")
     }
   }
 }

@@ -157,6 +157,6 @@ public struct KeySlots: Sendable {
 
 extension StoreError {
   fileprivate static func noSuchSlot(_ number: Int) -> StoreError {
-    StoreError(.invalidArgument, "there is no slot \(number)", hint: "key list shows those there are")
+    StoreError(.invalidArgument, "there is no slot \(number)", hint: "\(.listKeys) shows those there are")
   }
 }

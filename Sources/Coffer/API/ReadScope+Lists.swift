@@ -47,11 +47,17 @@ extension ReadScope where Self: ~Copyable {
   ///
   /// One read transaction: in rollback journal mode, writers wait until it ends.
   ///
+  /// - Parameter after: begins behind this document.
   /// - Throws: errors of `body`; `damaged` with the id at the first damaged document.
-  public func forEach(in collection: DocumentCollection, _ body: (OpenedDocument) throws -> Void) throws {
+  public func forEach(
+    in collection: DocumentCollection, after previous: DocumentHeader? = nil, _ body: (OpenedDocument) throws -> Void
+  ) throws {
     let record = try transaction.requireCollection(collection)
-    try transaction.scan(record, RowScan(withTexts: true)) { header, text in
+    try transaction.scan(record, after: previous, RowScan(withTexts: true)) { header, text in
       try body(OpenedDocument(header: header, utf8: text))
     }
   }
 }
+
+/// Ends a walk from within.
+struct EnoughFound: Error {}

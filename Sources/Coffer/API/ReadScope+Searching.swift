@@ -59,6 +59,3 @@ extension ReadScope where Self: ~Copyable {
     return matches
   }
 }
-
-/// Ends a walk from within.
-private struct EnoughFound: Error {}

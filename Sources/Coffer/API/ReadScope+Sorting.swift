@@ -15,9 +15,16 @@ public enum DocumentOrder: Sendable, Hashable {
   case size
   /// Documents without a key first; keys by their bytes.
   case key
+  /// A value within the attributes, in the order of ``json(_:)``.
+  case attribute(JSONPath)
   /// A value within texts that are JSON: first documents without it and null, then false, true, numbers by value,
   /// strings by code points, and arrays and objects by their JSON.
   case json(JSONPath)
+}
+
+extension DocumentOrder {
+  /// The attribute of that name.
+  public static func attribute(named name: String) -> DocumentOrder { .attribute(JSONPath(member: name)) }
 }
 
 extension ReadScope where Self: ~Copyable {
@@ -49,6 +56,10 @@ extension ReadScope where Self: ~Copyable {
         try forEach(in: collection) { sorter.append($0.header.id, $0.utf8) }
         return try sorter.sorted { id, range in
           try withText(of: id) { Array($0.utf8[clamping: range]) }
+        }
+      case .attribute(let path):
+        return try sorted(collection, descending) { header in
+          header.attributes.canonicalJSON.withUnsafeBytes { JSONSortKey(of: $0, at: path) }
         }
       case .json(let path):
         var keys: [(id: DocumentID, key: JSONSortKey)] = []

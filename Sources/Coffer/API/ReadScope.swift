@@ -85,10 +85,10 @@ extension ReadScope where Self: ~Copyable {
 // MARK: - Collections
 
 extension ReadScope where Self: ~Copyable {
-  /// Every collection, sorted by number. The counts are an index's word, which nothing proves before verify.
+  /// Every collection, in the order that ``StoreWriter/arrange(_:)`` gave them, otherwise sorted by number. The counts are an index's word, which nothing proves before verify.
   public func collections() throws(StoreError) -> [CollectionInfo] {
     let counts = try transaction.documentCounts()
-    return try transaction.collections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
+    return try transaction.orderedCollections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
   }
 
   /// Whether the collection exists; does not create it.
@@ -112,6 +112,6 @@ extension CollectionInfo {
   init(_ record: CollectionRecord, count: Int) {
     self.init(
       id: CollectionID(record.id), name: record.name, titleRule: record.titleRule, foldsKeys: record.foldsKeys,
-      count: count)
+      attributes: record.settings.attributes, count: count)
   }
 }

@@ -58,8 +58,10 @@ extension StoreWriter {
     key: (Value) throws -> ExternalKey? = { _ in nil }, title: (Value) throws -> String? = { _ in nil },
     attributes: (Value) throws -> Attributes = { _ in Attributes() }
   ) throws -> BulkReport {
+    let coding = transaction.values
     func named(_ value: Value) throws -> NamedValue<Value> {
-      NamedValue(value: value, key: try key(value), title: try title(value), attributes: try attributes(value))
+      NamedValue(
+        value: value, key: try key(value), title: try title(value), attributes: try attributes(value), coding: coding)
     }
     if options.onConflict != .fail {
       return try insert(reading: values, into: collection, options: options) { try named($0).document() }
@@ -153,9 +155,10 @@ private struct NamedValue<Value: Encodable & Sendable> {
   let key: ExternalKey?
   let title: String?
   let attributes: Attributes
+  let coding: CodableValues
 
   func document() throws(StoreError) -> Document {
-    var document = try StoreWriter.document(of: value, title: title, attributes)
+    var document = try coding.document(of: value, title: title, attributes)
     document.key = key
     return document
   }
@@ -176,9 +179,13 @@ private final class ValueBatch<Value: Encodable & Sendable> {
   func encode() throws(StoreError) {
     drafts.removeAll()
     for (number, value) in values {
-      do throws(StoreError) { drafts.append(try value.document(), record: number) } catch {
+      let document: Document
+      do throws(StoreError) {
+        document = try value.document()
+      } catch {
         throw error.of(record: number)
       }
+      try drafts.append(document, record: number)
     }
   }
 }
@@ -197,14 +204,16 @@ private struct DocumentSource<Elements: Sequence>: DraftSource {
   mutating func read(into batch: inout DraftBatch) throws -> Bool {
     while batch.bytes.count < 256 << 10, batch.drafts.count < 512, let element = elements.next() {
       number += 1
-      batch.append(try document(element, number), record: number)
+      try batch.append(try document(element, number), record: number)
     }
     return !batch.isEmpty
   }
 }
 
 extension DraftBatch {
-  fileprivate mutating func append(_ document: Document, record: Int) {
+  /// - Throws: `invalidArgument` for attributes that JSON can't hold.
+  fileprivate mutating func append(_ document: Document, record: Int) throws(StoreError) {
+    if let fault = document.attributes.fault { throw StoreError.refusedAttributes(fault).of(record: record) }
     var draft = Draft(text: append(document.text.utf8), record: record)
     draft.title = document.title.map { append($0.utf8) }
     draft.key = document.key.map { append($0.bytes) }

@@ -8,12 +8,15 @@ extension StoreWriter {
   /// if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
   /// ```
   ///
-  /// - Throws: `alreadyExists`, `invalidArgument` for a name that is empty or longer than 1 KiB.
+  /// - Parameter attributes: an app's own data about the collection: at most 64 KiB of JSON.
+  /// - Throws: `alreadyExists`; `invalidArgument` for a name that is empty or longer than 1 KiB; `tooLarge`.
   @discardableResult
-  public func create(_ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false)
-    throws(StoreError) -> CollectionInfo
-  {
-    let record = try transaction.newCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
+  public func create(
+    _ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false,
+    attributes: Attributes = Attributes()
+  ) throws(StoreError) -> CollectionInfo {
+    let record = try transaction.newCollection(
+      collection.name, CollectionSettings(titleRule: titleRule, foldsKeys: foldsKeys, attributes: attributes))
     try transaction.writer.insertCollection(record)
     return CollectionInfo(record, count: 0)
   }
@@ -40,16 +43,34 @@ extension StoreWriter {
   /// - Throws: `noSuchCollection`; `duplicateKey` if folding makes two keys equal, and `invalidArgument` for a key that
   ///   is to be folded but is no text: the transaction must then be rolled back, as it is when the error leaves
   ///   `write`.
-  public func change(_ collection: DocumentCollection, titleRule: TitleRule? = nil, foldsKeys: Bool? = nil)
-    throws(StoreError)
-  {
+  public func change(
+    _ collection: DocumentCollection, titleRule: TitleRule? = nil, foldsKeys: Bool? = nil,
+    attributes: Attributes? = nil
+  ) throws(StoreError) {
     let old = try transaction.requireCollection(collection)
     var new = old
-    new.titleRule = titleRule ?? old.titleRule
-    new.foldsKeys = foldsKeys ?? old.foldsKeys
+    new.settings.titleRule = titleRule ?? old.titleRule
+    new.settings.foldsKeys = foldsKeys ?? old.foldsKeys
+    new.settings.attributes = attributes ?? old.settings.attributes
     guard new != old else { return }
+    try transaction.check(new.settings.attributes)
     try transaction.change(new)
     if new.foldsKeys != old.foldsKeys { try transaction.refold(new) }
+  }
+
+  /// Gives the collections of the store an order, which ``ReadScope/collections()`` lists them in.
+  ///
+  /// - Parameter collections: the first ones; others follow in the order that they have. A new collection is the last.
+  /// - Throws: `noSuchCollection`; `invalidArgument` for one that is named twice.
+  public func arrange(_ collections: [DocumentCollection]) throws(StoreError) {
+    var records: [CollectionRecord] = []
+    for collection in collections { records.append(try transaction.requireCollection(collection)) }
+    let chosen = Set(records.map(\.id))
+    guard chosen.count == records.count else {
+      throw StoreError(.invalidArgument, "a collection is named twice")
+    }
+    records += try transaction.orderedCollections().filter { !chosen.contains($0.id) }
+    try transaction.arrange(records)
   }
 
   /// Removes a collection with all its documents.

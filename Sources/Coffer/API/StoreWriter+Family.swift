@@ -38,20 +38,6 @@ extension ReadScope where Self: ~Copyable {
 }
 
 extension StoreWriter {
-  /// Deletes a document and all its descendants.
-  ///
-  /// - Returns: the deleted documents, this one first.
-  /// - Throws: `noSuchDocument`; `damaged`, after which the transaction can only be rolled back.
-  @discardableResult
-  public func deleteWithDescendants(_ id: DocumentID) throws(StoreError) -> [DocumentID] {
-    _ = try header(of: id)
-    let ids = [id] + (try descendants(of: id).map(\.id))
-    try transaction.writer.changing { () throws(StoreError) in
-      for id in ids { try delete(id) }
-    }
-    return ids
-  }
-
   /// Makes a document a child of another one in its collection, or of none. Only its head is sealed again.
   ///
   /// - Throws: `noSuchDocument`; `invalidArgument` for a parent in another collection, the document itself, or one of

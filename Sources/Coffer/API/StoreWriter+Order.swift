@@ -99,6 +99,13 @@ extension StoreWriter {
 }
 
 extension ReadScope where Self: ~Copyable {
+  /// The index of a document in its collection's order, from 0; each document before it costs an index entry.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`.
+  public func index(of id: DocumentID) throws(StoreError) -> Int {
+    try transaction.index(of: try header(of: id))
+  }
+
   /// The document at an index of its collection's order, from 0; each document before it costs an index entry.
   ///
   /// - Throws: `noSuchCollection`, `indexOutOfRange`.

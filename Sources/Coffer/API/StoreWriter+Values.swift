@@ -15,7 +15,7 @@ extension StoreWriter {
     _ value: some Encodable & Sendable, into collection: DocumentCollection, at placement: Placement = .bottom,
     key: ExternalKey? = nil, title: String? = nil, attributes: Attributes = Attributes(), id: DocumentID? = nil
   ) throws(StoreError) -> DocumentID {
-    var document = try Self.document(of: value, title: title, attributes)
+    var document = try transaction.values.document(of: value, title: title, attributes)
     document.key = key
     return try insert(document, into: collection, at: placement, id: id)
   }
@@ -30,10 +30,10 @@ extension StoreWriter {
     _ value: some Encodable & Sendable, into collection: DocumentCollection, key: ExternalKey, title: String? = nil,
     attributes: Attributes = Attributes()
   ) throws(StoreError) -> DocumentID {
-    var document = try Self.document(of: value, title: title, attributes)
-    document.key = key
-    guard let id = try id(forKey: key, in: collection) else { return try insert(document, into: collection) }
-    try overwrite(try transaction.storedDocument(id), with: document, title: title)
+    guard let id = try id(forKey: key, in: collection) else {
+      return try insert(value, into: collection, key: key, title: title, attributes: attributes)
+    }
+    try overwrite(try transaction.storedDocument(id), with: value, key: key, title: title, attributes)
     return id
   }
 
@@ -47,12 +47,12 @@ extension StoreWriter {
     _ value: some Encodable & Sendable, id: DocumentID, into collection: DocumentCollection, title: String? = nil,
     attributes: Attributes = Attributes()
   ) throws(StoreError) -> Bool {
-    let document = try Self.document(of: value, title: title, attributes)
     guard try transaction.hasRow(id) else {
-      try insert(document, into: collection, id: id)
+      try insert(value, into: collection, title: title, attributes: attributes, id: id)
       return true
     }
-    try overwrite(try transaction.storedDocument(id, in: collection), with: document, title: title)
+    try overwrite(
+      try transaction.storedDocument(id, in: collection), with: value, key: nil, title: title, attributes)
     return false
   }
 
@@ -62,37 +62,83 @@ extension StoreWriter {
   /// try tx.update(id, as: Note.self) { $0.tags.append("read") }
   /// ```
   ///
-  /// - Throws: `noSuchDocument`, `notDecodable`, `notEncodable`, `tooLarge`, `damaged`.
+  /// If the closure throws, the document stays as it is.
+  ///
+  /// - Parameter dating: the date of the change.
+  /// - Throws: errors of `change`; `noSuchDocument`, `notDecodable`, `notEncodable`, `tooLarge`, `damaged`.
   public func update<Value: Codable & Sendable>(
-    _ id: DocumentID, as type: Value.Type, _ change: (inout Value) -> Void
-  ) throws(StoreError) {
-    var value = try self.value(type, of: id)
-    change(&value)
-    let text = try CodableValues.text(of: value)
-    try update(id) { document in
+    _ id: DocumentID, as type: Value.Type, dating: Dating = .now, _ change: (inout Value) throws -> Void
+  ) throws {
+    try update(id, as: type, dating: dating) { value, _ in try change(&value) }
+  }
+
+  /// Changes a value and the attributes of its document together.
+  ///
+  /// ```swift
+  /// try tx.update(id, as: Note.self) { note, attributes in
+  ///   note.isPinned = true
+  ///   attributes["pinned"] = true
+  /// }
+  /// ```
+  ///
+  /// - Throws: as ``update(_:as:dating:_:)-((inout_Value)->Void)``.
+  public func update<Value: Codable & Sendable>(
+    _ id: DocumentID, as type: Value.Type, dating: Dating = .now,
+    _ change: (inout Value, inout Attributes) throws -> Void
+  ) throws {
+    var stored = try storedValue(type, of: id)
+    var attributes = stored.header.attributes
+    try change(&stored.value, &attributes)
+    let values = transaction.values
+    let text = try values.text(of: stored.value)
+    try update(id, dating: dating) { document in
       let title = document.titleInJSON
       document.text = text
       document.isJSON = true
+      document.attributes = values.stamped(attributes, for: type)
       if document.title == title { document.title = document.titleInJSON }
     }
   }
 
-  static func document(of value: some Encodable, title: String?, _ attributes: Attributes)
-    throws(StoreError) -> Document
-  {
-    var document = Document(
-      title: title, text: try CodableValues.text(of: value), attributes: attributes, isJSON: true)
-    document.title = title ?? document.titleInJSON
-    return document
+  /// Writes every value of a collection that has an older form in the current one; its dates stay.
+  ///
+  /// Documents that are no values, and those of the current form, are not written.
+  ///
+  /// - Returns: the number of values that were written.
+  /// - Throws: `notDecodable` with the id at the first value that can't be migrated: the transaction must then be rolled
+  ///   back, as it is when the error leaves `write`.
+  @discardableResult
+  public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int {
+    var old: [DocumentID] = []
+    try forEachHeader(in: collection) { header in
+      if header.isJSON, CodableValues.schema(of: header) != type.schema { old.append(header.id) }
+    }
+    for id in old { try update(id, as: type, dating: .keep) { _ in } }
+    return old.count
   }
 
   /// A title derived from the old value changes with the value; a title that was given stays.
-  private func overwrite(_ old: StoredDocument, with document: Document, title: String?) throws(StoreError) {
-    var document = document
+  private func overwrite(
+    _ old: StoredDocument, with value: some Encodable & Sendable, key: ExternalKey?, title: String?,
+    _ attributes: Attributes
+  ) throws(StoreError) {
+    let kept = attributes.isEmpty ? old.document.attributes : attributes
+    var document = try transaction.values.document(of: value, title: title, kept)
+    document.key = key
     let wasGiven = old.document.title != nil && old.document.title != old.document.titleInJSON
     var old = old
     if title == nil, wasGiven { document.title = old.document.title }
     if !wasGiven { old.document.title = nil }
     try transaction.overwrite(old, with: document)
+  }
+}
+
+extension CodableValues {
+  /// A new document that is a value.
+  func document(of value: some Encodable, title: String?, _ attributes: Attributes) throws(StoreError) -> Document {
+    var document = Document(
+      title: title, text: try text(of: value), attributes: stamped(attributes, for: type(of: value)), isJSON: true)
+    document.title = title ?? document.titleInJSON
+    return document
   }
 }

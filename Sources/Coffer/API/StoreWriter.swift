@@ -27,7 +27,7 @@ extension StoreWriter {
     let known = try transaction.collection(named: collection.name)
     let record =
       if let known { known } else {
-        try transaction.newCollection(collection.name, titleRule: .asGiven, foldsKeys: false)
+        try transaction.newCollection(collection.name, CollectionSettings())
       }
     return try transaction.insert(document, in: record, isNew: known == nil, id: wanted, at: placement)
   }
@@ -47,31 +47,33 @@ extension StoreWriter {
 
   /// Changes a document in place; its id can't be lost.
   ///
-  /// `modified` becomes now, unless the closure sets it. If the collection derives titles, a title derived from the old
-  /// text is replaced by the new text's.
+  /// If the collection derives titles, a title derived from the old text is replaced by the new text's. If the closure
+  /// throws, the document stays as it is.
   ///
-  /// - Throws: `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `damaged`.
-  public func update(_ id: DocumentID, _ change: (inout Document) -> Void) throws(StoreError) {
-    try update(id, whenEmpty: .store, change)
-  }
-
-  /// Changes a document in place, unless that leaves its text empty and the caller does not want empty texts.
-  ///
+  /// - Parameters:
+  ///   - dating: the date of the change. A date that the closure sets is kept, also if it is the same as before.
+  ///   - mode: leaves the document as it is, or throws, if the closure leaves its text empty.
   /// - Returns: false if it was skipped, and is unchanged.
-  /// - Throws: `emptyText`, and errors of ``update(_:_:)``.
+  /// - Throws: errors of `change`; `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `emptyText`,
+  ///   `damaged`.
   @discardableResult
-  public func update(_ id: DocumentID, whenEmpty mode: EmptyTextMode, _ change: (inout Document) -> Void)
-    throws(StoreError) -> Bool
-  {
+  public func update(
+    _ id: DocumentID, dating: Dating = .now, whenEmpty mode: EmptyTextMode = .store,
+    _ change: (inout Document) throws -> Void
+  ) throws -> Bool {
     let written = try transaction.writer.rowsWritten
     var old = try transaction.storedDocument(id)
     var new = old.document
-    change(&new)
+    new.wasDated.value = false
+    try change(&new)
     guard try transaction.takes(new, mode, as: id) else { return false }
     // The closure may itself have written to the store.
     if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
     guard !new.isIdentical(to: old.document) else { return true }
-    if new.modified == old.document.modified { new.modified = .now() }
+    // A date that the closure gave is kept, one that it took away is the clock's.
+    let isDated = new.wasDated.value || new.modified != old.document.modified
+    if !isDated, dating == .now { new.modified = nil }
+    new.modified = new.modified ?? .now()
     new.title = try transaction.title(of: new, insteadOf: old)
     try transaction.replace(old, with: new)
     return true
@@ -108,6 +110,17 @@ extension StoreWriter {
   /// - Throws: `noSuchDocument`, and `damaged` for a row that is not the one that was written.
   public func delete(_ id: DocumentID) throws(StoreError) {
     try transaction.writer.delete(id)
+  }
+
+  /// Deletes the document with that key.
+  ///
+  /// - Returns: its id; nil if no document has the key.
+  /// - Throws: `damaged`.
+  @discardableResult
+  public func delete(forKey key: ExternalKey, in collection: DocumentCollection) throws(StoreError) -> DocumentID? {
+    guard let id = try id(forKey: key, in: collection) else { return nil }
+    try delete(id)
+    return id
   }
 
   /// Runs `body`. If it throws, its changes are undone and the rest of the transaction continues.

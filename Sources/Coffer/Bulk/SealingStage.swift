@@ -28,6 +28,8 @@ final class SealingStage {
   private var places: [[UInt8]: Int] = [:]
   private var current = 0
   private var newest: UInt32
+  /// The place of a new collection: the last.
+  private let lastOrder: Int64
   private var drafts = DraftBatch()
 
   init(_ transaction: StoreTransaction, into collection: DocumentCollection?, options: BulkOptions) throws(StoreError) {
@@ -41,6 +43,7 @@ final class SealingStage {
     defaultName = Array((collection?.name ?? "documents").utf8)
     let records = try transaction.collections()
     newest = records.map(\.id).max() ?? 0
+    lastOrder = records.map(\.settings.order).max() ?? 0
     // The collections that drafts may name: room may have to be made in each.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
       add(Target(record: record, positions: try transaction.run(in: record.id, atTop: options.atTop)))
@@ -117,7 +120,7 @@ final class SealingStage {
       }
     } catch {
       throw StoreError(
-        error.code, "record \(draft.record): \(error.message)", hint: error.hint, documentID: error.documentID)
+        error.code, "record \(draft.record): \(error.message)", hint: error.advice, documentID: error.documentID)
     }
     var olderIndexes: [[UInt8]] = []
     if let key, keys.epochs.count > 1 {
@@ -158,8 +161,8 @@ final class SealingStage {
         .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
     }
     newest += 1
-    let record = try CollectionRecord.new(
-      newest, name: name, titleRule: options.titleRule ?? .asGiven, foldsKeys: false, revision: revision, keys)
+    let settings = CollectionSettings(titleRule: options.titleRule ?? .asGiven, order: lastOrder)
+    let record = try CollectionRecord.new(newest, name: name, settings: settings, revision: revision, keys)
     add(Target(record: record, positions: PositionRun(from: StoreFormat.positionGap)))
     current = targets.count - 1
     batch.newCollections.append(record)

@@ -83,7 +83,7 @@ struct StoreMaker {
     guard allowsTestKeys || !isTest else {
       throw StoreError(
         .testKeyRefused, "a TEST store can be read by anyone: its keys are published",
-        hint: "allow it only in tests (--allow-test-keys)")
+        hint: "allow it only in tests (\(.allowTestKeys))")
     }
   }
 

@@ -24,7 +24,7 @@ final class StoreEngine: Sendable {
     // Unknown features that only readers may ignore, or a file that can't be written, allow reading only.
     isReadOnly =
       options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.connection.isReadOnly
-    session = Session(keys: keys, generation: 0, cacheBytes: options.textCacheBytes)
+    session = Session(keys: keys, generation: 0, options: options)
     log = StoreLog(logger: options.logger)
     connections = try ConnectionPool(file, session: session, options: options)
     // The state proves header and generation before anything else is trusted.
@@ -140,7 +140,7 @@ final class StoreEngine: Sendable {
       guard error.code == .locked else { throw error }
       throw StoreError(
         .locked, "\(work), but \(error.message): the file still has the old ones too",
-        hint: "close the readers and run rekey --resume")
+        hint: "close the readers and go on with \(.resumeRekey)")
     }
     try writing { transaction throws(StoreError) in
       // Another process may have changed keys since.

@@ -19,7 +19,7 @@ struct FilePlace: Sendable {
   init(of path: String) throws(StoreError) {
     guard let resolved = realpath(path, nil) else {
       guard errno != ENOENT, errno != ENOTDIR else {
-        throw StoreError(.noSuchFile, "\(path): no such file", hint: "create makes a new store")
+        throw StoreError(.noSuchFile, "\(path): no such file", hint: "\(.create) makes a new store")
       }
       throw StagedFile.failure(path)
     }

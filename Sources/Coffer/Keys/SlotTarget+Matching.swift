@@ -63,6 +63,6 @@ extension SlotTarget {
 extension StoreError {
   static func keyHasSlot(_ slot: UInt32) -> StoreError {
     StoreError(
-      .alreadyExists, "slot \(slot) has this key already; nothing was changed", hint: "key list shows the slots")
+      .alreadyExists, "slot \(slot) has this key already; nothing was changed", hint: "\(.listKeys) shows the slots")
   }
 }

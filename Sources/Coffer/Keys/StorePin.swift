@@ -42,7 +42,7 @@ struct StorePin: Equatable {
       bytes.count == count
     else {
       throw StoreError(
-        .invalidArgument, "this is no pin", hint: "a pin reads \(Self.prefix) and 96 hex digits; verify prints it")
+        .invalidArgument, "this is no pin", hint: "a pin reads \(Self.prefix) and 96 hex digits; \(.pin) gives it")
     }
     func number(_ offset: Int) -> UInt64 { bytes[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) } }
     storeID = Array(bytes[..<StoreFormat.storeIDCount])
@@ -88,7 +88,7 @@ struct StorePin: Equatable {
     guard acceptsUnfinished else {
       throw StoreError(
         .pinUnfinished, "this pin is the one that the store has when its rekey has ended; the rekey is unfinished",
-        hint: "finish it with rekey --resume, or compare the pin that the rekey began with")
+        hint: "finish it with \(.resumeRekey), or compare the pin that the rekey began with")
     }
   }
 

@@ -20,7 +20,7 @@ struct Unlocking {
     if header.isTest && !allowsTestKeys {
       throw StoreError(
         .testKeyRefused, "this is a TEST store: its keys are published, so anyone can read it",
-        hint: "allow it only in tests (--allow-test-keys)")
+        hint: "allow it only in tests (\(.allowTestKeys))")
     }
     for slot in slots {
       _ = try slot.checkedParameters(isTest: header.isTest, isRaised: named == slot.slot)
@@ -52,7 +52,7 @@ struct Unlocking {
     for way in key.ways {
       if let found = try unlock(way) { return found }
     }
-    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "info shows the slots there are")
+    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "\(.info) shows the slots there are")
   }
 
   private func unlock(_ way: SecretWay) throws(StoreError) -> Unlocked? {

@@ -154,7 +154,7 @@ struct KeyChange {
     if let absent = options.keptRecipients.first(where: { !found.contains($0) }) {
       throw StoreError(
         .invalidArgument, "\(absent.absence); nothing was changed",
-        hint: "key list shows the slots and their recipients")
+        hint: "\(.listKeys) shows the slots and their recipients")
     }
     return known
   }
@@ -217,7 +217,7 @@ extension StoreTransaction {
     guard old.keyring.epochs.count < Keyring.maximumEpochs, epoch <= UInt32(Int32.max) else {
       throw StoreError(
         .rekeyUnfinished, "too many unfinished rekeys: \(old.keyring.epochs.count) epochs are in use",
-        hint: "finish with rekey --resume")
+        hint: "finish with \(.resumeRekey)")
     }
     let collections = try self.collections()
     try writer.willWrite()

@@ -26,7 +26,7 @@ extension StoreEngine {
         throw error
       } catch {
         throw StoreError(
-          .cancelled, "the rekey was stopped; the store is consistent", hint: "go on with rekey --resume")
+          .cancelled, "the rekey was stopped; the store is consistent", hint: "go on with \(.resumeRekey)")
       }
     }
     if !options.isResuming {
@@ -91,6 +91,6 @@ extension StoreError {
     guard code != .cancelled, code != .keyChanged else { return self }
     return StoreError(
       code, "the key was changed, but re-encryption is unfinished: \(message)",
-      hint: "the store opens with the new key; go on with rekey --resume", documentID: documentID)
+      hint: "the store opens with the new key; go on with \(.resumeRekey)", documentID: documentID)
   }
 }

@@ -91,7 +91,7 @@ final class SalvageWalk {
     var name = "collection \(number)"
     while !names.insert(Array(name.utf8)).inserted { name += "*" }
     namedByNumber.append(CollectionID(number))
-    return try .new(number, name: name, titleRule: .asGiven, foldsKeys: false, revision: 1, opener.keys)
+    return try .new(number, name: name, settings: CollectionSettings(), revision: 1, opener.keys)
   }
 
   // MARK: Documents

@@ -143,6 +143,6 @@ extension StoreError {
 
   /// The same error, naming the number of the document in its source.
   func of(record: Int) -> StoreError {
-    StoreError(code, "record \(record): \(message)", hint: hint, documentID: documentID)
+    StoreError(code, "record \(record): \(message)", hint: advice, documentID: documentID)
   }
 }

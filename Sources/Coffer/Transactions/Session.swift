@@ -16,8 +16,11 @@ final class Session: Sendable {
   /// nil if the cache is off.
   let texts: TextCache?
   let feed = ChangeFeed()
+  let values: CodableValues
 
-  init(keys: SessionKeys, generation: UInt64, cacheBytes: Int) {
+  init(keys: SessionKeys, generation: UInt64, options: OpenOptions) {
+    let cacheBytes = options.textCacheBytes
+    values = CodableValues(coding: options.values)
     texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
     known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
   }

@@ -20,7 +20,7 @@ extension StoreTransaction {
   func requireCollection(_ handle: DocumentCollection) throws(StoreError) -> CollectionRecord {
     guard let record = try collection(named: handle.name) else {
       throw StoreError(
-        .noSuchCollection, "there is no collection of that name", hint: "collections lists those there are")
+        .noSuchCollection, "there is no collection of that name", hint: "\(.collections) lists those there are")
     }
     return record
   }
@@ -35,12 +35,15 @@ extension StoreTransaction {
   }
 
   /// A new collection with the next number; not written yet.
-  func newCollection(_ name: String, titleRule: TitleRule, foldsKeys: Bool) throws(StoreError) -> CollectionRecord {
+  func newCollection(_ name: String, _ settings: CollectionSettings) throws(StoreError) -> CollectionRecord {
     try checkCollectionName(name)
-    let highest = try collections().map(\.id).max() ?? 0
+    try check(settings.attributes)
+    let known = try collections()
+    let highest = known.map(\.id).max() ?? 0
     guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
-    return try .new(
-      highest + 1, name: name, titleRule: titleRule, foldsKeys: foldsKeys, revision: try writer.revision, keys)
+    var settings = settings
+    settings.order = known.map(\.settings.order).max() ?? 0
+    return try .new(highest + 1, name: name, settings: settings, revision: try writer.revision, keys)
   }
 
   /// The collection of that name, created with these settings if it is missing.
@@ -48,9 +51,24 @@ extension StoreTransaction {
     throws(StoreError) -> CollectionRecord
   {
     if let record = try self.collection(named: collection.name) { return record }
-    let record = try newCollection(collection.name, titleRule: titleRule, foldsKeys: foldsKeys)
+    let record = try newCollection(
+      collection.name, CollectionSettings(titleRule: titleRule, foldsKeys: foldsKeys))
     try writer.insertCollection(record)
     return record
+  }
+
+  /// Every collection in the order of lists.
+  func orderedCollections() throws(StoreError) -> [CollectionRecord] {
+    try collections().sorted { ($0.settings.order, $0.id) < ($1.settings.order, $1.id) }
+  }
+
+  /// Gives collections the order of these records.
+  func arrange(_ records: [CollectionRecord]) throws(StoreError) {
+    for (index, record) in records.enumerated() where record.settings.order != Int64(index + 1) {
+      var moved = record
+      moved.settings.order = Int64(index + 1)
+      try change(moved)
+    }
   }
 
   /// Replaces a collection's row, for another name or other settings, sealed under the active epoch.
@@ -60,6 +78,14 @@ extension StoreTransaction {
     changed.revision = try writer.revision
     changed.edited = changed.revision
     try writer.replaceCollection(with: changed)
+  }
+
+  func check(_ attributes: Attributes) throws(StoreError) {
+    if let fault = attributes.fault { throw .refusedAttributes(fault) }
+    guard attributes.canonicalJSON.count <= StoreFormat.maximumCollectionData else {
+      throw StoreError(
+        .tooLarge, "the attributes of a collection have at most \(ByteCount(StoreFormat.maximumCollectionData)) of JSON")
+    }
   }
 
   func checkCollectionName(_ name: String) throws(StoreError) {

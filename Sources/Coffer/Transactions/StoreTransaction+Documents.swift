@@ -1,10 +1,6 @@
 internal import CofferRecords
 internal import CofferSealing
 
-#if canImport(Glibc)
-  internal import Glibc
-#endif
-
 // Documents, one at a time: the rules that decide what is written. ``RecordWriter`` writes.
 
 // MARK: - Reading
@@ -166,7 +162,8 @@ extension StoreTransaction {
     }
   }
 
-  private func fieldsIfThere(of id: DocumentID) throws(StoreError) -> RowFields? {
+  /// The columns of a row, which nothing has proved; nil if there is none.
+  func fieldsIfThere(of id: DocumentID) throws(StoreError) -> RowFields? {
     do throws(StoreError) {
       return try reading { reader throws(StoreError) in
         try reader.row(id, withBody: false, within: limits).fields
@@ -175,14 +172,5 @@ extension StoreTransaction {
       guard error.code == .noSuchDocument else { throw error }
       return nil
     }
-  }
-}
-
-extension Timestamp {
-  /// The system's clock, in milliseconds.
-  static func now() -> Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
   }
 }

@@ -69,6 +69,28 @@ extension StoreTransaction {
     try entry(SQL.entryAtIndex, Int64(collection), Int64(index)).map { DocumentID($0.id) }
   }
 
+  /// The index of a document in its collection's order, from 0; each document before it costs an index entry.
+  func index(of header: DocumentHeader) throws(StoreError) -> Int {
+    try requireOpen()
+    return Int(
+      try database.integer(
+        SQL.countBefore, Int64(header.collection.rawValue), header.position, header.id.rawValue) ?? 0)
+  }
+
+  /// The documents right before and behind one.
+  func neighbours(of header: DocumentHeader) throws(StoreError) -> (before: DocumentID?, after: DocumentID?) {
+    let (collection, position, id) = (Int64(header.collection.rawValue), header.position, header.id.rawValue)
+    let before = try entry(SQL.entryBefore, collection, position, id)
+    let after = try entry(SQL.entryAfter, collection, position, id)
+    return (before.map { DocumentID($0.id) }, after.map { DocumentID($0.id) })
+  }
+
+  /// The place of a document that had this position and id.
+  func placement(of position: Int64, _ id: DocumentID, in collection: UInt32) throws(StoreError) -> Placement {
+    let before = try entry(SQL.entryBefore, Int64(collection), position, id.rawValue)
+    return before.map { .after(DocumentID($0.id)) } ?? .top
+  }
+
   /// The run for an unknown number of documents, kept in their order: behind the documents there, or before them all.
   func run(in collection: UInt32, atTop: Bool) throws(StoreError) -> PositionRun {
     guard atTop, let top = try entry(SQL.topEntry, Int64(collection)) else {

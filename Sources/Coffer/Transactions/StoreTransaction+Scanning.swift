@@ -29,10 +29,18 @@ extension StoreTransaction {
   /// One batch for each core to open and one to fill; one reading thread keeps no more than four cores busy.
   private static let batchCount = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4) + 2
 
-  /// A whole collection in order.
-  func scan(_ record: CollectionRecord, _ scan: RowScan, _ visit: RowScan.Visit) throws {
-    let statement = try database.statement(scan.withTexts ? SQL.inOrderWithBody : SQL.inOrder, Int64(record.id))
-    try self.scan(statement, OrderCheck(collection: record.id, after: nil, limit: state.count), scan, visit)
+  /// A collection in order: all of it, or what is behind a document.
+  func scan(
+    _ record: CollectionRecord, after previous: DocumentHeader? = nil, _ scan: RowScan, _ visit: RowScan.Visit
+  ) throws {
+    let number = Int64(record.id)
+    let statement =
+      if let previous {
+        try database.statement(SQL.pageAfterWithBody, number, previous.position, previous.id.rawValue)
+      } else {
+        try database.statement(scan.withTexts ? SQL.inOrderWithBody : SQL.inOrder, number)
+      }
+    try self.scan(statement, OrderCheck(collection: record.id, after: previous, limit: state.count), scan, visit)
   }
 
   /// Steps through a bound statement to its end and resets it; each row is verified before `visit` sees it.

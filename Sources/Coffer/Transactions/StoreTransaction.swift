@@ -70,6 +70,7 @@ public final class StoreTransaction {
 
   var keys: RowKeys { connection.keys }
   var database: StoreDatabase { connection.database }
+  var values: CodableValues { connection.session.values }
   var isWriter: Bool { rowWriter != nil }
   var hasWritten: Bool { rowWriter?.hasWritten ?? false }
   /// The state, including all changes of this transaction.

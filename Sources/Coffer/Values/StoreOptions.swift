@@ -22,6 +22,8 @@ public struct OpenOptions: Sendable {
   /// connections are open as reads run at once, and up to four afterwards. The connection that writes has at least
   /// 64 MiB, which hold the pages of a bulk transaction.
   public var pageCacheBytes = 8 << 20
+  /// The strategies by which Codable values become JSON.
+  public var values = ValueCoding()
   /// Tries this slot only, with raised bounds for its scrypt.
   public var slot: Int?
   /// The store's logger, for counts and ids, never text, titles, names of collections or keys: `debug` for each commit,

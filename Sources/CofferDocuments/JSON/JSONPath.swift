@@ -3,7 +3,7 @@
 /// Steps into objects by name and into arrays by index from 0; `$`, the whole value, may be left out. A name with `.`
 /// or `[` in it is quoted, as in SQLite's paths.
 public struct JSONPath: Hashable, Sendable {
-  enum Step: Hashable, Sendable {
+  package enum Step: Hashable, Sendable {
     case member([UInt8])
     case element(Int)
   }
@@ -30,6 +30,15 @@ public struct JSONPath: Hashable, Sendable {
       guard let step else { return nil }
       steps.append(step)
     }
+    self.steps = steps
+  }
+
+  /// The member of that name, whatever characters it has.
+  public init(member name: some StringProtocol) {
+    steps = [.member(Array(name.utf8))]
+  }
+
+  package init(_ steps: [Step]) {
     self.steps = steps
   }
 
@@ -66,7 +75,7 @@ extension JSONPath {
   /// Finds the value in UTF-8 that is one JSON value; of two members of one name, the first.
   ///
   /// - Returns: nil if the bytes are not JSON or have no value there.
-  func find(in json: UnsafeRawBufferPointer) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
+  package func find(in json: UnsafeRawBufferPointer) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
     var whole = JSONScanner(json)
     guard var found = try? whole.scanDocument() else { return nil }
     for step in steps {

@@ -158,7 +158,7 @@ extension StoreOptions {
       keys.count == 1
       ? "\(keys[0]) opens no slot of \(store.path)"
       : "no slot of \(store.path) opens with \(keys.joined(separator: " or "))"
-    return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: error.hint)
+    return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: error.advice?.text(naming: \.verb))
   }
 
   func openOptions(_ isReadOnly: Bool, _ wait: Duration? = .seconds(10)) -> OpenOptions {

@@ -17,7 +17,7 @@ extension Failure {
   }
 
   init(_ error: StoreError) {
-    let hint = error.code == .removalRefused ? "look at the input; --max-removed allows more" : error.hint
+    let hint = error.code == .removalRefused ? "look at the input; --max-removed allows more" : error.advice?.text(naming: \.verb)
     self.init(error.code.status, kind: Self.kind(error.code.rawValue), error.message, hint: hint)
   }
 
@@ -78,6 +78,24 @@ extension Failure {
   private static func kind(_ camelCase: String) -> String {
     camelCase.reduce(into: "") { kind, letter in
       kind += letter.isUppercase ? "-" + letter.lowercased() : String(letter)
+    }
+  }
+}
+
+extension ErrorHint.Action {
+  /// The verb or option of this program.
+  var verb: String {
+    switch self {
+    case .allowTestKeys: "--allow-test-keys"
+    case .check: "check"
+    case .collections: "collections"
+    case .compact: "compact"
+    case .create: "create"
+    case .info: "info"
+    case .listKeys: "key list"
+    case .makeKey: "keygen"
+    case .pin, .verify: "verify"
+    case .resumeRekey: "rekey --resume"
     }
   }
 }

@@ -9,7 +9,7 @@ struct SortVerb: ParsableCommand {
     discussion: """
       Titles and texts by their code points, case and all; documents that are equal keep the order they had. With \
       json:PATH by a value in texts that are JSON: first those without it, then false, true, numbers, strings, and \
-      what is an array or object.
+      what is an array or object. attribute:PATH sorts by an attribute in the same way.
 
         dbtool sort texts.coffer --by title
         dbtool sort texts.coffer -c prices --by json:price.net --descending --dry-run
@@ -24,18 +24,26 @@ struct SortVerb: ParsableCommand {
       case "title": order = .title
       case "text": order = .text
       case "id": order = .id
+      case "created": order = .created
       case "modified": order = .modified
+      case "size": order = .size
+      case "key": order = .key
       default:
-        let prefix = "json:"
-        guard argument.hasPrefix(prefix), let path = JSONPath(argument.dropFirst(prefix.count)) else { return nil }
-        order = .json(path)
+        guard let found = Self.path("json:", argument).map(DocumentOrder.json)
+          ?? Self.path("attribute:", argument).map(DocumentOrder.attribute)
+        else { return nil }
+        order = found
       }
+    }
+
+    private static func path(_ prefix: String, _ argument: String) -> JSONPath? {
+      argument.hasPrefix(prefix) ? JSONPath(argument.dropFirst(prefix.count)) : nil
     }
   }
 
   @OptionGroup var options: StoreOptions
 
-  @Option(help: ArgumentHelp("What to sort by.", valueName: "title|text|id|modified|json:path"))
+  @Option(help: ArgumentHelp("What to sort by.", valueName: "title|text|id|key|created|modified|size|json:path|attribute:path"))
   var by: Key
 
   @Flag(help: "The greatest first.")

@@ -21,6 +21,17 @@ BAD_ATTRIBUTES = {
 BAD_SETTINGS = {
     "order": b'{"title":0,"folding":0}', "folding-2": b'{"folding":2,"title":0}', "space": b'{"folding":0, "title":0}',
     "member-more": b'{"folding":0,"title":0,"x":0}', "member-less": b'{"folding":0}', "empty": b"", "true": b'{"folding":true,"title":0}',
+    "order-0": b'{"folding":0,"order":0,"title":0}', "order-beyond": b'{"folding":0,"order":9007199254740992,"title":0}',
+    "order-half": b'{"folding":0,"order":0.5,"title":0}', "order-string": b'{"folding":0,"order":"1","title":0}',
+    "attributes-empty": b'{"attributes":{},"folding":0,"title":0}',
+    "attributes-array": b'{"attributes":[1],"folding":0,"title":0}',
+    "attributes-twice": b'{"attributes":{"a":1,"a":1},"folding":0,"title":0}',
+    "attributes-long": b'{"attributes":{"a":"' + b"x" * 65530 + b'"},"folding":0,"title":0}',
+}
+GOOD_SETTINGS = {
+    "order-least": b'{"folding":0,"order":-9007199254740991,"title":0}',
+    "attributes-and-order": b'{"attributes":{"a":{"b":[1,null]}},"folding":0,"order":7,"title":0}',
+    "attributes-longest": b'{"attributes":{"a":"' + b"x" * 65528 + b'"},"folding":0,"title":0}',
 }
 
 
@@ -264,7 +275,11 @@ def _collections():
     yield collection("nothing", "an empty frame", lambda row: b"")
     for kind, value in BAD_SETTINGS.items():
         yield collection(
-            f"settings-{kind}", f"settings that are none of the four: {kind}", fields(settings=value))
+            f"settings-{kind}", f"settings that no writer makes: {kind}", fields(settings=value))
+    for kind, value in GOOD_SETTINGS.items():
+        yield collection(
+            f"settings-{kind}", f"settings as a writer makes them: {kind}", fields(settings=value), list="ok",
+            verify="ok", quick="ok", also={})
 
 
 def _headers():

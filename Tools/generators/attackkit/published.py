@@ -44,7 +44,8 @@ forged-body-: frame-codec-1 frame-not-padded not-utf8
 forged-born-: 0 4611686018427387904 4611686018427387905
 forged-edited-: 0
 forged-placed-: 0
-forged-collection-: born-0 edited-4611686018427387905 gone name-twice of-format-1 settings-order
+forged-collection-: born-0 edited-4611686018427387905 gone name-twice of-format-1 settings-order settings-order-0
+  settings-attributes-empty settings-attributes-and-order
 forged-header-: compat incompat ro-compat newer older older-in-row phase-* rk-generation-* not-test slots-64
   keyring-of-64 keyring-active-not-last keyring-active-closed keyring-old-not-closed keyring-old-floor-zero
   keyring-falling keyring-of-format-1

@@ -8,7 +8,7 @@ def canonical_object(data):
     value = json.loads(data.decode("utf-8"), object_pairs_hook=_members, parse_int=float, parse_constant=_constant)
     if not isinstance(value, dict):
         raise ValueError("not an object")
-    if _text(value).encode("utf-8") != data:
+    if canonical_text(value).encode("utf-8") != data:
         raise ValueError("not in canonical form")
     return value
 
@@ -24,7 +24,7 @@ def _constant(name):
     raise ValueError(f"{name} is not JSON")
 
 
-def _text(value):
+def canonical_text(value):
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -37,7 +37,7 @@ def _text(value):
     if isinstance(value, list):
         return "[" + ",".join(map(_text, value)) + "]"
     names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-    return "{" + ",".join(f"{_text(name)}:{_text(value[name])}" for name in names) + "}"
+    return "{" + ",".join(f"{canonical_text(name)}:{canonical_text(value[name])}" for name in names) + "}"
 
 
 def _number(value):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .database import blob, counter, integer, short, text, utf8
 from .errors import Damaged
-from .jcs import canonical_object
+from .jcs import canonical_object, canonical_text
 from .primitives import NONCE_SIZE, TAG_SIZE, XAES, Cursor, frame_data, hkdf, hmac, i64, label16, pae, u8, u32, u64
 
 HEAD_LIMIT, TEXT_LIMIT, KEY_LIMIT, NAME_LIMIT = 1 << 20, 256 << 20, 1024, 1024
@@ -14,9 +14,8 @@ TITLE_LIMIT, UNTITLED_LIMIT = 65536, 900 << 10
 INLINE_LIMIT = 2048
 SEALED, CLEAR = 0, 1
 RECORD_COLUMNS = "id, coll, epoch, rev, pos, parent, flags, lookup, title, head, body_nt"
-SETTINGS = {
-    b'{"folding":%d,"title":%d}' % (folding, title): (folding, title) for folding in (0, 1) for title in (0, 1)
-}
+COLLECTION_DATA_LIMIT = 64 << 10
+ORDER_LIMIT = 2**53 - 1
 
 
 class EpochKeys:
@@ -65,6 +64,8 @@ class Collection:
     name: str
     folding: int
     title_rule: int
+    order: int
+    attributes: dict
     born: int
     edited: int
     uid: bytes
@@ -105,9 +106,29 @@ class CollectionRow:
         born, edited = (counter(fields.unsigned(8), f"{self._what}: {name}") for name in ("born", "edited"))
         uid = fields.take(8)
         name, settings = fields.take(fields.unsigned(4)), fields.rest()
-        if not 1 <= len(name) <= NAME_LIMIT or settings not in SETTINGS:
-            raise Damaged(f"{self._what}: name or settings out of bounds")
-        return Collection(self.coll, utf8(name, self._what).decode(), *SETTINGS[settings], born, edited, uid)
+        if not 1 <= len(name) <= NAME_LIMIT:
+            raise Damaged(f"{self._what}: name out of bounds")
+        return Collection(self.coll, utf8(name, self._what).decode(), *self._open(settings), born, edited, uid)
+
+    def _open(self, settings):
+        """Folding, title rule, order and attributes of settings that are exactly as a writer makes them."""
+        try:
+            members = canonical_object(settings)
+        except ValueError as error:
+            raise Damaged(f"{self._what}: settings: {error}") from error
+        numbers = [members.get("folding"), members.get("title"), members.get("order", 0)]
+        attributes = members.get("attributes", {})
+        # True equals 1, so the types are looked at too.
+        if (
+            members.keys() - {"attributes", "folding", "order", "title"}
+            or any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers)
+            or numbers[0] not in (0, 1) or numbers[1] not in (0, 1) or members.get("order") == 0
+            or abs(numbers[2]) > ORDER_LIMIT or numbers[2] != int(numbers[2])
+            or not isinstance(attributes, dict) or members.get("attributes") == {}
+            or len(canonical_text(attributes).encode("utf-8")) > COLLECTION_DATA_LIMIT
+        ):
+            raise Damaged(f"{self._what}: settings out of bounds")
+        return int(numbers[0]), int(numbers[1]), int(numbers[2]), attributes
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,99 @@
+internal import CofferRecords
+internal import FoundationEssentials
+
+/// Codable values as the texts of documents: JSON with its members sorted by name and no spaces, the same bytes for the
+/// same value.
+struct CodableValues: Sendable {
+  /// The attribute with the number of a value's form.
+  private static let schemaName = "schema"
+
+  let coding: ValueCoding
+
+  // MARK: Writing
+
+  /// - Throws: `notEncodable`.
+  func text(of value: some Encodable) throws(StoreError) -> String {
+    do {
+      return String(decoding: try coding.encoder.encode(value), as: UTF8.self)
+    } catch {
+      throw StoreError(.notEncodable, "a \(type(of: value)) can't be written as JSON: \(CodingFault.reason(error))")
+    }
+  }
+
+  /// Attributes with the number of the type's form, if it has forms.
+  func stamped(_ attributes: Attributes, for type: any Encodable.Type) -> Attributes {
+    guard let type = type as? any VersionedValue.Type else { return attributes }
+    var attributes = attributes
+    attributes[Self.schemaName] = .number(Double(type.schema))
+    return attributes
+  }
+
+  // MARK: Reading
+
+  /// A value of the current form, from any form that its type knows.
+  ///
+  /// - Throws: `notDecodable`.
+  func value<Value: Decodable>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
+    guard let versioned = type as? any VersionedValue.Type else { return try decode(type, opened) }
+    guard let value = try current(versioned, opened) as? Value else {
+      preconditionFailure("internal error: a value of another type than asked for")
+    }
+    return value
+  }
+
+  /// The number of the form that a document's value has.
+  static func schema(of header: DocumentHeader) -> Int {
+    header.attributes.isEmpty ? 1 : header.attributes[schemaName]?.integer ?? 1
+  }
+
+  private func current<Value: VersionedValue>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
+    let schema = Self.schema(of: opened.header)
+    guard schema <= Value.schema else {
+      let id = opened.header.id
+      throw StoreError(
+        .notDecodable, "document \(id) has form \(schema) of \(type); this program knows forms up to \(Value.schema)",
+        hint: "update this program", documentID: id)
+    }
+    if schema == Value.schema { return try decodeFilled(type, opened) }
+    do {
+      return try Value.migrate(OlderValue(schema: schema, opened: opened, values: self))
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      let id = opened.header.id
+      throw StoreError(
+        .notDecodable, "document \(id) can't be migrated from form \(schema) of \(type): \(CodingFault.reason(error))",
+        documentID: id)
+    }
+  }
+
+  /// Decodes; members that are missing come from the type's defaults.
+  func decodeFilled<Value: VersionedValue>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
+    do throws(StoreError) {
+      return try decode(type, opened)
+    } catch {
+      guard let defaults = Value.defaults else { throw error }
+      var json = try text(of: defaults)
+      let filled = json.withUTF8 { JSONFilling.object(opened.utf8, with: UnsafeRawBufferPointer($0)) }
+      guard let filled else { throw error }
+      return try filled.withBytes { bytes throws(StoreError) in
+        try decode(type, OpenedDocument(header: opened.header, utf8: bytes))
+      }
+    }
+  }
+
+  /// Decodes JSON of the form that the type has.
+  ///
+  /// - Throws: `notDecodable`, with the path of the member.
+  func decode<Value: Decodable>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
+    do {
+      return try coding.decoder.decode(type, from: Data(opened.utf8))
+    } catch {
+      let id = opened.header.id
+      throw StoreError(
+        .notDecodable, "document \(id) is no \(type): \(CodingFault.reason(error, in: opened.utf8))",
+        hint: opened.header.isJSON ? "it was stored as another type" : "its text was not stored as a value",
+        documentID: id)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/// The value of an attribute.
+public enum AttributeValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case string(String)
+  case array([AttributeValue])
+  case object([String: AttributeValue])
+  /// A literal that JSON can't hold exactly, with the reason; every write refuses it.
+  case unrepresentable(String)
+}
+
+// MARK: - Content by type
+
+extension AttributeValue {
+  /// The string; nil for another type.
+  public var string: String? { if case .string(let text) = self { text } else { nil } }
+  /// The number; nil for another type.
+  public var number: Double? { if case .number(let value) = self { value } else { nil } }
+  /// The number if it has no fraction and fits; nil otherwise.
+  public var integer: Int? { number.flatMap { Int(exactly: $0) } }
+  public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  public var array: [AttributeValue]? { if case .array(let elements) = self { elements } else { nil } }
+  public var object: [String: AttributeValue]? { if case .object(let members) = self { members } else { nil } }
+  /// The date of a string in ISO 8601; nil for anything else.
+  public var timestamp: Timestamp? { string.flatMap { Timestamp(iso8601: $0) } }
+
+  /// A date as the string that ``timestamp`` reads: ISO 8601 in UTC, with milliseconds.
+  public init(_ timestamp: Timestamp) {
+    self = .string(timestamp.description)
+  }
+}
+
+// MARK: - Literals
+
+extension AttributeValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(integerLiteral value: Int) {
+    self =
+      Double(exactly: value).map(AttributeValue.number)
+      ?? .unrepresentable("an integer that a double can't hold exactly: write it as a string")
+  }
+  public init(floatLiteral value: Double) { self = .number(value) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(nilLiteral: ()) { self = .null }
+  public init(arrayLiteral elements: AttributeValue...) { self = .array(elements) }
+  public init(dictionaryLiteral elements: (String, AttributeValue)...) {
+    let members = Dictionary(elements) { first, _ in first }
+    self = members.count == elements.count ? .object(members) : .unrepresentable("an object with one name twice")
+  }
+}
+
+// MARK: - As JSON
+
+extension AttributeValue {
+  init(_ node: JSONNode) {
+    switch node {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .number(let value): self = .number(value)
+    case .string(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
+    case .array(let elements): self = .array(elements.map(AttributeValue.init))
+    case .object(let members): self = .object(Self.members(of: members))
+    }
+  }
+
+  /// A dictionary takes names that differ only in how accents are composed for one: the first is kept.
+  static func members(of members: [JSONNode.Member]) -> [String: AttributeValue] {
+    Dictionary(members.map { (String(decoding: $0.name, as: UTF8.self), AttributeValue($0.value)) }) { first, _ in
+      first
+    }
+  }
+
+  func node(depth: Int) throws(JSONError) -> JSONNode {
+    if depth > JSONScanner.maximumDepth {
+      throw JSONError(.tooDeep, at: 0, "more than \(JSONScanner.maximumDepth) arrays and objects inside each other")
+    }
+    switch self {
+    case .null: return .null
+    case .bool(let value): return .bool(value)
+    case .number(let value):
+      guard value.isFinite else { throw JSONError(.inexactNumber, at: 0, "a number that is not finite") }
+      return .number(value)
+    case .string(let text): return .string(Array(text.utf8))
+    case .array(let elements):
+      var nodes: [JSONNode] = []
+      for element in elements { nodes.append(try element.node(depth: depth + 1)) }
+      return .array(nodes)
+    case .object(let members):
+      var nodes: [JSONNode.Member] = []
+      for (name, value) in members {
+        nodes.append(JSONNode.Member(name: Array(name.utf8), value: try value.node(depth: depth + 1)))
+      }
+      return .object(nodes.sorted { JSONOrder.precedes($0.name, $1.name) })
+    case .unrepresentable(let reason): throw JSONError(.inexactNumber, at: 0, reason)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// Attributes in Codable types: a JSON object, as `JSONEncoder` writes a dictionary.
+
+extension AttributeValue: Codable {
+  /// - Throws: `DecodingError` for an integer that a double can't hold exactly.
+  public init(from decoder: any Decoder) throws {
+    if let members = try? decoder.container(keyedBy: AttributeName.self) {
+      self = .object(try Self.members(of: members))
+    } else if var elements = try? decoder.unkeyedContainer() {
+      var values: [AttributeValue] = []
+      while !elements.isAtEnd { values.append(try elements.decode(AttributeValue.self)) }
+      self = .array(values)
+    } else {
+      self = try Self.scalar(decoder.singleValueContainer())
+    }
+  }
+
+  /// - Throws: `EncodingError` for a number that is not finite, or a value that is unrepresentable.
+  public func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .object(let members):
+      var container = encoder.container(keyedBy: AttributeName.self)
+      for (name, value) in members { try container.encode(value, forKey: AttributeName(stringValue: name)) }
+    case .array(let elements):
+      var container = encoder.unkeyedContainer()
+      for element in elements { try container.encode(element) }
+    default:
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .bool(let value): try container.encode(value)
+      case .string(let text): try container.encode(text)
+      // Integers without a fraction, as canonical JSON has them.
+      case .number(let value): try Int64(exactly: value).map { try container.encode($0) } ?? container.encode(value)
+      case .unrepresentable(let reason):
+        throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: reason))
+      default: try container.encodeNil()
+      }
+    }
+  }
+
+  fileprivate static func members(of container: KeyedDecodingContainer<AttributeName>) throws
+    -> [String: AttributeValue]
+  {
+    var members: [String: AttributeValue] = [:]
+    for name in container.allKeys { members[name.stringValue] = try container.decode(AttributeValue.self, forKey: name) }
+    return members
+  }
+
+  private static func scalar(_ container: any SingleValueDecodingContainer) throws -> AttributeValue {
+    if container.decodeNil() { return .null }
+    if let value = try? container.decode(Bool.self) { return .bool(value) }
+    if let text = try? container.decode(String.self) { return .string(text) }
+    let value = try container.decode(Double.self)
+    if let integer = try? container.decode(Int64.self), Double(exactly: integer) == nil {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "an integer that a double can't hold exactly")
+    }
+    return .number(value)
+  }
+}
+
+extension Attributes: Codable {
+  /// Decodes an object.
+  ///
+  /// - Throws: `DecodingError` for anything else, and for a number that a double can't hold exactly.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: AttributeName.self)
+    do {
+      try self.init(try AttributeValue.members(of: container))
+    } catch let error as JSONError {
+      throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: error.reason))
+    }
+  }
+
+  /// - Throws: `EncodingError` for attributes with a ``fault``.
+  public func encode(to encoder: any Encoder) throws {
+    if let fault {
+      throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: fault.reason))
+    }
+    var container = encoder.container(keyedBy: AttributeName.self)
+    for (name, value) in members { try container.encode(value, forKey: AttributeName(stringValue: name)) }
+  }
+}
+
+private struct AttributeName: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}

@@ -1,0 +1,59 @@
+package import CofferDocuments
+internal import CofferText
+
+/// The settings of a collection (FORMAT, "Collections").
+package struct CollectionSettings: Sendable, Hashable {
+  package var titleRule: TitleRule
+  package var foldsKeys: Bool
+  /// The place among collections: they are listed by it, then by number.
+  package var order: Int64
+  /// An app's own data.
+  package var attributes: Attributes
+
+  /// The integers that a double holds exactly.
+  private static let orders: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
+
+  package init(
+    titleRule: TitleRule = .asGiven, foldsKeys: Bool = false, order: Int64 = 0, attributes: Attributes = Attributes()
+  ) {
+    self.titleRule = titleRule
+    self.foldsKeys = foldsKeys
+    self.order = order
+    self.attributes = attributes
+  }
+
+  /// RFC 8785: members sorted by name, no spaces. Order 0 and empty attributes are left out.
+  var canonicalJSON: [UInt8] {
+    var output = Array("{".utf8)
+    if !attributes.isEmpty {
+      output += #""attributes":"#.utf8
+      output += attributes.canonicalJSON
+      output += ",".utf8
+    }
+    output += #""folding":\#(foldsKeys ? 1 : 0),"#.utf8
+    if order != 0 { output += #""order":\#(order),"#.utf8 }
+    output += #""title":\#(titleRule.rawValue)}"#.utf8
+    return output
+  }
+
+  /// - Returns: nil for bytes that no writer makes.
+  init?(_ json: UnsafeRawBufferPointer) {
+    guard UTF8Validity.isValid(json), Attributes.isCanonical(json) else { return nil }
+    func number(_ name: String) -> Int? {
+      guard let range = JSONPath(member: name).find(in: json)?.range else { return nil }
+      return Int(String(decoding: json[range], as: UTF8.self))
+    }
+    guard let folding = number("folding"), let rule = number("title").flatMap(TitleRule.init(rawValue:)) else {
+      return nil
+    }
+    let own = JSONPath(member: "attributes").find(in: json)
+    let settings = CollectionSettings(
+      titleRule: rule, foldsKeys: folding == 1, order: Int64(number("order") ?? 0),
+      attributes: own.map { Attributes(uncheckedCanonicalJSON: json[$0.range]) } ?? Attributes())
+    // Whatever else is there, a writer makes other bytes.
+    guard own?.kind ?? .object == .object, Self.orders.contains(settings.order), settings.attributes.canonicalJSON.count <= StoreFormat.maximumCollectionData,
+      settings.canonicalJSON.elementsEqual(json)
+    else { return nil }
+    self = settings
+  }
+}
