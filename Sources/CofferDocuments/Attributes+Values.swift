@@ -3,8 +3,11 @@ extension Attributes {
   ///
   /// - Throws: ``JSONError``: `inexactNumber` for a number that is not finite, `tooDeep` beyond 512 levels.
   public init(_ members: [String: AttributeValue]) throws(JSONError) {
-    guard case .object(let nodes) = try AttributeValue.object(members).node(depth: 0) else { return self.init() }
-    self.init(nodes)
+    if case .object(let nodes) = try AttributeValue.object(members).node(depth: 0) {
+      self.init(nodes)
+    } else {
+      self.init()
+    }
   }
 
   /// The value of that name; nil if there is none, or the attributes have a ``fault``.
@@ -39,9 +42,8 @@ extension Attributes {
 
   /// - Parameter nodes: sorted as canonical JSON has them.
   private init(_ nodes: [JSONNode.Member]) {
-    guard !nodes.isEmpty else { return self.init() }
     var output: [UInt8] = []
-    JSONNode.object(nodes).appendCanonical(to: &output)
+    if !nodes.isEmpty { JSONNode.object(nodes).appendCanonical(to: &output) }
     self.init(uncheckedCanonicalJSON: output)
   }
 

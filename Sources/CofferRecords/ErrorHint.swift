@@ -11,20 +11,23 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case collections = "collections()"
     case compact = "compact()"
     case create = "DocumentStore.create(at:keys:)"
+    case dropSlots = "RekeyOptions.dropsOtherSlots"
     case info = "DocumentStore.info(at:)"
+    case keepRecipient = "RekeyOptions.keptRecipients"
     case listKeys = "keys.list()"
-    case makeKey = "KeyLine"
+    case makeKey = "KeyLine.generate"
     case pin = "DocumentStore.pin"
-    case resumeRekey = "rekey()"
+    case resumeRekey = "RekeyOptions.isResuming"
+    case testStore = "CreateOptions.isTest"
     case verify = "verify()"
   }
 
-  private enum Part: Hashable, Sendable {
+  fileprivate enum Part: Hashable, Sendable {
     case words(String)
     case action(Action)
   }
 
-  private let parts: [Part]
+  fileprivate let parts: [Part]
 
   /// A hint without an action.
   public init(_ words: String) {
@@ -60,6 +63,10 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
 
     public mutating func appendInterpolation(_ action: Action) {
       parts.append(.action(action))
+    }
+
+    public mutating func appendInterpolation(_ hint: ErrorHint) {
+      parts += hint.parts
     }
 
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {

@@ -35,7 +35,7 @@ struct FamilyTests {
       try makeFamily(test)
       try test.store.write { writer in
         try writer.delete(3)
-        #expect(try writer.deleteWithDescendants(2) == [2, 4, 5])
+        #expect(try writer.deleteWithDescendants(2).ids == [2, 4, 5])
         #expect(try writer.headers(in: test.notes).map(\.id) == [1, 6])
         try writer.delete(1)
         expect(.noSuchDocument) { try writer.deleteWithDescendants(1) }
@@ -73,8 +73,8 @@ struct FamilyTests {
         #expect(try writer.descendants(of: 5).map(\.id) == [1, 2, 4, 3])
         expect(.invalidArgument) { try writer.setParent(of: 1, to: 4) }
         try writer.setParent(of: 6, to: 1)
-        #expect(try writer.deleteWithDescendants(4) == [4])
-        #expect(Set(try writer.deleteWithDescendants(5)) == [5, 1, 2, 3, 6])
+        #expect(try writer.deleteWithDescendants(4).ids == [4])
+        #expect(Set(try writer.deleteWithDescendants(5).ids) == [5, 1, 2, 3, 6])
       }
     }
   }

@@ -71,7 +71,7 @@ struct ForgedTests {
       let old = try writer.transaction.requireCollection(DocumentCollection("other"))
       let new = CollectionRecord(
         id: old.id, epoch: old.epoch, revision: try writer.transaction.writer.revision, name: "notes",
-        titleRule: old.titleRule, foldsKeys: old.foldsKeys, born: old.born, edited: old.edited, uid: old.uid)
+        settings: old.settings, born: old.born, edited: old.edited, uid: old.uid)
       try writer.transaction.writer.replaceCollection(with: new)
     }
     #expect(verdict.setMatches)

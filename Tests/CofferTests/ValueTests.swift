@@ -152,7 +152,7 @@ struct ValueTests {
         let id = try writer.insert(Document(text: "1"), into: test.notes)
         let tx = StoreWriter(writer.transaction)
         try writer.update(id) { document in
-          try? tx.update(id) { $0.text = "inner" }
+          _ = try? tx.update(id) { $0.text = "inner" }
           document.text = "outer"
         }
         #expect(try writer.text(of: id) == "outer")

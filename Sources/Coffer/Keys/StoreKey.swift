@@ -198,7 +198,7 @@ extension NewKey.Given {
         isTest
           ? "a TEST store takes test keys only: this \(line.kind.rawValue) is a real one"
           : "this \(line.kind.rawValue) is a published test key: anyone can open what it seals",
-        hint: isTest ? "make real stores without --test" : "make a key of your own with keygen")
+        hint: isTest ? "make real stores without \(.testStore)" : "make another key with \(.makeKey)")
     }
     guard line.kind != .key else { return .key(line) }
     let recipient = try sealing { () throws(SealingError) in try line.recipientBytes() }

@@ -191,18 +191,18 @@ extension StoreError {
       if slot.kind == .recipient { recipients.append(words) } else { others.append(words) }
     }
     var reasons: [String] = []
-    var hints: [String] = []
+    var hints: [ErrorHint] = []
     if !others.isEmpty {
       reasons.append("the secrets of these slots were not given: \(others.joined(separator: "; "))")
       hints.append("give their keys too")
     }
     if !recipients.isEmpty {
       reasons.append("recipients are neither kept nor dropped in these slots: \(recipients.joined(separator: "; "))")
-      hints.append("keep recipients that you know with --keep-recipient SLOT")
+      hints.append("keep recipients that you know with \(.keepRecipient)")
     }
     return StoreError(
       .keyNeeded, (reasons + ["nothing was changed"]).joined(separator: "; "),
-      hint: hints.joined(separator: ", ") + ", or drop the slots with --drop-slots")
+      hint: hints.reversed().reduce("or drop the slots with \(.dropSlots)") { "\($1), \($0)" })
   }
 }
 

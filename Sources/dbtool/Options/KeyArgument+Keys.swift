@@ -150,7 +150,7 @@ extension Failure {
       case .interrupted: .cancelled
       default: .systemFailure
       }
-    return StoreError(code, message, hint: hint)
+    return StoreError(code, message, hint: hint.map { ErrorHint($0) })
   }
 }
 

@@ -91,10 +91,13 @@ extension ErrorHint.Action {
     case .collections: "collections"
     case .compact: "compact"
     case .create: "create"
+    case .dropSlots: "--drop-slots"
     case .info: "info"
+    case .keepRecipient: "--keep-recipient SLOT"
     case .listKeys: "key list"
     case .makeKey: "keygen"
     case .pin, .verify: "verify"
+    case .testStore: "--test"
     case .resumeRekey: "rekey --resume"
     }
   }
