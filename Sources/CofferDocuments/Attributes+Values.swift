@@ -60,9 +60,14 @@ extension Attributes: ExpressibleByDictionaryLiteral {
   /// A literal that JSON can't hold, or with one name twice, has a ``fault``.
   public init(dictionaryLiteral elements: (String, AttributeValue)...) {
     do throws(JSONError) {
-      let members = Dictionary(elements) { first, _ in first }
-      guard members.count == elements.count else { throw JSONError(.duplicateName, at: 0, "an attribute name twice") }
-      try self.init(members)
+      var nodes: [JSONNode.Member] = []
+      for (name, value) in elements {
+        nodes.append(JSONNode.Member(name: Array(name.utf8), value: try value.node(depth: 1)))
+      }
+      guard Set(nodes.map(\.name)).count == nodes.count else {
+        throw JSONError(.duplicateName, at: 0, "an attribute name twice")
+      }
+      self.init(nodes.sorted { JSONOrder.precedes($0.name, $1.name) })
     } catch {
       self.init(fault: error)
     }

@@ -16,7 +16,7 @@ struct CodableValues: Sendable {
     do {
       return String(decoding: try coding.encoder.encode(value), as: UTF8.self)
     } catch {
-      throw StoreError(.notEncodable, "a \(type(of: value)) can't be written as JSON: \(CodingFault.reason(error))")
+      throw StoreError(.notEncodable, "the \(type(of: value)) can't be written as JSON: \(CodingFault.reason(error))")
     }
   }
 

@@ -10,15 +10,17 @@ enum CodingFault {
     case DecodingError.keyNotFound(let key, let context):
       return "\(place(context.codingPath)) has no member \(name(key))"
     case DecodingError.valueNotFound(let type, let context):
-      return "\(place(context.codingPath)) is null, a \(type) is wanted"
+      return "\(place(context.codingPath)) is null; its type is \(type)"
     case DecodingError.typeMismatch(let type, let context):
-      return "\(place(context.codingPath)) is \(kind(at: context.codingPath, in: json)), a \(type) is wanted"
+      return "\(place(context.codingPath)) is \(kind(at: context.codingPath, in: json)); its type is \(type)"
     case DecodingError.dataCorrupted(let context):
       let isJSON = json.map { JSONPath([]).find(in: $0) != nil } ?? true
       guard isJSON else { return "the text is not JSON" }
+      // Foundation gives no path for a number that its type can't hold.
+      guard !context.codingPath.isEmpty else { return "it has a value that its type can't hold" }
       return "\(place(context.codingPath)), \(kind(at: context.codingPath, in: json)), is not one that its type takes"
     case EncodingError.invalidValue(let value, let context):
-      return "\(place(context.codingPath)), a \(type(of: value)), has no form in JSON"
+      return "\(place(context.codingPath)), of the type \(type(of: value)), has no form in JSON"
     default:
       return "its code threw \(type(of: error))"
     }

@@ -1,0 +1,177 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+/// Documents that were deleted are put back as they were.
+struct UndoTests {
+  /// Five documents, of which 3 is below 2 and 5 below 3; 2 and 3 have keys.
+  private func fill(_ test: TestStore) throws {
+    try test.store.write { writer throws in
+      for number in 1...5 {
+        var document = Document(title: "t\(number)", text: "text \(number)", attributes: ["n": .number(Double(number))])
+        document.created = Timestamp(millisecondsSince1970: Int64(number))
+        document.modified = Timestamp(millisecondsSince1970: Int64(number) + 100)
+        if (2...3).contains(number) { document.key = ExternalKey("k\(number)") }
+        try writer.insert(document, into: test.notes)
+      }
+      try writer.setParent(of: 3, to: 2)
+      try writer.setParent(of: 5, to: 3)
+      try writer.update(4, dating: .keep) { $0.isJSON = true; $0.text = "{}" }
+    }
+  }
+
+  private func contents(_ test: TestStore) throws -> [String] {
+    try test.store.read { reader in
+      try reader.headers(in: test.notes).map { header in
+        var document = try reader.document(header.id)
+        document.title = document.title ?? "-"
+        return "\(header.id) \(header.parent?.description ?? "-") \(document)"
+      }
+    }
+  }
+
+  @Test func familyIsPutBackInItsPlaces() throws {
+    try withTestStore { test in
+      try fill(test)
+      let before = try contents(test)
+      let deleted = try test.store.write { try $0.deleteWithDescendants(2) }
+      #expect(deleted.ids == [2, 3, 5])
+      #expect(deleted.documents.map(\.text) == ["text 2", "text 3", "text 5"])
+      #expect(try contents(test).count == 2)
+      try test.store.write { try $0.putBack(deleted) }
+      #expect(try contents(test) == before)
+      #expect(try test.store.read { try $0.id(forKey: "k3", in: test.notes) } == 3)
+    }
+  }
+
+  @Test func documentsGoBesideTheirNeighboursIfTheRestMoved() throws {
+    try withTestStore { test in
+      try fill(test)
+      let deleted = try test.store.write { try $0.remove([1, 4]) }
+      try test.store.write { writer throws in
+        try writer.move(2, to: .bottom)
+        for number in 0..<20 { try writer.insert(Document(text: "new \(number)"), into: test.notes, at: .top) }
+      }
+      try test.store.write { try $0.putBack(deleted) }
+      let ids = try test.store.read { try $0.headers(in: test.notes).map(\.id) }
+      let old = ids.filter { $0 <= 5 }
+      // 1 was before 2, 4 was behind 3.
+      #expect(old == [3, 4, 5, 1, 2])
+    }
+  }
+
+  @Test func documentWithoutNeighboursGoesWhereItsPositionWas() throws {
+    try withTestStore { test in
+      try fill(test)
+      let deleted = try test.store.write { try $0.remove([3]) }
+      try test.store.write { writer throws in
+        try writer.delete(2)
+        try writer.delete(4)
+      }
+      try test.store.write { try $0.putBack(deleted) }
+      #expect(try test.store.read { try $0.headers(in: test.notes).map(\.id) } == [1, 3, 5])
+    }
+  }
+
+  @Test func droppedCollectionIsMadeAgain() throws {
+    try withTestStore { test in
+      try test.store.write { writer throws in
+        try writer.create(test.notes, titleRule: .derived, foldsKeys: true, attributes: ["colour": "red"])
+      }
+      try fill(test)
+      let deleted = try test.store.write { writer throws in
+        let deleted = try writer.remove([1, 2, 3, 4, 5])
+        try writer.drop(test.notes)
+        return deleted
+      }
+      try test.store.write { try $0.putBack(deleted) }
+      try test.store.read { reader throws in
+        let info = try reader.info(of: test.notes)
+        #expect(info.titleRule == .derived && info.foldsKeys && info.attributes == ["colour": "red"])
+        #expect(try reader.headers(in: test.notes).map(\.id) == [1, 2, 3, 4, 5])
+        #expect(try reader.id(forKey: "K2", in: test.notes) == 2)
+      }
+    }
+  }
+
+  @Test func parentInAnotherCollectionIsLeftOut() throws {
+    try withTestStore { test in
+      try fill(test)
+      let deleted = try test.store.write { try $0.remove([5]) }
+      try test.store.write { writer throws in
+        try writer.move(3, into: "other")
+        try writer.putBack(deleted)
+      }
+      #expect(try test.store.read { try $0.header(of: 5).parent } == nil)
+    }
+  }
+
+  @Test func secondTimeIsRefusedAndChangesNothing() throws {
+    try withTestStore { test in
+      try fill(test)
+      let deleted = try test.store.write { try $0.remove([1, 2]) }
+      try test.store.write { try $0.putBack(deleted) }
+      let before = try contents(test)
+      try test.store.write { writer throws in
+        expect(.alreadyExists) { try writer.putBack(deleted) }
+        try writer.delete(1)
+        try writer.insert(Document(text: "other", key: "k2b"), into: test.notes)
+        // 1 is put back before 2 is found taken.
+        expect(.alreadyExists) { try writer.putBack(deleted) }
+        #expect(try !writer.exists(1))
+      }
+      #expect(try contents(test).count == before.count)
+    }
+  }
+
+  @Test func takenKeyIsRefused() throws {
+    try withTestStore { test in
+      try fill(test)
+      let deleted = try test.store.write { try $0.remove([2]) }
+      try test.store.write { writer throws in
+        try writer.insert(Document(text: "", key: "k2"), into: test.notes)
+        expect(.duplicateKey) { try writer.putBack(deleted) }
+        #expect(try !writer.exists(2))
+      }
+    }
+  }
+
+  @Test func unknownDocumentAmongManyDeletesNone() throws {
+    try withTestStore { test in
+      try fill(test)
+      try test.store.write { writer throws in
+        expect(.noSuchDocument) { try writer.remove([1, 99]) }
+        expect(.noSuchDocument) { try writer.remove([1, 1]) }
+        #expect(try writer.exists(1))
+      }
+    }
+  }
+
+  @Test func documentIsDeletedByItsKey() throws {
+    try withTestStore { test in
+      try fill(test)
+      try test.store.write { writer throws in
+        #expect(try writer.delete(forKey: "k2", in: test.notes) == 2)
+        #expect(try writer.delete(forKey: "k2", in: test.notes) == nil)
+        #expect(try writer.delete(forKey: "k3", in: "other") == nil)
+      }
+    }
+  }
+
+  @Test func indexIsTheNumberOfDocumentsBefore() throws {
+    try withTestStore { test in
+      try fill(test)
+      try test.store.write { writer throws in
+        try writer.move(5, to: .top)
+        try writer.insert(Document(text: ""), into: "other")
+        for (index, id) in try writer.headers(in: test.notes).map(\.id).enumerated() {
+          #expect(try writer.index(of: id) == index)
+          #expect(try writer.id(at: index, in: test.notes) == id)
+        }
+        #expect(try writer.index(of: 6) == 0)
+        expect(.noSuchDocument) { try writer.index(of: 9) }
+      }
+    }
+  }
+}
