@@ -29,9 +29,9 @@ BAD_SETTINGS = {
     "attributes-long": b'{"attributes":{"a":"' + b"x" * 65530 + b'"},"folding":0,"title":0}',
 }
 GOOD_SETTINGS = {
-    "order-least": b'{"folding":0,"order":-9007199254740991,"title":0}',
-    "attributes-and-order": b'{"attributes":{"a":{"b":[1,null]}},"folding":0,"order":7,"title":0}',
-    "attributes-longest": b'{"attributes":{"a":"' + b"x" * 65528 + b'"},"folding":0,"title":0}',
+    "order-least": b'{"folding":1,"order":-9007199254740991,"title":0}',
+    "attributes-and-order": b'{"attributes":{"a":{"b":[1,null]}},"folding":1,"order":7,"title":0}',
+    "attributes-longest": b'{"attributes":{"a":"' + b"x" * 65528 + b'"},"folding":1,"title":0}',
 }
 
 

@@ -35,7 +35,7 @@ def canonical_text(value):
         # Python escapes as RFC 8785 does: the short forms, and lower-case \u00xx for other control characters.
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return "[" + ",".join(map(_text, value)) + "]"
+        return "[" + ",".join(map(canonical_text, value)) + "]"
     names = sorted(value, key=lambda name: name.encode("utf-16-be"))
     return "{" + ",".join(f"{canonical_text(name)}:{canonical_text(value[name])}" for name in names) + "}"
 
