@@ -132,13 +132,3 @@ extension StoreWriter {
     try transaction.overwrite(old, with: document)
   }
 }
-
-extension CodableValues {
-  /// A new document that is a value.
-  func document(of value: some Encodable, title: String?, _ attributes: Attributes) throws(StoreError) -> Document {
-    var document = Document(
-      title: title, text: try text(of: value), attributes: stamped(attributes, for: type(of: value)), isJSON: true)
-    document.title = title ?? document.titleInJSON
-    return document
-  }
-}

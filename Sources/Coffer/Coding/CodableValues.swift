@@ -20,6 +20,14 @@ struct CodableValues: Sendable {
     }
   }
 
+  /// A new document that is a value.
+  func document(of value: some Encodable, title: String?, _ attributes: Attributes) throws(StoreError) -> Document {
+    var document = Document(
+      title: title, text: try text(of: value), attributes: stamped(attributes, for: type(of: value)), isJSON: true)
+    document.title = title ?? document.titleInJSON
+    return document
+  }
+
   /// Attributes with the number of the type's form, if it has forms.
   func stamped(_ attributes: Attributes, for type: any Encodable.Type) -> Attributes {
     guard let type = type as? any VersionedValue.Type else { return attributes }

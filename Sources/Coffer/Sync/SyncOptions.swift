@@ -24,6 +24,23 @@ public struct SyncItem: Sendable {
   }
 }
 
+extension SyncItem {
+  /// A Codable value as an item, identified by its key.
+  ///
+  /// - Parameters:
+  ///   - title: the title for lists; nil takes the value's `title` or `name`.
+  ///   - coding: the strategies that the store was opened with, if those are not the usual ones.
+  /// - Throws: `notEncodable`.
+  public init(
+    value: some Encodable & Sendable, key: ExternalKey, title: String? = nil, attributes: Attributes = Attributes(),
+    children: [SyncItem]? = nil, coding: ValueCoding = ValueCoding()
+  ) throws(StoreError) {
+    var document = try CodableValues(coding: coding).document(of: value, title: title, attributes)
+    document.key = key
+    self.init(document, children: children)
+  }
+}
+
 /// Options of ``StoreWriter/synchronize(_:with:options:)``.
 public struct SyncOptions {
   /// The handling of documents that the source no longer has.

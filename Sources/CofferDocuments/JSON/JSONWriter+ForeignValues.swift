@@ -7,6 +7,16 @@ extension JSONWriter {
     output += #""}"#.utf8
   }
 
+  /// Appends 16 bytes as a UUID, as `JSONEncoder` writes one: `"E621E1F8-C36C-495A-93FC-0C247A3E6E5F"`.
+  package static func append(uuid bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    output.append(JSONByte.quote)
+    for (index, byte) in bytes.enumerated() {
+      if [4, 6, 8, 10].contains(index) { output.append(UInt8(ascii: "-")) }
+      for nibble in [byte >> 4, byte & 0xF] { output.append(nibble < 10 ? 0x30 + nibble : 0x37 + nibble) }
+    }
+    output.append(JSONByte.quote)
+  }
+
   /// Appends an exact integer; in canonical JSON, where numbers are doubles (RFC 8785), one that no double equals
   /// becomes a string.
   package static func append(exact integer: Int64, isCanonical: Bool = false, to output: inout [UInt8]) {

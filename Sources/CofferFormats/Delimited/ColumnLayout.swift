@@ -9,6 +9,9 @@ struct ColumnLayout: Sendable {
   var title: Int?
   var text: Int?
   var key: Int?
+  let collection: Int?
+  let created: Int?
+  let modified: Int?
   /// The JSON before the value of each column: `"name":"`.
   let prefixes: [[UInt8]]
   /// Columns that become attributes, in canonical order.
@@ -45,10 +48,14 @@ struct ColumnLayout: Sendable {
     text = usual(.text, "text", "txt", "body")
     title = text == nil ? usual(.title, "title", "name") : usual(.title, "title")
     key = usual(.key, "key")
+    (collection, created, modified) = (places[.collection], places[.created], places[.modified])
     prefixes = names.map(Self.prefix(for:))
     columns = ColumnUse.list(
       names,
-      parts: [(.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil)],
+      parts: [
+        (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
+        (.collection, collection), (.created, created), (.modified, modified),
+      ],
       others: text == nil ? .row : .attribute)
     let others = columns.indices.filter { [columns] in columns[$0].use == .attribute }
     attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }

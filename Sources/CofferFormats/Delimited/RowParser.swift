@@ -12,6 +12,7 @@ struct RowParser: RecordParser {
   private var layout: ColumnLayout?
   private var fieldCount = 0
   private var unquoted: [UInt8] = []
+  private var dates = DateReader()
 
   /// - Parameter dialect: nil chooses the delimiter.
   init(dialect: DelimitedDialect?, mapping: ColumnMapping, hasHeader: Bool, keepsIDs: Bool) {
@@ -113,6 +114,17 @@ struct RowParser: RecordParser {
       let range = value(of: fields[column], in: bytes, &output)
       guard range.count <= ExternalKey.maximumByteCount else { return .keyTooLong(at: fields[column].range.lowerBound) }
       output.draft.key = range
+    }
+    if let column = layout.collection, !fields[column].range.isEmpty {
+      output.draft.collection = value(of: fields[column], in: bytes, &output)
+    }
+    for (column, part) in [(layout.created, \DraftBatch.Draft.created), (layout.modified, \.modified)] {
+      guard let column, !fields[column].range.isEmpty else { continue }
+      let text = UnsafeRawBufferPointer(rebasing: bytes[fields[column].range])
+      guard let date = mapping.dates.timestamp(ofText: text, &dates) else {
+        return .notADate(at: fields[column].range.lowerBound)
+      }
+      output.draft[keyPath: part] = date
     }
     if let column = layout.title, !fields[column].range.isEmpty || fields[column].isQuoted {
       output.draft.title = value(of: fields[column], in: bytes, &output)

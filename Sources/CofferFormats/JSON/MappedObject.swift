@@ -55,6 +55,7 @@ struct MappedObject {
       let range = string(members[key].value, &output, scanner)
       if let fault = output.setKey(range, at: members[key].value.source.lowerBound) { return fault }
     }
+    if let fault = setMapped(&output, mapping, scanner, bytes) { return fault }
     guard let text else {
       output.draft.text = source
       return nil
@@ -62,10 +63,38 @@ struct MappedObject {
     output.draft.text = isAbsent(members[text].value) ? 0..<0 : string(members[text].value, &output, scanner)
     // An id that is not kept stays visible.
     let others = members.indices.filter {
-      ![text, keepsIDs ? id : nil, title, key].contains($0)
+      ![text, keepsIDs ? id : nil, title, key].contains($0) && !isMappedOnly($0, mapping)
         && passedOver?.withUTF8Buffer(members[$0].name.elementsEqual) != true
     }
     return others.isEmpty ? nil : try setAttributes(others, &output, bytes)
+  }
+
+  /// Sets the parts that only a mapping gives.
+  private func setMapped(
+    _ output: inout RecordOutput, _ mapping: ColumnMapping, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
+  ) -> RecordFault? {
+    func member(_ part: ColumnMapping.Part) -> ScannedValue? {
+      let value = mapping.columns[part].flatMap { index(of: $0.name) }.map { members[$0].value }
+      return value.flatMap { isAbsent($0) ? nil : $0 }
+    }
+    if let name = member(.collection) {
+      let range = string(name, &output, scanner)
+      if !range.isEmpty { output.draft.collection = range }
+    }
+    for (part, target) in [(ColumnMapping.Part.created, \DraftBatch.Draft.created), (.modified, \.modified)] {
+      guard let value = member(part) else { continue }
+      var reader = DateReader()
+      let text = UnsafeRawBufferPointer(rebasing: bytes[content(of: value)])
+      guard let date = mapping.dates.timestamp(ofText: text, &reader) else { return .notADate(at: value.source.lowerBound) }
+      output.draft[keyPath: target] = date
+    }
+    return nil
+  }
+
+  private func isMappedOnly(_ member: Int, _ mapping: ColumnMapping) -> Bool {
+    [ColumnMapping.Part.created, .modified, .collection].contains { part in
+      mapping.columns[part].flatMap { index(of: $0.name) } == member
+    }
   }
 
   private func setAttributes(

@@ -1,9 +1,11 @@
 /// Assigns columns of a table, or members of JSON objects, to the parts of a document.
 ///
-/// A part that is not mapped is found by its usual names.
+/// Id, title, text and key are found by their usual names if they are not mapped; dates and collection only if they are.
 public struct ColumnMapping: Hashable, Sendable {
   public enum Part: String, CaseIterable, Hashable, Sendable {
-    case id, title, text, key
+    case id, title, text, key, created, modified
+    /// The name of the collection that the document goes to, such as a folder.
+    case collection
   }
 
   /// A column by name, or by number from 1.
@@ -20,15 +22,24 @@ public struct ColumnMapping: Hashable, Sendable {
   }
 
   public var columns: [Part: Column]
+  /// The unit of mapped dates that are numbers. Dates as text are ISO 8601, or as SQLite writes them, in UTC.
+  public var dates = NumericDates.unix
 
   public init(_ columns: [Part: Column] = [:]) {
     self.columns = columns
   }
 
-  /// Reads `id=COL,title=COL,text=COL,key=COL`, any of them, each at most once; nil for anything else.
+  /// Reads `id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL,dates=UNIT`, any of them, each at
+  /// most once; nil for anything else. Units are those of ``NumericDates``.
   public init?(parsing text: some StringProtocol) {
     columns = [:]
+    var hasDates = false
     for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+      if !hasDates, item.hasPrefix("dates="), let unit = NumericDates(rawValue: String(item.dropFirst(6))) {
+        dates = unit
+        hasDates = true
+        continue
+      }
       guard let mark = item.firstIndex(of: "="), let part = Part(rawValue: String(item[..<mark])),
         columns[part] == nil, item.index(after: mark) < item.endIndex
       else { return nil }

@@ -1,7 +1,7 @@
 /// One column of a table, and the part of a document that it became.
 public struct ColumnUse: Hashable, Sendable {
   public enum Use: String, Hashable, Sendable {
-    case id, title, text, key, created, modified, attributes, position
+    case id, title, text, key, collection, created, modified, attributes, position
     /// An attribute by the column's name.
     case attribute
     /// A member of the text, which is the whole row as a JSON object.

@@ -40,6 +40,9 @@ public struct ReadingOptions: Sendable {
   public var givesPathKeys = false
   /// A text may begin with attributes, between two lines `---`.
   public var readsFrontMatter = false
+  /// The rows of a database's table without a text column become values that `JSONDecoder` decodes: by the declared types
+  /// of the columns, booleans, dates (seconds since 2001), UUIDs and data (base64) as `JSONEncoder` writes them.
+  public var readsValues = false
   /// The input's name in errors and rejections.
   public var path: String?
   /// Called for each record skipped under ``RecordErrorMode/skip``, in order, while reading.

@@ -60,6 +60,10 @@ struct RecordFault {
   var position: Int
   let reason: String
 
+  static func notADate(at position: Int) -> RecordFault {
+    RecordFault(position: position, reason: "a date that is neither ISO 8601 nor a number")
+  }
+
   static func keyTooLong(at position: Int) -> RecordFault {
     RecordFault(position: position, reason: "a key longer than \(ExternalKey.maximumByteCount) bytes")
   }

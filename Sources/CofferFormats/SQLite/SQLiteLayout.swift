@@ -12,9 +12,10 @@ struct SQLiteLayout {
   /// Nil if the text is the whole row.
   let text: Int?
   let key: Int?
-  /// Set only in tables of ``SQLiteSink``.
+  let collection: Int?
   let created: Int?
   let modified: Int?
+  /// Set only in tables of ``SQLiteSink``.
   let attributes: Int?
   let position: Int?
   /// Columns that become attributes, in canonical order; without a text column, all columns in the table's order.
@@ -43,13 +44,16 @@ struct SQLiteLayout {
     text = usual(.text, Self.textNames)
     title = usual(.title, text == nil ? ["title", "name"] : ["title"])
     key = usual(.key, ["key"])
-    (created, modified, attributes, position) = isOwn ? (4, 5, 6, 7) : (nil, nil, nil, nil)
+    collection = places[.collection]
+    (created, modified) = isOwn ? (4, 5) : (places[.created], places[.modified])
+    (attributes, position) = isOwn ? (6, 7) : (nil, nil)
     let names = table.columns
     columns = ColumnUse.list(
       names,
       parts: [
         (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
-        (.created, created), (.modified, modified), (.attributes, attributes), (.position, position),
+        (.collection, collection), (.created, created), (.modified, modified), (.attributes, attributes),
+        (.position, position),
       ], others: text == nil ? .row : .attribute)
     let others = names.indices.filter { [text, columns] in text == nil || columns[$0].use == .attribute }
     let ordered =

@@ -61,7 +61,7 @@ final class SQLiteReader: @unchecked Sendable {
     report.table = table.name
     let layout = try SQLiteLayout(table, mapping: mapping, keepsIDs: options.keepsIDs)
     report.columns = layout.columns
-    let rows = try SQLiteRows(file.database, table, layout, options)
+    let rows = try SQLiteRows(file.database, table, layout, mapping.dates, options)
     report.encoding = rows.encoding
     state = .reading(file, rows)
   }

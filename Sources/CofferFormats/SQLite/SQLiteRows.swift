@@ -15,6 +15,7 @@ final class SQLiteRows {
   private let statement: Statement
   private let decoder: ValueDecoder
   private let options: ReadingOptions
+  private let dateUnit: ColumnMapping.NumericDates
   private let maximum: Int
   private var dates = DateReader()
   /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
@@ -23,8 +24,10 @@ final class SQLiteRows {
   private var rowsLeft: Int64
 
   init(
-    _ database: Database, _ table: SQLiteTable, _ layout: SQLiteLayout, _ options: ReadingOptions
+    _ database: Database, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates,
+    _ options: ReadingOptions
   ) throws(FormatError) {
+    self.dateUnit = dateUnit
     self.table = table
     self.layout = layout
     self.options = options
@@ -92,7 +95,11 @@ final class SQLiteRows {
       if !layout.members.isEmpty { draft.attributes = try object(isCanonical: true, &bytes) }
     } else {
       draft.text = try object(isCanonical: false, &bytes)
+      draft.isJSON = options.readsValues
     }
+    if let column = layout.collection, let name = try value(column, &bytes), !name.isEmpty { draft.collection = name }
+    draft.created = try date(layout.created)
+    draft.modified = try date(layout.modified)
     if layout.isOwn { try fillOwn(&draft, &bytes) }
     guard draft.text.count <= maximum else { throw fault(.tooLarge, "a text longer than \(maximum) bytes") }
     if let (code, reason) = DraftLimits.refusal(of: draft, options) { throw fault(code, reason) }
@@ -164,6 +171,7 @@ final class SQLiteRows {
       bytes.append(separator)
       bytes += prefix
       separator = JSONByte.comma
+      if options.readsValues, !isCanonical, try appendDeclared(column, &bytes) { continue }
       switch statement.storageClass(at: column) {
       case .null: bytes += "null".utf8
       case .text: JSONWriter.appendString(try text(column), to: &bytes)
@@ -176,11 +184,31 @@ final class SQLiteRows {
     return start..<bytes.count
   }
 
+  /// Appends a value as `JSONEncoder` writes one of the Swift type that its column is declared for.
+  ///
+  /// - Returns: false, with nothing appended, for a value that isn't of that type.
+  private func appendDeclared(_ column: Int, _ bytes: inout [UInt8]) throws(Fault) -> Bool {
+    let value = statement.storageClass(at: column)
+    switch table.types[column] {
+    case .boolean where value == .integer && (0...1).contains(statement.int64(at: column)):
+      bytes += (statement.int64(at: column) == 1 ? "true" : "false").utf8
+    case .date where value != .null:
+      guard let date = try timestamp(column) else { return false }
+      JSONWriter.append(real: date.secondsSince2001, to: &bytes)
+    case .uuid where value == .blob && statement.blobPointer(at: column).count == 16:
+      JSONWriter.append(uuid: statement.blobPointer(at: column), to: &bytes)
+    case _ where value == .blob:
+      bytes.append(JSONByte.quote)
+      Base64.append(encoding: statement.blobPointer(at: column), to: &bytes)
+      bytes.append(JSONByte.quote)
+    default: return false
+    }
+    return true
+  }
+
   /// Fills the parts that only tables of ``SQLiteSink`` have.
   private func fillOwn(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
     draft.isComplete = true
-    draft.created = try date(layout.created)
-    draft.modified = try date(layout.modified)
     guard let column = layout.attributes, !statement.isNull(at: column) else { return }
     let start = bytes.count
     var scanner = JSONScanner(try text(column))
@@ -194,9 +222,18 @@ final class SQLiteRows {
 
   private func date(_ column: Int?) throws(Fault) -> Timestamp? {
     guard let column, !statement.isNull(at: column) else { return nil }
-    guard let date = dates.read(try text(column)) else {
-      throw fault(.malformed, "a date that is not ISO 8601", column: column)
+    guard let date = try timestamp(column) else {
+      throw fault(.malformed, "a date that is neither ISO 8601 nor a number", column: column)
     }
     return date
+  }
+
+  private func timestamp(_ column: Int) throws(Fault) -> Timestamp? {
+    switch statement.storageClass(at: column) {
+    case .integer: dateUnit.timestamp(Double(statement.int64(at: column)))
+    case .real: dateUnit.timestamp(statement.double(at: column))
+    case .text: dateUnit.timestamp(ofText: try text(column), &dates)
+    case .blob, .null: nil
+    }
   }
 }

@@ -1,10 +1,25 @@
 internal import CofferSQLite
 
+/// The Swift type that a column's declaration names, as apps that store Codable models declare them.
+enum DeclaredType {
+  case boolean, date, uuid, other
+
+  init(_ declaration: String) {
+    let words = declaration.asciiLowercased
+    self =
+      words.hasPrefix("bool") ? .boolean
+      : words.hasPrefix("date") || words.hasPrefix("timestamp") ? .date
+      : words.hasPrefix("uuid") || words.hasPrefix("guid") ? .uuid : .other
+  }
+}
+
 /// A table of a foreign database: the facts needed to read its rows.
 struct SQLiteTable {
   let name: String
   /// Column names in the table's order, generated ones included.
   let columns: [String]
+  /// The type that each column is declared for.
+  let types: [DeclaredType]
   /// The name of the row id; nil for a table WITHOUT ROWID, or if columns have all three names.
   let rowID: String?
 
@@ -45,13 +60,16 @@ struct SQLiteTable {
       let statement = try database.statement("PRAGMA table_xinfo(\(name.quoted))")
       defer { statement.reset() }
       var columns: [String] = []
+      var types: [DeclaredType] = []
       while try statement.step() {
         // Hidden columns: 1 occurs in virtual tables only; generated columns are 2 and 3.
         guard statement.int64(at: 6) != 1, let column = try statement.text(at: 1) else { continue }
         columns.append(column)
+        types.append(DeclaredType((try? statement.text(at: 2)) ?? nil ?? ""))
       }
       guard !columns.isEmpty else { return nil }
       self.columns = columns
+      self.types = types
       let taken = Set(columns.map(\.asciiLowercased))
       let free = ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
       rowID = if let free, try Self.hasColumn(free, in: name, of: database) { free } else { nil }

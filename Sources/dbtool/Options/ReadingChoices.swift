@@ -56,7 +56,10 @@ struct ReadingChoices: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Which columns or members are which part: id=COL,title=COL,text=COL,key=COL, by name or number from 1.",
+      """
+      The columns or members of each part: id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL, by \
+      name or number from 1; dates=unix, unix-ms or 2001 for dates that are numbers.
+      """,
       valueName: "parts"))
   var map: String?
 
@@ -87,6 +90,9 @@ struct ReadingChoices: ParsableArguments {
     help: ArgumentHelp("What to do about a document without text (default: store; lines: skip).", valueName: "mode"))
   var empty: Empty?
 
+  @Flag(help: "A database's rows become values by their columns' declared types: booleans, dates, UUIDs, data.")
+  var values = false
+
   @Flag(help: "Reads the files of a folder, but not those of the folders in it.")
   var noRecurse = false
 
@@ -101,7 +107,11 @@ struct ReadingChoices: ParsableArguments {
 
   func validate() throws {
     if let map, ColumnMapping(parsing: map) == nil {
-      throw ValidationError("--map takes id=COL,title=COL,text=COL,key=COL, each at most once")
+      throw ValidationError(
+        """
+        --map takes id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL,dates=UNIT, each at most \
+        once; UNIT is unix, unix-ms or 2001
+        """)
     }
     if delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
       throw ValidationError("--delimiter is for csv and tsv, not for \(from.rawValue)")
@@ -130,6 +140,7 @@ struct ReadingChoices: ParsableArguments {
     options.followsLinks = followLinks
     options.givesPathKeys = pathKeys || isSync
     options.readsFrontMatter = frontMatter
+    options.readsValues = values
     let format = from.format ?? (delimiter == nil ? nil : .csv)
     let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
     if !isStream, InputFile.isDirectory(path) {
