@@ -14,6 +14,7 @@
 
 @_exported public import CofferDocuments
 
+@_exported public import struct CofferPatterns.TextDifferences
 @_exported public import struct CofferRecords.StoreError
 @_exported public import struct CofferSQLite.QueryResult
 @_exported public import struct CofferSQLite.SQLiteRow
