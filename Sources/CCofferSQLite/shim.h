@@ -52,6 +52,9 @@ typedef struct coffer_sqlite_table {
 typedef struct coffer_sqlite_cursor {
   sqlite3_vtab_cursor base;
   void *owner;
+  /// The number of rows that follow and equal the row at hand.
+  sqlite3_int64 repeats;
+  int is_at_end;
 } coffer_sqlite_cursor;
 
 // The main database file by its own descriptor, as SQLite's VFS sees it.

@@ -14,12 +14,15 @@
 
 @_exported public import CofferDocuments
 
+@_exported public import struct CofferPatterns.TextDifferences
 @_exported public import struct CofferRecords.ErrorHint
 @_exported public import struct CofferRecords.StoreError
 @_exported public import struct CofferSQLite.QueryResult
+@_exported public import struct CofferSQLite.SQLiteError
 @_exported public import struct CofferSQLite.SQLiteRow
 @_exported public import enum CofferSQLite.SQLiteValue
 @_exported public import protocol CofferSQLite.SQLiteValueConvertible
+@_exported public import protocol CofferSQLite.SQLiteValueReadable
 @_exported public import struct CofferSealing.KeyLine
 @_exported public import struct CofferSealing.SealingError
 @_exported public import class CofferSealing.Secret

@@ -68,7 +68,7 @@ final class LazyAutomaton {
         index = nextCandidate(in: text, from: index)
         guard index < text.count else { break }
       }
-      let number = alphabet.classOf(Self.scalar(text, &index))
+      let number = alphabet.classOf(UTF8Scalars.scalar(text, &index))
       let transition = self.transition(from: state, on: number)
       if transition & 1 == 1 { return true }
       state = transition >> 1
@@ -86,7 +86,7 @@ final class LazyAutomaton {
     while index < text.count, budget > 0 {
       budget -= 1
       let place = index
-      let transition = self.transition(from: state, on: alphabet.classOf(Self.scalar(text, &index)))
+      let transition = self.transition(from: state, on: alphabet.classOf(UTF8Scalars.scalar(text, &index)))
       if transition & 1 == 1 { end = place }
       state = transition >> 1
       if states[Int(state) / width].waiting.isEmpty { return end }
@@ -100,27 +100,7 @@ final class LazyAutomaton {
     guard place > 0 else { return .edge }
     var start = place - 1
     while text[start] & 0xC0 == 0x80 { start -= 1 }
-    return alphabet.traits[alphabet.classOf(Self.scalar(text, &start))]
-  }
-
-  /// Decodes the scalar at `index` and advances past it.
-  @inline(__always)
-  private static func scalar(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> UInt32 {
-    let lead = UInt32(text[index])
-    func tail(_ offset: Int) -> UInt32 { UInt32(text[index + offset] & 0x3F) }
-    if lead < 0x80 {
-      index += 1
-      return lead
-    } else if lead < 0xE0 {
-      defer { index += 2 }
-      return (lead & 0x1F) << 6 | tail(1)
-    } else if lead < 0xF0 {
-      defer { index += 3 }
-      return (lead & 0x0F) << 12 | tail(1) << 6 | tail(2)
-    } else {
-      defer { index += 4 }
-      return (lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3)
-    }
+    return alphabet.traits[alphabet.classOf(UTF8Scalars.scalar(text, &start))]
   }
 
   // MARK: Skipping

@@ -13,7 +13,7 @@ final class LiteralSearch: Sendable {
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    borders = Self.borders(of: bytes)
+    borders = Borders.borders(of: bytes)
     let byFrequency = bytes.indices.sorted { Self.frequency(bytes[$0]) < Self.frequency(bytes[$1]) }
     let (first, second) = (byFrequency[0], byFrequency[byFrequency.count > 1 ? 1 : 0])
     scan = PairScan([bytes[first]], at: first, and: [bytes[second]], at: second)
@@ -49,17 +49,6 @@ final class LiteralSearch: Sendable {
     return nil
   }
 
-  private static func borders(of bytes: [UInt8]) -> [Int] {
-    var borders = Array(repeating: 0, count: bytes.count + 1)
-    var border = 0
-    for length in bytes.indices.dropFirst() {
-      while border > 0, bytes[length] != bytes[border] { border = borders[border] }
-      if bytes[length] == bytes[border] { border += 1 }
-      borders[length + 1] = border
-    }
-    return borders
-  }
-
   /// A rough estimate of how common a byte is in texts; only speed depends on it.
   private static func frequency(_ byte: UInt8) -> Int {
     switch byte {
@@ -74,5 +63,20 @@ final class LiteralSearch: Sendable {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): 60
     default: 40
     }
+  }
+}
+
+/// The table of Knuth, Morris and Pratt.
+enum Borders {
+  /// By length of a prefix: the length of the longest proper prefix that is also its suffix.
+  static func borders<Element: Equatable>(of pattern: [Element]) -> [Int] {
+    var borders = Array(repeating: 0, count: pattern.count + 1)
+    var border = 0
+    for length in pattern.indices.dropFirst() {
+      while border > 0, pattern[length] != pattern[border] { border = borders[border] }
+      if pattern[length] == pattern[border] { border += 1 }
+      borders[length + 1] = border
+    }
+    return borders
   }
 }

@@ -3,30 +3,36 @@ package struct Pattern: Sendable {
   enum Kind: Sendable {
     case literal(LiteralSearch)
     case program(PatternProgram)
+    case characters(FoldedText)
   }
 
   let kind: Kind
 
-  /// A text, found exactly or without regard to case (full case folding).
+  /// A text, found byte by byte or with some differences ignored.
   ///
   /// - Throws: `empty`, `tooLarge`.
-  package static func text(_ text: String, ignoringCase: Bool = false) throws(PatternError) -> Pattern {
+  package static func text(_ text: String, ignoring differences: TextDifferences = []) throws(PatternError) -> Pattern {
     guard !text.isEmpty else { throw PatternError(.empty, "there is nothing to look for") }
-    if ignoringCase { return Pattern(kind: .program(try PatternProgram(folding: text))) }
-    return Pattern(kind: .literal(LiteralSearch(Array(text.utf8))))
+    let known = differences.intersection(.all)
+    if known.isEmpty { return Pattern(kind: .literal(LiteralSearch(Array(text.utf8)))) }
+    if known == .case { return Pattern(kind: .program(try PatternProgram(folding: text))) }
+    return Pattern(kind: .characters(try FoldedText(text, ignoring: known)))
   }
 
-  /// A regular expression; case is ignored scalar by scalar.
+  /// A regular expression. Of the differences only case can be ignored, scalar by scalar.
   ///
   /// Syntax: `.` (anything within a line), `[…]` `[^…]`, `( )` `(?: )`, `|`, `*` `+` `?` `{m}` `{m,}` `{m,n}`, `^` `$`
   /// at lines, `\A` `\z` at the text's ends, `\b` `\B`, `\d` (0–9), `\w` `\s` (Unicode's) and their capitals, `\n` `\r`
   /// `\t` `\xHH` `\uHHHH` `\u{H…}`.
   ///
-  /// - Throws: `syntax` with the place, `tooLarge`.
+  /// - Throws: `syntax` with the place, `tooLarge`, `unsupported`.
   package static func regularExpression(
-    _ expression: String, ignoringCase: Bool = false
+    _ expression: String, ignoring differences: TextDifferences = []
   ) throws(PatternError) -> Pattern {
-    let node = try PatternParser.parse(expression, ignoringCase: ignoringCase)
+    guard differences.intersection(.all).isSubset(of: .case) else {
+      throw PatternError(.unsupported, "a regular expression can ignore case, but neither diacritics nor composition")
+    }
+    let node = try PatternParser.parse(expression, ignoringCase: differences.contains(.case))
     return Pattern(kind: .program(try PatternProgram(node)))
   }
 }
@@ -40,6 +46,8 @@ package struct PatternError: Error, Sendable {
     case syntax
     /// The compiled pattern exceeds the limit of steps.
     case tooLarge
+    /// Differences that a pattern of this kind can't ignore.
+    case unsupported
   }
 
   package let code: Code

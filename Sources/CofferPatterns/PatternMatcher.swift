@@ -4,6 +4,7 @@ package final class PatternMatcher {
     case literal(LiteralSearch)
     /// Finds whether the pattern matches anywhere.
     case automaton(LazyAutomaton)
+    case characters(CharacterSearch)
   }
 
   private let pattern: Pattern
@@ -17,7 +18,17 @@ package final class PatternMatcher {
       switch pattern.kind {
       case .literal(let literal): .literal(literal)
       case .program(let program): .automaton(LazyAutomaton(program, isFloating: true))
+      case .characters(let text): .characters(CharacterSearch(text))
       }
+  }
+
+  /// A text without a match has none in any part of it either: the pattern does not look at the ends of a text.
+  package var isLocal: Bool {
+    switch pattern.kind {
+    case .literal: true
+    case .program(let program): !program.hasAssertions
+    case .characters(let text): !text.beginsWithinCharacter
+    }
   }
 
   private func anchoredAutomaton() -> LazyAutomaton? {
@@ -30,6 +41,7 @@ package final class PatternMatcher {
     switch engine {
     case .literal(let literal): literal.first(in: text) != nil
     case .automaton(let floating): floating.matches(text)
+    case .characters(let characters): characters.first(in: text) != nil
     }
   }
 
@@ -38,9 +50,21 @@ package final class PatternMatcher {
   /// - Parameter limit: the most ranges to return.
   /// - Returns: no ranges where finding the exact ones of an expression would take too long.
   package func ranges(in text: UnsafeRawBufferPointer, limit: Int) -> [Range<Int>] {
+    var budget = Self.budget(for: text.count)
+    return ranges(in: text, limit: limit, budget: &budget) ?? []
+  }
+
+  /// The steps that finding exact ranges in texts of so many bytes may take.
+  package static func budget(for byteCount: Int) -> Int { (1 << 20) + 64 * byteCount }
+
+  /// As ``ranges(in:limit:)``, with one budget for several texts.
+  ///
+  /// - Returns: nil once the budget is spent.
+  package func ranges(in text: UnsafeRawBufferPointer, limit: Int, budget: inout Int) -> [Range<Int>]? {
     switch engine {
     case .literal(let literal): ranges(of: literal, in: text, limit: limit)
-    case .automaton(let floating): ranges(floating, anchored!, in: text, limit: limit)
+    case .automaton(let floating): ranges(floating, anchored!, in: text, limit: limit, budget: &budget)
+    case .characters(let characters): ranges(of: characters, in: text, limit: limit)
     }
   }
 
@@ -54,18 +78,26 @@ package final class PatternMatcher {
     return ranges
   }
 
+  private func ranges(of characters: CharacterSearch, in text: UnsafeRawBufferPointer, limit: Int) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    while ranges.count < limit, let found = characters.first(in: text, from: ranges.last?.upperBound ?? 0) {
+      ranges.append(found)
+    }
+    return ranges
+  }
+
   /// Tries each place in turn. Some expressions would take the square of the text's length, so the budget ends that.
   private func ranges(
-    _ floating: LazyAutomaton, _ anchored: LazyAutomaton, in text: UnsafeRawBufferPointer, limit: Int
-  ) -> [Range<Int>] {
+    _ floating: LazyAutomaton, _ anchored: LazyAutomaton, in text: UnsafeRawBufferPointer, limit: Int,
+    budget: inout Int
+  ) -> [Range<Int>]? {
     var ranges: [Range<Int>] = []
-    var budget = (1 << 20) + 64 * text.count
     var place = 0
     while ranges.count < limit, place <= text.count {
       if floating.leavesIdleWhereMatchesBegin {
         place = floating.nextCandidate(in: text, from: place)
       }
-      guard budget > 0 else { return [] }
+      guard budget > 0 else { return nil }
       budget -= 1
       let end = anchored.longestMatch(in: text, from: place, budget: &budget)
       if let end { ranges.append(place..<end) }

@@ -134,6 +134,6 @@ extension DocumentHeader {
       attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
       created: Timestamp(millisecondsSince1970: head.created),
       modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount,
-      isJSON: StoreFormat.RowFlags(rawValue: row.fields.flags).contains(.json))
+      isJSON: row.fields.isJSON)
   }
 }

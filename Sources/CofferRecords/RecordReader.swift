@@ -118,6 +118,13 @@ package final class RecordReader {
   package func id(forKey key: ExternalKey, in collection: CollectionRecord, within limits: RowLimits)
     throws(StoreError) -> DocumentID?
   {
+    try row(forKey: key, in: collection, within: limits).map { DocumentID($0.row.fields.id) }
+  }
+
+  /// The row with that key, without its body, and its opened head.
+  package func row(forKey key: ExternalKey, in collection: CollectionRecord, within limits: RowLimits)
+    throws(StoreError) -> (row: RecordRow, head: HeadData)?
+  {
     let folded = try collection.folded(key)
     for context in keys.epochs {
       let index = try keys.blindIndex(ofFolded: folded, in: collection.id, under: context)
@@ -126,7 +133,7 @@ package final class RecordReader {
       guard row.fields.collection == collection.id, try collection.folds(head.key, to: folded) else {
         throw .damagedDocument(row.fields.id, "the index of keys names it for another key")
       }
-      return DocumentID(row.fields.id)
+      return (row, head)
     }
     return nil
   }

@@ -22,6 +22,9 @@ package struct RowFields {
     self.flags = flags
   }
 
+  /// The text is the JSON of a value.
+  package var isJSON: Bool { StoreFormat.RowFlags(rawValue: flags).contains(.json) }
+
   /// Refuses an index that names a row for another collection: the index was tampered with.
   package func require(_ collection: UInt32?) throws(StoreError) {
     guard collection == nil || collection == self.collection else {

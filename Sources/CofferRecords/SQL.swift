@@ -51,6 +51,10 @@ package enum SQL {
   package static let inOrderWithBody = "\(readWithBody) WHERE r.coll=? ORDER BY r.pos,r.id"
   package static let allRecords = "\(read) ORDER BY r.id"
   package static let allWithBody = "\(readWithBody) ORDER BY r.id"
+  package static let idRange = "\(read) WHERE r.id BETWEEN ? AND ? ORDER BY r.id"
+  package static let idRangeWithBody = "\(readWithBody) WHERE r.id BETWEEN ? AND ? ORDER BY r.id"
+  package static let idRangeDescending = "\(read) WHERE r.id BETWEEN ? AND ? ORDER BY r.id DESC"
+  package static let idRangeDescendingWithBody = "\(readWithBody) WHERE r.id BETWEEN ? AND ? ORDER BY r.id DESC"
   /// The row alone, with its body if that is one of its columns.
   package static let recordAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r WHERE r.id=?"
   package static let allAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r ORDER BY r.id"

@@ -51,6 +51,8 @@ extension StoreError {
       self.init(.misuse, "\(place)\(error.message)")
     case .misuse:
       self.init(.systemFailure, "\(place)SQLite was called where it does not belong: \(error.message)")
+    case .notDecodable:
+      self.init(.notDecodable, "\(place)\(error.message)", hint: error.hint)
     case .schema, .sqlLogic, .notAllowed, .other:
       self.init(.damaged, "\(place)the store's tables are not as they must be: \(error.message)")
     }

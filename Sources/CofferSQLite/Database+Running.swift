@@ -74,21 +74,37 @@ extension Database {
   }
 
   private func rows(of statement: Statement) throws(SQLiteError) -> QueryResult {
-    var columns: Columns?
-    let (rows, execution) = try connection.observingChanges { () throws(SQLiteError) -> [SQLiteRow] in
-      var rows: [SQLiteRow] = []
-      while try statement.step() {
-        // Determined after the first step, which recompiles if the schema has changed.
-        let shared = columns ?? Columns(statement.columnNames)
-        columns = shared
-        rows.append(SQLiteRow(values: try statement.values(), columns: shared))
-      }
-      return rows
-    }
+    let (result, execution) = try connection.observingChanges { () throws(SQLiteError) in try statement.result() }
     return QueryResult(
-      columnNames: columns?.names ?? statement.columnNames,
-      declaredTypes: (0..<statement.columnCount).map(statement.declaredType),
-      rows: rows, rowsAffected: execution.rowsAffected, insertedID: execution.insertedID)
+      columns: result.columns, rows: result.rows, rowsAffected: execution.rowsAffected,
+      insertedID: execution.insertedID)
+  }
+}
+
+extension Statement {
+  /// Steps to the end and returns all rows; for a statement that changes nothing.
+  ///
+  /// - Parameter nested: decodes members that are JSON in a text column; see ``NestedDecoding``.
+  package func result(decoding nested: NestedDecoding? = nil) throws(SQLiteError) -> QueryResult {
+    var columns: Columns?
+    var rows: [SQLiteRow] = []
+    while try step() {
+      // Determined after the first step, which recompiles if the schema has changed.
+      let shared = columns ?? Columns(self, nested)
+      columns = shared
+      rows.append(SQLiteRow(values: try values(), columns: shared))
+    }
+    reset()
+    return QueryResult(columns: columns ?? Columns(self, nested), rows: rows, rowsAffected: 0, insertedID: nil)
+  }
+
+  /// The row at hand.
+  ///
+  /// - Parameter columns: those of an earlier row; nil makes them.
+  package func row(_ columns: inout Columns?, decoding nested: NestedDecoding?) throws(SQLiteError) -> SQLiteRow {
+    let shared = columns ?? Columns(self, nested)
+    columns = shared
+    return SQLiteRow(values: try values(), columns: shared)
   }
 }
 

@@ -54,6 +54,8 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case rolledBack
     /// A text in the database is not valid UTF-8, or UTF-16 where the database keeps that.
     case invalidText
+    /// A column is missing, or its value is of another type than the caller asked for.
+    case notDecodable
     /// Any other error; see `extendedCode`.
     case other
   }

@@ -50,13 +50,8 @@ private enum VirtualTableModule {
   final class Cursor {
     let table: any VirtualTable
     var rows: (any VirtualRows)?
-    var isAtEnd = true
 
     init(_ table: any VirtualTable) { self.table = table }
-
-    func next() throws {
-      isAtEnd = try rows?.next() != true
-    }
   }
 
   // Never changed after initialization and never freed, because connections refer to it.
@@ -75,7 +70,8 @@ private enum VirtualTableModule {
     module.pointee.xOpen = { table, cursor in
       let new = UnsafeMutablePointer<coffer_sqlite_cursor>.allocate(capacity: 1)
       let owner = Unmanaged.passRetained(Cursor(owner(table!).table)).toOpaque()
-      new.initialize(to: coffer_sqlite_cursor(base: sqlite3_vtab_cursor(), owner: owner))
+      new.initialize(
+        to: coffer_sqlite_cursor(base: sqlite3_vtab_cursor(), owner: owner, repeats: 0, is_at_end: 1))
       cursor!.pointee = UnsafeMutableRawPointer(new).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
       return SQLITE_OK
     }
@@ -87,21 +83,30 @@ private enum VirtualTableModule {
     }
     module.pointee.xFilter = { cursor, plan, _, count, values in
       attempt {
-        let cursor = VirtualTableModule.cursor(cursor!)
-        cursor.rows = nil
-        cursor.rows = try cursor.table.open(plan: Int(plan), values: (0..<Int(count)).map { value(values![$0]!) })
-        try cursor.next()
+        let cursor = memory(cursor!)
+        let owner = VirtualTableModule.cursor(cursor)
+        owner.rows = nil
+        (cursor.pointee.repeats, cursor.pointee.is_at_end) = (0, 1)
+        owner.rows = try owner.table.open(plan: Int(plan), values: (0..<Int(count)).map { value(values![$0]!) })
+        try next(cursor)
       }
     }
-    module.pointee.xNext = { cursor in attempt { try VirtualTableModule.cursor(cursor!).next() } }
-    module.pointee.xEof = { cursor in VirtualTableModule.cursor(cursor!).isAtEnd ? 1 : 0 }
+    module.pointee.xNext = { cursor in
+      let cursor = memory(cursor!)
+      if cursor.pointee.repeats > 0 {
+        cursor.pointee.repeats -= 1
+        return SQLITE_OK
+      }
+      return attempt { try next(cursor) }
+    }
+    module.pointee.xEof = { cursor in memory(cursor!).pointee.is_at_end }
     module.pointee.xColumn = { cursor, context, column in
       attempt {
-        try VirtualTableModule.cursor(cursor!).rows?.give(Int(column), to: VirtualResult(context: context!))
+        try VirtualTableModule.cursor(memory(cursor!)).rows?.give(Int(column), to: VirtualResult(context: context!))
       }
     }
     module.pointee.xRowid = { cursor, id in
-      id!.pointee = VirtualTableModule.cursor(cursor!).rows?.rowID ?? 0
+      id!.pointee = VirtualTableModule.cursor(memory(cursor!)).rows?.rowID ?? 0
       return SQLITE_OK
     }
     return module
@@ -121,9 +126,22 @@ private enum VirtualTableModule {
     return Unmanaged<Owner>.fromOpaque(table.pointee.owner).takeUnretainedValue()
   }
 
-  private static func cursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>) -> Cursor {
-    let cursor = UnsafeMutableRawPointer(cursor).assumingMemoryBound(to: coffer_sqlite_cursor.self)
-    return Unmanaged<Cursor>.fromOpaque(cursor.pointee.owner).takeUnretainedValue()
+  private static func memory(
+    _ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>
+  ) -> UnsafeMutablePointer<coffer_sqlite_cursor> {
+    UnsafeMutableRawPointer(cursor).assumingMemoryBound(to: coffer_sqlite_cursor.self)
+  }
+
+  private static func cursor(_ cursor: UnsafeMutablePointer<coffer_sqlite_cursor>) -> Cursor {
+    Unmanaged<Cursor>.fromOpaque(cursor.pointee.owner).takeUnretainedValue()
+  }
+
+  private static func next(_ cursor: UnsafeMutablePointer<coffer_sqlite_cursor>) throws {
+    let rows = VirtualTableModule.cursor(cursor).rows
+    cursor.pointee.is_at_end = 1
+    guard let rows, try rows.next() else { return }
+    cursor.pointee.repeats = rows.repeatCount
+    cursor.pointee.is_at_end = 0
   }
 
   private static func connect(
@@ -132,7 +150,9 @@ private enum VirtualTableModule {
   ) -> Int32 {
     let owner = Unmanaged<Owner>.fromOpaque(module!).takeUnretainedValue()
     let columns = owner.table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ",")
-    let declared = sqlite3_declare_vtab(handle, "CREATE TABLE t(\(columns))")
+    let key = owner.table.primaryKey
+    let declared = sqlite3_declare_vtab(
+      handle, "CREATE TABLE t(\(columns)\(key.map { ",PRIMARY KEY(\($0))) WITHOUT ROWID" } ?? ")")")
     guard declared == SQLITE_OK else { return declared }
     let table = UnsafeMutablePointer<coffer_sqlite_table>.allocate(capacity: 1)
     table.initialize(
@@ -144,19 +164,20 @@ private enum VirtualTableModule {
   private static func bestIndex(
     _ table: any VirtualTable, _ info: UnsafeMutablePointer<sqlite3_index_info>
   ) -> Int32 {
-    let equalities = (0..<Int(info.pointee.nConstraint)).compactMap { number -> VirtualTableRequest.Equality? in
+    let conditions = (0..<Int(info.pointee.nConstraint)).compactMap { number -> VirtualTableRequest.Condition? in
       let constraint = info.pointee.aConstraint[number]
-      guard constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ),
+      guard constraint.usable != 0, let comparison = comparison(constraint.op),
         String(cString: sqlite3_vtab_collation(info, Int32(number))) == "BINARY"
       else { return nil }
-      return VirtualTableRequest.Equality(number: number, column: Int(constraint.iColumn))
+      return VirtualTableRequest.Condition(
+        number: number, column: Int(constraint.iColumn), comparison: comparison)
     }
     let order = (0..<Int(info.pointee.nOrderBy)).map { number in
       let term = info.pointee.aOrderBy[number]
       return (column: Int(term.iColumn), isDescending: term.desc != 0)
     }
     let plan = table.plan(
-      for: VirtualTableRequest(equalities: equalities, order: order, usedColumns: info.pointee.colUsed))
+      for: VirtualTableRequest(conditions: conditions, order: order, usedColumns: info.pointee.colUsed))
     info.pointee.idxNum = Int32(plan.number)
     for (place, number) in plan.arguments.enumerated() {
       info.pointee.aConstraintUsage[number].argvIndex = Int32(place + 1)
@@ -166,6 +187,17 @@ private enum VirtualTableModule {
     info.pointee.estimatedRows = plan.rowCount
     if plan.isUnique { info.pointee.idxFlags = SQLITE_INDEX_SCAN_UNIQUE }
     return SQLITE_OK
+  }
+
+  private static func comparison(_ code: UInt8) -> VirtualTableRequest.Condition.Comparison? {
+    switch Int32(code) {
+    case SQLITE_INDEX_CONSTRAINT_EQ: .equal
+    case SQLITE_INDEX_CONSTRAINT_LT: .less
+    case SQLITE_INDEX_CONSTRAINT_LE: .lessOrEqual
+    case SQLITE_INDEX_CONSTRAINT_GT: .greater
+    case SQLITE_INDEX_CONSTRAINT_GE: .greaterOrEqual
+    default: nil
+    }
   }
 
   private static func value(_ value: OpaquePointer) -> SQLiteValue {

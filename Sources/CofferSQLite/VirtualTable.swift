@@ -3,6 +3,9 @@ package protocol VirtualTable: AnyObject {
   /// A column's number is its index here.
   var columns: [VirtualColumn] { get }
 
+  /// The name of the column that tells rows apart; nil for a table whose rows have row ids.
+  var primaryKey: String? { get }
+
   /// The best way to read the rows under these conditions.
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan
 
@@ -19,15 +22,29 @@ package protocol VirtualRows: AnyObject {
   /// Advances to the next row; false if there is none.
   func next() throws -> Bool
 
+  /// Not asked of a table with a primary key.
   var rowID: Int64 { get }
+
+  /// The number of rows that follow and equal the row at hand in every column that the query reads: they are counted
+  /// without calls of ``next()``. Asked for after each call of ``next()`` that returned true.
+  var repeatCount: Int64 { get }
 
   /// Writes the value of a column of the current row to `result`.
   func give(_ column: Int, to result: VirtualResult) throws
 }
 
+extension VirtualTable {
+  package var primaryKey: String? { nil }
+}
+
+extension VirtualRows {
+  package var rowID: Int64 { 0 }
+  package var repeatCount: Int64 { 0 }
+}
+
 package struct VirtualColumn: Sendable {
   package let name: String
-  /// As in CREATE TABLE.
+  /// As in CREATE TABLE; with `HIDDEN` behind it, `SELECT *` leaves the column out.
   package let declaredType: String
 
   package init(_ name: String, _ declaredType: String) {
@@ -39,14 +56,19 @@ package struct VirtualColumn: Sendable {
 /// The constraints, order and columns that a query requests of a virtual table.
 package struct VirtualTableRequest: Sendable {
   /// A condition on a column that the table may use to select rows; SQLite checks it again in any case.
-  package struct Equality: Sendable {
+  package struct Condition: Sendable {
+    package enum Comparison: Sendable {
+      case equal, less, lessOrEqual, greater, greaterOrEqual
+    }
+
     /// The condition's number, for the plan's arguments.
     package let number: Int
     package let column: Int
+    package let comparison: Comparison
   }
 
-  /// Equalities whose other side is known, compared byte by byte.
-  package let equalities: [Equality]
+  /// Conditions whose other side is known, texts compared byte by byte.
+  package let conditions: [Condition]
   package let order: [(column: Int, isDescending: Bool)]
   /// A bit for each used column; the last bit covers all columns from there on.
   package let usedColumns: UInt64
@@ -55,7 +77,7 @@ package struct VirtualTableRequest: Sendable {
 package struct VirtualTablePlan: Sendable {
   /// The number passed to `open(plan:values:)`; at least 0.
   package var number: Int
-  /// The numbers of the equalities whose values `open(plan:values:)` receives.
+  /// The numbers of the conditions whose values `open(plan:values:)` receives.
   package var arguments: [Int] = []
   /// The rows are in the requested order.
   package var isOrdered = false

@@ -1,3 +1,5 @@
+internal import CofferText
+
 /// Passphrases: NFC UTF-8, untrimmed, not empty, without U+0000 (FORMAT, "Conventions").
 package enum Passphrase {
   /// The longest passphrase in bytes. Longer input is probably a file named by mistake; scrypt itself has no limit.

@@ -25,8 +25,8 @@ struct PatternTests {
     }
   }
 
-  private func regex(_ pattern: String, _ text: String, ignoringCase: Bool = false) throws -> [String] {
-    found(try .regularExpression(pattern, ignoringCase: ignoringCase), in: text)
+  private func regex(_ pattern: String, _ text: String, ignoring: TextDifferences = []) throws -> [String] {
+    found(try .regularExpression(pattern, ignoring: ignoring), in: text)
   }
 
   // MARK: Plain
@@ -63,11 +63,11 @@ struct PatternTests {
 
   @Test func emptyTextIsRefused() {
     expect(.empty) { () throws(PatternError) in try Pattern.text("") }
-    expect(.empty) { () throws(PatternError) in try Pattern.text("", ignoringCase: true) }
+    expect(.empty) { () throws(PatternError) in try Pattern.text("", ignoring: .case) }
   }
 
   @Test func noMoreRangesThanTheLimitAreReturned() throws {
-    for pattern in [try Pattern.text("a"), try Pattern.text("a", ignoringCase: true)] {
+    for pattern in [try Pattern.text("a"), try Pattern.text("a", ignoring: .case)] {
       let ranges = Array("aXaXa".utf8).withUnsafeBytes { PatternMatcher(pattern).ranges(in: $0, limit: 2) }
       #expect(ranges == [0..<1, 2..<3])
     }
@@ -83,16 +83,16 @@ struct PatternTests {
     ("ss", "ß", "ß"), ("ssss", "sßs", "sßs"), ("İ", "i\u{307}", "i\u{307}"), ("𐐀", "𐐨", "𐐨"), ("Ꭰ", "ꭰ", "ꭰ"),
   ])
   func caseFoldingFinds(_ pattern: String, _ text: String, _ expected: String) throws {
-    #expect(found(try .text(pattern, ignoringCase: true), in: text) == [expected])
+    #expect(found(try .text(pattern, ignoring: .case), in: text) == [expected])
   }
 
   @Test(arguments: [("i", "ı"), ("ı", "I"), ("s", "ß"), ("é", "e\u{301}"), ("a", "ä"), ("+", "-")])
   func caseFoldingDoesNotFind(_ pattern: String, _ text: String) throws {
-    #expect(found(try .text(pattern, ignoringCase: true), in: text) == [])
+    #expect(found(try .text(pattern, ignoring: .case), in: text) == [])
   }
 
   @Test func manySharpSAreNoExplosion() throws {
-    let pattern = try Pattern.text(String(repeating: "ß", count: 200), ignoringCase: true)
+    let pattern = try Pattern.text(String(repeating: "ß", count: 200), ignoring: .case)
     #expect(found(pattern, in: String(repeating: "sß", count: 134)).count == 1)
     #expect(found(pattern, in: String(repeating: "sß", count: 130)).isEmpty)
   }
@@ -117,9 +117,9 @@ struct PatternTests {
   }
 
   @Test func expressionsIgnoreCaseScalarByScalar() throws {
-    #expect(try regex("[a-c]+é", "ABCÉ", ignoringCase: true) == ["ABCÉ"])
-    #expect(try regex("[^k]", "\u{212A}K", ignoringCase: true) == [])
-    #expect(try regex("ss", "ß", ignoringCase: true) == [])
+    #expect(try regex("[a-c]+é", "ABCÉ", ignoring: .case) == ["ABCÉ"])
+    #expect(try regex("[^k]", "\u{212A}K", ignoring: .case) == [])
+    #expect(try regex("ss", "ß", ignoring: .case) == [])
   }
 
   @Test(arguments: [
@@ -190,7 +190,7 @@ struct PatternTests {
     for length in 0...70 {
       for place in 0...length {
         let text = String(repeating: "h", count: place) + "Harb" + String(repeating: "a", count: length - place)
-        #expect(found(try .text("harb", ignoringCase: true), in: text) == ["Harb"])
+        #expect(found(try .text("harb", ignoring: .case), in: text) == ["Harb"])
         #expect(found(try .text("Harb"), in: text) == ["Harb"])
         #expect(try regex("[hH]a.b|x$", text) == ["Harb"])
         #expect(try regex("H", text) == ["H"])

@@ -16,7 +16,7 @@ import Testing
 
     func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
       requests.append(request)
-      guard let equality = request.equalities.first(where: { $0.column == 0 }) else {
+      guard let equality = request.conditions.first(where: { $0.column == 0 && $0.comparison == .equal }) else {
         return VirtualTablePlan(number: 0, cost: 10, rowCount: 10)
       }
       var plan = VirtualTablePlan(number: 1, cost: 1, rowCount: 1)
@@ -89,6 +89,75 @@ import Testing
     let request = try #require(table.requests.last)
     #expect(request.usedColumns == 0b011)
     #expect(request.order.map(\.column) == [0] && request.order.map(\.isDescending) == [true])
+  }
+
+  @Test func rangesAreGivenToTheTable() throws {
+    let table = Squares()
+    let database = try database(table)
+    let sql = "SELECT square FROM squares WHERE n > 2 AND n <= 5 AND square BETWEEN ? AND ? AND words < 'x'"
+    #expect(try database.query(sql, 10, 20).rows.map(\.values) == [[16]])
+    let conditions = try #require(table.requests.last).conditions
+    #expect(conditions.count == 5)
+    let comparisons = Set(conditions.map { "\($0.column) \($0.comparison)" })
+    #expect(comparisons == ["0 greater", "0 lessOrEqual", "1 greaterOrEqual", "1 lessOrEqual", "2 less"])
+  }
+
+  /// A hundred rows, which the table counts instead of giving each.
+  private final class Hundred: VirtualTable {
+    final class Rows: VirtualRows {
+      let table: Hundred
+      private var left = 3
+      private(set) var repeatCount: Int64 = 0
+
+      init(_ table: Hundred) { self.table = table }
+
+      func next() throws -> Bool {
+        table.calls += 1
+        left -= 1
+        // Three kinds of rows: 60, 39 and 1 of each.
+        repeatCount = [0, 38, 59][max(left, 0)]
+        return left >= 0
+      }
+
+      func give(_ column: Int, to result: VirtualResult) throws { result.give(Int64(left)) }
+    }
+
+    let columns = [VirtualColumn("kind", "INTEGER"), VirtualColumn("secret", "TEXT HIDDEN")]
+    let primaryKey: String? = "kind"
+    var calls = 0
+
+    func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
+      VirtualTablePlan(number: 0, cost: 100, rowCount: 100)
+    }
+
+    func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows { Rows(self) }
+  }
+
+  @Test func equalRowsAreCountedWithoutTheTable() throws {
+    let table = Hundred()
+    let database = try emptyDatabase(.init(isHardened: true))
+    try database.add(table, named: "hundred")
+    #expect(try database.query("SELECT count(*) FROM hundred").rows.map(\.values) == [[100]])
+    #expect(table.calls == 4)
+    #expect(try database.query("SELECT count(*) FROM hundred WHERE kind = 1").rows.map(\.values) == [[39]])
+    #expect(try database.query("SELECT kind FROM hundred LIMIT 2").rows.map(\.values) == [[2], [2]])
+    #expect(try database.query("SELECT kind FROM hundred LIMIT 1 OFFSET 99").rows.map(\.values) == [[0]])
+    let groups = try database.query("SELECT kind, count(*) FROM hundred GROUP BY kind ORDER BY kind")
+    #expect(groups.rows.map(\.values) == [[0, 1], [1, 39], [2, 60]])
+  }
+
+  @Test func hiddenColumnsAreNamedOrLeftOut() throws {
+    let database = try emptyDatabase(.init(isHardened: true))
+    try database.add(Hundred(), named: "hundred")
+    #expect(try database.query("SELECT * FROM hundred LIMIT 1").columnNames == ["kind"])
+    let result = try database.query("SELECT secret FROM hundred LIMIT 1")
+    #expect(result.columnNames == ["secret"] && result.declaredTypes == ["TEXT"])
+  }
+
+  @Test func rowsWithAPrimaryKeyHaveNoRowID() throws {
+    let database = try emptyDatabase(.init(isHardened: true))
+    try database.add(Hundred(), named: "hundred")
+    #expect(throws: error(.sqlLogic)) { try database.query("SELECT rowid FROM hundred") }
   }
 
   @Test(arguments: [1, 5, 11])

@@ -1,5 +1,6 @@
 import CofferSealing
 import CofferTestSupport
+import CofferText
 @_spi(_Unicode) import Swift
 import Testing
 

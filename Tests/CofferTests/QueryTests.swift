@@ -59,7 +59,7 @@ struct QueryTests {
   }
 
   @Test(arguments: [
-    ("id = 2", [2]), ("rowid = 2", [2]), ("id = '2'", [2]), ("id = 2.0", [2]), ("id = 2.5", []), ("id = 99", []),
+    ("id = 2", [2]), ("id <= 2.0", [1, 2]), ("id = '2'", [2]), ("id = 2.0", [2]), ("id = 2.5", []), ("id = 99", []),
     ("id = NULL", []), ("id IN (3, 1, 99)", [1, 3]), ("id > 2", [3, 4]), ("id = -1", []),
     ("id = 2 AND collection = 'other'", []),
     ("collection = 'other'", [4]), ("collection = 'OTHER'", []), ("collection = 'OTHER' COLLATE NOCASE", [4]),

@@ -26,7 +26,7 @@ struct ReadmeExampleTests {
       try tx.move(id, to: .bottom)
     }
     let crew = try store.read { try $0.value(Note.self, forKey: "n-42", in: notes) }
-    let found = try store.search(for: .text("DAWN", ignoringCase: true), in: notes)  // in memory, on every core
+    let found = try store.search(for: .text("DAWN", ignoring: .case), in: notes)  // in memory, on every core
     let recent = try store.query("SELECT title FROM documents WHERE created > ?", "2026-01")  // read-only SQL
     // README-EXAMPLE-END
     #expect(found.map(\.header.id) == page.filter { $0.title == "Plans" }.map(\.id))

@@ -6,8 +6,8 @@ import Testing
 /// Errors of patterns as apps see them; CofferPatternsTests covers what patterns match.
 struct SearchPatternTests {
   @Test func emptyTextIsAnInvalidArgument() throws {
-    for ignoresCase in [false, true] {
-      let error = try #require(throws: StoreError.self) { try SearchPattern.text("", ignoringCase: ignoresCase) }
+    for differences in [[], .case, .composition, .diacritics] as [TextDifferences] {
+      let error = try #require(throws: StoreError.self) { try SearchPattern.text("", ignoring: differences) }
       #expect(error.code == .invalidArgument && error.message == "there is nothing to look for")
     }
   }

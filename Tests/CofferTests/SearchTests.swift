@@ -41,7 +41,7 @@ struct SearchTests {
   @Test func titlesAreSearchedWithTextsOrAlone() throws {
     try withTestStore { test in
       try fill(test)
-      let both = try test.store.search(for: .text("Anchor", ignoringCase: true), in: test.notes)
+      let both = try test.store.search(for: .text("Anchor", ignoring: .case), in: test.notes)
       #expect(ids(both) == Self.numbers { $0 % 7 == 0 || $0 % 100 == 0 || $0 == 1700 })
       let titles = try test.store.search(for: .text("Anchor"), in: test.notes, fields: .title)
       #expect(ids(titles) == Self.numbers { $0 % 100 == 0 })

@@ -2,7 +2,7 @@ internal import CofferRecords
 
 /// A document found by a search, valid during the call that it is passed to.
 public struct FoundDocument {
-  /// Header and text; the text is empty if only titles are searched.
+  /// Header and text; the text is empty if only titles are searched. Its text is JSON if the document is a stored value.
   public let document: OpenedDocument
   private let matcher: DocumentMatcher
 
@@ -13,12 +13,20 @@ public struct FoundDocument {
 
   /// The ranges of the matches; computed on each access, at about the cost of another search.
   public var match: SearchMatch { matcher.match(document.header, document.utf8) }
+
+  /// The string, or name of a member, that a match of this document is in; nil for a match of another document.
+  ///
+  /// The match's ranges count the bytes of its UTF-8.
+  public func string(of match: ValueMatch) -> String? {
+    JSONStringWalk.string(at: match.place, in: document.utf8)
+  }
 }
 
 extension ReadScope where Self: ~Copyable {
   /// Calls a closure for every document of a collection that holds a pattern, in order.
   ///
-  /// Documents are opened, verified and searched on all cores; memory holds none of those without a match.
+  /// Documents are opened, verified and searched on all cores; memory holds none of those without a match. Of a stored
+  /// value the strings are searched, as an app reads them, not its JSON; see ``SearchFields/text``.
   ///
   /// - Parameters:
   ///   - limit: the most documents to find.
@@ -33,7 +41,7 @@ extension ReadScope where Self: ~Copyable {
     let record = try transaction.requireCollection(collection)
     guard limit > 0 else { return }
     var left = limit
-    let scan = RowScan(withTexts: fields.contains(.text), search: (pattern, fields), progress: progress)
+    let scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: progress)
     let matcher = DocumentMatcher(pattern, in: fields)
     do {
       try transaction.scan(record, scan) { header, text in

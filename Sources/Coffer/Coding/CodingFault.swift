@@ -14,7 +14,7 @@ enum CodingFault {
     case DecodingError.typeMismatch(let type, let context):
       return "\(place(context.codingPath)) is \(kind(at: context.codingPath, in: json)); its type is \(type)"
     case DecodingError.dataCorrupted(let context):
-      let isJSON = json.map { JSONPath([]).find(in: $0) != nil } ?? true
+      let isJSON = json.map { JSONPath(steps: []).find(in: $0) != nil } ?? true
       guard isJSON else { return "the text is not JSON" }
       // Foundation gives no path for a number that its type can't hold.
       guard !context.codingPath.isEmpty else { return "it has a value that its type can't hold" }
@@ -45,7 +45,7 @@ enum CodingFault {
     let steps = path.map { key in
       key.intValue.map(JSONPath.Step.element) ?? .member(Array(key.stringValue.utf8))
     }
-    switch json.flatMap({ JSONPath(steps).find(in: $0) })?.kind {
+    switch json.flatMap({ JSONPath(steps: steps).find(in: $0) })?.kind {
     case .null: return "null"
     case .bool: return "a boolean"
     case .number: return "a number"

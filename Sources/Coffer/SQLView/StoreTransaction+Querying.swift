@@ -1,48 +1,20 @@
+internal import CofferDocuments
 internal import CofferRecords
-public import CofferSQLite
-
-/// The rows of a query, one at a time. Valid only during the call of the closure that receives it.
-public struct QueryRows: ~Copyable {
-  public let columnNames: [String]
-  /// The type of each column of the view; nil for an expression.
-  public let declaredTypes: [String?]
-  private let statement: Statement
-  private let table: DocumentTable
-
-  fileprivate init(_ statement: Statement, _ table: DocumentTable) {
-    self.statement = statement
-    self.table = table
-    columnNames = statement.columnNames
-    declaredTypes = (0..<statement.columnCount).map(statement.declaredType)
-  }
-
-  /// The values of the next row, nil when there is none.
-  ///
-  /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit.
-  public mutating func next() throws(StoreError) -> [SQLiteValue]? {
-    do throws(SQLiteError) {
-      return try statement.step() ? try statement.values() : nil
-    } catch {
-      throw StoreError(ofQuery: error, table, isRunning: true)
-    }
-  }
-}
+internal import CofferSQLite
 
 extension StoreTransaction {
   func query(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
-    let (database, table) = try viewConnection(within: limit)
-    defer { try? database.close() }
+    let (view, statement) = try begin(sql, parameters, within: limit)
     do throws(SQLiteError) {
-      _ = try compiled(sql, parameters, on: database)
+      let result = try statement.result(decoding: NestedValues.decode)
+      view.giveBack(statement, to: connection)
+      return result
     } catch {
-      throw StoreError(ofQuery: error, table, isRunning: false)
-    }
-    do throws(SQLiteError) {
-      return try database.query(sql, parameters: parameters)
-    } catch {
-      throw StoreError(ofQuery: error, table, isRunning: true)
+      let failure = self.error(ofQuery: error, view.table, isRunning: true)
+      view.close()
+      throw failure
     }
   }
 
@@ -50,82 +22,63 @@ extension StoreTransaction {
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?,
     _ body: (inout QueryRows) throws -> R
   ) throws -> R {
-    let (database, table) = try viewConnection(within: limit)
-    defer { try? database.close() }
-    let statement: Statement
-    do throws(SQLiteError) {
-      statement = try compiled(sql, parameters, on: database)
+    let (view, statement) = try begin(sql, parameters, within: limit)
+    var rows = QueryRows(statement, view, self)
+    do {
+      let result = try body(&rows)
+      view.giveBack(statement, to: connection)
+      return result
     } catch {
-      throw StoreError(ofQuery: error, table, isRunning: false)
+      view.close()
+      throw error
     }
-    var rows = QueryRows(statement, table)
-    return try body(&rows)
   }
 
-  /// A connection in memory that has only the view of this transaction.
-  private func viewConnection(within limit: Duration?) throws(StoreError) -> (Database, DocumentTable) {
-    try requireOpen()
-    let table = DocumentTable(self)
+  private func begin(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> (QueryView, Statement) {
+    let view = try QueryView.take(for: self, within: limit)
     do throws(SQLiteError) {
-      let database = try Database(
-        ":memory:", mode: .create,
-        configuration: .init(
-          isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 4))
-      try database.keepTemporariesInMemory()
-      try database.add(table, named: DocumentTable.name)
-      try database.setStopCondition(stopCondition(within: limit))
-      try database.allowReadingOnly()
-      return (database, table)
+      return (view, try view.compiled(sql, parameters))
     } catch {
-      throw StoreError(error)
+      let failure = self.error(ofQuery: error, view.table, isRunning: false)
+      view.close()
+      throw failure
     }
   }
 
-  /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row.
-  private func stopCondition(within limit: Duration?) -> (@Sendable () -> Bool)? {
-    let cancellation = connection.cancellation
-    let end = limit.map { ContinuousClock.now + $0 }
-    guard cancellation != nil || end != nil else { return nil }
-    return {
-      if let cancellation, cancellation.isCancelled { return true }
-      return end.map { ContinuousClock.now >= $0 } ?? false
-    }
-  }
+  // MARK: Errors
 
-  private func compiled(
-    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], on database: Database
-  ) throws(SQLiteError) -> Statement {
-    let statement = try database.statement(sql)
-    guard statement.isReadOnly, statement.columnCount > 0 else {
-      throw SQLiteError(.notAllowed, "not a SELECT")
-    }
-    try statement.bind(all: parameters)
-    return statement
-  }
-}
-
-extension StoreError {
   /// An error of an app's query. The message may quote the SQL, never a value.
-  fileprivate init(ofQuery error: SQLiteError, _ table: DocumentTable, isRunning: Bool) {
-    if let failure = table.failure {
-      self = failure
-      return
-    }
+  func error(ofQuery error: SQLiteError, _ table: DocumentTable, isRunning: Bool) -> StoreError {
+    if let failure = table.failure { return failure }
     switch error.code {
-    case .interrupted: self.init(.cancelled, "the query was ended before it was done")
-    case .noMemory: self.init(.systemFailure, "no memory left for the query")
-    case .tooBig: self.init(.tooLarge, "a value of the query is longer than SQLite takes")
+    case .interrupted: return StoreError(.cancelled, "the query was ended before it was done")
+    case .noMemory: return StoreError(.systemFailure, "no memory left for the query")
+    case .tooBig: return StoreError(.tooLarge, "a value of the query is longer than SQLite takes")
     case .notAllowed:
-      self.init(
+      return StoreError(
         .invalidArgument, "a query may only read: one SELECT over \(DocumentTable.name)",
         hint: "no ATTACH, no PRAGMA, no change")
     case _ where isRunning:
-      let place = table.latest.map { " at document \($0)" } ?? ""
       let isJSON = error.message.hasPrefix("malformed JSON")
-      self.init(
+      let id = isJSON ? documentWithoutJSON(table.readings) : table.readings.last?.id
+      let place = id.map { " at document \($0)" } ?? ""
+      return StoreError(
         .queryFailed, "the query failed\(place): \(error.message)",
-        hint: isJSON ? "leave out texts that are no JSON: WHERE json_valid(text)" : nil, documentID: table.latest)
-    default: self.init(.invalidArgument, "the query can't be run: \(error.message)")
+        hint: isJSON ? "read the column json in place of text: it is NULL for a text that is no JSON" : nil,
+        documentID: id)
+    default: return StoreError(.invalidArgument, "the query can't be run: \(error.message)")
     }
+  }
+
+  /// Of the documents at hand the one whose text is no JSON; nil if the value is none of theirs, as after GROUP BY.
+  private func documentWithoutJSON(_ readings: [DocumentTable.Reading]) -> DocumentID? {
+    let texts = readings.reversed().filter(\.withText)
+    let found = texts.first { reading in
+      let isJSON = try? withOpened(reading.id) { opened throws(StoreError) in JSONScanner.isJSON(opened.utf8) }
+      return isJSON == false
+    }
+    return found?.id ?? (texts.isEmpty ? readings.last?.id : nil)
   }
 }

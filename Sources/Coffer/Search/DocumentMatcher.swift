@@ -1,21 +1,26 @@
 internal import CofferPatterns
 internal import CofferRecords
+internal import CofferSealing
 
 /// Searches the titles and texts of documents for one pattern. Used by one thread at a time.
 final class DocumentMatcher {
-  /// The most ranges reported for one title or text.
-  private static let maximumRanges = 100
+  /// The most ranges reported for one title, text or value.
+  static let maximumRanges = 100
 
-  private let matcher: PatternMatcher
-  private let fields: SearchFields
+  let matcher: PatternMatcher
+  let fields: SearchFields
+  /// Holds a string whose escapes are resolved; wiped with the matcher.
+  let unescaped = ScratchMemory()
 
   init(_ pattern: SearchPattern, in fields: SearchFields) {
     matcher = PatternMatcher(pattern.compiled)
     self.fields = fields
   }
 
-  func matches(_ head: HeadData, _ text: UnsafeRawBufferPointer) -> Bool {
+  /// - Parameter isValue: the text is the JSON of a stored value.
+  func matches(_ head: HeadData, _ text: UnsafeRawBufferPointer, isValue: Bool) -> Bool {
     if fields.contains(.title), let title = head.title, matcher.matches(title) { return true }
+    if isValue, fields.opensTexts, let matches = valueMatches(text) { return matches }
     return fields.contains(.text) && matcher.matches(text)
   }
 
@@ -24,8 +29,11 @@ final class DocumentMatcher {
     if fields.contains(.title), var title = header.title {
       titleRanges = title.withUTF8 { ranges(in: UnsafeRawBufferPointer($0)) }
     }
+    if header.isJSON, fields.opensTexts, let values = matchesInValue(text) {
+      return SearchMatch(header: header, titleRanges: titleRanges, textRanges: [], values: values)
+    }
     let textRanges = fields.contains(.text) ? ranges(in: text) : []
-    return SearchMatch(header: header, titleRanges: titleRanges, textRanges: textRanges)
+    return SearchMatch(header: header, titleRanges: titleRanges, textRanges: textRanges, values: [])
   }
 
   private func ranges(in text: UnsafeRawBufferPointer) -> [Range<Int>] {

@@ -3,15 +3,23 @@ internal import CofferRecords
 
 /// A text or a regular expression to search for in titles and texts.
 ///
-/// Nothing is normalized: a composed pattern does not find decomposed text. A search makes no String of any document.
+/// Bytes are compared: a composed `é` does not find a decomposed one unless the pattern ignores
+/// ``TextDifferences/composition``. A search makes no String of any document.
 public struct SearchPattern: Sendable {
   let compiled: Pattern
 
-  /// A text, found exactly, or without regard to case by Unicode's full case folding: `straße` finds `STRASSE`.
+  /// A text, found exactly, or with some differences ignored.
   ///
-  /// - Throws: `invalidArgument` for an empty one; `tooLarge` beyond a few thousand letters without regard to case.
-  public static func text(_ text: String, ignoringCase: Bool = false) throws(StoreError) -> SearchPattern {
-    try compiling { () throws(PatternError) in try Pattern.text(text, ignoringCase: ignoringCase) }
+  /// ```swift
+  /// let cafes = try store.search(for: .text("cafe", ignoring: [.case, .diacritics]), in: notes)  // "Café", too
+  /// ```
+  ///
+  /// - Throws: `invalidArgument` for an empty text, and for one of nothing but ignored marks; `tooLarge` beyond a few
+  ///   thousand letters when differences are ignored.
+  public static func text(_ text: String, ignoring differences: TextDifferences = []) throws(StoreError)
+    -> SearchPattern
+  {
+    try compiling { () throws(PatternError) in try Pattern.text(text, ignoring: differences) }
   }
 
   /// A regular expression. Search time grows only with the text, whatever the expression.
@@ -19,13 +27,13 @@ public struct SearchPattern: Sendable {
   /// Syntax: `.` (anything within a line), `[…]` `[^…]`, `( )` `(?: )`, `|`, `*` `+` `?` `{m}` `{m,}` `{m,n}`, `^` `$`
   /// at lines, `\A` `\z` at the text's ends, `\b` `\B`, `\d` (0–9), `\w` `\s` (Unicode's) and their capitals, `\n` `\r`
   /// `\t` `\xHH` `\uHHHH` `\u{H…}`. Of overlapping matches, the leftmost and then longest is found. Back-references and
-  /// lookaround are not supported. Case is ignored scalar by scalar.
+  /// lookaround are not supported. Of the differences only case can be ignored, scalar by scalar.
   ///
-  /// - Throws: `invalidArgument` with the place; `tooLarge`.
-  public static func regularExpression(_ pattern: String, ignoringCase: Bool = false) throws(StoreError)
-    -> SearchPattern
+  /// - Throws: `invalidArgument` with the place, and for diacritics or composition to be ignored; `tooLarge`.
+  public static func regularExpression(_ pattern: String, ignoring differences: TextDifferences = [])
+    throws(StoreError) -> SearchPattern
   {
-    try compiling { () throws(PatternError) in try Pattern.regularExpression(pattern, ignoringCase: ignoringCase) }
+    try compiling { () throws(PatternError) in try Pattern.regularExpression(pattern, ignoring: differences) }
   }
 
   private static func compiling(_ compile: () throws(PatternError) -> Pattern) throws(StoreError) -> SearchPattern {
@@ -44,7 +52,7 @@ public struct SearchPattern: Sendable {
 extension StoreError {
   fileprivate init(_ error: PatternError) {
     switch error.code {
-    case .empty: self.init(.invalidArgument, error.message)
+    case .empty, .unsupported: self.init(.invalidArgument, error.message)
     case .tooLarge: self.init(.tooLarge, error.message)
     case .syntax:
       let place = error.place.map { " at character \($0)" } ?? ""
@@ -61,10 +69,21 @@ public struct SearchFields: OptionSet, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
+  /// Texts; of stored values (``DocumentHeader/isJSON``) their strings, as an app reads them: escapes are resolved, and
+  /// neither names of members nor numbers are looked at.
+  ///
+  /// A text that is marked as a value and is not one JSON value (RFC 8259, at most 512 levels, no escape of an unpaired
+  /// surrogate) is searched like any other text.
   public static let text = SearchFields(rawValue: 1)
   /// Searching titles alone opens no text.
   public static let title = SearchFields(rawValue: 2)
+  /// The names of the members of stored values.
+  public static let memberNames = SearchFields(rawValue: 4)
+  /// Texts and titles, without the names of members.
   public static let all: SearchFields = [.text, .title]
+
+  /// Whether the search needs the texts of documents.
+  var opensTexts: Bool { !isDisjoint(with: [.text, .memberNames]) }
 }
 
 /// A document that holds the pattern.
@@ -72,6 +91,23 @@ public struct SearchMatch: Sendable, Hashable {
   public let header: DocumentHeader
   /// The matches in the title, as ranges of UTF-8 bytes: at most 100.
   public let titleRanges: [Range<Int>]
-  /// The matches in the text, likewise. Both are empty if finding the exact ranges of an expression takes too long.
+  /// The matches in the text, likewise; none for a stored value, which has ``values``.
+  ///
+  /// All ranges are missing if finding the exact ones of an expression takes too long.
   public let textRanges: [Range<Int>]
+  /// The strings of a stored value that hold matches, in order, with at most 100 ranges in all.
+  public let values: [ValueMatch]
+}
+
+/// A string of a stored value that holds the pattern.
+public struct ValueMatch: Sendable, Hashable {
+  /// The path to the string; for the name of a member, the path to that member. Of two members of one name, a path
+  /// finds the first.
+  public let path: JSONPath
+  /// The matches are in the name of the member, not in its value.
+  public let isMemberName: Bool
+  /// The matches, as ranges of UTF-8 bytes of the string, its escapes resolved.
+  public let ranges: [Range<Int>]
+  /// The string in the document's JSON, without its quotes, as a range of UTF-8 bytes.
+  public let place: Range<Int>
 }

@@ -49,7 +49,7 @@ final class OpenedRows: RowWork {
       let text =
         withTexts ? try opener.openBody(row, head, in: bodyFrame) : UnsafeRawBufferPointer(start: nil, count: 0)
       provedCount += 1
-      if matcher?.matches(head, text) != false {
+      if matcher?.matches(head, text, isValue: row.fields.isJSON) != false {
         opened.append(Opened(row: index, header: DocumentHeader(row, head), text: text))
       }
       return true

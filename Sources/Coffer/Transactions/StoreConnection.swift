@@ -10,6 +10,10 @@ final class StoreConnection {
   private(set) var keys: RowKeys
   private var idleReaders: [RecordReader] = []
   private var idleBatches: [RowBatch<OpenedRows>] = []
+  /// The view that the last query used, for the next one: a connection in memory takes longer to make than many queries.
+  ///
+  /// Of a type of the folder SQLView, which this one does not know.
+  var idleView: AnyObject?
   private var cipher: StateCipher
   /// The state row as last read or written, so that an unchanged row is opened only once.
   private var lastState: (sealed: [UInt8], state: StoreState)?

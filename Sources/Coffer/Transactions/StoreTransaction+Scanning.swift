@@ -82,7 +82,7 @@ extension StoreTransaction {
     let head = try opener.openHead(row)
     try order.check(row.fields, isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
-    guard matcher?.matches(head, text) != false else { return }
+    guard matcher?.matches(head, text, isValue: row.fields.isJSON) != false else { return }
     try visit(DocumentHeader(row, head), text)
   }
 

@@ -1,7 +1,7 @@
 /// A path to a value inside a JSON value: `price`, `address.city`, `$.tags[0]`, `["a.b"].c`.
 ///
 /// Steps into objects by name and into arrays by index from 0; `$`, the whole value, may be left out. A name with `.`
-/// or `[` in it is quoted, as in SQLite's paths.
+/// or `[` in it is quoted, as in SQLite's paths; in double quotes, `\"` and the other escapes of JSON count.
 public struct JSONPath: Hashable, Sendable {
   package enum Step: Hashable, Sendable {
     case member([UInt8])
@@ -9,6 +9,10 @@ public struct JSONPath: Hashable, Sendable {
   }
 
   let steps: [Step]
+
+  package init(steps: [Step]) {
+    self.steps = steps
+  }
 
   /// - Returns: nil for an invalid path.
   public init?(_ text: some StringProtocol) {
@@ -38,10 +42,6 @@ public struct JSONPath: Hashable, Sendable {
     steps = [.member(Array(name.utf8))]
   }
 
-  package init(_ steps: [Step]) {
-    self.steps = steps
-  }
-
   private static func name(_ rest: inout ArraySlice<UInt8>) -> Step? {
     if let quoted = quoted(&rest) { return .member(quoted) }
     let name = rest.prefix { $0 != UInt8(ascii: ".") && $0 != JSONByte.openBracket }
@@ -61,13 +61,50 @@ public struct JSONPath: Hashable, Sendable {
     return rest.popFirst() == JSONByte.closeBracket ? step : nil
   }
 
-  /// The text between two quotes; nil, with nothing consumed, if there is no pair of them.
+  /// The text between two quotes, its escapes resolved if they are double; nil, with nothing consumed, for anything else.
   private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
-    guard let quote = rest.first, quote == JSONByte.quote || quote == UInt8(ascii: "'"),
-      let end = rest.dropFirst().firstIndex(of: quote)
-    else { return nil }
-    defer { rest = rest[(end + 1)...] }
-    return Array(rest[(rest.startIndex + 1)..<end])
+    guard let quote = rest.first, quote == JSONByte.quote || quote == UInt8(ascii: "'") else { return nil }
+    guard quote == JSONByte.quote else {
+      guard let end = rest.dropFirst().firstIndex(of: quote) else { return nil }
+      defer { rest = rest[(end + 1)...] }
+      return Array(rest[(rest.startIndex + 1)..<end])
+    }
+    let name = rest.withUnsafeBytes { bytes -> (bytes: [UInt8], count: Int)? in
+      var scanner = JSONScanner(bytes)
+      guard let token = try? scanner.scanString() else { return nil }
+      return (scanner.value(of: token), scanner.position)
+    }
+    guard let name else { return nil }
+    rest = rest.dropFirst(name.count)
+    return name.bytes
+  }
+}
+
+extension JSONPath: CustomStringConvertible {
+  /// The path as this type and SQLite's JSON functions read it: `$.tags[0]`, `$."a.b"`.
+  public var description: String {
+    var text: [UInt8] = [UInt8(ascii: "$")]
+    for step in steps {
+      switch step {
+      case .element(let index): text += "[\(index)]".utf8
+      case .member(let name):
+        text.append(UInt8(ascii: "."))
+        if !name.isEmpty, name.allSatisfy(Self.isPlain) {
+          text += name
+        } else {
+          name.withUnsafeBytes { JSONWriter.appendString($0, to: &text) }
+        }
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Whether a byte of a name needs no quotes: letters, digits, `_`, `-`, and anything beyond ASCII.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"), 0x80...: true
+    default: false
+    }
   }
 }
 

@@ -93,6 +93,43 @@ extension JSONScanner {
     }
   }
 
+  /// Writes the unescaped value of a scanned string, in UTF-8, to memory with room for the token's bytes.
+  ///
+  /// - Returns: the number of bytes written.
+  package func copyValue(of token: StringToken, to memory: UnsafeMutableRawBufferPointer) -> Int {
+    precondition(memory.count >= token.range.count, "internal error: no room for a string")
+    var used = 0
+    func write(_ byte: UInt8) {
+      memory[used] = byte
+      used += 1
+    }
+    var offset = token.range.lowerBound
+    while offset < token.range.upperBound {
+      let byte = byte(at: offset)
+      guard byte == JSONByte.backslash else {
+        write(byte)
+        offset += 1
+        continue
+      }
+      switch self.byte(at: offset + 1) {
+      case UInt8(ascii: "b"): write(0x08)
+      case UInt8(ascii: "t"): write(0x09)
+      case UInt8(ascii: "n"): write(0x0A)
+      case UInt8(ascii: "f"): write(0x0C)
+      case UInt8(ascii: "r"): write(0x0D)
+      case UInt8(ascii: "u"):
+        // No scalar is longer in UTF-8 than its escape.
+        let (scalar, length) = Self.scalar(first: hexUnit(at: offset + 2)) { hexUnit(at: offset + 8) }
+        for byte in UTF8.encode(Unicode.Scalar(scalar)!)! { write(byte) }
+        offset += length
+        continue
+      case let other: write(other)
+      }
+      offset += 2
+    }
+    return used
+  }
+
   /// The value of a scanned string.
   package func value(of token: StringToken) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -183,13 +220,14 @@ extension JSONScanner {
   ///
   /// - Returns: the length of the escapes in the input.
   private static func appendScalar(first: UInt16, second: () -> UInt16, to output: inout [UInt8]) -> Int {
-    var scalar = UInt32(first)
-    var length = 6
-    if first & 0xFC00 == 0xD800 {
-      scalar = 0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second() & 0x3FF))
-      length = 12
-    }
+    let (scalar, length) = scalar(first: first, second: second)
     UTF8Bytes.append(scalar, to: &output)
     return length
+  }
+
+  /// The scalar, and the length of the escapes in the input.
+  private static func scalar(first: UInt16, second: () -> UInt16) -> (UInt32, length: Int) {
+    guard first & 0xFC00 == 0xD800 else { return (UInt32(first), 6) }
+    return (0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second() & 0x3FF)), 12)
   }
 }

@@ -65,6 +65,12 @@ package struct JSONScanner {
     return (kind, range)
   }
 
+  /// Whether valid UTF-8 is one JSON value, with white space around it and nothing else.
+  package static func isJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var scanner = JSONScanner(bytes)
+    return (try? scanner.scanDocument()) != nil
+  }
+
   @inline(__always)
   package mutating func skipWhitespace() {
     while position < end {

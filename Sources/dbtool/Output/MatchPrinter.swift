@@ -1,7 +1,8 @@
 internal import Coffer
 internal import Glibc
 
-/// Prints the documents that a search found with their matching lines: `ID  TITLE`, then `  NUMBER: LINE` each.
+/// Prints the documents that a search found with their matching lines: `ID  TITLE`, then `  NUMBER: LINE` each; of a
+/// stored value `  PATH NUMBER: LINE`, or `  PATH name: NAME`.
 ///
 /// On a terminal long lines are cut around the match, and matches are highlighted unless `NO_COLOR` is set.
 struct MatchPrinter {
@@ -37,13 +38,26 @@ struct MatchPrinter {
       }
     }
     try output.write("\n")
+    try printLines(of: found.document.utf8, match.textRanges, label: "")
+    for value in match.values {
+      guard var string = found.string(of: value) else { continue }
+      let path = escapingControls(value.path.description) + " "
+      try string.withUTF8 {
+        try printLines(of: UnsafeRawBufferPointer($0), value.ranges, label: path, isName: value.isMemberName)
+      }
+    }
+  }
+
+  private func printLines(
+    of text: UnsafeRawBufferPointer, _ ranges: [Range<Int>], label: String, isName: Bool = false
+  ) throws {
     var previous: Int?
-    try MatchedLine.forEach(in: found.document.utf8, match.textRanges, context: context) { line in
+    try MatchedLine.forEach(in: text, ranges, context: context) { line in
       if let previous, line.number > previous + 1 { try output.write("  --\n") }
       previous = line.number
-      let start = "  \(line.number)\(line.matches.isEmpty ? "-" : ":") "
+      let start = "  \(label)\(isName ? "name" : "\(line.number)")\(line.matches.isEmpty ? "-" : ":") "
       try output.write(start)
-      try write(line, of: found.document.utf8, room: width.map { $0 - start.utf8.count })
+      try write(line, of: text, room: width.map { $0 - displayWidth(start) })
       try output.write("\n")
     }
   }
@@ -153,10 +167,10 @@ struct MatchedLine {
   }
 
   /// The matching lines for programs: number and text, long lines cut around the match.
-  static func json(of found: FoundDocument, _ match: SearchMatch) -> JSONValue? {
+  static func json(in text: UnsafeRawBufferPointer, _ ranges: [Range<Int>]) -> JSONValue? {
     var lines: [JSONValue] = []
-    forEach(in: found.document.utf8, match.textRanges) { line in
-      let text = line.pieces(of: found.document.utf8, columns: 250).map(\.text).joined()
+    forEach(in: text, ranges) { line in
+      let text = line.pieces(of: text, columns: 250).map(\.text).joined()
       lines.append(.object([("number", .integer(line.number)), ("text", .string(text))]))
     }
     return lines.isEmpty ? nil : .array(lines)

@@ -7,15 +7,16 @@ struct QueryVerb: ParsableCommand {
     commandName: "query",
     abstract: "Run read-only SQL over the documents.",
     discussion: """
-      One SELECT over the view documents(collection, id, position, title, text, key, created, modified), with all of \
-      SQLite's functions, those for JSON included. It sees all collections, as of one moment; what is opened stays in \
+      One SELECT over the view documents(collection, id, position, title, text, key, created, modified, isJSON, size, \
+      parent, attributes, json), with all of SQLite's functions, those for JSON included; json is the text where that is \
+      JSON, else NULL, and not part of *. It sees all collections, as of one moment; what is opened stays in \
       memory and is gone when the command ends. Rows are printed as they come; what ORDER BY, GROUP BY and DISTINCT \
       have to collect first stays in memory too. Each ? takes a PARAM, in order: one that is written as a JSON number \
       is bound as a number, any other as text (CAST(? AS TEXT) makes a number text again).
 
         dbtool query texts.coffer "SELECT id, title FROM documents WHERE title LIKE 'a%'" --key-file my.key
-        dbtool query texts.coffer "SELECT title, text ->> '$.price' AS price FROM documents
-          WHERE collection = ? AND json_valid(text) AND price < ?" shop 10 --json
+        dbtool query texts.coffer "SELECT title, json ->> '$.price' AS price FROM documents
+          WHERE collection = ? AND price < ?" shop 10 --json
       """)
 
   @OptionGroup var options: StoreOptions
@@ -36,7 +37,7 @@ struct QueryVerb: ParsableCommand {
           TableWriter.Column(name: name, isNumber: type == "INTEGER")
         }
         var writer = TableWriter(columns: columns, format: options.common.listFormat)
-        while let row = try rows.next() { try writer.add(row.map(Self.cell)) }
+        while let row = try rows.next() { try writer.add(row.values.map(Self.cell)) }
         table = writer
       }
     }

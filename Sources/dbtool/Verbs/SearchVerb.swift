@@ -9,11 +9,14 @@ struct SearchVerb: ParsableCommand {
     discussion: """
       Every text and title is opened and searched, in memory and on every core; those found are listed in order, as \
       'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON tells places and lines too. Nothing found: exit code 4. Case is ignored by \
-      Unicode's full case folding: 'straße' finds 'STRASSE'. A regular expression knows . [ ] ( ) | * + ? { } ^ $ \\b \
-      \\d \\w \\s and their like, no back references, and takes time that grows with the texts only.
+      Unicode's full case folding: 'straße' finds 'STRASSE'; with -d, accents and other marks are ignored: 'cafe' finds \
+      'café'. Of stored values (JSON) the strings are searched, and lines have the path in front. A regular expression \
+      knows . [ ] ( ) | * + ? { } ^ $ \\b \\d \\w \\s and their like, no back references, and takes time that grows with \
+      the texts only.
 
         dbtool search texts.coffer 'harbour' --key-file my.key
         dbtool search texts.coffer -i 'straße' -c notes --count
+        dbtool search texts.coffer -id 'cafe'
         dbtool search texts.coffer --regex '^[0-9]+ EUR$' --limit 10 --json
         dbtool search texts.coffer -n -C 2 -e -x
       """)
@@ -33,11 +36,19 @@ struct SearchVerb: ParsableCommand {
   @Flag(name: [.customShort("i"), .customLong("ignore-case")], help: "Ignore case.")
   var ignoresCase = false
 
+  @Flag(
+    name: [.customShort("d"), .customLong("ignore-diacritics")],
+    help: "Ignore accents and other marks, and how characters are composed.")
+  var ignoresDiacritics = false
+
   @Flag(help: "TEXT is a regular expression.")
   var regex = false
 
   @Flag(help: "Look at titles only; no text is opened.")
   var titles = false
+
+  @Flag(help: "Of stored values (JSON), look at the names of members, too.")
+  var memberNames = false
 
   @Flag(name: [.customShort("n"), .customLong("line-number")], help: "Print the matching lines with their numbers.")
   var showsLines = false
@@ -61,6 +72,8 @@ struct SearchVerb: ParsableCommand {
     guard (text == nil) != (pattern == nil) else {
       throw ValidationError("give one thing to look for: TEXT, or -e PATTERN")
     }
+    if regex, ignoresDiacritics { throw ValidationError("--regex takes -i, but not -d: write [eé] for both") }
+    if titles, memberNames { throw ValidationError("--titles opens no text, so --member-names finds nothing") }
     if showsLines || context != nil, let format = options.common.format, !Self.isObjects(format) {
       throw ValidationError("-n and -C print lines for people: leave out --format \(format.rawValue)")
     }
@@ -76,14 +89,16 @@ struct SearchVerb: ParsableCommand {
     return wants && options.common.listFormat == nil
   }
 
+  private var fields: SearchFields {
+    titles ? .title : memberNames ? [.all, .memberNames] : .all
+  }
+
   func run() throws {
     let text = pattern ?? text ?? ""
+    var differences: TextDifferences = ignoresCase ? .case : []
+    if ignoresDiacritics { differences.formUnion([.diacritics, .composition]) }
     let pattern: SearchPattern =
-      if regex {
-        try .regularExpression(text, ignoringCase: ignoresCase)
-      } else {
-        try .text(text, ignoringCase: ignoresCase)
-      }
+      try regex ? .regularExpression(text, ignoring: differences) : .text(text, ignoring: differences)
     let store = try options.open(readOnly: true)
     let found: Int
     if count {
@@ -97,7 +112,7 @@ struct SearchVerb: ParsableCommand {
       try printer.finish()
     } else {
       let fields = isObjects ? HeaderField.allCases : (choice.all ? [.collection] : []) + HeaderField.short
-      let facts = isObjects ? ["title_places", "text_places", "lines"] : []
+      let facts = isObjects ? ["title_places", "text_places", "lines", "values"] : []
       var table = TableWriter(
         columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
         format: options.common.listFormat, isUTC: options.common.utc)
@@ -130,7 +145,7 @@ struct SearchVerb: ParsableCommand {
     var searched = 0
     for name in names where found < limit ?? .max {
       try reader.forEachMatch(
-        of: pattern, in: store.collection(name), fields: titles ? .title : .all, limit: (limit ?? .max) - found,
+        of: pattern, in: store.collection(name), fields: fields, limit: (limit ?? .max) - found,
         progress: {
           searched += $0
           bar.update(searched, of: total)
@@ -154,10 +169,20 @@ struct SearchVerb: ParsableCommand {
   /// Places as pairs of first byte and the one behind the last, and the matching lines.
   private static func facts(_ found: FoundDocument) -> [JSONValue?] {
     let match = found.match
-    let places: [JSONValue?] = [match.titleRanges, match.textRanges].map { ranges in
-      ranges.isEmpty
-        ? nil : .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
+    let places: [JSONValue?] = [match.titleRanges, match.textRanges].map { $0.isEmpty ? nil : json($0) }
+    let lines = MatchedLine.json(in: found.document.utf8, match.textRanges)
+    let values = match.values.map { value in
+      var string = found.string(of: value) ?? ""
+      let lines = string.withUTF8 { MatchedLine.json(in: UnsafeRawBufferPointer($0), value.ranges) }
+      return JSONValue.object([
+        ("path", .string(value.path.description)), ("is_name", .bool(value.isMemberName)),
+        ("places", json(value.ranges)), ("lines", lines ?? .array([])),
+      ])
     }
-    return places + [MatchedLine.json(of: found, match)]
+    return places + [lines, values.isEmpty ? nil : .array(values)]
+  }
+
+  private static func json(_ ranges: [Range<Int>]) -> JSONValue {
+    .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
   }
 }

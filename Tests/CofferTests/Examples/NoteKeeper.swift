@@ -37,6 +37,6 @@ struct NoteKeeper {
   }
 
   func find(_ words: String) throws -> [DocumentID] {
-    try store.search(for: .text(words, ignoringCase: true), in: notes).map(\.header.id)
+    try store.search(for: .text(words, ignoring: .case), in: notes).map(\.header.id)
   }
 }

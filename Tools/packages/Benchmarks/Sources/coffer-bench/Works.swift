@@ -35,7 +35,7 @@ struct Works {
     case "list-unproved": listUnproved
     case "read": read
     case "search": try search(.text("harbour"))
-    case "search-folded": try search(.text("Harbour", ignoringCase: true))
+    case "search-folded": try search(.text("Harbour", ignoring: .case))
     case "search-regex": try search(.regularExpression("harb[aeiou]+r"))
     case "update": try update(5)
     case "update-new": try update(Int(try store.read { $0.generation }))

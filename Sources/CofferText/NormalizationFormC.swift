@@ -18,7 +18,7 @@ package enum NormalizationFormC {
   ///
   /// - Parameter scalars: room for ``CanonicalForms/maximumParts`` scalars for each scalar of the text.
   /// - Returns: how many scalars the normalized text has.
-  static func normalize(_ utf8: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
+  package static func normalize(_ utf8: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
     var count = 0
     var decoder = UTF8()
     var iterator = utf8.makeIterator()
@@ -35,7 +35,7 @@ package enum NormalizationFormC {
   }
 
   /// Sorts the marks between two starters by combining class; equal ones keep their order.
-  private static func order(_ scalars: UnsafeMutableBufferPointer<UInt32>) {
+  package static func order(_ scalars: UnsafeMutableBufferPointer<UInt32>) {
     for index in scalars.indices.dropFirst() {
       let scalar = scalars[index]
       let combiningClass = CanonicalForms.combiningClass(scalar)

@@ -1,6 +1,6 @@
 /// Unicode's canonical decompositions and compositions, from the table in CanonicalForms+Table.swift.
-struct CanonicalForms: Sendable {
-  static let shared = CanonicalForms()
+package struct CanonicalForms: Sendable {
+  package static let shared = CanonicalForms()
 
   private struct Entry {
     let scalar: UInt32
@@ -44,10 +44,10 @@ struct CanonicalForms: Sendable {
   }
 
   /// The most scalars that one decomposes into.
-  static let maximumParts = 4
+  package static let maximumParts = 4
 
   /// Writes the full decomposition of `scalar` and returns its number of scalars.
-  func decompose(_ scalar: UInt32, into target: UnsafeMutablePointer<UInt32>) -> Int {
+  package func decompose(_ scalar: UInt32, into target: UnsafeMutablePointer<UInt32>) -> Int {
     if let count = Hangul.decompose(scalar, into: target) { return count }
     guard scalar >= 0xC0, let entry = entry(scalar) else {
       target[0] = scalar
@@ -62,6 +62,9 @@ struct CanonicalForms: Sendable {
     target[count] = parts[entry.start + 1]
     return count + 1
   }
+
+  /// Every scalar that composes with one before it, Hangul letters aside.
+  package var secondParts: Set<UInt32> { Set(composites.keys.map { UInt32(truncatingIfNeeded: $0) }) }
 
   /// The scalar that two compose to, or nil.
   func composite(_ first: UInt32, _ second: UInt32) -> UInt32? {

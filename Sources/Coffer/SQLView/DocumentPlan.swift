@@ -1,0 +1,167 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// How a query reads the view, as the number that SQLite keeps with the compiled statement.
+///
+/// SQLite checks every condition again, so a plan may give more rows than asked for, but never fewer.
+struct DocumentPlan: OptionSet {
+  let rawValue: Int
+
+  // The conditions whose values are the arguments, in this order.
+  static let byCollection = DocumentPlan(rawValue: 1)
+  static let byID = DocumentPlan(rawValue: 2)
+  static let byKey = DocumentPlan(rawValue: 4)
+  static let above = DocumentPlan(rawValue: 8)
+  static let below = DocumentPlan(rawValue: 16)
+  /// The rows must be sorted by id, and so are not read in the order of a collection.
+  static let sortedByID = DocumentPlan(rawValue: 32)
+  static let descending = DocumentPlan(rawValue: 64)
+  /// The query reads texts.
+  static let withTexts = DocumentPlan(rawValue: 128)
+  /// The query reads nothing but the names of collections: rows are only counted.
+  static let counting = DocumentPlan(rawValue: 256)
+
+  private static let texts = DocumentTable.Column.text.bit | DocumentTable.Column.json.bit
+}
+
+// MARK: - Choosing
+
+extension DocumentPlan {
+  /// The best way to read the rows under these conditions.
+  static func choose(for request: VirtualTableRequest, documentCount count: Int64) -> VirtualTablePlan {
+    func condition(
+      _ column: DocumentTable.Column, _ comparisons: VirtualTableRequest.Condition.Comparison...
+    ) -> VirtualTableRequest.Condition? {
+      request.conditions.first { $0.column == column.rawValue && comparisons.contains($0.comparison) }
+    }
+    var plan: DocumentPlan = request.usedColumns & texts != 0 ? .withTexts : []
+    var arguments: [Int] = []
+    func use(_ condition: VirtualTableRequest.Condition?, _ kind: DocumentPlan) {
+      guard let condition else { return }
+      plan.insert(kind)
+      arguments.append(condition.number)
+    }
+    func chosen(cost: Double, rowCount: Int64, isOrdered: Bool = false, isUnique: Bool = false) -> VirtualTablePlan {
+      var chosen = VirtualTablePlan(number: plan.rawValue, cost: cost, rowCount: max(rowCount, 1))
+      (chosen.arguments, chosen.isOrdered, chosen.isUnique) = (arguments, isOrdered, isUnique)
+      return chosen
+    }
+
+    if let id = condition(.id, .equal) {
+      use(id, .byID)
+      return chosen(cost: 1, rowCount: 1, isOrdered: true, isUnique: true)
+    }
+    let collection = condition(.collection, .equal)
+    use(collection, .byCollection)
+    if let key = condition(.key, .equal) {
+      use(key, .byKey)
+      return chosen(cost: collection == nil ? 8 : 2, rowCount: 1)
+    }
+    let (above, below) = (condition(.id, .greater, .greaterOrEqual), condition(.id, .less, .lessOrEqual))
+    // Without a bound, a walk by ids would pass over all other collections.
+    let mayWalkIDs = collection == nil || above != nil || below != nil
+    if mayWalkIDs, request.order.count == 1, request.order[0].column == DocumentTable.Column.id.rawValue {
+      plan.insert(request.order[0].isDescending ? [.sortedByID, .descending] : .sortedByID)
+    }
+    if above != nil || below != nil {
+      use(above, .above)
+      use(below, .below)
+    } else if request.usedColumns & ~DocumentTable.Column.collection.bit == 0 {
+      plan.insert(.counting)
+    }
+    var rowCount = count
+    if collection != nil { rowCount /= 2 }
+    if above != nil { rowCount /= 2 }
+    if below != nil { rowCount /= 2 }
+    let isInOrder = collection != nil && !plan.contains(.sortedByID) && isOrderOfCollection(request.order)
+    // A collection is read in its order only if the ids don't choose the rows.
+    if isInOrder { plan.subtract([.above, .below]) }
+    if isInOrder { arguments = collection.map { [$0.number] } ?? [] }
+    let cost = plan.contains(.counting) ? 0.1 : plan.contains(.withTexts) ? 4.0 : 2.0
+    return chosen(
+      cost: Double(rowCount) * cost, rowCount: rowCount, isOrdered: isInOrder || plan.contains(.sortedByID))
+  }
+
+  /// Whether the order asked for is the order of rows in one collection.
+  private static func isOrderOfCollection(_ order: [(column: Int, isDescending: Bool)]) -> Bool {
+    let columns = order.map(\.column)
+    let stored = [DocumentTable.Column.position.rawValue, DocumentTable.Column.id.rawValue]
+    return !order.contains(where: \.isDescending) && (columns == Array(stored.prefix(1)) || columns == stored)
+  }
+}
+
+// MARK: - Reading
+
+extension DocumentPlan {
+  /// The rows to read, given the values of the conditions.
+  func source(_ values: [SQLiteValue], _ transaction: StoreTransaction) throws(StoreError) -> DocumentRows.Source {
+    // No comparison with NULL is true.
+    guard !values.contains(.null) else { return .collections([]) }
+    var rest = values[...]
+    if contains(.byID), let id = rest.popFirst() {
+      switch id {
+      case .integer(let id): return .document(DocumentID(rawValue: id))
+      case .real(let id): return Int64(exactly: id).map { .document(DocumentID(rawValue: $0)) } ?? .collections([])
+      default: return .collections(try transaction.collections())
+      }
+    }
+    var collections = try transaction.collections()
+    if contains(.byCollection), case .text(let name) = rest.popFirst() {
+      collections = try transaction.collection(named: name).map { [$0] } ?? []
+    }
+    if contains(.byKey), let key = rest.popFirst().flatMap(Self.key) {
+      return .key(key, collections)
+    }
+    if contains(.counting) {
+      var counts: [(CollectionRecord, Int)] = []
+      for record in collections { counts.append((record, try transaction.count(in: record))) }
+      return .counted(counts)
+    }
+    let bounds = self.bounds(&rest, nextID: transaction.state.nextID)
+    guard let bounds else { return .collections(collections) }
+    guard !bounds.isEmpty else { return .collections([]) }
+    let only = contains(.byCollection) ? Set(collections.map(\.id)) : nil
+    if !contains(.sortedByID), let only, only.count == 1 {
+      // The narrower way, in index entries.
+      let count = try transaction.count(in: collections[0])
+      if count <= bounds.count { return .collections(collections) }
+    }
+    return .ids(bounds, isDescending: contains(.descending), only)
+  }
+
+  /// The key that a text or blob can equal; nil for a value that SQLite converts before it compares.
+  private static func key(_ value: SQLiteValue) -> ExternalKey? {
+    switch value {
+    case .text(let text): ExternalKey(text)
+    case .blob(let bytes): ExternalKey(bytes: bytes)
+    default: nil
+    }
+  }
+
+  /// All ids that the bounds can mean; nil if the plan does not walk by ids.
+  private func bounds(_ values: inout ArraySlice<SQLiteValue>, nextID: UInt64) -> Range<Int64>? {
+    guard contains(.above) || contains(.below) || contains(.sortedByID) else { return nil }
+    let end = Int64(clamping: nextID)
+    var (lower, upper) = (Int64(1), end)
+    if contains(.above), let value = values.popFirst() {
+      switch value {
+      case .integer(let id): lower = id
+      case .real(let id): lower = Self.clamped(id.rounded(.down))
+      default: break
+      }
+    }
+    if contains(.below), let value = values.popFirst() {
+      switch value {
+      case .integer(let id): upper = id == .max ? id : id + 1
+      case .real(let id): upper = Self.clamped(id.rounded(.up) + 1)
+      default: break
+      }
+    }
+    lower = min(max(lower, 1), end)
+    return lower..<max(min(upper, end), lower)
+  }
+
+  private static func clamped(_ number: Double) -> Int64 {
+    Int64(exactly: number) ?? (number < 0 ? .min : .max)
+  }
+}

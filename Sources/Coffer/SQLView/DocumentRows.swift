@@ -1,0 +1,204 @@
+internal import CofferDocuments
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferText
+
+/// One pass over the view.
+final class DocumentRows: VirtualRows {
+  enum Source {
+    case document(DocumentID)
+    /// The document with a key in each of these collections.
+    case key(ExternalKey, [CollectionRecord])
+    /// A range of ids, sorted by id; of these collections only, nil for all.
+    case ids(Range<Int64>, isDescending: Bool, Set<UInt32>?)
+    /// Collections sorted by number, each in order.
+    case collections([CollectionRecord])
+    /// As many rows as the index counts, with nothing but the name of their collection.
+    case counted([(CollectionRecord, Int)])
+  }
+
+  private let table: DocumentTable
+  private let transaction: StoreTransaction
+  private let reader: RecordReader
+  private let withTexts: Bool
+  private var source: Source
+  private var statement: StoreStatement?
+  private var order: OrderCheck?
+  private var lastID: Int64?
+  private var row: RecordRow?
+  private var head: HeadData?
+  private var text: UnsafeRawBufferPointer?
+  private var isJSON: Bool?
+  private var countedCollection: CollectionRecord?
+  private(set) var repeatCount: Int64 = 0
+
+  init(_ table: DocumentTable, _ transaction: StoreTransaction, _ source: Source, withTexts: Bool) {
+    self.table = table
+    self.transaction = transaction
+    self.withTexts = withTexts
+    reader = transaction.connection.takeReader()
+    // Taken from their end.
+    self.source =
+      switch source {
+      case .key(let key, let records): .key(key, records.reversed())
+      case .collections(let records): .collections(records.reversed())
+      case .counted(let counts): .counted(counts.reversed())
+      default: source
+      }
+  }
+
+  deinit {
+    statement?.reset()
+    transaction.connection.giveBack(reader)
+  }
+
+  // MARK: Rows
+
+  func next() throws -> Bool {
+    try table.noting { () throws(StoreError) in
+      (row, head, text, isJSON) = (nil, nil, nil, nil)
+      table.leave(self)
+      try transaction.requireOpen()
+      switch source {
+      case .counted(var counts):
+        defer { source = .counted(counts) }
+        repeat {
+          guard let (record, count) = counts.popLast() else { return false }
+          (countedCollection, repeatCount) = (record, Int64(count) - 1)
+        } while repeatCount < 0
+        return true
+      case .key(let key, var records):
+        defer { source = .key(key, records) }
+        while let record = records.popLast() {
+          if try read(key, in: record) { return true }
+        }
+        return false
+      case .document(let id):
+        source = .collections([])
+        return try read(id)
+      case .ids(let ids, let isDescending, let only):
+        return try nextRow(in: ids, isDescending, only)
+      case .collections(var records):
+        defer { source = .collections(records) }
+        return try nextRow(of: &records)
+      }
+    }
+  }
+
+  private func read(_ key: ExternalKey, in record: CollectionRecord) throws(StoreError) -> Bool {
+    // What can't be a key of this collection is the key of no document.
+    guard (1...ExternalKey.maximumByteCount).contains(key.bytes.count), !record.foldsKeys || key.text != nil,
+      let found = try reader.row(forKey: key, in: record, within: transaction.limits)
+    else { return false }
+    guard withTexts else {
+      (row, head) = found
+      return true
+    }
+    return try read(DocumentID(found.row.fields.id))
+  }
+
+  private func read(_ id: DocumentID) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      let row = try reader.row(id, withBody: withTexts, within: transaction.limits)
+      (self.row, head) = (row, try reader.opener.openHead(row))
+      return true
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      return false
+    }
+  }
+
+  private func nextRow(of records: inout [CollectionRecord]) throws(StoreError) -> Bool {
+    while true {
+      if let statement {
+        if try statement.step() {
+          let row = try transaction.row(statement, within: transaction.limits)
+          let head = try reader.opener.openHead(row)
+          try order?.check(row.fields, isWriting: transaction.hasWritten)
+          (self.row, self.head) = (row, head)
+          return true
+        }
+        statement.reset()
+      }
+      statement = nil
+      guard let record = records.popLast() else { return false }
+      statement = try transaction.database.statement(
+        withTexts ? SQL.inOrderWithBody : SQL.inOrder, Int64(record.id))
+      order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
+    }
+  }
+
+  private func nextRow(in ids: Range<Int64>, _ isDescending: Bool, _ only: Set<UInt32>?) throws(StoreError) -> Bool {
+    let running: StoreStatement
+    if let statement {
+      running = statement
+    } else {
+      let sql =
+        isDescending
+        ? withTexts ? SQL.idRangeDescendingWithBody : SQL.idRangeDescending
+        : withTexts ? SQL.idRangeWithBody : SQL.idRange
+      running = try transaction.database.statement(sql, ids.lowerBound, ids.upperBound - 1)
+      statement = running
+    }
+    while try running.step() {
+      let row = try transaction.row(running, within: transaction.limits)
+      let id = row.fields.id
+      // Pages whose cells were edited can give rows twice or out of order.
+      if let lastID, isDescending ? id >= lastID : id <= lastID {
+        throw .damagedDocument(id, "it is not in its place among the ids")
+      }
+      lastID = id
+      if let only, !only.contains(row.fields.collection) { continue }
+      (self.row, head) = (row, try reader.opener.openHead(row))
+      return true
+    }
+    running.reset()
+    source = .collections([])
+    statement = nil
+    return false
+  }
+
+  // MARK: Values
+
+  func give(_ column: Int, to result: VirtualResult) throws {
+    guard let column = DocumentTable.Column(rawValue: column) else { return }
+    guard let row, let head else {
+      // A counted row: nothing else is asked for.
+      if column == .collection, let countedCollection { result.giveText(countedCollection.name) }
+      return
+    }
+    table.note(self, DocumentID(rawValue: row.fields.id), withText: column == .text)
+    switch column {
+    case .collection:
+      try table.noting { () throws(StoreError) in
+        let record = try transaction.collections().first { $0.id == row.fields.collection }
+        if let record { result.giveText(record.name) }
+      }
+    case .id: result.give(row.fields.id)
+    case .position: result.give(row.fields.position)
+    case .title: if let title = head.title { result.giveText(title) }
+    case .text: result.giveText(try openedText(row, head))
+    case .key:
+      guard let key = head.key else { return }
+      if UTF8Validity.isValid(key) { result.giveText(key) } else { result.giveBlob(key) }
+    case .created: result.giveText(Timestamp(millisecondsSince1970: head.created).description)
+    case .modified: result.giveText(Timestamp(millisecondsSince1970: head.modified).description)
+    case .isJSON: result.give(row.fields.isJSON ? 1 : 0)
+    case .size: result.give(Int64(head.textCount))
+    case .parent: if let parent = row.fields.parent { result.give(parent) }
+    case .attributes: if !head.attributes.isEmpty { result.giveText(head.attributes) }
+    case .json:
+      let text = try openedText(row, head)
+      let isJSON = self.isJSON ?? JSONScanner.isJSON(text)
+      self.isJSON = isJSON
+      if isJSON { result.giveText(text) }
+    }
+  }
+
+  private func openedText(_ row: RecordRow, _ head: HeadData) throws -> UnsafeRawBufferPointer {
+    if let text { return text }
+    let opened = try table.noting { () throws(StoreError) in try reader.opener.openBody(row, head) }
+    text = opened
+    return opened
+  }
+}

@@ -1,0 +1,77 @@
+/// Finds the places in a text where a folded text may begin, testing 16 at once: fast where most bytes are ASCII.
+struct CharacterScan: Sendable {
+  private typealias Lanes = SIMD16<Int8>
+
+  /// An ASCII byte in either case; without letters, twice the same.
+  private struct Choice: Sendable {
+    let lower: Int8
+    let upper: Int8
+
+    /// - Returns: nil for a scalar beyond ASCII.
+    init?(_ scalar: UInt32, ignoringCase: Bool) {
+      guard scalar < 0x80 else { return nil }
+      lower = Int8(scalar)
+      let isLetter = (UInt32(UInt8(ascii: "a"))...UInt32(UInt8(ascii: "z"))).contains(scalar)
+      upper = ignoringCase && isLetter ? lower & ~0x20 : lower
+    }
+
+    @inline(__always)
+    func matches(_ text: Lanes) -> SIMDMask<Lanes> { (text .== lower) .| (text .== upper) }
+
+    @inline(__always)
+    func matches(_ byte: Int8) -> Bool { byte == lower || byte == upper }
+  }
+
+  /// nil if no match begins with an ASCII byte.
+  private let first: Choice?
+  /// nil if the second byte of such a match is not ASCII.
+  private let second: Choice?
+  private let hasSecond: Bool
+
+  /// - Parameter scalars: the folded text.
+  init(for scalars: [UInt32], ignoringCase: Bool) {
+    first = Choice(scalars[0], ignoringCase: ignoringCase)
+    hasSecond = scalars.count > 1
+    second = hasSecond ? Choice(scalars[1], ignoringCase: ignoringCase) : nil
+  }
+
+  /// The first place at or after `start` where a match may begin: a byte beyond ASCII, or one that fits with the byte
+  /// after it, which may begin a mark. The number of bytes if there is none.
+  func next(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    var place = start
+    while place < text.count - 16 {
+      let lanes = text.loadUnaligned(fromByteOffset: place, as: Lanes.self)
+      var found = lanes .< 0
+      if let first {
+        let fits = first.matches(lanes)
+        if hasSecond {
+          let after = text.loadUnaligned(fromByteOffset: place + 1, as: Lanes.self)
+          let high = after .< 0
+          found = found .| (fits .& (second.map { high .| $0.matches(after) } ?? high))
+        } else {
+          found = found .| fits
+        }
+      }
+      let bits = unsafeBitCast(found, to: SIMD2<UInt64>.self)
+      if bits[0] | bits[1] != 0 {
+        // The lowest byte is the first place.
+        let lane =
+          bits[0] != 0 ? bits[0].littleEndian.trailingZeroBitCount : 64 + bits[1].littleEndian.trailingZeroBitCount
+        return place + lane / 8
+      }
+      place += 16
+    }
+    while place < text.count, !fits(text, place) { place += 1 }
+    return place
+  }
+
+  private func fits(_ text: UnsafeRawBufferPointer, _ place: Int) -> Bool {
+    let byte = Int8(bitPattern: text[place])
+    guard byte >= 0 else { return true }
+    guard let first, first.matches(byte) else { return false }
+    guard hasSecond else { return true }
+    guard place + 1 < text.count else { return false }
+    let after = Int8(bitPattern: text[place + 1])
+    return after < 0 || second?.matches(after) == true
+  }
+}

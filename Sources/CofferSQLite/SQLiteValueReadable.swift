@@ -1,0 +1,116 @@
+/// A type that a column's value can be read as: the counterpart of ``SQLiteValueConvertible``.
+public protocol SQLiteValueReadable {
+  /// - Returns: nil for a value of another type, or one that this type can't hold exactly.
+  init?(sqliteValue: SQLiteValue)
+}
+
+extension SQLiteValue: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
+}
+
+extension Optional: SQLiteValueReadable where Wrapped: SQLiteValueReadable {
+  /// NULL is nil.
+  public init?(sqliteValue: SQLiteValue) {
+    if sqliteValue.isNull {
+      self = Wrapped?.none
+    } else if let value = Wrapped(sqliteValue: sqliteValue) {
+      self = Wrapped?(value)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension Bool: SQLiteValueReadable {
+  /// 1 or 0, and no other integer.
+  public init?(sqliteValue: SQLiteValue) {
+    switch sqliteValue {
+    case .integer(0): self = false
+    case .integer(1): self = true
+    default: return nil
+    }
+  }
+}
+
+extension FixedWidthInteger {
+  fileprivate init?(exact value: SQLiteValue) {
+    guard case .integer(let integer) = value else { return nil }
+    self.init(exactly: integer)
+  }
+}
+
+extension Int: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension Int64: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension Int32: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension Int16: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension Int8: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension UInt: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension UInt64: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension UInt32: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension UInt16: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension UInt8: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) { self.init(exact: sqliteValue) }
+}
+
+extension Double: SQLiteValueReadable {
+  /// A real number, or an integer that a `Double` holds exactly.
+  public init?(sqliteValue: SQLiteValue) {
+    switch sqliteValue {
+    case .real(let value): self = value
+    case .integer(let value): self.init(exactly: value)
+    default: return nil
+    }
+  }
+}
+
+extension Float: SQLiteValueReadable {
+  /// A real number, rounded, or an integer that a `Float` holds exactly.
+  public init?(sqliteValue: SQLiteValue) {
+    switch sqliteValue {
+    case .real(let value): self.init(value)
+    case .integer(let value): self.init(exactly: value)
+    default: return nil
+    }
+  }
+}
+
+extension String: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) {
+    guard case .text(let text) = sqliteValue else { return nil }
+    self = text
+  }
+}
+
+extension [UInt8]: SQLiteValueReadable {
+  public init?(sqliteValue: SQLiteValue) {
+    guard case .blob(let bytes) = sqliteValue else { return nil }
+    self = bytes
+  }
+}
