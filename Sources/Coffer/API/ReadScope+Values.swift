@@ -26,7 +26,7 @@ extension ReadScope where Self: ~Copyable {
 
   /// Every document of a collection as a value, in order.
   ///
-  /// - Throws: `noSuchCollection`, `damaged`; `notDecodable` at the first document that is no such value.
+  /// - Throws: `damaged`; `notDecodable` at the first document that is no such value.
   public func values<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, in collection: DocumentCollection
   ) throws(StoreError) -> [Value] {

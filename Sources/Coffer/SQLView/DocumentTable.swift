@@ -45,6 +45,9 @@ final class DocumentTable: VirtualTable {
     self.transaction = transaction
   }
 
+  /// Whether the store is being closed under a query that reads.
+  var isClosed: Bool { !transaction.isWriter && transaction.connection.session.isClosing }
+
   var columns: [VirtualColumn] { Column.allCases.map(\.declared) }
 
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan {

@@ -18,8 +18,9 @@ public struct QueryRows: ~Copyable {
 
   /// The values of the next row, nil when there is none.
   ///
-  /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit.
+  /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit, `closed`.
   public mutating func next() throws(StoreError) -> [SQLiteValue]? {
+    guard !table.isClosed else { throw .storeClosed }
     do throws(SQLiteError) {
       return try statement.step() ? try statement.values() : nil
     } catch {
@@ -81,12 +82,14 @@ extension StoreTransaction {
     }
   }
 
-  /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row.
+  /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row, and one of a closed store.
   private func stopCondition(within limit: Duration?) -> (@Sendable () -> Bool)? {
     let cancellation = connection.cancellation
     let end = limit.map { ContinuousClock.now + $0 }
-    guard cancellation != nil || end != nil else { return nil }
+    let session = isWriter ? nil : connection.session
+    guard cancellation != nil || end != nil || session != nil else { return nil }
     return {
+      if session?.isClosing == true { return true }
       if let cancellation, cancellation.isCancelled { return true }
       return end.map { ContinuousClock.now >= $0 } ?? false
     }
@@ -112,6 +115,7 @@ extension StoreError {
       return
     }
     switch error.code {
+    case .interrupted where table.isClosed: self = .storeClosed
     case .interrupted: self.init(.cancelled, "the query was ended before it was done")
     case .noMemory: self.init(.systemFailure, "no memory left for the query")
     case .tooBig: self.init(.tooLarge, "a value of the query is longer than SQLite takes")

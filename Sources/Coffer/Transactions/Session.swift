@@ -16,6 +16,7 @@ final class Session: Sendable {
   /// nil if the cache is off.
   let texts: TextCache?
   let feed = ChangeFeed()
+  private let closing = Atomic<Bool>(false)
 
   init(keys: SessionKeys, generation: UInt64, cacheBytes: Int) {
     texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
@@ -62,6 +63,13 @@ final class Session: Sendable {
   /// Call after a change of header or slots by another process; does nothing if another thread replaced `old` already.
   func replaceKeys(_ old: SessionKeys, with keys: SessionKeys) {
     known.withLock { if $0.keys === old { $0.replace(keys) } }
+  }
+
+  /// Whether the store is being closed, or is closed: reading transactions then give out nothing more.
+  var isClosing: Bool { closing.load(ordering: .acquiring) }
+
+  func beginClosing() {
+    closing.store(true, ordering: .releasing)
   }
 
   /// Releases the keys: the end of the last transaction that uses them wipes them.
