@@ -67,6 +67,9 @@ package enum SQL {
   package static let children = "\(read) WHERE r.parent=? ORDER BY r.pos,r.id"
   package static let idsAndParents = "SELECT id,parent FROM coffer_record WHERE coll=? ORDER BY pos,id"
   package static let firstBelow = "SELECT id FROM coffer_record WHERE coll=?1 AND parent IS ?2 ORDER BY pos,id LIMIT 1"
+  package static let highestParent =
+    "SELECT parent FROM coffer_record WHERE parent IS NOT NULL ORDER BY parent DESC LIMIT 1"
+  package static let childElsewhere = "SELECT id FROM coffer_record WHERE parent=?1 AND coll<>?2 LIMIT 1"
   package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"

@@ -23,6 +23,11 @@ public final class InterruptHandle: Sendable {
     interrupt()
   }
 
+  /// Ends a wait for a lock, and lets no other begin; statements that run go on to their end.
+  package func stopWaiting() {
+    stopped.store(true, ordering: .sequentiallyConsistent)
+  }
+
   package func resume() { stopped.store(false, ordering: .sequentiallyConsistent) }
 
   var isStopped: Bool { stopped.load(ordering: .sequentiallyConsistent) }

@@ -23,11 +23,17 @@ extension DocumentStore {
   /// Subscriptions take four short read transactions a second, some 10 µs of processor time each.
   ///
   /// - Parameter collection: reports only this collection, which need not exist yet; nil reports all.
-  /// - Returns: a sequence for one task; an error, such as `locked` or `keyChanged`, is thrown by its iteration.
+  /// - Returns: a sequence each of whose iterators gets every change; an error, such as `locked` or `keyChanged`, is
+  ///   thrown by the iteration.
   public func changes(in collection: DocumentCollection? = nil) -> StoreChanges {
-    StoreChanges(
-      subscription: engine.session.feed.subscribe(
-        to: collection?.name, { () throws(StoreError) in try engine.beginning() },
-        poll: { [weak engine] in engine?.poll() }))
+    // A sequence keeps no store open.
+    StoreChanges { [weak engine, feed = engine.session.feed] in
+      feed.subscribe(
+        to: collection?.name,
+        { () throws(StoreError) in
+          guard let engine else { throw .storeClosed }
+          return try engine.beginning()
+        }, poll: { [weak engine] in engine?.poll() })
+    }
   }
 }

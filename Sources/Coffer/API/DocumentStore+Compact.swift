@@ -25,12 +25,17 @@ extension DocumentStore {
     }
     try FilePlace(of: url.path).requireOnlyName()
     let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
-    try lock?.lock(wait: wait)
-    defer { lock?.unlock() }
-    let report = try compact(file)
-    // Before the lock is released: the last connection to close checkpoints.
-    try file.database.run { database throws(SQLiteError) in try database.close() }
-    return report
+    return try ProcessLocks.of(file.path).asWriter(wait: wait) { () throws(StoreError) in
+      try lock?.lock(wait: wait, .current)
+      defer { lock?.unlock() }
+      let watch = Cancellation.Watch(file.database.connection)
+      defer { watch.end() }
+      try Cancellation.checkCurrent()
+      let report = try compact(file)
+      // Before the lock is released: the last connection to close checkpoints.
+      try file.database.run { database throws(SQLiteError) in try database.close() }
+      return report
+    }
   }
 
   /// ``compact(at:wait:)`` of this store.

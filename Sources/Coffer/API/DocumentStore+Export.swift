@@ -18,7 +18,7 @@ extension DocumentStore {
   /// - Parameters:
   ///   - keys: the keys that open the new store; a test key makes it a TEST store, whatever this one is.
   ///   - progress: called once the keys are known, then after each batch; if it throws, the work ends.
-  /// - Throws: `noSuchDocument`, `noSuchCollection`, `damaged` with the id at the first damaged document,
+  /// - Throws: `noSuchDocument`, `damaged` with the id at the first damaged document,
   ///   `alreadyExists`, `testKeyRefused`, `keyNeeded`, `diskFull`, and errors of `progress`.
   @discardableResult
   public func export(

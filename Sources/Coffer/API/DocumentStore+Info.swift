@@ -136,6 +136,9 @@ extension DocumentStore {
     throws(StoreError) -> R
   {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
+    let watch = Cancellation.Watch(file.database.connection)
+    defer { watch.end() }
+    try Cancellation.checkCurrent()
     try file.database.begin(.deferred)
     defer { file.database.rollback() }
     try file.checkSize()

@@ -1,6 +1,7 @@
 internal import CofferRecords
 
-// Listing, in order. Reading a header opens no text, and one statement reads a whole page.
+// Listing, in order. Reading a header opens no text, and one statement reads a whole page. A collection that doesn't
+// exist yet is empty: the first document that is inserted into it makes it.
 
 extension ReadScope where Self: ~Copyable {
   /// A page of headers in order.
@@ -8,7 +9,7 @@ extension ReadScope where Self: ~Copyable {
   /// - Parameters:
   ///   - after: the last header of the page before; its place does not affect the cost.
   ///   - offset: number of documents to pass over, each at the cost of an index entry.
-  /// - Throws: `noSuchCollection`; `damaged` also if the order itself was tampered with.
+  /// - Throws: `damaged`, also if the order itself was tampered with.
   public func headers(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max
   ) throws(StoreError) -> [DocumentHeader] {
@@ -30,7 +31,7 @@ extension ReadScope where Self: ~Copyable {
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
     _ body: (DocumentHeader) throws -> Void
   ) throws {
-    let record = try transaction.requireCollection(collection)
+    guard let record = try transaction.collection(named: collection.name) else { return }
     let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(offset))
     let statement =
       if let previous {
@@ -52,7 +53,7 @@ extension ReadScope where Self: ~Copyable {
   public func forEach(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, _ body: (OpenedDocument) throws -> Void
   ) throws {
-    let record = try transaction.requireCollection(collection)
+    guard let record = try transaction.collection(named: collection.name) else { return }
     try transaction.scan(record, after: previous, RowScan(withTexts: true)) { header, text in
       try body(OpenedDocument(header: header, utf8: text))
     }

@@ -32,14 +32,13 @@ extension ReadScope where Self: ~Copyable {
   ///   - limit: the most documents to find.
   ///   - progress: called now and then with the number of documents searched since its last call; an error that it
   ///     throws ends the search.
-  /// - Throws: the errors of `body` and `progress`; `noSuchCollection`; `damaged` with the id at the first damaged
-  ///   document, whether it holds the pattern or not.
+  /// - Throws: the errors of `body` and `progress`; `damaged` with the id at the first damaged document, whether it holds
+  ///   the pattern or not.
   public func forEachMatch(
     of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max,
     progress: ((Int) throws -> Void)? = nil, _ body: (FoundDocument) throws -> Void
   ) throws {
-    let record = try transaction.requireCollection(collection)
-    guard limit > 0 else { return }
+    guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var left = limit
     let scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: progress)
     let matcher = DocumentMatcher(pattern, in: fields)

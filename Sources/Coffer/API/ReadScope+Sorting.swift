@@ -33,7 +33,7 @@ extension ReadScope where Self: ~Copyable {
   /// Equal documents keep the collection's order, even in a descending sort. Reads every header, and for `text` and
   /// `json` every text; uses memory for an id and a short key each.
   ///
-  /// - Throws: `noSuchCollection`, `damaged`.
+  /// - Throws: `damaged`.
   public func ids(in collection: DocumentCollection, sortedBy order: DocumentOrder, descending: Bool = false)
     throws(StoreError) -> [DocumentID]
   {

@@ -3,7 +3,8 @@ internal import CofferRecords
 /// Reads inside `read { }` and `write { }`, all of them as of one moment.
 ///
 /// Every row is verified before any of it is returned; a row that is not the one that was written throws `damaged` with
-/// its id. Order is (position, id).
+/// its id. Order is (position, id). A collection that doesn't exist yet is empty to every read; only ``info(of:)``, which
+/// reads its settings, throws `noSuchCollection`.
 public protocol ReadScope: ~Copyable {
   /// For this library alone.
   var _transaction: StoreTransaction { get }
@@ -102,9 +103,10 @@ extension ReadScope where Self: ~Copyable {
     return CollectionInfo(record, count: try transaction.count(in: record))
   }
 
-  /// Number of documents in a collection: an index's word, which nothing proves before verify.
+  /// Number of documents in a collection, 0 if it doesn't exist: an index's word, which nothing proves before verify.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
-    try transaction.count(in: try transaction.requireCollection(collection))
+    guard let record = try transaction.collection(named: collection.name) else { return 0 }
+    return try transaction.count(in: record)
   }
 }
 

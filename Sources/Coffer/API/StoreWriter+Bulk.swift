@@ -8,8 +8,8 @@ extension StoreWriter {
   ///
   /// - Parameter collection: the target; nil takes each document's own collection, or `documents` if it names none.
   ///   Missing collections are created.
-  /// - Throws: errors of the source; `alreadyExists` for a kept id that is taken, `duplicateKey`, `tooLarge`, each
-  ///   naming the source's record. The transaction must then be rolled back, as it is when the error leaves `write`.
+  /// - Throws: errors of the source; `alreadyExists` for a kept id that is taken, `duplicateKey`, `tooLarge`,
+  ///   `invalidArgument` for a kept parent in another collection, each naming the source's record. The transaction must then be rolled back, as it is when the error leaves `write`.
   @discardableResult
   public func insert(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions = BulkOptions()
@@ -135,6 +135,7 @@ extension StoreWriter {
       readBy: read, sealedBy: { try seal(stage, $0, $1) },
       inserted: { batch in
         report.created += batch.rows.count
+        try transaction.requireFamilies(of: batch)
         for row in batch.rows {
           let id = DocumentID(row.fields.id)
           report.firstID = report.firstID ?? id

@@ -85,11 +85,11 @@ extension StoreWriter {
   /// - Parameter restartingIDs: gives out the ids of deleted documents again. Ids are unique in the whole store, so the
   ///   next id becomes the lowest above all documents that remain in any collection: 1 only if none remains. By default
   ///   an id is never reused for other content.
-  /// - Returns: the number of deleted documents.
-  /// - Throws: `noSuchCollection`, `damaged`.
+  /// - Returns: the number of deleted documents; 0 if the collection doesn't exist yet.
+  /// - Throws: `damaged`.
   @discardableResult
   public func truncate(_ collection: DocumentCollection, restartingIDs: Bool = false) throws(StoreError) -> Int {
-    let record = try transaction.requireCollection(collection)
+    guard let record = try transaction.collection(named: collection.name) else { return 0 }
     let before = transaction.state.count
     try transaction.writer.deleteDocuments(in: record)
     if restartingIDs { try transaction.writer.restartIDs() }

@@ -51,7 +51,7 @@ extension StoreWriter {
   /// Each document before an index costs an index entry.
   ///
   /// - Returns: the document that was moved.
-  /// - Throws: `noSuchCollection`, `indexOutOfRange` if either is out of range.
+  /// - Throws: `indexOutOfRange` if either is out of range.
   @discardableResult
   public func move(fromIndex source: Int, toIndex target: Int, in collection: DocumentCollection) throws(StoreError)
     -> DocumentID
@@ -86,13 +86,13 @@ extension StoreWriter {
   /// Equal documents keep their order. The documents get new positions, but those whose position stays the same are not
   /// written: a sorted collection costs only reading.
   ///
-  /// - Returns: the number of documents that moved.
-  /// - Throws: `noSuchCollection`, `damaged`.
+  /// - Returns: the number of documents that moved; 0 if the collection doesn't exist yet.
+  /// - Throws: `damaged`.
   @discardableResult
   public func sort(_ collection: DocumentCollection, by order: DocumentOrder, descending: Bool = false)
     throws(StoreError) -> Int
   {
-    let record = try transaction.requireCollection(collection)
+    guard let record = try transaction.collection(named: collection.name) else { return 0 }
     let sorted = try ids(in: collection, sortedBy: order, descending: descending)
     return try transaction.arrange(sorted, in: record.id)
   }
@@ -108,10 +108,11 @@ extension ReadScope where Self: ~Copyable {
 
   /// The document at an index of its collection's order, from 0; each document before it costs an index entry.
   ///
-  /// - Throws: `noSuchCollection`, `indexOutOfRange`.
+  /// - Throws: `indexOutOfRange`.
   public func id(at index: Int, in collection: DocumentCollection) throws(StoreError) -> DocumentID {
-    let record = try transaction.requireCollection(collection)
-    guard index >= 0, let id = try transaction.id(at: index, in: record.id) else {
+    guard index >= 0, let record = try transaction.collection(named: collection.name),
+      let id = try transaction.id(at: index, in: record.id)
+    else {
       throw StoreError(
         .indexOutOfRange, "there is no document at index \(index)",
         hint: "indexes go from 0 to one less than the number of documents")

@@ -75,4 +75,17 @@ extension StoreTransaction {
       throw error
     }
   }
+
+  /// Requires that no parent and no child of rows that were inserted is in another collection. A parent may come later.
+  func requireFamilies(of batch: SealedBatch) throws(StoreError) {
+    for row in batch.rows {
+      let fields = row.fields
+      do throws(StoreError) {
+        try requireNoParentElsewhere(fields.parent.map { DocumentID($0) }, of: fields.id, in: fields.collection)
+        try requireNoChildrenElsewhere(of: fields.id, in: fields.collection)
+      } catch {
+        throw error.of(record: row.record)
+      }
+    }
+  }
 }

@@ -1,16 +1,25 @@
 internal import CofferRecords
 internal import Synchronization
 
-/// The commits after a call of ``DocumentStore/changes(in:)``, for one task to iterate.
+/// The commits after a call of ``DocumentStore/changes(in:)``.
 ///
-/// A slow task gets all changes since the last one merged into one, which holds at most 65,536 documents, whatever the
+/// Each iterator gets every change. The first one begins with the call of `changes`, later ones where they are made. A
+/// slow task gets all changes since the last one merged into one, which holds at most 65,536 documents, whatever the
 /// load. Ends when the store is closed or released, or the task is cancelled.
 public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreChange
   public typealias Failure = StoreError
 
-  let subscription: ChangeSubscription
+  private let first: FirstSubscription
+  private let subscribe: @Sendable () -> ChangeSubscription
 
+  /// - Parameter subscribe: called now, and again for each iterator after the first one.
+  init(_ subscribe: @escaping @Sendable () -> ChangeSubscription) {
+    first = FirstSubscription(subscribe())
+    self.subscribe = subscribe
+  }
+
+  /// The iterator of one task.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: ChangeSubscription
 
@@ -24,7 +33,20 @@ public struct StoreChanges: AsyncSequence, Sendable {
   }
 
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(subscription: subscription)
+    AsyncIterator(subscription: first.take() ?? subscribe())
+  }
+}
+
+/// The subscription that began with the sequence, until its first iterator takes it.
+private final class FirstSubscription: Sendable {
+  private let subscription: Mutex<ChangeSubscription?>
+
+  init(_ subscription: ChangeSubscription) {
+    self.subscription = Mutex(subscription)
+  }
+
+  func take() -> ChangeSubscription? {
+    subscription.withLock { $0.take() }
   }
 }
 
@@ -49,6 +71,8 @@ final class ChangeSubscriber: Sendable {
     /// The collection of the wanted name, if it exists.
     var collection: CollectionID?
     var pending: StoreChange?
+    /// `pending` must be given out even if it is of nothing.
+    var isWoken = false
     var waiting: CheckedContinuation<Result<StoreChange?, StoreError>, Never>?
     var end: Result<StoreChange?, StoreError>?
   }
@@ -81,8 +105,22 @@ final class ChangeSubscriber: Sendable {
         state.pending = change
       } else {
         state.pending!.merge(change)
-        if state.pending!.isEmpty { state.pending = nil }
+        if state.pending!.isEmpty, !state.isWoken { state.pending = nil }
       }
+    }
+  }
+
+  /// Lets `next` return a change of nothing, if no other waits.
+  func wake() {
+    state.withLock { state in
+      guard state.end == nil, state.pending == nil else { return }
+      let nothing = StoreChange(generation: 0)
+      guard let waiting = state.waiting else {
+        state.isWoken = true
+        return state.pending = nothing
+      }
+      state.waiting = nil
+      waiting.resume(returning: .success(nothing))
     }
   }
 
@@ -102,6 +140,7 @@ final class ChangeSubscriber: Sendable {
         state.withLock { state in
           if let pending = state.pending {
             state.pending = nil
+            state.isWoken = false
             continuation.resume(returning: .success(pending))
           } else if let end = state.end {
             // An error is thrown once.
@@ -110,7 +149,7 @@ final class ChangeSubscriber: Sendable {
           } else if Task.isCancelled {
             continuation.resume(returning: .success(nil))
           } else {
-            // Only one task may iterate: a task that waited before this one gets the end of the sequence.
+            // Only one task may use an iterator: a task that waited before this one gets the end of the sequence.
             state.waiting?.resume(returning: .success(nil))
             state.waiting = continuation
           }

@@ -1,6 +1,7 @@
 internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
+internal import Dispatch
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -15,31 +16,37 @@ final class ConnectionPool: Sendable {
   /// The most idle readers kept open.
   private static let keptReaders = 4
 
-  private struct Idle {
+  struct Idle {
     // Only the thread that took a connection out of here uses it.
     nonisolated(unsafe) var readers: [StoreConnection] = []
     var isClosed = false
     /// Threads inside `read`, each with its depth.
     var reading: [UInt: Int] = [:]
+    /// Connections in use for reading: their waits for a lock end when the store is closed.
+    var interrupts: [ObjectIdentifier: InterruptHandle] = [:]
+    /// Signalled when the last thread leaves `read` of a closed store.
+    var closer: DispatchSemaphore?
   }
 
-  private struct Writing {
+  struct Writing {
     // Used only by the thread that holds the lock.
     nonisolated(unsafe) var connection: StoreConnection?
   }
 
   let place: FilePlace
-  private let wait: Duration?
+  let wait: Duration?
   private let readerCache: Int
-  private let session: Session
-  private let writeAheadLock: WriteAheadLock?
+  let session: Session
+  let writeAheadLock: WriteAheadLock?
   let isWriteAhead: Bool
-  private let idle: Mutex<Idle>
-  private let writing: Mutex<Writing>
-  /// Writer queue.
-  private let writers = FairLock()
-  /// The thread inside `write`; 0 if none.
-  private let writer = Atomic<UInt>(0)
+  let idle: Mutex<Idle>
+  let writing: Mutex<Writing>
+  /// Held by the thread that closes.
+  let closing = Mutex<Void>(())
+  /// Shared with other open stores of the same file.
+  let locks: ProcessLocks
+  /// The thread inside `write` of this store; 0 if none.
+  let writer = Atomic<UInt>(0)
   /// Locks and connections belong to this process alone.
   private let process = getpid()
   /// Whether the disk has failed to confirm a write. It may confirm the next write without having kept this one, so
@@ -53,6 +60,7 @@ final class ConnectionPool: Sendable {
     self.session = session
     isWriteAhead = file.isWriteAhead
     writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    locks = ProcessLocks.of(file.path)
     var first = Idle()
     try Self.configure(file)
     first.readers = [try StoreConnection(file, session: session)]
@@ -64,42 +72,46 @@ final class ConnectionPool: Sendable {
     try? close()
   }
 
+  // MARK: Reading
+
   /// Runs `body` on a connection for reading.
   ///
   /// - Throws: `misuse` inside a `write` of this thread in the rollback journal mode: once its pages no longer fit the
-  ///   cache, a reader would wait for it.
+  ///   cache, a reader would wait for it. `closed`.
   func withReader<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     try requireOwnProcess()
     let thread = currentThread()
-    guard isWriteAhead || writer.load(ordering: .acquiring) != thread else {
+    guard isWriteAhead || locks.writer.load(ordering: .acquiring) != thread else {
       throw StoreError(
         .misuse, "read inside of write would wait for itself in the rollback journal",
         hint: "read with what write was given, which sees its changes too")
     }
-    let found = try idle.withLock { idle throws(StoreError) in
+    try idle.withLock { idle throws(StoreError) in
       guard !idle.isClosed else { throw StoreError.storeClosed }
       idle.reading[thread, default: 0] += 1
-      return Taken(connection: idle.readers.popLast())
     }
+    if !isWriteAhead { locks.beginReading(thread) }
+    // When this runs, the connection is gone or back in the pool: a thread that closes waits for it.
     defer {
-      idle.withLock { idle in
-        idle.reading[thread, default: 1] -= 1
-        if idle.reading[thread] == 0 { idle.reading[thread] = nil }
-      }
+      if !isWriteAhead { locks.endReading(thread) }
+      idle.withLock { $0.endReading(thread) }
     }
-    let connection: StoreConnection
-    if let taken = found.connection {
-      connection = taken
-    } else {
-      connection = try newConnection(cacheBytes: readerCache)
-    }
+    return try withConnection(cancellation ?? .current, body)
+  }
+
+  private func withConnection<R>(
+    _ cancellation: Cancellation?, _ body: (StoreConnection) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let connection = try takeReader()
+    let interrupts = connection.database.connection.interruptHandle
     let back = Taken(connection: connection)
     defer {
       // A reader undoes the journal of a killed writer.
       if connection.database.connection.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
       idle.withLock { idle in
+        idle.interrupts[ObjectIdentifier(interrupts)] = nil
         if !idle.isClosed && idle.readers.count < Self.keptReaders, let connection = back.connection,
           !connection.database.isInTransaction
         {
@@ -107,35 +119,60 @@ final class ConnectionPool: Sendable {
         }
       }
     }
-    return try connection.cancellable(cancellation) { () throws(StoreError) in try body(connection) }
+    do throws(StoreError) {
+      return try connection.cancellable(cancellation) { () throws(StoreError) in try body(connection) }
+    } catch {
+      // A wait for a lock that closing the store has ended.
+      throw error.code == .cancelled && session.isClosing ? .storeClosed : error
+    }
   }
+
+  private func takeReader() throws(StoreError) -> StoreConnection {
+    let idle = self.idle.withLock { idle in
+      let connection = idle.readers.popLast()
+      if let connection { idle.note(connection) }
+      return Taken(connection: connection)
+    }
+    if let connection = idle.connection { return connection }
+    let new = Taken(connection: try newConnection(cacheBytes: readerCache))
+    try self.idle.withLock { idle throws(StoreError) in
+      guard !idle.isClosed, let connection = new.connection else { throw StoreError.storeClosed }
+      idle.note(connection)
+    }
+    return new.connection!
+  }
+
+  // MARK: Writing
 
   /// Runs `body` on the connection for writing, one thread at a time, in the order of their calls.
   ///
-  /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would keep it from committing;
-  ///   `locked` if other writers hold the lock for too long.
+  /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would keep it from committing,
+  ///   those of other open stores of the same file included; `locked` if other writers hold the lock for too long;
+  ///   `closed`.
   func withWriter<R>(
     _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     try requireOwnProcess()
     let thread = currentThread()
-    guard writer.load(ordering: .acquiring) != thread else {
-      throw StoreError(.misuse, "write inside of write would wait for itself", hint: "use savepoint")
+    let cancellation = cancellation ?? .current
+    guard locks.writer.load(ordering: .acquiring) != thread else {
+      throw ProcessLocks.writeInsideOfWrite(isOther: writer.load(ordering: .acquiring) != thread)
     }
-    let isReading = try idle.withLock { idle throws(StoreError) in
-      guard !idle.isClosed else { throw StoreError.storeClosed }
-      return idle.reading[thread] != nil
-    }
-    guard isWriteAhead || !isReading else {
+    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
+    guard isWriteAhead || !locks.isReading(thread) else {
       throw StoreError(
         .misuse, "write inside of read would wait for itself in the rollback journal",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
-    try writers.lock(wait: wait, cancellation)
-    defer { writers.unlock() }
+    try locks.writers.lock(wait: wait, owner: ObjectIdentifier(self), cancellation)
+    defer { locks.writers.unlock() }
     let result: Result<Sent<R>, StoreError> = writing.withLock { writing in
+      locks.writer.store(thread, ordering: .releasing)
       writer.store(thread, ordering: .releasing)
-      defer { writer.store(0, ordering: .releasing) }
+      defer {
+        writer.store(0, ordering: .releasing)
+        locks.writer.store(0, ordering: .releasing)
+      }
       return Result { () throws(StoreError) in
         // Another thread may have closed the store while this one waited for the lock.
         guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
@@ -159,7 +196,7 @@ final class ConnectionPool: Sendable {
 
   /// - Throws: `misuse` inside a `write` of this thread, whose rows no other connection sees.
   func requireOutsideOfWrite() throws(StoreError) {
-    guard writer.load(ordering: .acquiring) != currentThread() else {
+    guard locks.writer.load(ordering: .acquiring) != currentThread() else {
       throw StoreError(.misuse, "what write is doing is not in the file yet", hint: "do this after it")
     }
     guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
@@ -236,55 +273,6 @@ final class ConnectionPool: Sendable {
     return !isWriteAhead || stat(place.path + "-wal", &status) != 0 || status.st_size == 0
   }
 
-  /// - Throws: `misuse` inside a `read` or `write` of this thread, which would wait for itself.
-  func close() throws(StoreError) {
-    do throws(StoreError) {
-      try requireOwnProcess()
-    } catch {
-      abandon()
-      throw error
-    }
-    let thread = currentThread()
-    let readers = try idle.withLock { idle throws(StoreError) in
-      guard writer.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
-        throw StoreError(.misuse, "a store can't be closed inside of its own read or write")
-      }
-      defer {
-        idle.isClosed = true
-        idle.readers = []
-      }
-      return Sent(value: idle.readers)
-    }
-    session.feed.finish()
-    session.texts?.close()
-    let result: Result<Void, StoreError> = writing.withLock { writing in
-      Result { () throws(StoreError) in
-        let open = readers.value + [writing.connection].compactMap { $0 }
-        // The last connection to close copies the log into the file and removes it, under our lock. If another process
-        // still reads, the next one to close does that.
-        // Even if the files fail to close, the keys are released.
-        session.forgetKeys()
-        writing.connection = nil
-        let lock: Result<Void, StoreError> = Result { () throws(StoreError) in
-          if !open.isEmpty { try writeAheadLock?.lock(wait: wait) }
-        }
-        let hasLock = if case .success = lock { true } else { false }
-        defer { if !open.isEmpty, hasLock { writeAheadLock?.unlock() } }
-        for connection in open { try close(connection, mayCheckpoint: hasLock) }
-        try lock.get()
-      }
-    }
-    try result.get()
-  }
-
-  private func close(_ connection: StoreConnection, mayCheckpoint: Bool) throws(StoreError) {
-    try connection.database.run { database throws(SQLiteError) in
-      if writeAheadLock != nil, mayCheckpoint { try database.set(.noCheckpointOnClose, to: false) }
-      database.busyTimeout = .zero
-      try database.close()
-    }
-  }
-
   /// - Throws: `misuse` inside a `read` of this thread.
   func requireNoRead(_ work: String) throws(StoreError) {
     let thread = currentThread()
@@ -293,24 +281,11 @@ final class ConnectionPool: Sendable {
   }
 
   /// - Throws: `misuse` in the child of a fork: its connections are copies whose locks belong to the parent.
-  private func requireOwnProcess() throws(StoreError) {
+  func requireOwnProcess() throws(StoreError) {
     guard getpid() == process else {
       throw StoreError(
         .misuse, "the store was opened by the parent of this process",
         hint: "fork before a store is opened, or exec: a child can't use what its parent opened")
-    }
-  }
-
-  /// In the child of a fork: abandons the connections without closing them; closing would remove the parent's log.
-  private func abandon() {
-    // A lock that another thread of the parent held stays locked here.
-    session.forgetKeysUnlessLocked()
-    _ = idle.withLockIfAvailable { idle in
-      idle.isClosed = true
-      for connection in idle.readers { _ = Unmanaged.passRetained(connection) }
-    }
-    _ = writing.withLockIfAvailable { writing in
-      if let connection = writing.connection { _ = Unmanaged.passRetained(connection) }
     }
   }
 
@@ -320,7 +295,7 @@ final class ConnectionPool: Sendable {
       hint: "look after the disk, then close the store and open it again")
   }
 
-  private func currentThread() -> UInt {
+  func currentThread() -> UInt {
     UInt(pthread_self())
   }
 
@@ -331,8 +306,21 @@ final class ConnectionPool: Sendable {
   }
 
   /// A value that leaves a lock with its only owner.
-  private struct Sent<Value>: @unchecked Sendable {
+  struct Sent<Value>: @unchecked Sendable {
     // As above.
     let value: Value
+  }
+}
+
+extension ConnectionPool.Idle {
+  fileprivate mutating func note(_ connection: StoreConnection) {
+    let interrupts = connection.database.connection.interruptHandle
+    self.interrupts[ObjectIdentifier(interrupts)] = interrupts
+  }
+
+  fileprivate mutating func endReading(_ thread: UInt) {
+    reading[thread, default: 1] -= 1
+    if reading[thread] == 0 { reading[thread] = nil }
+    if reading.isEmpty { closer?.signal() }
   }
 }

@@ -5,8 +5,14 @@ internal import Synchronization
 /// Fair mutex with a timeout: threads get the lock in the order in which they asked for it.
 final class FairLock: Sendable {
   private final class Waiter: Sendable {
-    /// Signalled when the waiter gets the lock or is cancelled.
+    /// Signalled when the waiter gets the lock, is cancelled or dismissed.
     let semaphore = DispatchSemaphore(value: 0)
+    let owner: ObjectIdentifier?
+    let isDismissed = Atomic<Bool>(false)
+
+    init(_ owner: ObjectIdentifier?) {
+      self.owner = owner
+    }
   }
 
   private struct State {
@@ -17,10 +23,12 @@ final class FairLock: Sendable {
 
   private let state = Mutex(State())
 
-  /// - Parameter wait: the longest time to wait; nil waits for ever.
-  /// - Throws: `locked`, `cancelled`.
-  func lock(wait: Duration?, _ cancellation: Cancellation? = nil) throws(StoreError) {
-    let waiter = Waiter()
+  /// - Parameters:
+  ///   - wait: the longest time to wait; nil waits for ever.
+  ///   - owner: names the waiting threads that ``dismiss(_:)`` ends.
+  /// - Throws: `locked`, `cancelled`; `closed` for a waiter that was dismissed.
+  func lock(wait: Duration?, owner: ObjectIdentifier? = nil, _ cancellation: Cancellation? = nil) throws(StoreError) {
+    let waiter = Waiter(owner)
     let isHolder = state.withLock { state in
       if !state.isLocked {
         state.isLocked = true
@@ -30,8 +38,8 @@ final class FairLock: Sendable {
       return false
     }
     if isHolder { return }
-    cancellation?.setAction { waiter.semaphore.signal() }
-    defer { cancellation?.setAction(nil) }
+    let outer = cancellation?.setAction { waiter.semaphore.signal() }
+    defer { cancellation?.setAction(outer) }
     let end: DispatchTime = wait.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture
     _ = waiter.semaphore.wait(timeout: end)
     // `unlock` may have passed the lock on just after the timeout: then this thread holds it.
@@ -40,9 +48,21 @@ final class FairLock: Sendable {
       state.waiters.remove(at: place)
       return true
     }
+    guard !waiter.isDismissed.load(ordering: .acquiring) else { throw .storeClosed }
     guard isLate else { return }
     try cancellation?.check()
     throw StoreError(.locked, "the store is locked by another thread that writes", hint: "try again, or wait longer")
+  }
+
+  /// Ends the waiting of an owner's threads: their store was closed.
+  func dismiss(_ owner: ObjectIdentifier) {
+    state.withLock { state in
+      for waiter in state.waiters where waiter.owner == owner {
+        waiter.isDismissed.store(true, ordering: .releasing)
+        waiter.semaphore.signal()
+      }
+      state.waiters.removeAll { $0.owner == owner }
+    }
   }
 
   var waiterCount: Int { state.withLock { $0.waiters.count } }

@@ -16,20 +16,7 @@ final class WriteAheadLock: Sendable {
   /// A log longer than this many bytes is copied into the file.
   private static let longLog: Int64 = 4 << 20
 
-  private struct Identity: Hashable {
-    /// The child of a fork needs another descriptor: its parent's descriptor is one and the same lock.
-    let process: pid_t
-    let device: UInt64
-    let file: UInt64
-
-    init(_ status: stat) {
-      process = getpid()
-      device = UInt64(status.st_dev)
-      file = UInt64(status.st_ino)
-    }
-  }
-
-  private static let all = Mutex<[Identity: WriteAheadLock]>([:])
+  private static let all = Mutex<[FileIdentity: WriteAheadLock]>([:])
 
   /// A fixed SQLite needs no lock, and checkpoints by itself.
   static let isNeeded = Database.hasWALResetBug
@@ -48,13 +35,13 @@ final class WriteAheadLock: Sendable {
     guard isNeeded else { return nil }
     return try all.withLock { all throws(StoreError) in
       var status = stat()
-      if stat(path, &status) == 0, let known = all[Identity(status)] { return known }
+      if stat(path, &status) == 0, let known = all[FileIdentity(status)] { return known }
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
         throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
       }
       let lock = WriteAheadLock(descriptor: descriptor)
-      all[Identity(status)] = lock
+      all[FileIdentity(status)] = lock
       return lock
     }
   }

@@ -1,6 +1,7 @@
 /// The documents that an export copies.
 public enum ExportSelection: Sendable {
   case everything
+  /// One that doesn't exist yet is left out.
   case collections([DocumentCollection])
   /// These documents with their collections, and no others.
   case documents([DocumentID])

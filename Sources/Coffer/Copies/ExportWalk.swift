@@ -27,7 +27,7 @@ final class ExportWalk {
   private var sum: (set: SetHash, count: UInt64)?
   private var isAtEnd = false
 
-  /// - Throws: `noSuchDocument`, `noSuchCollection`.
+  /// - Throws: `noSuchDocument`.
   init(_ transaction: StoreTransaction, _ selection: ExportSelection) throws(StoreError) {
     self.transaction = transaction
     opener = RecordOpener(transaction.keys)
@@ -38,7 +38,9 @@ final class ExportWalk {
       collections = known
     case .collections(let names):
       var chosen: Set<UInt32> = []
-      for name in names { chosen.insert(try transaction.requireCollection(name).id) }
+      for name in names {
+        if let record = try transaction.collection(named: name.name) { chosen.insert(record.id) }
+      }
       collections = known.filter { chosen.contains($0.id) }
     case .documents(let documents):
       var chosen: Set<UInt32> = []
@@ -80,6 +82,7 @@ final class ExportWalk {
   /// - Returns: false if there were no more.
   func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
     while !RowCopier.isFull(batch), try step() {
+      try transaction.requireOpen()
       let row = try RecordRow(rows.columns(), within: transaction.limits)
       guard numbers?.contains(row.fields.collection) ?? true else { continue }
       if sum != nil {

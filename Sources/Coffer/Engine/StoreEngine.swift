@@ -48,6 +48,7 @@ final class StoreEngine: Sendable {
       allowsTestKeys: options.allowsTestKeys)
     try unlocking.checkBounds()
     let unlocked = try unlocking.unlock(with: key)
+    try Cancellation.checkCurrent()
     let keys = try SessionKeys(root: unlocked.root, header: header, slots: slots)
     try self.init(file, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened")
   }

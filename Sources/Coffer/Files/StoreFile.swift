@@ -26,6 +26,8 @@ struct StoreFile {
     // An opening that waits for a restore gets the file that was there before it.
     place = try FilePlace(of: path)
     let connection = try Self.connect(to: path, wait: wait)
+    let watch = Cancellation.Watch(connection)
+    defer { watch.end() }
     try place.requireSameFile()
     try Self.checkFirstPage(connection, path: path)
     // Most pragmas would make SQLite read it.

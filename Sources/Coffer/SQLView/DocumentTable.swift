@@ -58,6 +58,9 @@ final class DocumentTable: VirtualTable {
     readings = []
   }
 
+  /// Whether the store is being closed under a query that reads.
+  var isClosed: Bool { transaction.map { !$0.isWriter && $0.connection.session.isClosing } ?? false }
+
   func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
     DocumentPlan.choose(for: request, documentCount: max(Int64(clamping: transaction?.state.count ?? 1), 1))
   }

@@ -21,8 +21,9 @@ public struct QueryRows: ~Copyable {
 
   /// The next row, nil when there is none.
   ///
-  /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit.
+  /// - Throws: `queryFailed`, `damaged`, `cancelled` after the time limit, `closed`.
   public mutating func next() throws(StoreError) -> SQLiteRow? {
+    guard !view.table.isClosed else { throw .storeClosed }
     do throws(SQLiteError) {
       return try statement.step() ? try statement.row(&columns, decoding: NestedValues.decode) : nil
     } catch {

@@ -30,7 +30,7 @@ final class QueryView {
     let view = if let idle { idle } else { try QueryView() }
     transaction.connection.idleView = nil
     do throws(SQLiteError) {
-      try view.database.setStopCondition(stopCondition(transaction.connection.cancellation, within: limit))
+      try view.database.setStopCondition(stopCondition(of: transaction, within: limit))
     } catch {
       throw StoreError(error)
     }
@@ -54,13 +54,16 @@ final class QueryView {
     table.show(nil)
   }
 
-  /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row.
+  /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row, and one of a closed store.
   private static func stopCondition(
-    _ cancellation: Cancellation?, within limit: Duration?
+    of transaction: StoreTransaction, within limit: Duration?
   ) -> (@Sendable () -> Bool)? {
+    let cancellation = transaction.connection.cancellation
+    let session = transaction.isWriter ? nil : transaction.connection.session
     let end = limit.map { ContinuousClock.now + $0 }
-    guard cancellation != nil || end != nil else { return nil }
+    guard cancellation != nil || end != nil || session != nil else { return nil }
     return {
+      if session?.isClosing == true { return true }
       if let cancellation, cancellation.isCancelled { return true }
       return end.map { ContinuousClock.now >= $0 } ?? false
     }

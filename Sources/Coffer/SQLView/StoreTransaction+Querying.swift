@@ -53,6 +53,7 @@ extension StoreTransaction {
   func error(ofQuery error: SQLiteError, _ table: DocumentTable, isRunning: Bool) -> StoreError {
     if let failure = table.failure { return failure }
     switch error.code {
+    case .interrupted where table.isClosed: return .storeClosed
     case .interrupted: return StoreError(.cancelled, "the query was ended before it was done")
     case .noMemory: return StoreError(.systemFailure, "no memory left for the query")
     case .tooBig: return StoreError(.tooLarge, "a value of the query is longer than SQLite takes")

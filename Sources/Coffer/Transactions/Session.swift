@@ -17,6 +17,7 @@ final class Session: Sendable {
   let texts: TextCache?
   let feed = ChangeFeed()
   let values: CodableValues
+  private let closing = Atomic<Bool>(false)
 
   init(keys: SessionKeys, generation: UInt64, options: OpenOptions) {
     let cacheBytes = options.textCacheBytes
@@ -65,6 +66,13 @@ final class Session: Sendable {
   /// Call after a change of header or slots by another process; does nothing if another thread replaced `old` already.
   func replaceKeys(_ old: SessionKeys, with keys: SessionKeys) {
     known.withLock { if $0.keys === old { $0.replace(keys) } }
+  }
+
+  /// Whether the store is being closed, or is closed: reading transactions then give out nothing more.
+  var isClosing: Bool { closing.load(ordering: .acquiring) }
+
+  func beginClosing() {
+    closing.store(true, ordering: .releasing)
   }
 
   /// Releases the keys: the end of the last transaction that uses them wipes them.

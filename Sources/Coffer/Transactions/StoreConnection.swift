@@ -37,9 +37,9 @@ final class StoreConnection {
     guard let cancellation else { return try body() }
     let handle = database.connection.interruptHandle
     self.cancellation = cancellation
-    cancellation.setAction { handle.stop() }
+    let outer = cancellation.setAction { handle.stop() }
     defer {
-      cancellation.setAction(nil)
+      cancellation.setAction(outer)
       handle.resume()
       self.cancellation = nil
     }

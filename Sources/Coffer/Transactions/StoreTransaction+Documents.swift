@@ -64,7 +64,7 @@ extension StoreTransaction {
   /// - Parameters:
   ///   - isNew: the collection is not written yet either.
   ///   - rule: decides about a missing title; nil leaves it missing.
-  ///   - requiresParent: the parent must exist already.
+  ///   - requiresParent: the parent must exist already; otherwise it may be missing, but not be elsewhere.
   func add(
     _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
     titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
@@ -75,7 +75,12 @@ extension StoreTransaction {
     }
     let id = try DocumentID.next(state.nextID, unless: wanted)
     try requireUnusedKey(document.key, in: record, by: nil)
-    if requiresParent { try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id) }
+    if requiresParent {
+      try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)
+    } else {
+      try requireNoParentElsewhere(document.parent, of: id, in: record.id)
+    }
+    try requireNoChildrenElsewhere(of: id, in: record.id)
     let position = try findPosition()
     var document = document
     document.title = document.title ?? rule?.title(for: document)
@@ -111,8 +116,12 @@ extension StoreTransaction {
     let id = old.header.id
     let record = try requireCollection(of: old.header)
     if new.key != old.document.key { try requireUnusedKey(new.key, in: record, by: id) }
-    if requiresParent, new.parent != old.document.parent {
-      try requireParent(new.parent, of: id.rawValue, isNew: false, in: record.id)
+    if new.parent != old.document.parent {
+      if requiresParent {
+        try requireParent(new.parent, of: id.rawValue, isNew: false, in: record.id)
+      } else {
+        try requireNoParentElsewhere(new.parent, of: id.rawValue, in: record.id)
+      }
     }
     try writer.replace(old, with: new, in: record)
   }
@@ -143,10 +152,9 @@ extension StoreTransaction {
   ///   - isNew: no document can have it as parent yet.
   func requireParent(_ parent: DocumentID?, of id: Int64?, isNew: Bool, in collection: UInt32) throws(StoreError) {
     guard let parent else { return }
+    note(parent: parent)
     guard let fields = try fieldsIfThere(of: parent), fields.collection == collection, parent.rawValue != id else {
-      throw StoreError(
-        .invalidArgument, "the parent \(parent) is no other document of the same collection",
-        documentID: id.map { DocumentID($0) })
+      throw Self.parentElsewhere(parent, of: id)
     }
     guard !isNew, let id else { return }
     // Rows of other writers may form a ring: each ancestor is looked at once.
@@ -160,6 +168,38 @@ extension StoreTransaction {
       }
       next = try fieldsIfThere(of: DocumentID(ancestor))?.parent
     }
+  }
+
+  /// Requires that a parent is not in another collection, and not the document itself. A parent that doesn't exist may
+  /// still come, or was deleted.
+  func requireNoParentElsewhere(_ parent: DocumentID?, of id: Int64, in collection: UInt32) throws(StoreError) {
+    guard let parent else { return }
+    note(parent: parent)
+    guard parent.rawValue != id, try database.integer(SQL.collectionOf, parent.rawValue) ?? Int64(collection)
+      == Int64(collection)
+    else { throw Self.parentElsewhere(parent, of: id) }
+  }
+
+  /// Requires that no document of another collection names this one as its parent, as one may that was left behind when
+  /// an earlier document of that id was deleted.
+  func requireNoChildrenElsewhere(of id: Int64, in collection: UInt32) throws(StoreError) {
+    let highest = try highestParent ?? database.integer(SQL.highestParent) ?? 0
+    highestParent = highest
+    guard id <= highest else { return }
+    guard let child = try database.integer(SQL.childElsewhere, id, Int64(collection)) else { return }
+    throw StoreError(
+      .invalidArgument, "document \(DocumentID(child)) of another collection names \(DocumentID(id)) as its parent",
+      hint: "give that one another parent first, or use another id", documentID: DocumentID(id))
+  }
+
+  private func note(parent: DocumentID) {
+    if let highest = highestParent { highestParent = max(highest, parent.rawValue) }
+  }
+
+  private static func parentElsewhere(_ parent: DocumentID, of id: Int64?) -> StoreError {
+    StoreError(
+      .invalidArgument, "the parent \(parent) is no other document of the same collection",
+      documentID: id.map { DocumentID($0) })
   }
 
   /// The columns of a row, which nothing has proved; nil if there is none.

@@ -133,6 +133,8 @@ extension StoreTransaction {
       guard next < opened.endIndex else { continue }
       let document = opened[next]
       guard document.row == index else { continue }
+      // The visit before may have taken long.
+      try requireOpen()
       try visit(document.header, document.text)
       next += 1
     }

@@ -18,6 +18,8 @@ public final class StoreTransaction {
   var renumbered = 0
   /// The document that this transaction added last at the bottom of a collection.
   var bottom: Bottom?
+  /// The highest id that any document names as its parent; nil until a document is added.
+  var highestParent: Int64?
   let logger: StoreLog
   /// The cache of texts; nil in a write transaction, which reads from the file.
   private let texts: TextCache?
@@ -87,8 +89,13 @@ public final class StoreTransaction {
     }
   }
 
+  /// Call before anything of the store is given out.
+  ///
+  /// - Throws: `misuse` after the end; `closed` in a reading transaction whose store is being closed, which waits for a
+  ///   writing one; `cancelled`.
   func requireOpen() throws(StoreError) {
     guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
+    guard rowWriter != nil || !connection.session.isClosing else { throw .storeClosed }
     try connection.cancellation?.check()
   }
 

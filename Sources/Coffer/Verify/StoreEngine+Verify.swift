@@ -112,6 +112,7 @@ extension StoreEngine {
         let opener = reader.opener
         let collections = try transaction.collectionsThatOpen()
         while true {
+          try transaction.requireOpen()
           do throws(StoreError) {
             guard try statement.step() else { break }
           } catch {
@@ -239,6 +240,7 @@ extension StoreTransaction {
       defer { connection.giveBack(reader) }
       var last: Int64 = 0
       while try statement.step() {
+        try requireOpen()
         sum.count += 1
         do throws(StoreError) {
           let id = statement.int64(at: 0)

@@ -1,0 +1,108 @@
+internal import CofferRecords
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// A file as this process sees it, whatever its name.
+struct FileIdentity: Hashable {
+  /// The child of a fork shares no lock with its parent.
+  private let process: pid_t
+  private let device: UInt64
+  private let file: UInt64
+
+  init(_ status: stat) {
+    process = getpid()
+    device = UInt64(status.st_dev)
+    file = UInt64(status.st_ino)
+  }
+}
+
+/// The writer queue of one file, shared by all stores that this process has opened on it.
+///
+/// SQLite sees each open store as another process: its writers would poll for the lock, in no order, and a thread that
+/// writes to both would wait for itself. ``WriteAheadLock`` has a registry of its own, since its descriptors must stay
+/// open for ever; these locks end with the last store of their file.
+final class ProcessLocks: Sendable {
+  private struct Entry {
+    weak var locks: ProcessLocks?
+  }
+
+  private static let all = Mutex<[FileIdentity: Entry]>([:])
+
+  /// Writer queue.
+  let writers = FairLock()
+  /// The thread inside `write`; 0 if none.
+  let writer = Atomic<UInt>(0)
+  /// Threads inside `read` in the rollback journal mode, each with its depth.
+  private let reading = Mutex<[UInt: Int]>([:])
+  private let identity: FileIdentity?
+
+  private init(_ identity: FileIdentity?) {
+    self.identity = identity
+  }
+
+  deinit {
+    guard let identity else { return }
+    Self.all.withLock { if $0[identity]?.locks == nil { $0[identity] = nil } }
+  }
+
+  /// The locks of the file at `path`; a file that is gone shares none.
+  static func of(_ path: String) -> ProcessLocks {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return ProcessLocks(nil) }
+    let identity = FileIdentity(status)
+    return all.withLock { all in
+      if let known = all[identity]?.locks { return known }
+      let locks = ProcessLocks(identity)
+      all[identity] = Entry(locks: locks)
+      return locks
+    }
+  }
+
+  /// Runs work that writes to the file past any open store.
+  ///
+  /// - Throws: `misuse` inside a `read` or `write` of this thread, which would wait for itself; `locked`, `cancelled`.
+  func asWriter<R>(wait: Duration?, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    let thread = UInt(pthread_self())
+    guard writer.load(ordering: .acquiring) != thread else { throw Self.writeInsideOfWrite(isOther: true) }
+    guard !isReading(thread) else {
+      throw StoreError(.misuse, "this inside of read would wait for itself", hint: "end the read first")
+    }
+    try writers.lock(wait: wait, .current)
+    writer.store(thread, ordering: .releasing)
+    defer {
+      writer.store(0, ordering: .releasing)
+      writers.unlock()
+    }
+    return try work()
+  }
+
+  // MARK: Threads that read in the rollback journal mode
+
+  func beginReading(_ thread: UInt) {
+    reading.withLock { $0[thread, default: 0] += 1 }
+  }
+
+  func endReading(_ thread: UInt) {
+    reading.withLock { reading in
+      reading[thread, default: 1] -= 1
+      if reading[thread] == 0 { reading[thread] = nil }
+    }
+  }
+
+  func isReading(_ thread: UInt) -> Bool {
+    reading.withLock { $0[thread] != nil }
+  }
+
+  /// - Parameter isOther: whether another open store of the same file runs that write.
+  static func writeInsideOfWrite(isOther: Bool) -> StoreError {
+    guard isOther else {
+      return StoreError(.misuse, "write inside of write would wait for itself", hint: "use savepoint")
+    }
+    return StoreError(
+      .misuse, "write inside of the write of another open store of the same file would wait for itself",
+      hint: "write with what the outer write was given, or end it first")
+  }
+}
