@@ -78,7 +78,7 @@ let package = Package(
     tests(
       of: "Coffer",
       [
-        "Coffer", "CofferRecords", "CofferSealing", "CofferSQLite", "CofferDocuments",
+        "Coffer", "CofferFormats", "CofferRecords", "CofferSealing", "CofferSQLite", "CofferDocuments",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),

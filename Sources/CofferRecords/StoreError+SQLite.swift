@@ -52,7 +52,7 @@ extension StoreError {
     case .misuse:
       self.init(.systemFailure, "\(place)SQLite was called where it does not belong: \(error.message)")
     case .notDecodable:
-      self.init(.notDecodable, "\(place)\(error.message)", hint: error.hint)
+      self.init(.notDecodable, "\(place)\(error.message)", hint: error.hint.map { ErrorHint($0) })
     case .schema, .sqlLogic, .notAllowed, .other:
       self.init(.damaged, "\(place)the store's tables are not as they must be: \(error.message)")
     }

@@ -17,6 +17,14 @@ internal import Synchronization
 /// }
 /// let titles = try store.read { try $0.headers(in: notes).map(\.title) }
 /// ```
+///
+/// A helper that only reads takes any scope, so that `read` and `write` can both call it:
+///
+/// ```swift
+/// func openTasks(in scope: borrowing some ReadScope & ~Copyable) throws -> [Task] {
+///   try scope.values(Task.self, in: "tasks") { !$0.isDone }
+/// }
+/// ```
 public final class DocumentStore: Sendable {
   /// How the store was opened.
   public enum Opening: Sendable, Hashable {
@@ -63,6 +71,11 @@ public final class DocumentStore: Sendable {
 
 extension DocumentStore {
   /// Opens the store at `url`.
+  ///
+  /// An app that writes while others read, such as one with a window that lists what a background task imports, creates
+  /// the store with ``CreateOptions/Journal/writeAheadLog``: readers then continue during a write. In the rollback
+  /// journal, the default, readers and writers wait for each other, and the store is one file at rest. The journal is
+  /// chosen when a store is created (`options.creation.journal`).
   ///
   /// The checks follow FORMAT, "Opening": nothing in the file is trusted before the key has verified it, and no key is
   /// derived before the bounds of every slot are checked. With a key file no scrypt runs.

@@ -1,42 +1,52 @@
 import Coffer
 import Foundation
 
-/// A note keeper as an app has it: the newest note on top, titles from the texts, an order of the user's own, search.
+/// The notes of an app: the newest on top, in an order that the user may change, with tags, search and undo.
 struct NoteKeeper {
+  struct Note: VersionedValue, Equatable {
+    static var defaults: Note? { Note(title: "", body: "") }
+    var title: String
+    var body: String
+    var tags: Set<String> = []
+  }
+
   let store: DocumentStore
-  let notes: DocumentCollection
+  private let notes: DocumentCollection = "notes"
 
   init(at url: URL, key: StoreKey, options: OpenOptions = OpenOptions()) throws {
     store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true, options: options)
-    notes = store.collection("notes")
-    try store.write { tx in
-      if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
+  }
+
+  func add(_ note: Note) throws -> DocumentID {
+    try store.write { try $0.insert(note, into: notes, at: .top) }
+  }
+
+  func page(after last: StoredValue<Note>? = nil, tag: String? = nil) throws -> [StoredValue<Note>] {
+    try store.read { reader in
+      try reader.storedValues(Note.self, in: notes, after: last?.header, limit: 20) { note in
+        tag.map { note.tags.contains($0) } ?? true
+      }
     }
   }
 
-  /// Nil for a note without text.
-  func add(_ text: String) throws -> DocumentID? {
-    try store.write { try $0.insert(Document(text: text), into: notes, at: .top, whenEmpty: .skip) }
+  func change(_ id: DocumentID, _ change: (inout Note) throws -> Void) throws {
+    try store.write { try $0.update(id, as: Note.self, change) }
   }
 
-  func page(_ number: Int, of count: Int = 20) throws -> [DocumentHeader] {
-    try store.read { try $0.headers(in: notes, offset: number * count, limit: count) }
-  }
-
-  func text(of id: DocumentID) throws -> String {
-    try store.read { try $0.text(of: id) }
-  }
-
-  func save(_ text: String, as id: DocumentID) throws {
-    try store.write { tx in try tx.update(id) { $0.text = text } }
-  }
-
-  /// As a table view tells it.
   func move(from source: Int, to target: Int) throws {
     try store.write { try $0.move(fromIndex: source, toIndex: target, in: notes) }
   }
 
+  func delete(_ id: DocumentID) throws -> DeletedDocuments {
+    try store.write { try $0.remove([id]) }
+  }
+
+  func undo(_ deleted: DeletedDocuments) throws {
+    try store.write { try $0.putBack(deleted) }
+  }
+
   func find(_ words: String) throws -> [DocumentID] {
-    try store.search(for: .text(words, ignoring: .case), in: notes).map(\.header.id)
+    let pattern = try SearchPattern.text(words, ignoring: [.case, .diacritics, .composition])
+    return try store.search(for: pattern, in: notes).map(\.header.id)
   }
 }

@@ -1,0 +1,26 @@
+import Coffer
+import CofferFormats
+import Foundation
+
+/// The way of an app from a table of its own in SQLite: each row becomes a value of the model that it was stored from.
+enum Migration {
+  struct Note: Codable, Sendable {
+    var id: Int64
+    var name: String
+    var isPinned: Bool
+    var made: Date
+    var tag: UUID
+    var picture: Data?
+  }
+
+  /// - Returns: the number of notes.
+  static func migrate(_ database: URL, into store: DocumentStore) throws -> Int {
+    var reading = ReadingOptions(keepsIDs: true)
+    reading.readsValues = true
+    let mapping = ColumnMapping([.id: .init("id"), .created: .init("made"), .collection: .init("folder")])
+    let rows = SQLiteSource(path: database.path, table: "note", mapping: mapping, options: reading)
+    var options = BulkOptions()
+    options.keepsIDs = true
+    return try store.write { try $0.insert(contentsOf: rows, into: nil, options: options) }.created
+  }
+}
