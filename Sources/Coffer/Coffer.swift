@@ -10,7 +10,7 @@
 // Transactions/StoreTransaction.swift for the rules, then RecordWriter.swift and RecordReader.swift in CofferRecords.
 //
 // Folders, each using only those before it: Values, Files, Conveyor, Search, Changes, Keys, Transactions, Connections,
-// Engine; then Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView and Verify; and API, the public face.
+// Engine; then Observing, Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView and Verify; and API, the public face.
 
 @_exported public import CofferDocuments
 

@@ -32,7 +32,7 @@ extension DocumentStore {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
       let task = Task.detached {
         do {
-          try await self.offCooperativePool { _ in
+          try await offCooperativePool {
             _ = try self.rekey(to: replacements, options: options) { step in
               if case .terminated = continuation.yield(step) { throw CancellationError() }
             }

@@ -187,9 +187,8 @@ extension StoreTransaction {
   /// Requires that no document of another collection names this one as its parent, as one may that was left behind when
   /// an earlier document of that id was deleted.
   func requireNoChildrenElsewhere(of id: Int64, in collection: UInt32) throws(StoreError) {
-    let highest = try highestParent ?? database.integer(SQL.highestParent) ?? 0
-    highestParent = highest
-    guard id <= highest else { return }
+    if highestParent == nil { highestParent = try database.integer(SQL.highestParent) ?? 0 }
+    guard let highestParent, id <= highestParent else { return }
     guard let child = try database.integer(SQL.childElsewhere, id, Int64(collection)) else { return }
     throw StoreError(
       .invalidArgument, "document \(DocumentID(child)) of another collection names \(DocumentID(id)) as its parent",
