@@ -9,8 +9,9 @@
 // First files to read: API/DocumentStore.swift and API/StoreWriter.swift for what apps call,
 // Transactions/StoreTransaction.swift for the rules, then RecordWriter.swift and RecordReader.swift in CofferRecords.
 //
-// Folders, each using only those before it: Coding, Values, Files, Conveyor, Search, Changes, Keys, Transactions, Connections,
-// Engine; then Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView and Verify; and API, the public face.
+// Folders, each using only those before it: Coding, Values, Files, Conveyor, Search, Changes, Keys, Transactions,
+// Connections, Engine; then Observing, Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView and Verify; and API, the
+// public face.
 
 @_exported public import CofferDocuments
 

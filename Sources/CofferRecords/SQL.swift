@@ -64,6 +64,8 @@ package enum SQL {
   package static let someIDsInCollection = "SELECT id FROM coffer_record WHERE coll=? ORDER BY pos,id LIMIT ?"
   package static let keyedIDsAfter =
     "SELECT id FROM coffer_record WHERE coll=? AND id>? AND lookup IS NOT NULL ORDER BY id LIMIT ?"
+  package static let idBefore =
+    "SELECT id FROM coffer_record WHERE coll=?1 AND (pos,id)<(?2,?3) ORDER BY pos DESC,id DESC LIMIT 1"
   package static let children = "\(read) WHERE r.parent=? ORDER BY r.pos,r.id"
   package static let idsAndParents = "SELECT id,parent FROM coffer_record WHERE coll=? ORDER BY pos,id"
   package static let firstBelow = "SELECT id FROM coffer_record WHERE coll=?1 AND parent IS ?2 ORDER BY pos,id LIMIT 1"

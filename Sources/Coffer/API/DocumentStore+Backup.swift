@@ -17,13 +17,13 @@ extension DocumentStore {
   /// - Parameters:
   ///   - isReplacing: replaces an existing file.
   ///   - allowsDamage: copies a store that the check finds damaged, too.
-  ///   - progress: called after each step with the numbers of copied pages and of all pages; returns false to stop.
+  ///   - progress: called after each step with the numbers of copied pages and of all pages; if it throws, nothing is left.
   /// - Throws: `damaged` if the store is; `alreadyExists`, also if `target` is the store itself or another store's
   ///   journal is beside it; `cancelled`, `diskFull`, `locked`, and errors of opening the store. Nothing is left then.
   ///   `ioFailure` if the disk does not confirm the copy; if that is about its name alone, the copy is in place.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
-    wait: Duration? = .seconds(10), progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
+    wait: Duration? = .seconds(10), progress: ProgressHandler? = nil
   ) throws(StoreError) {
     let file = try StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
     try file.checkPlace()
@@ -45,7 +45,7 @@ extension DocumentStore {
   ///   unchanged then. `ioFailure` as for a backup.
   public static func restore(
     at url: URL, from source: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
-    progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
+    progress: ProgressHandler? = nil
   ) throws(StoreError) {
     // A rename over a symbolic link would replace the link.
     let place = isReplacing ? try? FilePlace(of: url.path) : nil
@@ -67,7 +67,7 @@ extension DocumentStore {
   /// - Throws: also `misuse` inside `write`.
   public func backup(
     to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
-    progress: ((_ copied: Int, _ total: Int) -> Bool)? = nil
+    progress: ProgressHandler? = nil
   ) throws(StoreError) {
     try engine.connections.requireOutsideOfWrite()
     try Self.backup(
@@ -78,7 +78,7 @@ extension DocumentStore {
   /// Writes a durable, checked copy of a store beside its place; leaves nothing if that fails.
   private static func stage(
     _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, _ wait: Duration?,
-    _ progress: ((_ copied: Int, _ total: Int) -> Bool)?
+    _ progress: ProgressHandler?
   ) throws(StoreError) {
     try publishing(file) { () throws(StoreError) in
       try withFile(source, wait) { store throws(StoreError) in
@@ -87,7 +87,7 @@ extension DocumentStore {
       }
       // The source is closed: its writers no longer wait.
       if !allowsDamage { try requireSound(file, from: source.path) }
-      guard progress?(1, 1) ?? true else { throw StoreError(.cancelled, "the copy was stopped") }
+      try WorkProgress(done: 1, total: 1, phase: .finishing).tell(progress, stopped: stopped)
       try finish(file.temporary, like: original)
     }
   }
@@ -111,19 +111,29 @@ extension DocumentStore {
   }
 
   private static func copy(
-    _ source: Database, to path: String, _ progress: ((_ copied: Int, _ total: Int) -> Bool)?
+    _ source: Database, to path: String, _ progress: ProgressHandler?
   ) throws(StoreError) {
+    var failure: StoreError?
     do throws(SQLiteError) {
       let copy = try Database(path, mode: .readWrite)
       // A copy that fails before it is renamed is only thrown away.
       _ = try copy.textPragma("journal_mode = OFF")
       _ = try copy.textPragma("synchronous = OFF")
-      try source.backup(to: copy) { remaining, total in progress?(total - remaining, total) ?? true }
+      try source.backup(to: copy) { remaining, total in
+        do throws(StoreError) {
+          try WorkProgress(done: total - remaining, total: total).tell(progress, stopped: stopped)
+        } catch {
+          failure = error
+        }
+        return failure == nil
+      }
       try copy.close()
     } catch {
-      throw StoreError(error)
+      throw failure ?? StoreError(error)
     }
   }
+
+  private static var stopped: String { "the copy was stopped; nothing is left of it" }
 
   private static func finish(_ path: String, like original: String) throws(StoreError) {
     var status = stat()

@@ -26,14 +26,6 @@ extension DocumentStore {
   /// - Returns: a sequence each of whose iterators gets every change; an error, such as `locked` or `keyChanged`, is
   ///   thrown by the iteration.
   public func changes(in collection: DocumentCollection? = nil) -> StoreChanges {
-    // A sequence keeps no store open.
-    StoreChanges { [weak engine, feed = engine.session.feed] in
-      feed.subscribe(
-        to: collection?.name,
-        { () throws(StoreError) in
-          guard let engine else { throw .storeClosed }
-          return try engine.beginning()
-        }, poll: { [weak engine] in engine?.poll() })
-    }
+    StoreChanges(subscription(to: collection?.name))
   }
 }

@@ -23,7 +23,7 @@ extension DocumentStore {
   @discardableResult
   public func export(
     _ selection: ExportSelection = .everything, to url: URL, keys: [NewKey], options: ExportOptions = ExportOptions(),
-    progress: ((WorkProgress) throws -> Void)? = nil
+    progress: ProgressHandler? = nil
   ) throws -> ExportReport {
     try engine.export(selection, to: url.path, keys: keys, options: options, progress: progress)
   }

@@ -13,36 +13,30 @@ extension DocumentStore {
   ///     again and open the store as before. After a leak, give a new key.
   ///   - progress: called before the first and after every commit; if it throws, the rekey stops between batches, and
   ///     the store stays consistent.
+  ///   - onKeys: called before the first write with the slots whose secrets stay, and after the key change with the pin
+  ///     of the end, too; if it throws, the rekey stops.
   /// - Throws: before the first write `keyNeeded`, listing the slots whose secret is missing and the recipients that are
   ///   neither kept nor dropped, or `alreadyExists` for a new key that a slot has; `readOnly`; `cancelled`.
   @discardableResult
   public func rekey(
-    to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(),
-    progress: (RekeyProgress) throws -> Void
+    to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(), progress: ProgressHandler? = nil,
+    onKeys: ((RekeyKeys) throws -> Void)? = nil
   ) throws(StoreError) -> RekeyReport {
-    try engine.rekey(to: replacements, options: options, progress: progress)
+    try engine.rekey(to: replacements, options: options, progress: progress, onKeys: onKeys)
   }
 
-  /// ``rekey(to:options:progress:)`` as a sequence of its progress; ends when the rekey has ended.
+  /// ``rekey(to:options:progress:onKeys:)`` for async code.
   ///
-  /// Ending the iteration early stops the rekey between batches.
-  public func rekey(to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions())
-    -> AsyncThrowingStream<RekeyProgress, any Error>
-  {
-    AsyncThrowingStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
-      let task = Task.detached {
-        do {
-          try await self.offCooperativePool { _ in
-            _ = try self.rekey(to: replacements, options: options) { step in
-              if case .terminated = continuation.yield(step) { throw CancellationError() }
-            }
-          }
-          continuation.finish()
-        } catch {
-          continuation.finish(throwing: error)
-        }
-      }
-      continuation.onTermination = { _ in task.cancel() }
+  /// Cancelled before the key change, it has changed nothing; later, the store opens with its new keys and a resumed
+  /// rekey goes on.
+  @discardableResult
+  public func rekey(
+    to replacements: [NewKey] = [], options: RekeyOptions = RekeyOptions(),
+    progress: (@Sendable (WorkProgress) throws -> Void)? = nil,
+    onKeys: (@Sendable (RekeyKeys) throws -> Void)? = nil
+  ) async throws -> RekeyReport {
+    try await offCooperativePool {
+      try self.rekey(to: replacements, options: options, progress: progress, onKeys: onKeys)
     }
   }
 

@@ -24,7 +24,7 @@ extension DocumentStore {
   ///   `notAStore`, `testKeyRefused`, `pinMismatch`, `locked`, `alreadyExists`, and errors of `progress`.
   public static func salvage(
     at url: URL, key: StoreKey, to new: URL, keys: [NewKey], options: OpenOptions = OpenOptions(),
-    creation change: ((inout CreateOptions) throws -> Void)? = nil, progress: ((WorkProgress) throws -> Void)? = nil
+    creation change: ((inout CreateOptions) throws -> Void)? = nil, progress: ProgressHandler? = nil
   ) throws -> SalvageReport {
     try Salvage(source: url.path, key: key, target: new.path, keys: keys, options: options).run(
       creation: change, progress: progress)

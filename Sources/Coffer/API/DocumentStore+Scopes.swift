@@ -1,5 +1,4 @@
 internal import CofferRecords
-internal import Dispatch
 
 extension DocumentStore {
   /// Reads in one transaction: the closure sees the store as of one moment.
@@ -9,11 +8,7 @@ extension DocumentStore {
   /// - Throws: errors of the closure; `locked`, `keyChanged`, `rolledBack`, `damaged`.
   @discardableResult
   public func read<T>(_ body: (inout StoreReader) throws -> T) throws -> T {
-    try read(nil, body)
-  }
-
-  private func read<T>(_ cancellation: Cancellation?, _ body: (inout StoreReader) throws -> T) throws -> T {
-    try engine.read(cancellation) { transaction in
+    try engine.read { transaction in
       var reader = StoreReader(transaction)
       return try body(&reader)
     }
@@ -26,11 +21,7 @@ extension DocumentStore {
   /// - Throws: errors of the closure; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
   @discardableResult
   public func write<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
-    try write(nil, body)
-  }
-
-  private func write<T>(_ cancellation: Cancellation?, _ body: (inout StoreWriter) throws -> T) throws -> T {
-    try engine.write(cancellation) { transaction in
+    try engine.write { transaction in
       var writer = StoreWriter(transaction)
       return try body(&writer)
     }
@@ -41,30 +32,12 @@ extension DocumentStore {
   /// A cancelled task throws `CancellationError` at its next call of the scope, between rows, or while it waits.
   @discardableResult
   public func read<T: Sendable>(_ body: @escaping @Sendable (inout StoreReader) throws -> T) async throws -> T {
-    try await offCooperativePool { try self.read($0, body) }
+    try await offCooperativePool { try self.read(body) }
   }
 
   /// ``write(_:)`` for async code. If cancelled before its commit, it has written nothing.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (inout StoreWriter) throws -> T) async throws -> T {
-    try await offCooperativePool { try self.write($0, body) }
-  }
-
-  func offCooperativePool<T: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> T) async throws -> T {
-    try Task.checkCancellation()
-    let cancellation = Cancellation()
-    do {
-      return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
-          DispatchQueue.global().async {
-            continuation.resume(with: Result { try body(cancellation) })
-          }
-        }
-      } onCancel: {
-        cancellation.cancel()
-      }
-    } catch let error as StoreError where error.code == .cancelled && cancellation.isCancelled {
-      throw CancellationError()
-    }
+    try await offCooperativePool { try self.write(body) }
   }
 }

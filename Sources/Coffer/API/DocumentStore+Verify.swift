@@ -10,7 +10,7 @@ extension DocumentStore {
   /// - Throws: `keyChanged`, `locked`, `cancelled`; errors of `progress` are thrown as `cancelled`.
   public func verify(
     _ depth: VerifyDepth = .full, anchor line: String? = nil, anchorOptions: AnchorOptions = [],
-    progress: ((WorkProgress) throws -> Void)? = nil
+    progress: ProgressHandler? = nil
   ) throws(StoreError) -> Verdict {
     try engine.verify(depth, anchor: line, anchorOptions, progress: progress)
   }

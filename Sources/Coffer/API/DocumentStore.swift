@@ -59,9 +59,18 @@ public final class DocumentStore: Sendable {
     DocumentCollection(name)
   }
 
-  /// Closes the file once running transactions have ended, and wipes the keys. Later calls throw `closed`.
+  /// Ends what reads, waits for a write that runs, closes the file, and wipes texts and keys in memory.
+  ///
+  /// From the call on every other call throws `closed`, and so do the next call and the next row of scopes that read on
+  /// other threads, of searches, exports, queries and `verify`, and threads that wait to write. `close` returns when
+  /// these closures have returned: then no text can be given out any more. A `write` that has begun is let to its end and
+  /// commits; a rekey stops between two batches. Observers and subscribers get the end of their sequence. A closure that
+  /// waits for the closing thread keeps both waiting for ever.
   ///
   /// A store that is no longer referenced closes by itself.
+  ///
+  /// - Throws: `misuse` inside of its own `read` or `write`; `locked` if another process holds the lock for the last
+  ///   copy of the write-ahead log into the file, which is left to it. The store is closed in that case too.
   public func close() throws(StoreError) {
     try engine.connections.close()
   }

@@ -30,17 +30,25 @@ extension ReadScope where Self: ~Copyable {
   ///
   /// - Parameters:
   ///   - limit: the most documents to find.
-  ///   - progress: called now and then with the number of documents searched since its last call; an error that it
-  ///     throws ends the search.
+  ///   - progress: called now and then with the number of documents searched, of those of the collection; an error
+  ///     that it throws ends the search.
   /// - Throws: the errors of `body` and `progress`; `damaged` with the id at the first damaged document, whether it holds
   ///   the pattern or not.
   public func forEachMatch(
     of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max,
-    progress: ((Int) throws -> Void)? = nil, _ body: (FoundDocument) throws -> Void
+    progress: ProgressHandler? = nil, _ body: (FoundDocument) throws -> Void
   ) throws {
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var left = limit
-    let scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: progress)
+    var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: nil)
+    if let progress {
+      let total = try transaction.count(in: record)
+      var done = 0
+      scan.progress = {
+        done += $0
+        try progress(WorkProgress(done: done, total: max(done, total)))
+      }
+    }
     let matcher = DocumentMatcher(pattern, in: fields)
     do {
       try transaction.scan(record, scan) { header, text in

@@ -142,7 +142,7 @@ extension StoreWriter {
           report.lastID = id
           options.onInsert?(id)
         }
-        try options.progress?(report.created)
+        try options.progress?(WorkProgress(done: report.created))
       })
     report.collections = stage.counts
     report.parentsDropped = stage.parentsDropped

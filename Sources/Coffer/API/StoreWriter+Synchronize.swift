@@ -35,7 +35,7 @@ extension StoreWriter {
         for draft in drafts.drafts {
           try synchronizer.take(try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs))
         }
-        try options.progress?(synchronizer.count)
+        try options.progress?(WorkProgress(done: synchronizer.count))
       }
     }
   }

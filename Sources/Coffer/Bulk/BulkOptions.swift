@@ -11,7 +11,7 @@ public struct BulkOptions {
   /// The handling of a kept id or a key that is taken. Modes other than `fail` cost a look-up for each document.
   public var onConflict = ConflictMode.fail
   /// Called after each batch with the number of documents handled; if it throws, the work ends.
-  public var progress: ((Int) throws -> Void)?
+  public var progress: ProgressHandler?
   /// Called with the id of each new document, in order.
   public var onInsert: ((DocumentID) -> Void)?
 

@@ -53,12 +53,13 @@ final class ChangeFeed: Sendable {
         state.begin(beginning)
       case .failure(let error):
         stop(&state)
-        let subscriber = ChangeSubscriber(name: name, names: [:])
+        let subscriber = ChangeSubscriber(name: name, names: [:], after: 0)
         subscriber.finish(error)
         return subscriber
       }
     }
-    let subscriber = ChangeSubscriber(name: name, names: state.names)
+    let subscriber = ChangeSubscriber(
+      name: name, names: state.names, after: state.reported?.generation ?? 0)
     state.subscribers[ObjectIdentifier(subscriber)] = subscriber
     // The end of the last subscriber may have cleared the flag since `subscribe` set it.
     subscribed.store(true, ordering: .releasing)

@@ -79,10 +79,13 @@ final class ChangeSubscriber: Sendable {
 
   /// nil: all collections.
   private let name: String?
+  /// The generation that the first change follows.
+  let start: UInt64
   private let state: Mutex<State>
 
-  init(name: String?, names: [CollectionID: String]) {
+  init(name: String?, names: [CollectionID: String], after start: UInt64) {
     self.name = name
+    self.start = start
     state = Mutex(State(collection: name.flatMap { names.collection(named: $0) }))
   }
 

@@ -5,7 +5,7 @@ extension StoreEngine {
   /// Writes documents into a new store at `target`, under other keys.
   func export(
     _ selection: ExportSelection, to target: String, keys: [NewKey], options: ExportOptions,
-    progress: ((WorkProgress) throws -> Void)?
+    progress: ProgressHandler?
   ) throws -> ExportReport {
     let maker = StoreMaker(
       path: target, creation: options.creation ?? creationOptions, wait: self.options.wait,
@@ -16,7 +16,7 @@ extension StoreEngine {
       var report = ExportReport()
       let made = try maker.make(
         keys, allowsTestKeys: self.options.allowsTestKeys,
-        begin: { try progress?(WorkProgress(done: 0, total: walk.expected)) },
+        begin: { try progress?(WorkProgress(done: 0, total: walk.expected, phase: .beginning)) },
         fill: { transaction in
           let copier = try RowCopier(into: transaction)
           for collection in walk.collections { try transaction.writer.insertCollection(copier.add(collection)) }

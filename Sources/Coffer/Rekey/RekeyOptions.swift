@@ -14,7 +14,7 @@ public struct RekeyOptions: Sendable {
   public var otherKeys: [StoreKey] = []
   /// Recipients that keep their slots although their identity is not given.
   public var keptRecipients: [KeptRecipient] = []
-  /// Keeps the slots of all recipients. ``RekeyProgress/unchangedSlots`` lists them before the first write.
+  /// Keeps the slots of all recipients. ``RekeyKeys/unchangedSlots`` lists them before the first write.
   public var keepsAllRecipients = false
   /// The title mode from now on; nil doesn't change it.
   private(set) var titles: TitleMode?
@@ -39,19 +39,10 @@ public enum KeptRecipient: Sendable, Hashable {
   case line(String)
 }
 
-/// The progress of a rekey.
-public struct RekeyProgress: Sendable, Hashable {
-  public enum Phase: Sendable, Hashable {
-    case keys, documents, finishing
-    /// Everything is sealed again; a reader still uses old pages in the write-ahead log. Reported repeatedly.
-    case waiting
-  }
-
-  public let phase: Phase
-  public let done: Int
-  public let total: Int
-  /// The slots that open the new root key with the same secret as before, kept recipients among them; known before the
-  /// first write. Empty when resuming.
+/// The keys of a rekey that has begun.
+public struct RekeyKeys: Sendable, Hashable {
+  /// The slots that open the new root key with the same secret as before, kept recipients among them. Empty when
+  /// resuming.
   public let unchangedSlots: [KeySlot]
   /// The pin that the store has when this rekey has ended; nil before the key change.
   public let finalPin: String?

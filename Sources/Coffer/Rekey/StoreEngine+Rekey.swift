@@ -1,9 +1,10 @@
 internal import CofferRecords
 
 extension StoreEngine {
-  /// The key change, the walk over the rows, and the end; see ``DocumentStore/rekey(to:options:progress:)``.
+  /// The key change, the walk over the rows, and the end; see ``DocumentStore/rekey(to:options:progress:onKeys:)``.
   func rekey(
-    to replacements: [NewKey], options: RekeyOptions, progress: (RekeyProgress) throws -> Void
+    to replacements: [NewKey], options: RekeyOptions, progress: ProgressHandler?,
+    onKeys: ((RekeyKeys) throws -> Void)?
   ) throws(StoreError) -> RekeyReport {
     guard !isReadOnly else {
       throw .notWritable(path, isChosen: self.options.isReadOnly)
@@ -15,40 +16,39 @@ extension StoreEngine {
     }
     var report = RekeyReport()
     let total = try reading { transaction throws(StoreError) in Int(transaction.state.count) }
-    var finalPin: String?
-    var unchanged: [KeySlot] = []
-    func tell(_ phase: RekeyProgress.Phase) throws(StoreError) {
-      do {
-        try progress(
-          RekeyProgress(
-            phase: phase, done: report.documents, total: total, unchangedSlots: unchanged, finalPin: finalPin))
-      } catch let error as StoreError {
-        throw error
-      } catch {
-        throw StoreError(
-          .cancelled, "the rekey was stopped; the store is consistent", hint: "go on with \(.resumeRekey)")
-      }
+    let stopped = "the rekey was stopped; the store is consistent"
+    func tell(_ phase: WorkProgress.Phase) throws(StoreError) {
+      try WorkProgress(done: report.documents, total: total, phase: phase).tell(
+        progress, stopped: stopped, hint: "go on with \(.resumeRekey)")
     }
+    func tellKeys(_ keys: RekeyKeys) throws(StoreError) {
+      guard let onKeys else { return }
+      let handler: ProgressHandler = { _ in try onKeys(keys) }
+      try WorkProgress(done: 0, total: total, phase: .beginning).tell(handler, stopped: stopped)
+    }
+    var finalPin: String?
     if !options.isResuming {
       let change = KeyChange(store: self, options: options, replacements: replacements)
       let plan = try change.plan()
-      unchanged = plan.unchanged
-      try tell(.keys)
+      try tellKeys(RekeyKeys(unchangedSlots: plan.unchanged, finalPin: nil))
+      try tell(.beginning)
       finalPin = try change.run(plan)
+      try tellKeys(RekeyKeys(unchangedSlots: plan.unchanged, finalPin: finalPin))
       log.info("changed the root key")
     } else {
       finalPin = try reading { transaction throws(StoreError) in try transaction.finalPin() }
+      try tellKeys(RekeyKeys(unchangedSlots: [], finalPin: finalPin))
     }
     report.pin = StorePin(session.header).line
     report.finalPin = finalPin ?? report.pin
-    try tell(.documents)
+    try tell(.working)
     if options.isKeysOnly {
       try emptyLog(after: "the keys were changed") { () throws(StoreError) in try tell(.waiting) }
       return report
     }
     do throws(StoreError) {
       let walk = RekeyWalk(self, limit: max(1, options.batchSize))
-      while try walk.next(&report) { try tell(.documents) }
+      while try walk.next(&report) { try tell(.working) }
       try tell(.finishing)
       try clearSlack { () throws(StoreError) in try tell(.waiting) }
       try finishRekey(&report)

@@ -45,7 +45,7 @@ struct Salvage {
   ///   - change: changes the options of the new store; the defaults are those of the old one.
   ///   - progress: called once the keys are known, then after each batch.
   func run(
-    creation change: ((inout CreateOptions) throws -> Void)?, progress: ((WorkProgress) throws -> Void)?
+    creation change: ((inout CreateOptions) throws -> Void)?, progress: ProgressHandler?
   ) throws -> SalvageReport {
     try StoreEngine.requireSoundCipher()
     let source = try SalvageSource(at: sourcePath, key: key, options: options)

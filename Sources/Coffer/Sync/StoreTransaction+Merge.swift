@@ -24,7 +24,8 @@ extension StoreTransaction {
             throw error.of(record: draft.record)
           }
         }
-        try options.progress?(report.created + report.updated + report.unchanged + report.skipped)
+        let done = report.created + report.updated + report.unchanged + report.skipped
+        try options.progress?(WorkProgress(done: done))
       }
     } catch {
       try writer.fail(error)

@@ -78,7 +78,7 @@ public struct SyncOptions {
   /// Documents of a ``DraftSource`` that have ids are identified by them, and keep them.
   public var keepsIDs = false
   /// Called now and then with the number of documents handled; if it throws, the work ends.
-  public var progress: ((Int) throws -> Void)?
+  public var progress: ProgressHandler?
 
   public init(stale: Stale = .keep, isDryRun: Bool = false) {
     self.stale = stale

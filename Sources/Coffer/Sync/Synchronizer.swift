@@ -73,7 +73,7 @@ final class Synchronizer {
     _ incoming: Incoming, match find: () throws(StoreError) -> DocumentHeader?
   ) throws -> DocumentID? {
     count += 1
-    if count & 0xFF == 0 { try options.progress?(count) }
+    if count & 0xFF == 0 { try options.progress?(WorkProgress(done: count)) }
     var match: DocumentHeader?
     do throws(StoreError) {
       match = try find()

@@ -20,7 +20,7 @@ extension StoreTransaction {
     return ChangesSince(changes)
   }
 
-  private func ringChanges(since earlier: StoreState) -> [RingChanges]? {
+  func ringChanges(since earlier: StoreState) -> [RingChanges]? {
     guard let changes = start.ring.changes(after: earlier.generation)?.map(\.changes), !changes.contains(.everything)
     else { return nil }
     return changes
@@ -28,7 +28,7 @@ extension StoreTransaction {
 
   /// False if the ring shows that another state of that generation preceded this one: the file was replaced by a copy
   /// that went another way.
-  private func mayDescend(from earlier: StoreState) throws(StoreError) -> Bool {
+  func mayDescend(from earlier: StoreState) throws(StoreError) -> Bool {
     guard let mark = start.ring.mark(of: earlier.generation) else { return true }
     return try connection.mark(of: earlier).starts(with: mark)
   }

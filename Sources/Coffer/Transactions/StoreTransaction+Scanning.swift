@@ -14,6 +14,8 @@ struct RowScan {
   var search: (pattern: SearchPattern, fields: SearchFields)?
   /// Called from time to time with the number of further rows passed; if it throws, the scan ends.
   var progress: ((Int) throws -> Void)?
+  /// Called before each visit with the row's fields.
+  var noteFields: ((RowFields) -> Void)?
 
   /// For one thread.
   func matcher() -> DocumentMatcher? {
@@ -83,6 +85,7 @@ extension StoreTransaction {
     try order.check(row.fields, isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
     guard matcher?.matches(head, text, isValue: row.fields.isJSON) != false else { return }
+    scan.noteFields?(row.fields)
     try visit(DocumentHeader(row, head), text)
   }
 
@@ -135,6 +138,7 @@ extension StoreTransaction {
       guard document.row == index else { continue }
       // The visit before may have taken long.
       try requireOpen()
+      scan.noteFields?(batch.rows[index].fields)
       try visit(document.header, document.text)
       next += 1
     }

@@ -5,9 +5,3 @@ public struct DamagedDocument: Sendable, Hashable {
   public let id: DocumentID
   public let reason: String
 }
-
-/// The progress of long work.
-public struct WorkProgress: Sendable {
-  public let done: Int
-  public let total: Int
-}

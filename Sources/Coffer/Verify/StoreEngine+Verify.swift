@@ -7,7 +7,7 @@ extension StoreEngine {
   /// Verifies the whole store; see ``DocumentStore/verify(_:anchor:progress:)``.
   func verify(
     _ depth: VerifyDepth, anchor line: String?, _ anchorOptions: AnchorOptions,
-    progress: ((WorkProgress) throws -> Void)?
+    progress: ProgressHandler?
   ) throws(StoreError) -> Verdict {
     let anchor: Anchor? = if let line { try Anchor(line) } else { nil }
     var verdict = Verdict()
@@ -95,7 +95,7 @@ extension StoreEngine {
   }
 
   /// Opens each head and text; a concurrent rekey or write is no damage.
-  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ((WorkProgress) throws -> Void)?)
+  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ProgressHandler?)
     throws(StoreError)
   {
     let batch = 512
@@ -137,13 +137,8 @@ extension StoreEngine {
       }
       if seen == 0 { return }
       done += seen
-      do {
-        try progress?(WorkProgress(done: done, total: max(done, verdict.documents)))
-      } catch let error as StoreError {
-        throw error
-      } catch {
-        throw StoreError(.cancelled, "verifying was stopped")
-      }
+      try WorkProgress(done: done, total: max(done, verdict.documents)).tell(
+        progress, stopped: "verifying was stopped; nothing was changed")
       if seen < batch { return }
     }
   }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Coffer
 internal import Glibc
 internal import Synchronization
 
@@ -28,6 +29,10 @@ final class Progress {
     self.unit = unit
     let canShow = Terminal.standardErrorIsTerminal && !isQuiet
     self.style = style == .auto ? (canShow ? .auto : .none) : style
+  }
+
+  func update(_ progress: WorkProgress) {
+    update(progress.done, of: progress.total)
   }
 
   /// Updates the bar; cheap enough for every batch.

@@ -68,15 +68,15 @@ struct BackupVerb: ParsableCommand {
 
 extension Progress {
   /// Runs work on pages that a signal ends.
-  func interruptible(_ work: (@escaping (_ done: Int, _ total: Int) -> Bool) throws -> Void) throws {
+  func interruptible(_ work: (@escaping ProgressHandler) throws -> Void) throws {
     defer { finish() }
     do {
       try Interrupt.deferring {
         // From here on a signal waits until the unfinished copy is deleted.
         try Interrupt.check()
-        try work { done, total in
-          self.update(done, of: total)
-          return (try? Interrupt.check()) != nil
+        try work { step in
+          self.update(step)
+          try Interrupt.check()
         }
       }
     } catch let error as StoreError where error.code == .cancelled {

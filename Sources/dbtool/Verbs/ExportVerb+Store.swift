@@ -15,7 +15,7 @@ extension ExportVerb {
     defer { bar.finish() }
     let report = try Interrupt.deferring {
       try store.export(selection, to: URL(filePath: path), keys: keys, options: export) { step in
-        bar.update(step.done, of: step.total)
+        bar.update(step)
         try Interrupt.check()
       }
     }

@@ -70,7 +70,7 @@ struct ImportRunner {
           var bulk = bulkOptions
           if verb.printIds { bulk.onInsert = { ids.add($0) } }
           let before = outcome.stored
-          bulk.progress = { try advance(before + $0) }
+          bulk.progress = { try advance(before + $0.done) }
           let report = try store.write { writer in
             let report = try writer.insert(
               contentsOf: queue, into: verb.collection.map { store.collection($0) }, options: bulk)
@@ -107,7 +107,7 @@ struct ImportRunner {
     options.keepsIDs = verb.reading.keepIds
     options.titleRule = .derived
     options.skipsInvalid = verb.reading.skipsErrors(isRejecting: rejects != nil)
-    options.progress = advance
+    options.progress = { try advance($0.done) }
     options.isSourceWhole = { queue.reports.allSatisfy { $0.reading.rejected + $0.reading.skippedEmpty == 0 } }
     var report = SyncReport()
     do {

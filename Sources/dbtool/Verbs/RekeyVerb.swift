@@ -96,22 +96,25 @@ struct RekeyVerb: ParsableCommand {
     let bar = Progress("rekey", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
     var isWaiting = false
-    var finalPin: String?
     do {
       report = try Interrupt.deferring {
-        try store.rekey(to: replacements, options: rekey) { step in
-          if step.phase == .keys { noteUnchanged(step.unchangedSlots) }
-          if finalPin == nil, let pin = step.finalPin {
-            finalPin = pin
-            options.common.diagnostics.note("pin at the end of this rekey: \(pin)")
-          }
-          bar.update(step.done, of: step.total)
-          if step.phase == .waiting, !isWaiting {
-            isWaiting = true
-            options.common.diagnostics.note("waiting for a reader that keeps old pages in the write-ahead log")
-          }
-          try Interrupt.check()
-        }
+        try store.rekey(
+          to: replacements, options: rekey,
+          progress: { step in
+            bar.update(step)
+            if step.phase == .waiting, !isWaiting {
+              isWaiting = true
+              options.common.diagnostics.note("waiting for a reader that keeps old pages in the write-ahead log")
+            }
+            try Interrupt.check()
+          },
+          onKeys: { keys in
+            if let pin = keys.finalPin {
+              options.common.diagnostics.note("pin at the end of this rekey: \(pin)")
+            } else {
+              noteUnchanged(keys.unchangedSlots)
+            }
+          })
       }
     } catch {
       bar.finish()

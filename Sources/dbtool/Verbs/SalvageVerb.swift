@@ -37,7 +37,7 @@ struct SalvageVerb: ParsableCommand {
         options: options.openOptions(true),
         creation: { $0 = try newStore.creation.creation($0, slots: keys.count) },
         progress: { step in
-          bar.update(step.done, of: step.total)
+          bar.update(step)
           try Interrupt.check()
         })
     }

@@ -144,10 +144,11 @@ struct SearchVerb: ParsableCommand {
     var found = 0
     var searched = 0
     for name in names where found < limit ?? .max {
+      let before = searched
       try reader.forEachMatch(
         of: pattern, in: store.collection(name), fields: fields, limit: (limit ?? .max) - found,
         progress: {
-          searched += $0
+          searched = before + $0.done
           bar.update(searched, of: total)
         },
         { document in

@@ -30,7 +30,7 @@ struct VerifyVerb: ParsableCommand {
     let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine, anchorOptions: demands.options) { step in
-      bar.update(step.done, of: step.total)
+      bar.update(step)
     }
     bar.finish()
     let pin = store.pin

@@ -1,0 +1,55 @@
+internal import CofferRecords
+
+extension StoreTransaction {
+  /// A document of a list, and the one right before it in its collection.
+  struct ListPlace {
+    let header: DocumentHeader
+    /// nil for the first document.
+    let before: DocumentID?
+  }
+
+  /// The first headers of a collection in order.
+  ///
+  /// - Parameter note: called with the fields of each row.
+  func headers(
+    in record: CollectionRecord, limit: Int, _ note: @escaping (RowFields) -> Void
+  ) throws(StoreError) -> [DocumentHeader] {
+    var headers: [DocumentHeader] = []
+    do {
+      let statement = try database.statement(SQL.page, Int64(record.id), Int64(limit), 0)
+      let order = OrderCheck(collection: record.id, after: nil, limit: state.count)
+      try scan(statement, order, RowScan(withTexts: false, noteFields: note)) { header, _ in headers.append(header) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a list threw \(type(of: error))")
+    }
+    return headers
+  }
+
+  /// The places of documents, in the collection's order; both documents of each place are proved.
+  ///
+  /// - Returns: nil if one of them is not in the collection.
+  func places(of ids: Set<DocumentID>, in record: CollectionRecord) throws(StoreError) -> [ListPlace]? {
+    let collection = CollectionID(record.id)
+    var headers: [DocumentHeader] = []
+    for id in ids {
+      guard try hasRow(id) else { return nil }
+      headers.append(try header(of: id))
+    }
+    guard headers.allSatisfy({ $0.collection == collection }) else { return nil }
+    headers.sort { ($0.position, $0.id) < ($1.position, $1.id) }
+    var places: [ListPlace] = []
+    for header in headers {
+      let before = try database.integer(SQL.idBefore, Int64(record.id), header.position, header.id.rawValue)
+      if let before, !ids.contains(DocumentID(before)) {
+        let other = try self.header(of: DocumentID(before))
+        guard other.collection == collection, (other.position, other.id) < (header.position, header.id) else {
+          throw .damagedDocument(header.id.rawValue, "the list is not in order")
+        }
+      }
+      places.append(ListPlace(header: header, before: before.map { DocumentID($0) }))
+    }
+    return places
+  }
+}
