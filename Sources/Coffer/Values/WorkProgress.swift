@@ -42,7 +42,7 @@ extension WorkProgress {
   ///
   /// - Parameter stopped: the message if the handler throws another error.
   /// - Throws: `cancelled`, and store errors of the handler.
-  func tell(_ handler: ProgressHandler?, stopped: String, hint: String? = nil) throws(StoreError) {
+  func tell(_ handler: ProgressHandler?, stopped: String, hint: ErrorHint? = nil) throws(StoreError) {
     try Cancellation.checkCurrent()
     do {
       try handler?(self)
