@@ -11,6 +11,23 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   }
 }
 
+extension Timestamp: Codable {
+  /// Reads ISO 8601 with time and zone.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let timestamp = Timestamp(iso8601: try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an ISO 8601 date with time and zone")
+    }
+    self = timestamp
+  }
+
+  /// Writes ISO 8601 in UTC with milliseconds.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
 // MARK: - ISO 8601
 
 extension Timestamp: CustomStringConvertible {

@@ -25,7 +25,9 @@ final class CharacterFolding {
   @inline(__always)
   static func extends(_ scalar: UInt32) -> Bool {
     // Most texts of many scalars above U+0300 are ideographs and Hangul syllables.
-    guard scalar >= 0x300, !(0x3400...0x9FFF).contains(scalar), !(0xAC00...0xD7A3).contains(scalar) else { return false }
+    guard scalar >= 0x300, !(0x3400...0x9FFF).contains(scalar), !(0xAC00...0xD7A3).contains(scalar) else {
+      return false
+    }
     return extending.contains(scalar)
   }
 
@@ -79,7 +81,8 @@ final class CharacterFolding {
       if parts.count <= limit { add(scalar) }
     }
     if key != .max {
-      let entry = entries + Int(truncatingIfNeeded: key &* 0x9E37_79B9_7F4A_7C15 >> 55)
+      // Nine bits: as many as entries.
+      let entry = entries + Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 55)
       if entry.pointee.key != key {
         if count == 1 { begin(first) }
         finish()

@@ -18,7 +18,8 @@ package enum NormalizationFormC {
   ///
   /// - Parameter scalars: room for ``CanonicalForms/maximumParts`` scalars for each scalar of the text.
   /// - Returns: how many scalars the normalized text has.
-  package static func normalize(_ utf8: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int {
+  package static func normalize(_ utf8: UnsafeRawBufferPointer, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int
+  {
     var count = 0
     var decoder = UTF8()
     var iterator = utf8.makeIterator()

@@ -16,7 +16,7 @@ struct JSONPathTests {
   @Test(arguments: [
     ("a", "1"), ("$.a", "1"), (".a", "1"), ("b.c[0]", "10"), ("$.b.c[1].d", #""x\u00e9""#), ("b.c[2]", "[]"),
     ("[\"a.b\"]", "2"), ("$['a.b']", "2"), ("$.\"a.b\"", "2"), ("$[\"\"]", "3"), ("['[']", "5"), ("[\"quote'\"]", "6"),
-    ("b[\"c\"][0]", "10"),
+    ("b[\"c\"][0]", "10"), (#"$."\u0061""#, "1"),
   ]) func pathFindsItsValue(_ path: String, _ expected: String) throws {
     #expect(try value(at: path) == expected)
   }
@@ -49,5 +49,25 @@ struct JSONPathTests {
       #expect(path.string(in: bytes) == "x\u{E9}")
       #expect(number.string(in: bytes) == nil)
     }
+  }
+
+  @Test(
+    arguments: [
+      ("$", "$"), ("a", "$.a"), ("b.c[1].d", "$.b.c[1].d"), ("['a.b']", #"$."a.b""#), ("[\"\"]", #"$."""#),
+      (#"$."say \"hi\"".x"#, #"$."say \"hi\"".x"#), (#"$."a\\b""#, #"$."a\\b""#), ("größe[0][1]", "$.größe[0][1]"),
+      ("['it''s']", nil), ("[\"it's\"]", #"$."it's""#), (#"$."a\nb""#, #"$."a\nb""#), ("a b", #"$."a b""#),
+    ] as [(String, String?)]) func descriptionIsAPathToTheSame(_ text: String, _ expected: String?) throws
+  {
+    let path = JSONPath(text)
+    #expect(path?.description == expected)
+    #expect(path == expected.flatMap { JSONPath($0) })
+  }
+
+  @Test func namesWithQuotesAreFound() throws {
+    let json = #"{"say \"hi\"":1,"a\\b":2,"a.b[0]":3}"#
+    #expect(try value(at: #"$."say \"hi\"""#, in: json) == "1")
+    #expect(try value(at: #"$."a\\b""#, in: json) == "2")
+    #expect(try value(at: #"$."a.b[0]""#, in: json) == "3")
+    #expect(JSONPath(#"$."a\q""#) == nil && JSONPath(#"$."a\"#) == nil && JSONPath(#"$."\ud800""#) == nil)
   }
 }

@@ -35,8 +35,14 @@ struct QueryTests {
       try fill(test)
       let result = try test.store.query("SELECT * FROM documents")
       #expect(
-        result.columnNames == ["collection", "id", "position", "title", "text", "key", "created", "modified"])
-      #expect(result.declaredTypes == ["TEXT", "INTEGER", "INTEGER", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT"])
+        result.columnNames == [
+          "collection", "id", "position", "title", "text", "key", "created", "modified", "isJSON", "size", "parent",
+          "attributes",
+        ])
+      #expect(
+        result.declaredTypes == [
+          "TEXT", "INTEGER", "INTEGER", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "INTEGER", "INTEGER", "INTEGER", "TEXT",
+        ])
       #expect(result.rows.map { $0["id"] } == [1, 2, 3, 4])
       #expect(result.rows.map { $0["collection"] } == ["notes", "notes", "notes", "other"])
       let header = try test.store.read { try $0.header(of: 1) }
@@ -149,6 +155,7 @@ struct QueryTests {
       } catch let error as StoreError {
         #expect(error.code == .queryFailed && error.documentID == id)
         #expect(error.message == "the query failed at document \(id): malformed JSON")
+        #expect(error.hint == "read the column json in place of text: it is NULL for a text that is no JSON")
       }
       do {
         _ = try test.store.query("SELECT json_extract('{}', text) FROM documents")
@@ -167,7 +174,10 @@ struct QueryTests {
     _ = try raw.execute("UPDATE coffer_record SET head=zeroblob(length(head)) WHERE id=4")
     try raw.close()
     expect(.damaged) { try test.store.query("SELECT text FROM documents WHERE id = 2") }
-    expect(.damaged) { try test.store.query("SELECT count(*) FROM documents") }
+    expect(.damaged) { try test.store.query("SELECT count(title) FROM documents") }
+    expect(.damaged) { try test.store.query("SELECT title FROM documents WHERE id >= 4") }
+    // A count is the index's word, and opens nothing.
+    #expect(try test.store.query("SELECT count(*) FROM documents")[0][0] == 4)
     expect(.damaged) { try test.store.query("SELECT id FROM documents WHERE id = 4") }
     #expect(try test.store.query("SELECT title FROM documents WHERE id = 2").rows[0][0] == "apple")
     #expect(try test.store.query("SELECT count(*) FROM documents WHERE collection = 'notes'").rows[0][0] == 3)

@@ -2,27 +2,36 @@ internal import CofferRecords
 public import CofferSQLite
 
 extension ReadScope where Self: ~Copyable {
-  /// Runs one SELECT over the decrypted view
-  /// `documents(collection, id, position, title, text, key, created, modified)`, and returns all its rows.
+  /// Runs one SELECT over the decrypted view `documents(collection, id, position, title, text, key, created, modified,
+  /// isJSON, size, parent, attributes, json)`, and returns all its rows.
   ///
-  /// Rows are sorted by the collections' numbers, each collection in order. Dates are text (ISO 8601, UTC); a key that
-  /// is not text is a blob. All of SQLite's functions can be used, those for JSON included. A query by `id` reads one
-  /// row, one by `collection` only that collection; a text is opened only if the query reads it.
+  /// - `json` is the text if it is JSON, else NULL, so that `json ->> '$.price'` passes over other texts; `*` leaves it
+  ///   out. `isJSON` is 1 for a stored value. JSON is RFC 8259 with at most 512 levels.
+  /// - `created` and `modified` are text (ISO 8601, UTC), as dates among the parameters are.
+  /// - `key` is text, or a blob if the key is not UTF-8. SQL compares the stored bytes, in a collection that folds keys,
+  ///   too.
+  /// - `size` is the text's length in bytes; `parent` and `attributes` (a JSON object) are NULL if there are none.
   ///
-  /// The view exists in a connection in memory that ends with this call; no decrypted data reaches a file, not even for
-  /// sorting. Memory holds all rows of the result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or
+  /// All of SQLite's functions can be used. Without conditions, rows come by the collections' numbers, each collection
+  /// in order. A query by `id`, a range of ids or `key` reads those rows, one by `collection` only that collection; a
+  /// text is opened only if the query reads it. Rows of which a query reads no column but `collection` are counted and
+  /// not opened: `count(*)` is an index's word, which nothing proves before verify.
+  ///
+  /// The view exists in memory; no decrypted data reaches a file, not even for sorting. Memory holds all rows of the result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or
   /// DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.
   ///
   /// Cancelling the task ends the query.
   ///
   /// ```swift
   /// let cheap = try store.read {
-  ///   try $0.query("SELECT title, text ->> '$.price' FROM documents WHERE text ->> '$.price' < ?", 10)
+  ///   try $0.query("SELECT title, json ->> '$.price' AS price FROM documents WHERE price < ?", 10)
   /// }
+  /// for row in cheap { print(try row["price", as: Double.self]) }
   /// ```
   ///
   /// - Throws: `invalidArgument` for SQL that can't be compiled, that writes, or that has another number of parameters;
-  ///   `queryFailed`; `damaged` with the id.
+  ///   `queryFailed`, with the id of the document that it failed at if that is known; `damaged` with the id. Rows that
+  ///   are read as types throw ``SQLiteError``.
   public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws(StoreError) -> QueryResult {
     try query(sql, parameters: parameters)
   }

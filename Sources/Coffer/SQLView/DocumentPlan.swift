@@ -13,6 +13,9 @@ struct DocumentPlan: OptionSet {
   static let byKey = DocumentPlan(rawValue: 4)
   static let above = DocumentPlan(rawValue: 8)
   static let below = DocumentPlan(rawValue: 16)
+  /// The bound is `>=` or `<=`.
+  static let aboveOrEqual = DocumentPlan(rawValue: 512)
+  static let belowOrEqual = DocumentPlan(rawValue: 1024)
   /// The rows must be sorted by id, and so are not read in the order of a collection.
   static let sortedByID = DocumentPlan(rawValue: 32)
   static let descending = DocumentPlan(rawValue: 64)
@@ -64,8 +67,8 @@ extension DocumentPlan {
       plan.insert(request.order[0].isDescending ? [.sortedByID, .descending] : .sortedByID)
     }
     if above != nil || below != nil {
-      use(above, .above)
-      use(below, .below)
+      use(above, above?.comparison == .greater ? .above : [.above, .aboveOrEqual])
+      use(below, below?.comparison == .less ? .below : [.below, .belowOrEqual])
     } else if request.usedColumns & ~DocumentTable.Column.collection.bit == 0 {
       plan.insert(.counting)
     }
@@ -138,22 +141,22 @@ extension DocumentPlan {
     }
   }
 
-  /// All ids that the bounds can mean; nil if the plan does not walk by ids.
+  /// The ids within the bounds, all of them for a bound that is no number; nil if the plan does not walk by ids.
   private func bounds(_ values: inout ArraySlice<SQLiteValue>, nextID: UInt64) -> Range<Int64>? {
     guard contains(.above) || contains(.below) || contains(.sortedByID) else { return nil }
     let end = Int64(clamping: nextID)
     var (lower, upper) = (Int64(1), end)
     if contains(.above), let value = values.popFirst() {
       switch value {
-      case .integer(let id): lower = id
-      case .real(let id): lower = Self.clamped(id.rounded(.down))
+      case .integer(let id): lower = contains(.aboveOrEqual) ? id : id == .max ? end : id + 1
+      case .real(let id): lower = Self.clamped(contains(.aboveOrEqual) ? id.rounded(.up) : id.rounded(.down) + 1)
       default: break
       }
     }
     if contains(.below), let value = values.popFirst() {
       switch value {
-      case .integer(let id): upper = id == .max ? id : id + 1
-      case .real(let id): upper = Self.clamped(id.rounded(.up) + 1)
+      case .integer(let id): upper = contains(.belowOrEqual) && id < .max ? id + 1 : id
+      case .real(let id): upper = Self.clamped(contains(.belowOrEqual) ? id.rounded(.down) + 1 : id.rounded(.up))
       default: break
       }
     }

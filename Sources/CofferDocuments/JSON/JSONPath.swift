@@ -44,6 +44,7 @@ public struct JSONPath: Hashable, Sendable {
 
   private static func name(_ rest: inout ArraySlice<UInt8>) -> Step? {
     if let quoted = quoted(&rest) { return .member(quoted) }
+    guard rest.first != JSONByte.quote else { return nil }
     let name = rest.prefix { $0 != UInt8(ascii: ".") && $0 != JSONByte.openBracket }
     rest = rest.dropFirst(name.count)
     return name.isEmpty ? nil : .member(Array(name))
