@@ -20,6 +20,11 @@ public struct FoundDocument {
   public func string(of match: ValueMatch) -> String? {
     JSONStringWalk.string(at: match.place, in: document.utf8)
   }
+
+  /// The same for a match in the attributes.
+  public func string(ofAttribute match: ValueMatch) -> String? {
+    document.header.attributes.canonicalJSON.withUnsafeBytes { JSONStringWalk.string(at: match.place, in: $0) }
+  }
 }
 
 extension ReadScope where Self: ~Copyable {

@@ -12,14 +12,16 @@ extension DocumentMatcher {
   private static let keptMemory = 8 << 20
 
   /// Whether a string of a JSON value holds the pattern; nil if the text is no JSON value.
-  func valueMatches(_ json: UnsafeRawBufferPointer) -> Bool? {
+  ///
+  /// - Parameter looksAtStrings: looks at strings that are values; otherwise at names of members only.
+  func valueMatches(_ json: UnsafeRawBufferPointer, strings looksAtStrings: Bool) -> Bool? {
     if matcher.isLocal, !Self.hasEscapes(json), !matcher.matches(json) { return false }
     do throws(JSONError) {
       var walk = JSONStringWalk(json, withNames: fields.contains(.memberNames))
       var isFound = false
       // A match counts only if all of the text is JSON.
       while let string = try walk.nextString() {
-        if !isFound, isSearched(string) { isFound = matcher.matches(bytes(of: string, walk.scanner, json)) }
+        if !isFound, string.isName || looksAtStrings { isFound = matcher.matches(bytes(of: string, walk.scanner, json)) }
       }
       return isFound
     } catch {
@@ -28,14 +30,14 @@ extension DocumentMatcher {
   }
 
   /// The strings of a JSON value that hold the pattern; nil if the text is no JSON value.
-  func matchesInValue(_ json: UnsafeRawBufferPointer) -> [ValueMatch]? {
+  func matchesInValue(_ json: UnsafeRawBufferPointer, strings looksAtStrings: Bool) -> [ValueMatch]? {
     do throws(JSONError) {
       var walk = JSONStringWalk(json, withNames: fields.contains(.memberNames))
       var matches: [ValueMatch] = []
       var left = Self.maximumRanges
       var budget = PatternMatcher.budget(for: json.count)
       while let string = try walk.nextString() {
-        guard left > 0, isSearched(string) else { continue }
+        guard left > 0, string.isName || looksAtStrings else { continue }
         let bytes = bytes(of: string, walk.scanner, json)
         guard matcher.matches(bytes) else { continue }
         guard let ranges = matcher.ranges(in: bytes, limit: left, budget: &budget) else {
@@ -50,10 +52,6 @@ extension DocumentMatcher {
     } catch {
       return nil
     }
-  }
-
-  private func isSearched(_ string: JSONStringWalk.Found) -> Bool {
-    string.isName || fields.contains(.text)
   }
 
   /// The string's UTF-8: in place, or in memory that is valid until the next call.

@@ -20,7 +20,10 @@ final class DocumentMatcher {
   /// - Parameter isValue: the text is the JSON of a stored value.
   func matches(_ head: HeadData, _ text: UnsafeRawBufferPointer, isValue: Bool) -> Bool {
     if fields.contains(.title), let title = head.title, matcher.matches(title) { return true }
-    if isValue, fields.opensTexts, let matches = valueMatches(text) { return matches }
+    if fields.contains(.attributes), !head.attributes.isEmpty, valueMatches(head.attributes, strings: true) == true {
+      return true
+    }
+    if isValue, fields.opensTexts, let matches = valueMatches(text, strings: fields.contains(.text)) { return matches }
     return fields.contains(.text) && matcher.matches(text)
   }
 
@@ -29,11 +32,16 @@ final class DocumentMatcher {
     if fields.contains(.title), var title = header.title {
       titleRanges = title.withUTF8 { ranges(in: UnsafeRawBufferPointer($0)) }
     }
-    if header.isJSON, fields.opensTexts, let values = matchesInValue(text) {
-      return SearchMatch(header: header, titleRanges: titleRanges, textRanges: [], values: values)
+    let attributes =
+      fields.contains(.attributes) && !header.attributes.isEmpty
+      ? header.attributes.canonicalJSON.withUnsafeBytes { matchesInValue($0, strings: true) } ?? [] : []
+    if header.isJSON, fields.opensTexts, let values = matchesInValue(text, strings: fields.contains(.text)) {
+      return SearchMatch(
+        header: header, titleRanges: titleRanges, textRanges: [], values: values, attributes: attributes)
     }
     let textRanges = fields.contains(.text) ? ranges(in: text) : []
-    return SearchMatch(header: header, titleRanges: titleRanges, textRanges: textRanges, values: [])
+    return SearchMatch(
+      header: header, titleRanges: titleRanges, textRanges: textRanges, values: [], attributes: attributes)
   }
 
   private func ranges(in text: UnsafeRawBufferPointer) -> [Range<Int>] {

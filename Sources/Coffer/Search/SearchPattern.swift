@@ -77,9 +77,11 @@ public struct SearchFields: OptionSet, Sendable, Hashable {
   public static let text = SearchFields(rawValue: 1)
   /// Searching titles alone opens no text.
   public static let title = SearchFields(rawValue: 2)
-  /// The names of the members of stored values.
+  /// The names of the members of stored values; with ``attributes``, names of attributes too.
   public static let memberNames = SearchFields(rawValue: 4)
-  /// Texts and titles, without the names of members.
+  /// The strings of attributes. Searching attributes alone opens no text.
+  public static let attributes = SearchFields(rawValue: 8)
+  /// Texts and titles, without attributes and the names of members.
   public static let all: SearchFields = [.text, .title]
 
   /// Whether the search needs the texts of documents.
@@ -97,9 +99,11 @@ public struct SearchMatch: Sendable, Hashable {
   public let textRanges: [Range<Int>]
   /// The strings of a stored value that hold matches, in order, with at most 100 ranges in all.
   public let values: [ValueMatch]
+  /// The strings of the attributes that hold matches, likewise.
+  public let attributes: [ValueMatch]
 }
 
-/// A string of a stored value that holds the pattern.
+/// A string of a stored value, or of attributes, that holds the pattern.
 public struct ValueMatch: Sendable, Hashable {
   /// The path to the string; for the name of a member, the path to that member. Of two members of one name, a path
   /// finds the first.
@@ -108,6 +112,6 @@ public struct ValueMatch: Sendable, Hashable {
   public let isMemberName: Bool
   /// The matches, as ranges of UTF-8 bytes of the string, its escapes resolved.
   public let ranges: [Range<Int>]
-  /// The string in the document's JSON, without its quotes, as a range of UTF-8 bytes.
+  /// The string in the JSON of the text or of the attributes, without its quotes, as a range of UTF-8 bytes.
   public let place: Range<Int>
 }

@@ -39,9 +39,14 @@ struct MatchPrinter {
     }
     try output.write("\n")
     try printLines(of: found.document.utf8, match.textRanges, label: "")
-    for value in match.values {
-      guard var string = found.string(of: value) else { continue }
-      let path = escapingControls(value.path.description) + " "
+    try print(match.values, found.string(of:), prefix: "")
+    try print(match.attributes, found.string(ofAttribute:), prefix: "attribute ")
+  }
+
+  private func print(_ values: [ValueMatch], _ string: (ValueMatch) -> String?, prefix: String) throws {
+    for value in values {
+      guard var string = string(value) else { continue }
+      let path = prefix + escapingControls(value.path.description) + " "
       try string.withUTF8 {
         try printLines(of: UnsafeRawBufferPointer($0), value.ranges, label: path, isName: value.isMemberName)
       }

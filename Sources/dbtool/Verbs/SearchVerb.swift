@@ -50,6 +50,9 @@ struct SearchVerb: ParsableCommand {
   @Flag(help: "Of stored values (JSON), look at the names of members, too.")
   var memberNames = false
 
+  @Flag(help: "Look at the strings of attributes, too.")
+  var attributes = false
+
   @Flag(name: [.customShort("n"), .customLong("line-number")], help: "Print the matching lines with their numbers.")
   var showsLines = false
 
@@ -90,7 +93,10 @@ struct SearchVerb: ParsableCommand {
   }
 
   private var fields: SearchFields {
-    titles ? .title : memberNames ? [.all, .memberNames] : .all
+    var fields: SearchFields = titles ? .title : .all
+    if memberNames { fields.insert(.memberNames) }
+    if attributes { fields.insert(.attributes) }
+    return fields
   }
 
   func run() throws {
@@ -112,7 +118,7 @@ struct SearchVerb: ParsableCommand {
       try printer.finish()
     } else {
       let fields = isObjects ? HeaderField.allCases : (choice.all ? [.collection] : []) + HeaderField.short
-      let facts = isObjects ? ["title_places", "text_places", "lines", "values"] : []
+      let facts = isObjects ? ["title_places", "text_places", "lines", "values", "attribute_values"] : []
       var table = TableWriter(
         columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
         format: options.common.listFormat, isUTC: options.common.utc)
@@ -172,15 +178,20 @@ struct SearchVerb: ParsableCommand {
     let match = found.match
     let places: [JSONValue?] = [match.titleRanges, match.textRanges].map { $0.isEmpty ? nil : json($0) }
     let lines = MatchedLine.json(in: found.document.utf8, match.textRanges)
-    let values = match.values.map { value in
-      var string = found.string(of: value) ?? ""
-      let lines = string.withUTF8 { MatchedLine.json(in: UnsafeRawBufferPointer($0), value.ranges) }
-      return JSONValue.object([
-        ("path", .string(value.path.description)), ("is_name", .bool(value.isMemberName)),
-        ("places", json(value.ranges)), ("lines", lines ?? .array([])),
-      ])
-    }
-    return places + [lines, values.isEmpty ? nil : .array(values)]
+    return places + [lines, json(match.values, found.string(of:)), json(match.attributes, found.string(ofAttribute:))]
+  }
+
+  private static func json(_ values: [ValueMatch], _ string: (ValueMatch) -> String?) -> JSONValue? {
+    guard !values.isEmpty else { return nil }
+    return .array(
+      values.map { value in
+        var string = string(value) ?? ""
+        let lines = string.withUTF8 { MatchedLine.json(in: UnsafeRawBufferPointer($0), value.ranges) }
+        return JSONValue.object([
+          ("path", .string(value.path.description)), ("is_name", .bool(value.isMemberName)),
+          ("places", json(value.ranges)), ("lines", lines ?? .array([])),
+        ])
+      })
   }
 
   private static func json(_ ranges: [Range<Int>]) -> JSONValue {
