@@ -93,7 +93,7 @@ struct AnchorTests {
     try test.fillForRekey()
     var middle: (anchor: String, pin: String)?
     try test.store.rekey(options: .batched) { step in
-      if step.phase == .documents { middle = (try test.store.anchor(), test.store.pin) }
+      if step.phase == .working { middle = (try test.store.anchor(), test.store.pin) }
     }
     let (anchor, pin) = try #require(middle)
     #expect(pin != test.store.pin)

@@ -79,7 +79,7 @@ struct BackupTests {
         try $0.insert(Document(text: String(repeating: "long ", count: 2_000_000)), into: test.notes)
       }
       let target = test.place.file("copy.coffer")
-      expect(.cancelled) { try test.store.backup(to: target) { _, _ in false } }
+      expect(.cancelled) { try test.store.backup(to: target) { _ in throw Interruption() } }
       #expect(try FileManager.default.contentsOfDirectory(atPath: test.place.url.path) == ["test.coffer"])
     }
   }
@@ -94,10 +94,9 @@ struct BackupTests {
       let other = try test.reopened()
       let target = test.place.file("copy.coffer")
       var steps = 0
-      try test.store.backup(to: target) { _, _ in
+      try test.store.backup(to: target) { _ in
         if steps == 0 { _ = try? other.write { try $0.insert(Document(text: "meanwhile"), into: test.notes) } }
         steps += 1
-        return true
       }
       #expect(steps > 1)
       #expect(try test.store.anchor() != before)

@@ -22,7 +22,7 @@ struct BulkErrorTests {
   @Test func progressThatThrowsStoresNothing() throws {
     try withTestStore { test in
       let before = try Data(contentsOf: test.url)
-      let options = bulkOptions { $0.progress = { if $0 > 8 { throw Interruption(number: $0) } } }
+      let options = bulkOptions { $0.progress = { if $0.done > 8 { throw Interruption(number: $0.done) } } }
       #expect(throws: Interruption(number: 12)) {
         try test.store.write {
           _ = try $0.insert(contentsOf: ListSource(ListSource.items(400)), into: test.notes, options: options)

@@ -49,7 +49,7 @@ struct BulkSequenceTests {
       var options = BulkOptions()
       options.progress = {
         ahead = max(ahead, read - written)
-        written = $0
+        written = $0.done
       }
       let lazily = AnySequence {
         AnyIterator { () -> Document? in

@@ -95,7 +95,7 @@ struct BulkTests {
       var steps: [Int] = []
       let options = bulkOptions {
         $0.onInsert = { ids.append($0) }
-        $0.progress = { steps.append($0) }
+        $0.progress = { steps.append($0.done) }
       }
       try test.store.write {
         _ = try $0.insert(contentsOf: ListSource(ListSource.items(10)), into: test.notes, options: options)

@@ -89,9 +89,9 @@ struct ChangesAmongProcessesTests {
   @Test(.enabled(if: ProcessInfo.processInfo.environment[place] != nil))
   func processThatCommits() async throws {
     let url = URL(filePath: try #require(ProcessInfo.processInfo.environment[Self.place]))
-    let store = try DocumentStore.open(at: url, key: .published("primary"), options: Self.patient)
+    let store = try await DocumentStore.open(at: url, key: .published("primary"), options: Self.patient)
     try await Self.commit(to: store, Self.commits)
-    try store.close()
+    try await store.close()
   }
 
   private static var patient: OpenOptions {

@@ -284,7 +284,7 @@ struct ChangesTests {
     let notes = test.notes
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
-    _ = try test.store.rekey { _ in }
+    _ = try await test.store.rekey { _ in }
     test.store.engine.poll()
     try await test.store.write { try $0.update(id) { $0.text = "y" } }
     let change = try await next(&iterator)
@@ -300,7 +300,7 @@ struct ChangesTests {
       return count
     }
     try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
-    try test.store.close()
+    try await test.store.close()
     #expect(try await listening.value <= 1)
   }
 
@@ -314,7 +314,7 @@ struct ChangesTests {
 
   @Test func closedStoreIsReportedToASubscriber() async throws {
     let test = try TestStore()
-    try test.store.close()
+    try await test.store.close()
     var iterator = test.store.changes().makeAsyncIterator()
     await #expect(throws: StoreError(.closed, "")) { try await iterator.next() }
     #expect(try await iterator.next() == nil)
@@ -324,7 +324,7 @@ struct ChangesTests {
     let test = try TestStore()
     let other = try test.reopened()
     var iterator = test.store.changes().makeAsyncIterator()
-    _ = try other.rekey(to: [.published("next")]) { _ in }
+    _ = try await other.rekey(to: [.published("next")]) { _ in }
     await #expect(throws: StoreError(.keyChanged, "")) {
       while try await iterator.next() != nil {}
     }

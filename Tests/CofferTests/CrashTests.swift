@@ -66,18 +66,18 @@ struct CrashTests {
     let before = try test.store.everything()
     var options = RekeyOptions()
     options.batchSize = 9
-    var copies: [(copy: (place: Workplace, url: URL), phase: RekeyProgress.Phase)] = []
+    var copies: [(copy: (place: Workplace, url: URL), phase: WorkProgress.Phase)] = []
     try test.store.rekey(to: [.published("next")], options: options) { step in
       copies.append((try snapshot(test), step.phase))
     }
     #expect(copies.count == 8)
     options.isResuming = true
     for (copy, phase) in copies {
-      let key: StoreKey = .published(phase == .keys ? "primary" : "next")
+      let key: StoreKey = .published(phase == .beginning ? "primary" : "next")
       let store = try DocumentStore.open(at: copy.url, key: key, options: .testing)
       #expect(try store.everything() == before)
       #expect(try store.verify().isSound)
-      guard phase != .keys else { continue }
+      guard phase != .beginning else { continue }
       #expect(try store.rekey(options: options) { _ in }.isFinished)
       #expect(try store.everything() == before)
       #expect(try store.rekeyStatus().epochs == [2])

@@ -184,7 +184,7 @@ struct KeyChangedTests {
       var other: DocumentStore?
       do throws(StoreError) {
         let report = try test.store.rekey(options: .batched) { step in
-          guard step.phase == .documents, step.done == 14, other == nil else { return }
+          guard step.phase == .working, step.done == 14, other == nil else { return }
           other = try test.reopened()
           try other?.rekey(to: replacement, options: .keysOnly) { _ in }
         }

@@ -255,7 +255,7 @@ struct QueryTests {
     }
     for await _ in begun.prefix(1) { task.cancel() }
     await #expect(throws: CancellationError.self) { try await task.value }
-    try store.close()
+    try await store.close()
   }
 
   /// SQLite would sort in a temporary file that is deleted while open: this test would find it.

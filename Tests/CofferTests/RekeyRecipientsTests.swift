@@ -164,11 +164,13 @@ struct RekeyRecipientsTests {
         $0.dropsOtherSlots = true
       }
       expect(.cancelled) {
-        try store.rekey(to: new, options: chosen) { step in
-          #expect(step.phase == .keys && step.finalPin == nil)
-          slots = step.unchangedSlots
-          throw Interruption()
-        }
+        try store.rekey(
+          to: new, options: chosen,
+          onKeys: { keys in
+            #expect(keys.finalPin == nil)
+            slots = keys.unchangedSlots
+            throw Interruption()
+          })
       }
       return slots.map(\.slot)
     }
@@ -220,8 +222,8 @@ struct FinalPinTests {
     let test = try TestStore()
     try test.fillForRekey()
     var pins: [String?] = []
-    let report = try test.store.rekey(options: .batched) { pins.append($0.finalPin) }
-    #expect(pins.count == 8 && pins[0] == nil && Set(pins.dropFirst()) == [test.store.pin])
+    let report = try test.store.rekey(options: .batched, onKeys: { pins.append($0.finalPin) })
+    #expect(pins == [nil, test.store.pin])
     #expect(report.pin == test.store.pin && report.finalPin == report.pin)
     let status = try test.store.rekeyStatus()
     #expect(status.pin == report.pin && status.finalPin == nil)
@@ -245,7 +247,7 @@ struct FinalPinTests {
     let store = try test.reopened(.published("primary"), expecting(final, acceptsUnfinishedRekey: true))
     #expect(try store.rekeyStatus().finalPin == final)
     var pins: Set<String?> = []
-    let resumed = try store.rekey(options: .resuming) { pins.insert($0.finalPin) }
+    let resumed = try store.rekey(options: .resuming, onKeys: { pins.insert($0.finalPin) })
     #expect(resumed.isFinished && resumed.pin == final && resumed.finalPin == final && pins == [final])
 
     // Both fit from now on; a file of the middle does not fit the second.
@@ -283,7 +285,7 @@ struct FinalPinTests {
 
   @Test func resumingNothingTellsNone() throws {
     let test = try TestStore()
-    let report = try test.store.rekey(options: .resuming) { step in #expect(step.finalPin == nil) }
+    let report = try test.store.rekey(options: .resuming, onKeys: { #expect($0.finalPin == nil) })
     #expect(report.pin == test.store.pin && report.finalPin == report.pin)
   }
 }

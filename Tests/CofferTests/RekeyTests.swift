@@ -1,6 +1,7 @@
 import CofferSQLite
 import CofferSealing
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -115,7 +116,7 @@ struct RekeyTests {
     var other: DocumentStore?
     var added = 0
     let report = try test.store.rekey(options: .batched) { step in
-      guard step.phase != .keys else { return }
+      guard step.phase != .beginning else { return }
       let store = try other ?? test.reopened()
       other = store
       added += 1
@@ -142,19 +143,22 @@ struct RekeyTests {
   @Test func progressCountsDocuments() throws {
     let test = try TestStore()
     try test.fillForRekey()
-    var seen: [RekeyProgress] = []
+    var seen: [WorkProgress] = []
     try test.store.rekey(options: .batched) { seen.append($0) }
     #expect(seen.map(\.done) == [0, 0, 7, 14, 21, 28, 29, 29])
-    #expect(seen.map(\.phase) == [.keys] + Array(repeating: .documents, count: 6) + [.finishing])
+    #expect(seen.map(\.phase) == [.beginning] + Array(repeating: .working, count: 6) + [.finishing])
     #expect(Set(seen.map(\.total)) == [29])
   }
 
   @Test func asyncRekeyReportsAndFinishes() async throws {
     let test = try TestStore()
     try test.fillForRekey()
-    var last: RekeyProgress?
-    for try await step in test.store.rekey(to: [.published("next")], options: .batched) { last = step }
-    #expect(last?.phase == .finishing && last?.done == 29)
+    let last = Mutex<WorkProgress?>(nil)
+    let report = try await test.store.rekey(to: [.published("next")], options: .batched) { step in
+      last.withLock { $0 = step }
+    }
+    #expect(report.isFinished)
+    #expect(last.withLock { $0 } == WorkProgress(done: 29, total: 29, phase: .finishing))
     #expect(try test.reopened(.published("next")).rekeyStatus().isUnfinished == false)
     try test.expectSound()
   }

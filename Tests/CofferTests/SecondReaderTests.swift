@@ -71,7 +71,7 @@ struct SecondReaderTests {
     var options = RekeyOptions()
     options.batchSize = 10
     try test.store.rekey(options: options) { step in
-      if step.phase == .documents { try expectSame(test) }
+      if step.phase == .working { try expectSame(test) }
     }
     try expectSame(test)
   }
@@ -84,7 +84,7 @@ struct SecondReaderTests {
     options.batchSize = 15
     options.changeTitles(to: new)
     try test.store.rekey(options: options) { step in
-      if step.phase == .documents { try expectSame(test) }
+      if step.phase == .working { try expectSame(test) }
     }
     try expectSame(test)
   }

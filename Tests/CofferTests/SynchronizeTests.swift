@@ -231,7 +231,7 @@ struct SynchronizeTests {
       expect(.cancelled) {
         try test.store.write { writer in
           var options = SyncOptions()
-          options.progress = { if $0 > 500 { throw Interruption() } }
+          options.progress = { if $0.done > 500 { throw Interruption() } }
           let items = (0..<2000).map { item("\($0)") }
           #expect(throws: Interruption.self) { try writer.synchronize(test.notes, with: items, options: options) }
         }

@@ -25,12 +25,21 @@ struct WritingErrorTests {
     }
   }
 
-  @Test func unknownCollectionIsNamedWhenReadAndMadeWhenWritten() throws {
+  @Test func unknownCollectionIsEmptyWhenReadAndMadeWhenWritten() throws {
     try withTestStore { test in
       let missing = test.store.collection("missing")
-      expect(.noSuchCollection) { try test.store.read { try $0.headers(in: missing) } }
-      expect(.noSuchCollection) { try test.store.read { try $0.count(in: missing) } }
-      expect(.noSuchCollection) { try test.store.read { try $0.forEach(in: missing) { _ in } } }
+      try test.store.read { reader in
+        #expect(try reader.headers(in: missing).isEmpty)
+        #expect(try reader.count(in: missing) == 0)
+        try reader.forEach(in: missing) { _ in Issue.record("a document") }
+        #expect(try reader.ids(in: missing, sortedBy: .title).isEmpty)
+        #expect(try reader.values(Int.self, in: missing).isEmpty)
+        #expect(try reader.id(forKey: "k", in: missing) == nil)
+        #expect(try reader.search(for: .text("x"), in: missing).isEmpty)
+        #expect(try reader.query("SELECT id FROM documents WHERE collection = 'missing'").rows.isEmpty)
+        expect(.noSuchCollection) { try reader.info(of: missing) }
+        expect(.indexOutOfRange) { try reader.id(at: 0, in: missing) }
+      }
       expect(.noSuchCollection) { try test.store.write { try $0.rename(DocumentCollection("missing"), to: "x") } }
       expect(.noSuchCollection) { try test.store.write { try $0.drop(DocumentCollection("missing")) } }
       #expect(try test.store.read { try $0.exists(missing) } == false)

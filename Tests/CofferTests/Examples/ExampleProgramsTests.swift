@@ -128,10 +128,10 @@ struct ExampleProgramsTests {
     #expect(try list.raise("none", by: 2) == false)
     #expect(try list.articles(from: "Sund").sorted() == ["a-1", "s-1"])
     #expect(try list.cheaper(than: 300).last.map { $0.name == "anchor" && $0.amount == 160 } == true)
-    #expect(try list.store.verify().isSound)
+    #expect(try await list.store.verify().isSound)
     while !told.withLock({ $0.contains(.init(name: "anchor", amount: 160)) }) { _ = await next.next() }
     #expect(told.withLock { $0.contains(.init(name: "sail", amount: 300)) })
-    try list.store.close()
+    try await list.store.close()
     try await following.value
   }
 }
