@@ -89,6 +89,33 @@ struct SearchValuesTests {
     }
   }
 
+  @Test func attributesAreSearchedOnRequest() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        try writer.insert(
+          Document(text: "plain", attributes: ["tag": ["the \"sea\"", 7], "sea": "none"]), into: test.notes)
+        try writer.insert(Document(text: "the sea", attributes: ["tag": 1]), into: test.notes)
+      }
+      #expect(try test.store.search(for: .text("sea"), in: test.notes).map(\.header.id) == [2])
+      for fields in [SearchFields.attributes, [.all, .attributes]] {
+        let found = try test.store.search(for: .text("\"SEA", ignoring: .case), in: test.notes, fields: fields)
+        #expect(found.map(\.header.id) == [1])
+        #expect(found.flatMap(\.attributes).map(\.path.description) == ["$.tag[0]"])
+        #expect(found.flatMap(\.attributes).map(\.ranges) == [[4..<8]])
+        #expect(found.allSatisfy { $0.values.isEmpty && $0.textRanges.isEmpty })
+      }
+      let names = try test.store.search(for: .text("sea"), in: test.notes, fields: [.attributes, .memberNames])
+      #expect(names.flatMap(\.attributes).map(\.isMemberName) == [true, false])
+      var strings: [String?] = []
+      try test.store.read { reader in
+        try reader.forEachMatch(of: .text("sea"), in: test.notes, fields: .attributes) { found in
+          strings += found.match.attributes.map(found.string(ofAttribute:))
+        }
+      }
+      #expect(strings == ["the \"sea\""])
+    }
+  }
+
   @Test func pathsNameWhatQueriesFind() throws {
     try withTestStore { test in
       let json = #"{"a.b":[{"c d":"needle"}],"größe":{"-":["","needle"]}}"#
