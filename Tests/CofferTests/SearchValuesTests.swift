@@ -91,7 +91,7 @@ struct SearchValuesTests {
 
   @Test func attributesAreSearchedOnRequest() throws {
     try withTestStore { test in
-      try test.store.write { writer in
+      try test.store.write { writer throws in
         try writer.insert(
           Document(text: "plain", attributes: ["tag": ["the \"sea\"", 7], "sea": "none"]), into: test.notes)
         try writer.insert(Document(text: "the sea", attributes: ["tag": 1]), into: test.notes)
