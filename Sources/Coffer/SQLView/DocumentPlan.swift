@@ -148,7 +148,8 @@ extension DocumentPlan {
   ) throws(StoreError) -> [CollectionRecord] {
     guard value.real != nil else { return [] }
     var equal: [CollectionRecord] = []
-    let sql = "SELECT ?1=CAST(?2 AS TEXT),CAST(?1 AS NUMERIC)=?2 AND ?1 GLOB '*[0-9]*'"
+    // By the affinities of the two sides: that of the column alone, and that of a number beside it.
+    let sql = "SELECT ?1=CAST(?2 AS TEXT),?1=CAST(?2 AS NUMERIC)"
     for record in records {
       let row = try transaction.database.rows(sql, record.name, value)[0]
       guard row[0] == row[1] else {
