@@ -57,7 +57,8 @@ import Testing
     let second = "2  {\"sea\":{\"a.b\":\"nothing\"}}\n"
     #expect(
       try sandbox.succeed("search", "s.coffer", "sea", "-n").text
-        == "1  Plans\n  $.body 2: dawn, the sea\n  $.tags[0] 1: sea \u{1B}[2J\n\(second)3  not JSON: sea\n  1: not JSON: sea\n")
+        == "1  Plans\n  $.body 2: dawn, the sea\n  $.tags[0] 1: sea \u{1B}[2J\n\(second)3  not JSON: sea\n  1: not JSON: sea\n"
+    )
     #expect(
       try sandbox.succeed("search", "s.coffer", "\"calm", "-C", "1").text
         == "1  Plans\n  $.body 2- dawn, the sea\n  $.body 3: is \"calm\"\n")
