@@ -38,6 +38,11 @@ static inline void coffer_sqlite_result_text(sqlite3_context *context, const voi
   sqlite3_result_text64(context, bytes ? (const char *)bytes : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/// A text that stays where it is until the statement is reset.
+static inline void coffer_sqlite_result_lent_text(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
+  sqlite3_result_text64(context, bytes ? (const char *)bytes : "", count, SQLITE_STATIC, SQLITE_UTF8);
+}
+
 static inline void coffer_sqlite_result_blob(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
   sqlite3_result_blob64(context, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
@@ -55,6 +60,10 @@ typedef struct coffer_sqlite_cursor {
   /// The number of rows that follow and equal the row at hand.
   sqlite3_int64 repeats;
   int is_at_end;
+  /// The column in which these rows have the same text, and that text; -1 for none.
+  int text_column;
+  const void *text;
+  sqlite3_uint64 text_count;
 } coffer_sqlite_cursor;
 
 // The main database file by its own descriptor, as SQLite's VFS sees it.

@@ -6,6 +6,9 @@ struct CharacterScan: Sendable {
   private struct Choice: Sendable {
     let lower: Int8
     let upper: Int8
+    // Lanes are compared with lanes: comparing them with one number is many times slower.
+    let lowers: Lanes
+    let uppers: Lanes
 
     /// - Returns: nil for a scalar beyond ASCII.
     init?(_ scalar: UInt32, ignoringCase: Bool) {
@@ -13,10 +16,11 @@ struct CharacterScan: Sendable {
       lower = Int8(scalar)
       let isLetter = (UInt32(UInt8(ascii: "a"))...UInt32(UInt8(ascii: "z"))).contains(scalar)
       upper = ignoringCase && isLetter ? lower & ~0x20 : lower
+      (lowers, uppers) = (Lanes(repeating: lower), Lanes(repeating: upper))
     }
 
     @inline(__always)
-    func matches(_ text: Lanes) -> SIMDMask<Lanes> { (text .== lower) .| (text .== upper) }
+    func matches(_ text: Lanes) -> SIMDMask<Lanes> { (text .== lowers) .| (text .== uppers) }
 
     @inline(__always)
     func matches(_ byte: Int8) -> Bool { byte == lower || byte == upper }
@@ -41,12 +45,12 @@ struct CharacterScan: Sendable {
     var place = start
     while place < text.count - 16 {
       let lanes = text.loadUnaligned(fromByteOffset: place, as: Lanes.self)
-      var found = lanes .< 0
+      var found = lanes .< Lanes.zero
       if let first {
         let fits = first.matches(lanes)
         if hasSecond {
           let after = text.loadUnaligned(fromByteOffset: place + 1, as: Lanes.self)
-          let high = after .< 0
+          let high = after .< Lanes.zero
           found = found .| (fits .& (second.map { high .| $0.matches(after) } ?? high))
         } else {
           found = found .| fits

@@ -71,7 +71,9 @@ private enum VirtualTableModule {
       let new = UnsafeMutablePointer<coffer_sqlite_cursor>.allocate(capacity: 1)
       let owner = Unmanaged.passRetained(Cursor(owner(table!).table)).toOpaque()
       new.initialize(
-        to: coffer_sqlite_cursor(base: sqlite3_vtab_cursor(), owner: owner, repeats: 0, is_at_end: 1))
+        to: coffer_sqlite_cursor(
+          base: sqlite3_vtab_cursor(), owner: owner, repeats: 0, is_at_end: 1, text_column: -1, text: nil,
+          text_count: 0))
       cursor!.pointee = UnsafeMutableRawPointer(new).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
       return SQLITE_OK
     }
@@ -86,7 +88,7 @@ private enum VirtualTableModule {
         let cursor = memory(cursor!)
         let owner = VirtualTableModule.cursor(cursor)
         owner.rows = nil
-        (cursor.pointee.repeats, cursor.pointee.is_at_end) = (0, 1)
+        (cursor.pointee.repeats, cursor.pointee.is_at_end, cursor.pointee.text_column) = (0, 1, -1)
         owner.rows = try owner.table.open(plan: Int(plan), values: (0..<Int(count)).map { value(values![$0]!) })
         try next(cursor)
       }
@@ -101,8 +103,13 @@ private enum VirtualTableModule {
     }
     module.pointee.xEof = { cursor in memory(cursor!).pointee.is_at_end }
     module.pointee.xColumn = { cursor, context, column in
-      attempt {
-        try VirtualTableModule.cursor(memory(cursor!)).rows?.give(Int(column), to: VirtualResult(context: context!))
+      let cursor = memory(cursor!)
+      if column == cursor.pointee.text_column {
+        coffer_sqlite_result_lent_text(context, cursor.pointee.text, cursor.pointee.text_count)
+        return SQLITE_OK
+      }
+      return attempt {
+        try VirtualTableModule.cursor(cursor).rows?.give(Int(column), to: VirtualResult(context: context!))
       }
     }
     module.pointee.xRowid = { cursor, id in
@@ -140,8 +147,11 @@ private enum VirtualTableModule {
     let rows = VirtualTableModule.cursor(cursor).rows
     cursor.pointee.is_at_end = 1
     guard let rows, try rows.next() else { return }
-    cursor.pointee.repeats = rows.repeatCount
-    cursor.pointee.is_at_end = 0
+    (cursor.pointee.repeats, cursor.pointee.is_at_end, cursor.pointee.text_column) = (rows.repeatCount, 0, -1)
+    guard let text = rows.repeatedText else { return }
+    cursor.pointee.text_column = Int32(text.column)
+    cursor.pointee.text = text.utf8.baseAddress
+    cursor.pointee.text_count = UInt64(text.utf8.count)
   }
 
   private static func connect(
@@ -182,6 +192,7 @@ private enum VirtualTableModule {
     for (place, number) in plan.arguments.enumerated() {
       info.pointee.aConstraintUsage[number].argvIndex = Int32(place + 1)
     }
+    for number in plan.exactArguments { info.pointee.aConstraintUsage[number].omit = 1 }
     info.pointee.orderByConsumed = plan.isOrdered ? 1 : 0
     info.pointee.estimatedCost = plan.cost
     info.pointee.estimatedRows = plan.rowCount

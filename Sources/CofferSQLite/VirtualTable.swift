@@ -29,6 +29,10 @@ package protocol VirtualRows: AnyObject {
   /// without calls of ``next()``. Asked for after each call of ``next()`` that returned true.
   var repeatCount: Int64 { get }
 
+  /// A text that the row at hand and those that repeat it have in one column: SQLite gets it without a call of
+  /// ``give(_:to:)``.
+  var repeatedText: VirtualText? { get }
+
   /// Writes the value of a column of the current row to `result`.
   func give(_ column: Int, to result: VirtualResult) throws
 }
@@ -40,6 +44,18 @@ extension VirtualTable {
 extension VirtualRows {
   package var rowID: Int64 { 0 }
   package var repeatCount: Int64 { 0 }
+  package var repeatedText: VirtualText? { nil }
+}
+
+/// UTF-8 in a column, which must stay where it is until the statement is reset.
+package struct VirtualText {
+  package let column: Int
+  package let utf8: UnsafeRawBufferPointer
+
+  package init(column: Int, utf8: UnsafeRawBufferPointer) {
+    self.column = column
+    self.utf8 = utf8
+  }
 }
 
 package struct VirtualColumn: Sendable {
@@ -55,7 +71,7 @@ package struct VirtualColumn: Sendable {
 
 /// The constraints, order and columns that a query requests of a virtual table.
 package struct VirtualTableRequest: Sendable {
-  /// A condition on a column that the table may use to select rows; SQLite checks it again in any case.
+  /// A condition on a column that the table may use to select rows; SQLite checks it again unless the plan is exact.
   package struct Condition: Sendable {
     package enum Comparison: Sendable {
       case equal, less, lessOrEqual, greater, greaterOrEqual
@@ -79,6 +95,8 @@ package struct VirtualTablePlan: Sendable {
   package var number: Int
   /// The numbers of the conditions whose values `open(plan:values:)` receives.
   package var arguments: [Int] = []
+  /// The numbers of the arguments that the table applies exactly as SQLite does, so that SQLite needs not check them.
+  package var exactArguments: [Int] = []
   /// The rows are in the requested order.
   package var isOrdered = false
   /// Whether there is at most one row.

@@ -11,6 +11,7 @@ import Testing
   private final class Squares: VirtualTable {
     let columns = [VirtualColumn("n", "INTEGER"), VirtualColumn("square", "INTEGER"), VirtualColumn("words", "TEXT")]
     var requests: [VirtualTableRequest] = []
+    var isExact = false
     var opened: [[SQLiteValue]] = []
     var failsAt: Int64?
 
@@ -21,6 +22,7 @@ import Testing
       }
       var plan = VirtualTablePlan(number: 1, cost: 1, rowCount: 1)
       plan.arguments = [equality.number]
+      if isExact { plan.exactArguments = plan.arguments }
       return plan
     }
 
@@ -80,6 +82,13 @@ import Testing
     // The table answers a value it can't use with everything.
     #expect(try database.query("SELECT square FROM squares WHERE n = 'x'").rows.isEmpty)
     #expect(try database.query("SELECT n FROM squares WHERE n IN (3, 5, 5, 30)").rows.map(\.values) == [[3], [5]])
+  }
+
+  @Test func exactConditionIsNotCheckedAgain() throws {
+    let table = Squares()
+    table.isExact = true
+    // The table answers with everything, wrongly: what it says is exact.
+    #expect(try database(table).query("SELECT count(*) FROM squares WHERE n = 'x'").rows[0][0] == 10)
   }
 
   @Test func onlyColumnsThatAreLookedAtAreNamed() throws {
@@ -144,6 +153,55 @@ import Testing
     #expect(try database.query("SELECT kind FROM hundred LIMIT 1 OFFSET 99").rows.map(\.values) == [[0]])
     let groups = try database.query("SELECT kind, count(*) FROM hundred GROUP BY kind ORDER BY kind")
     #expect(groups.rows.map(\.values) == [[0, 1], [1, 39], [2, 60]])
+  }
+
+  /// Two kinds of rows, whose texts SQLite gets without a call.
+  private final class Texts: VirtualTable {
+    final class Rows: VirtualRows {
+      let table: Texts
+      private var index = -1
+      let repeatCount: Int64 = 2
+      var repeatedText: VirtualText? { VirtualText(column: 0, utf8: UnsafeRawBufferPointer(table.texts[index])) }
+
+      init(_ table: Texts) { self.table = table }
+
+      func next() throws -> Bool {
+        index += 1
+        return index < table.texts.count
+      }
+
+      func give(_ column: Int, to result: VirtualResult) throws {
+        if column == 0 { table.calls += 1 }
+        result.give(Int64(index))
+      }
+    }
+
+    let columns = [VirtualColumn("word", "TEXT"), VirtualColumn("number", "INTEGER")]
+    let texts = ["é\u{0}b", ""].map { text in
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
+      bytes.copyBytes(from: text.utf8)
+      return bytes
+    }
+    var calls = 0
+
+    deinit { for text in texts { text.deallocate() } }
+
+    func plan(for request: VirtualTableRequest) -> VirtualTablePlan {
+      VirtualTablePlan(number: 0, cost: 6, rowCount: 6)
+    }
+
+    func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows { Rows(self) }
+  }
+
+  @Test func repeatedTextsAreLentToSQLite() throws {
+    let table = Texts()
+    let database = try emptyDatabase(.init(isHardened: true))
+    try database.add(table, named: "texts")
+    let rows = try database.query("SELECT word, number FROM texts").rows.map(\.values)
+    #expect(rows == Array(repeating: ["é\u{0}b", 0], count: 3) + Array(repeating: ["", 1], count: 3))
+    #expect(try database.query("SELECT count(*) FROM texts WHERE word = ?", "é\u{0}b").rows[0][0] == 3)
+    #expect(try database.query("SELECT max(word), min(word) FROM texts").rows[0].values == ["é\u{0}b", ""])
+    #expect(table.calls == 0)
   }
 
   @Test func hiddenColumnsAreNamedOrLeftOut() throws {

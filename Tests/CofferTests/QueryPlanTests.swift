@@ -129,6 +129,24 @@ struct QueryPlanTests {
     expect(.damaged) { try count("count(*) FROM documents WHERE collection = 'notes' AND title IS NULL") }
   }
 
+  @Test func namesThatLookLikeNumbersAreCountedOrRefused() throws {
+    try withTestStore { test in
+      try fill(test)
+      func count(_ value: any SQLiteValueConvertible) throws -> SQLiteValue {
+        try test.store.query("SELECT count(*) FROM documents WHERE collection = ?", value).rows[0][0]
+      }
+      #expect(try [count(5), count(5.5), count(0), count([UInt8]("5".utf8)), count("5")] == [10, 0, 0, 0, 10])
+      #expect(try count(SQLiteValue.null) == 0)
+      let sql = "SELECT count(*) FROM documents WHERE collection = (SELECT CAST(5 AS INTEGER))"
+      #expect(try test.store.query(sql).rows[0][0] == 10)
+      try test.store.write { _ = try $0.insert(Document(text: "x"), into: DocumentCollection("5x")) }
+      #expect(try count(5) == 10)
+      try test.store.write { _ = try $0.insert(Document(text: "x"), into: DocumentCollection("05")) }
+      #expect(try [count(6), count("5"), count("05")] == [0, 10, 1])
+      expect(.queryFailed) { try count(5) }
+    }
+  }
+
   @Test func writersCountsSeeWhatItWrote() throws {
     try withTestStore { test in
       try fill(test)

@@ -53,18 +53,21 @@ import Testing
 
   @Test func linesOfValuesHaveTheirPath() throws {
     let sandbox = try withValues()
+    // Its title is the beginning of its text.
+    let second = "2  {\"sea\":{\"a.b\":\"nothing\"}}\n"
     #expect(
       try sandbox.succeed("search", "s.coffer", "sea", "-n").text
-        == "1\n  $.body 2: dawn, the sea\n  $.tags[0] 1: sea \u{1B}[2J\n3\n  1: not JSON: sea\n")
+        == "1  Plans\n  $.body 2: dawn, the sea\n  $.tags[0] 1: sea \u{1B}[2J\n\(second)3  not JSON: sea\n  1: not JSON: sea\n"
+    )
     #expect(
       try sandbox.succeed("search", "s.coffer", "\"calm", "-C", "1").text
-        == "1\n  $.body 2- dawn, the sea\n  $.body 3: is \"calm\"\n")
+        == "1  Plans\n  $.body 2- dawn, the sea\n  $.body 3: is \"calm\"\n")
     #expect(try sandbox.run("search", "s.coffer", "title").status == 4)
     #expect(
       try sandbox.succeed("search", "s.coffer", "sea", "-n", "--member-names", "--limit", "2").text
-        .hasSuffix("2\n  $.sea name: sea\n"))
+        .hasSuffix(second + "  $.sea name: sea\n"))
     #expect(
-      try sandbox.succeed("search", "s.coffer", "nothing", "-n").text == "2\n  $.sea.\"a.b\" 1: nothing\n")
+      try sandbox.succeed("search", "s.coffer", "nothing", "-n").text == second + "  $.sea.\"a.b\" 1: nothing\n")
   }
 
   @Test func jsonHasThePathsOfValues() throws {

@@ -3,7 +3,8 @@ internal import CofferSQLite
 
 /// How a query reads the view, as the number that SQLite keeps with the compiled statement.
 ///
-/// SQLite checks every condition again, so a plan may give more rows than asked for, but never fewer.
+/// SQLite checks every condition again, so a plan may give more rows than asked for, but never fewer. Only a plan that
+/// counts gives exactly those asked for, as to check each would take longer than to count.
 struct DocumentPlan: OptionSet {
   let rawValue: Int
 
@@ -81,8 +82,10 @@ extension DocumentPlan {
     if isInOrder { plan.subtract([.above, .below]) }
     if isInOrder { arguments = collection.map { [$0.number] } ?? [] }
     let cost = plan.contains(.counting) ? 0.1 : plan.contains(.withTexts) ? 4.0 : 2.0
-    return chosen(
+    var counted = chosen(
       cost: Double(rowCount) * cost, rowCount: rowCount, isOrdered: isInOrder || plan.contains(.sortedByID))
+    if plan.contains(.counting) { counted.exactArguments = arguments }
+    return counted
   }
 
   /// Whether the order asked for is the order of rows in one collection.
@@ -109,8 +112,12 @@ extension DocumentPlan {
       }
     }
     var collections = try transaction.collections()
-    if contains(.byCollection), case .text(let name) = rest.popFirst() {
-      collections = try transaction.collection(named: name).map { [$0] } ?? []
+    if contains(.byCollection), let value = rest.popFirst() {
+      if case .text(let name) = value {
+        collections = try transaction.collection(named: name).map { [$0] } ?? []
+      } else if contains(.counting) {
+        collections = try Self.collections(collections, equalTo: value, transaction)
+      }
     }
     if contains(.byKey), let key = rest.popFirst().flatMap(Self.key) {
       return .key(key, collections)
@@ -130,6 +137,29 @@ extension DocumentPlan {
       if count <= bounds.count { return .collections(collections) }
     }
     return .ids(bounds, isDescending: contains(.descending), only)
+  }
+
+  /// The collections whose name equals a value that is no text, as SQLite compares them.
+  ///
+  /// - Throws: `queryFailed` if that depends on where the value comes from: the name `05` equals a column's number 5, but
+  ///   not a parameter's.
+  private static func collections(
+    _ records: [CollectionRecord], equalTo value: SQLiteValue, _ transaction: StoreTransaction
+  ) throws(StoreError) -> [CollectionRecord] {
+    guard value.real != nil else { return [] }
+    var equal: [CollectionRecord] = []
+    // By the affinities of the two sides: that of the column alone, and that of a number beside it.
+    let sql = "SELECT ?1=CAST(?2 AS TEXT),?1=CAST(?2 AS NUMERIC)"
+    for record in records {
+      let row = try transaction.database.rows(sql, record.name, value)[0]
+      guard row[0] == row[1] else {
+        throw StoreError(
+          .queryFailed, "the query failed: it compares collection with a number, and a name looks like that number",
+          hint: "compare collection with a text")
+      }
+      if row[0] == .integer(1) { equal.append(record) }
+    }
+    return equal
   }
 
   /// The key that a text or blob can equal; nil for a value that SQLite converts before it compares.

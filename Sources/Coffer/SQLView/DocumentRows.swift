@@ -29,8 +29,8 @@ final class DocumentRows: VirtualRows {
   private var head: HeadData?
   private var text: UnsafeRawBufferPointer?
   private var isJSON: Bool?
-  private var countedCollection: CollectionRecord?
   private(set) var repeatCount: Int64 = 0
+  private(set) var repeatedText: VirtualText?
 
   init(_ table: DocumentTable, _ transaction: StoreTransaction, _ source: Source, withTexts: Bool) {
     self.table = table
@@ -64,7 +64,9 @@ final class DocumentRows: VirtualRows {
         defer { source = .counted(counts) }
         repeat {
           guard let (record, count) = counts.popLast() else { return false }
-          (countedCollection, repeatCount) = (record, Int64(count) - 1)
+          repeatCount = Int64(count) - 1
+          repeatedText = VirtualText(
+            column: DocumentTable.Column.collection.rawValue, utf8: table.lentName(of: record))
         } while repeatCount < 0
         return true
       case .key(let key, var records):
@@ -161,12 +163,8 @@ final class DocumentRows: VirtualRows {
   // MARK: Values
 
   func give(_ column: Int, to result: VirtualResult) throws {
-    guard let column = DocumentTable.Column(rawValue: column) else { return }
-    guard let row, let head else {
-      // A counted row: nothing else is asked for.
-      if column == .collection, let countedCollection { result.giveText(countedCollection.name) }
-      return
-    }
+    // Of a counted row nothing is read but its repeated text.
+    guard let column = DocumentTable.Column(rawValue: column), let row, let head else { return }
     table.note(self, DocumentID(rawValue: row.fields.id), withText: column == .text)
     switch column {
     case .collection:

@@ -38,6 +38,8 @@ final class DocumentTable: VirtualTable {
   // Without row ids, every use of a row is a use of one of these columns.
   let primaryKey: String? = "id"
   private var transaction: StoreTransaction?
+  /// The names of counted collections, which SQLite may refer to until the query ends.
+  private var names: [UInt32: UnsafeMutableRawBufferPointer] = [:]
   /// The error of this table that ended a query; SQLite itself reports none.
   private(set) var failure: StoreError?
   /// The documents that the query's cursors have read a column of, the latest last.
@@ -51,11 +53,26 @@ final class DocumentTable: VirtualTable {
     var withText: Bool
   }
 
-  /// Shows another transaction, or none between queries.
+  deinit {
+    for name in names.values { name.deallocate() }
+  }
+
+  /// Shows another transaction, or none between queries; no statement may be running.
   func show(_ transaction: StoreTransaction?) {
     self.transaction = transaction
     failure = nil
     readings = []
+    for name in names.values { name.deallocate() }
+    names.removeAll(keepingCapacity: true)
+  }
+
+  /// The name of a collection in memory that stays until the query has ended.
+  func lentName(of record: CollectionRecord) -> UnsafeRawBufferPointer {
+    if let name = names[record.id] { return UnsafeRawBufferPointer(name) }
+    let name = UnsafeMutableRawBufferPointer.allocate(byteCount: record.name.utf8.count, alignment: 1)
+    name.copyBytes(from: record.name.utf8)
+    names[record.id] = name
+    return UnsafeRawBufferPointer(name)
   }
 
   /// Whether the store is being closed under a query that reads.
