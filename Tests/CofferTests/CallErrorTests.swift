@@ -146,7 +146,8 @@ struct CallErrorTests {
     let other = try test.reopened(.published("primary"), options)
     try test.store.write { writer in
       try writer.update(1) { $0.text = "first" }
-      expect(.locked) { try other.write { try $0.update(1) { $0.text = "second" } } }
+      let second = Background { try other.write { try $0.update(1) { $0.text = "second" } } }
+      expect(.locked) { try second.value() }
     }
     #expect(try other.read { try $0.text(of: 1) } == "first")
     try other.close()

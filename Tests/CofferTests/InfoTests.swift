@@ -99,7 +99,7 @@ struct InfoTests {
     _ = try test.store.write { try $0.insert(document, into: test.notes) }
     note { _ = try test.store.write { try $0.insert(document, into: test.notes) } }
     note { _ = try test.store.write { try $0.create(DocumentCollection(longName)) } }
-    note { _ = try test.store.read { try $0.headers(in: DocumentCollection(secret)) } }
+    note { _ = try test.store.read { try $0.info(of: DocumentCollection(secret)) } }
     note { _ = try test.reopened(.words(secret)) }
     note { _ = try test.reopened(.keyMaterial { .text("coffer-key-1-\(secret)") }) }
     note { _ = try test.store.write { try $0.insert(contentsOf: source, into: test.notes) } }

@@ -35,7 +35,7 @@ struct RekeyRecipientsTests {
         Issue.record("a recipient followed unseen")
       } catch {
         #expect(error.code == .keyNeeded && error.message.contains("2, fingerprint \(fingerprint) (hers)"))
-        #expect(!error.message.contains("mine") && error.hint?.contains("--keep-recipient") == true)
+        #expect(!error.message.contains("mine") && error.hint?.contains("RekeyOptions.keptRecipients") == true)
       }
     }
     #expect(try test.bytesOnDisk() == before)
