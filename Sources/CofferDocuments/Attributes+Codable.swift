@@ -41,7 +41,9 @@ extension AttributeValue: Codable {
     -> [String: AttributeValue]
   {
     var members: [String: AttributeValue] = [:]
-    for name in container.allKeys { members[name.stringValue] = try container.decode(AttributeValue.self, forKey: name) }
+    for name in container.allKeys {
+      members[name.stringValue] = try container.decode(AttributeValue.self, forKey: name)
+    }
     return members
   }
 
@@ -51,7 +53,8 @@ extension AttributeValue: Codable {
     if let text = try? container.decode(String.self) { return .string(text) }
     let value = try container.decode(Double.self)
     if let integer = try? container.decode(Int64.self), Double(exactly: integer) == nil {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "an integer that a double can't hold exactly")
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "an integer that a double can't hold exactly")
     }
     return .number(value)
   }

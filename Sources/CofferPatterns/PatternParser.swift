@@ -14,7 +14,7 @@ indirect enum PatternNode {
   }
 }
 
-/// Parses a regular expression; its syntax is listed at ``Pattern/regularExpression(_:ignoringCase:)``.
+/// Parses a regular expression; its syntax is listed at ``Pattern/regularExpression(_:ignoring:)``.
 struct PatternParser {
   private static let maximumDepth = 100
   private static let maximumCount = 1000

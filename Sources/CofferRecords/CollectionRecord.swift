@@ -67,7 +67,8 @@ package struct CollectionRecord: Sendable, Hashable {
           let name = String(validating: name, as: UTF8.self), let settings = CollectionSettings(settings)
         else { return nil }
         return CollectionRecord(
-          id: id, epoch: epoch, revision: revision, name: name, settings: settings, born: born, edited: edited, uid: uid)
+          id: id, epoch: epoch, revision: revision, name: name, settings: settings, born: born, edited: edited, uid: uid
+        )
       }
       guard let parts else { throw SealingError(.malformed, "a name or settings that no writer makes") }
       self = parts

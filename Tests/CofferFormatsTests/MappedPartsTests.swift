@@ -37,7 +37,8 @@ import Testing
   func datesAreReadAsTextInEveryFormat(text: String, milliseconds: Int64) throws {
     let csv = try drafts(
       DelimitedSource(
-        MemoryByteSource("made,changed,text,folder\n\(text),\"\(text)\",t,notes\n"), dialect: .csv, mapping: Self.mapping))
+        MemoryByteSource("made,changed,text,folder\n\(text),\"\(text)\",t,notes\n"), dialect: .csv,
+        mapping: Self.mapping))
     let json = try drafts(
       JSONSource(
         MemoryByteSource(#"[{"made":"\#(text)","changed":"\#(text)","text":"t","folder":"notes"}]"#),
@@ -60,18 +61,23 @@ import Testing
     var mapping = ColumnMapping(parsing: "created=made")!
     mapping.dates = unit
     #expect(
-      try table("CREATE TABLE item(made,text);INSERT INTO item VALUES(\(number),'t')", mapping).map(\.created) == [milliseconds])
+      try table("CREATE TABLE item(made,text);INSERT INTO item VALUES(\(number),'t')", mapping).map(\.created) == [
+        milliseconds
+      ])
     #expect(
       try drafts(JSONSource(MemoryByteSource(#"[{"made":\#(number),"text":"t"}]"#), mapping: mapping)).map(\.created)
         == [milliseconds])
     #expect(
-      try drafts(DelimitedSource(MemoryByteSource("made,text\n\(number),t\n"), dialect: .csv, mapping: mapping)).map(\.created)
+      try drafts(DelimitedSource(MemoryByteSource("made,text\n\(number),t\n"), dialect: .csv, mapping: mapping)).map(
+        \.created)
         == [milliseconds])
   }
 
   @Test(arguments: ["yesterday", "1e300", "2026-13-01", "nan"])
   func dateThatIsNoneIsMalformedWhereItIs(text: String) throws {
-    let csv = failure(DelimitedSource(MemoryByteSource("text,made\nt,\(text)\n"), dialect: .csv, mapping: ColumnMapping(parsing: "created=made")!))
+    let csv = failure(
+      DelimitedSource(
+        MemoryByteSource("text,made\nt,\(text)\n"), dialect: .csv, mapping: ColumnMapping(parsing: "created=made")!))
     #expect(csv?.code == .malformed)
     #expect(csv?.location == InputLocation(record: 1, line: 2, column: 3, byteOffset: 12))
     #expect(throws: FormatError.self) {
@@ -135,7 +141,8 @@ import Testing
 
   @Test func valueOfAnotherTypeThanDeclaredStaysAsItIs() throws {
     let read = try table(
-      "CREATE TABLE item(a BOOL, b DATE, c UUID);INSERT INTO item VALUES(2,'soon',x'00')", ColumnMapping(), values: true)
+      "CREATE TABLE item(a BOOL, b DATE, c UUID);INSERT INTO item VALUES(2,'soon',x'00')", ColumnMapping(), values: true
+    )
     #expect(read.map(\.text) == [#"{"a":2,"b":"soon","c":"AA=="}"#])
   }
 }

@@ -32,17 +32,32 @@ struct DatingTests {
 
   @Test func dateThatTheClosureSetsIsKept() throws {
     let date = Timestamp(millisecondsSince1970: 2_000)
-    #expect(try modified { try $0.update($1) { $0.text = "[]"; $0.modified = date } } == date)
+    #expect(
+      try modified {
+        try $0.update($1) {
+          $0.text = "[]"; $0.modified = date
+        }
+      } == date)
     #expect(try modified { try $0.update($1, dating: .keep) { $0.modified = date } } == date)
     #expect(try modified { try $0.update($1) { $0 = Document(text: "[]", modified: date) } } == date)
   }
 
   @Test func dateThatTheClosureSetsToTheSameValueIsKept() throws {
-    #expect(try modified { try $0.update($1) { $0.text = "[]"; $0.modified = $0.modified } } == Self.old)
+    #expect(
+      try modified {
+        try $0.update($1) {
+          $0.text = "[]"; $0.modified = $0.modified
+        }
+      } == Self.old)
   }
 
   @Test func dateThatTheClosureTakesAwayIsNow() throws {
-    #expect(try modified { try $0.update($1) { $0.text = "[]"; $0.modified = nil } } > Self.old)
+    #expect(
+      try modified {
+        try $0.update($1) {
+          $0.text = "[]"; $0.modified = nil
+        }
+      } > Self.old)
     #expect(try modified { try $0.update($1, dating: .keep) { $0.modified = nil } } > Self.old)
   }
 

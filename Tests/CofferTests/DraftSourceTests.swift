@@ -27,11 +27,14 @@ struct DraftSourceTests {
         var options = BulkOptions()
         options.keepsIDs = true
         let report = try from.store.read { reader in
-          try to.store.write { try $0.insert(contentsOf: reader.drafts(of: from.notes), into: to.notes, options: options) }
+          try to.store.write {
+            try $0.insert(contentsOf: reader.drafts(of: from.notes), into: to.notes, options: options)
+          }
         }
         #expect(report.created == 1_500)
         func all(_ test: TestStore) throws -> [(DocumentID, Document)] {
-          try test.store.read { reader in try reader.headers(in: test.notes).map { ($0.id, try reader.document($0.id)) } }
+          try test.store.read { reader in try reader.headers(in: test.notes).map { ($0.id, try reader.document($0.id)) }
+          }
         }
         let (one, other) = (try all(from), try all(to))
         #expect(one.count == other.count)
@@ -94,9 +97,12 @@ struct DraftSourceTests {
         let items = try prices.sorted { $0.key < $1.key }.map {
           try SyncItem(value: $0.value, key: ExternalKey($0.key), attributes: ["amount": .number($0.value.amount)])
         }
-        return try test.store.write { try $0.synchronize(test.notes, with: items, options: SyncOptions(stale: .remove(atMost: 1))) }
+        return try test.store.write {
+          try $0.synchronize(test.notes, with: items, options: SyncOptions(stale: .remove(atMost: 1)))
+        }
       }
-      #expect(try synchronize(["a": Price(name: "rope", amount: 1), "b": Price(name: "sail", amount: 2)]).created == [1, 2])
+      #expect(
+        try synchronize(["a": Price(name: "rope", amount: 1), "b": Price(name: "sail", amount: 2)]).created == [1, 2])
       let report = try synchronize(["a": Price(name: "rope", amount: 1), "c": Price(name: "oar", amount: 3)])
       #expect(report.unchanged == [1] && report.created == [3] && report.deleted.map(\.id) == [2])
       #expect(try test.store.read { try $0.header(of: 3).title } == "oar")

@@ -17,7 +17,9 @@ struct UndoTests {
       }
       try writer.setParent(of: 3, to: 2)
       try writer.setParent(of: 5, to: 3)
-      try writer.update(4, dating: .keep) { $0.isJSON = true; $0.text = "{}" }
+      try writer.update(4, dating: .keep) {
+        $0.isJSON = true; $0.text = "{}"
+      }
     }
   }
 

@@ -127,7 +127,9 @@ struct VersionedValueTests {
         #expect(error.message == "document 3 has form 3 of Second; this program knows forms up to 2")
         #expect(error.documentID == 3)
       }
-      try test.store.write { writer throws in expect(.notDecodable) { try writer.migrateValues(Second.self, in: test.notes) } }
+      try test.store.write { writer throws in
+        expect(.notDecodable) { try writer.migrateValues(Second.self, in: test.notes) }
+      }
     }
   }
 

@@ -49,7 +49,8 @@ extension ReadScope where Self: ~Copyable {
   ///   - isWanted: leaves out values for which it returns false.
   /// - Throws: errors of `isWanted`; `damaged`; `notDecodable` at the first document that is no such value.
   public func values<Value: Decodable & Sendable>(
-    _ type: Value.Type = Value.self, in collection: DocumentCollection, passingOverOthers isPassingOverOthers: Bool = false,
+    _ type: Value.Type = Value.self, in collection: DocumentCollection,
+    passingOverOthers isPassingOverOthers: Bool = false,
     where isWanted: (Value) throws -> Bool = { _ in true }
   ) throws -> [Value] {
     try storedValues(type, in: collection, passingOverOthers: isPassingOverOthers, where: isWanted).map(\.value)

@@ -98,7 +98,8 @@ extension StoreWriter {
     return try transaction.requireCollection(old.handle)
   }
 
-  private func placement(of entry: DeletedDocuments.Entry, in record: CollectionRecord) throws(StoreError) -> Placement {
+  private func placement(of entry: DeletedDocuments.Entry, in record: CollectionRecord) throws(StoreError) -> Placement
+  {
     func isThere(_ id: DocumentID?) throws(StoreError) -> Bool {
       guard let id else { return false }
       return try transaction.fieldsIfThere(of: id)?.collection == record.id

@@ -108,7 +108,8 @@ extension StoreWriter {
   /// - Throws: `notDecodable` with the id at the first value that can't be migrated: the transaction must then be rolled
   ///   back, as it is when the error leaves `write`.
   @discardableResult
-  public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int {
+  public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int
+  {
     var old: [DocumentID] = []
     try forEachHeader(in: collection) { header in
       if header.isJSON, CodableValues.schema(of: header) != type.schema { old.append(header.id) }

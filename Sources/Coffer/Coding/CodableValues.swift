@@ -54,7 +54,8 @@ struct CodableValues: Sendable {
     header.attributes.isEmpty ? 1 : header.attributes[schemaName]?.integer ?? 1
   }
 
-  private func current<Value: VersionedValue>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
+  private func current<Value: VersionedValue>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value
+  {
     let schema = Self.schema(of: opened.header)
     guard schema <= Value.schema else {
       let id = opened.header.id

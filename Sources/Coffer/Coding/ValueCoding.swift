@@ -17,8 +17,9 @@ public struct ValueCoding: Sendable {
   ///   - setEncoder: sets strategies of the encoder. Its output format is the store's: members sorted by name, no
   ///     spaces, so that the same value has the same bytes.
   ///   - setDecoder: sets the decoder's strategies, which must fit.
-  public init(encoder setEncoder: (JSONEncoder) -> Void = { _ in }, decoder setDecoder: (JSONDecoder) -> Void = { _ in })
-  {
+  public init(
+    encoder setEncoder: (JSONEncoder) -> Void = { _ in }, decoder setDecoder: (JSONDecoder) -> Void = { _ in }
+  ) {
     encoder = JSONEncoder()
     setEncoder(encoder)
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

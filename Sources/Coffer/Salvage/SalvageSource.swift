@@ -124,7 +124,8 @@ struct SalvageSource {
       guard error.code == .cannotUnlock else { throw error }
       throw StoreError(
         .cannotUnlock, error.message,
-        hint: "try the key of each slot that \(.info) shows: one sound slot is enough, and a damaged one opens with no key")
+        hint:
+          "try the key of each slot that \(.info) shows: one sound slot is enough, and a damaged one opens with no key")
     }
     if let pin = options.expectedPin { try StorePin(pin).check(root) }
     do throws(StoreError) {

@@ -21,7 +21,9 @@ extension DocumentMatcher {
       var isFound = false
       // A match counts only if all of the text is JSON.
       while let string = try walk.nextString() {
-        if !isFound, string.isName || looksAtStrings { isFound = matcher.matches(bytes(of: string, walk.scanner, json)) }
+        if !isFound, string.isName || looksAtStrings {
+          isFound = matcher.matches(bytes(of: string, walk.scanner, json))
+        }
       }
       return isFound
     } catch {

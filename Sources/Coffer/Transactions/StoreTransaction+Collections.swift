@@ -84,7 +84,8 @@ extension StoreTransaction {
     if let fault = attributes.fault { throw .refusedAttributes(fault) }
     guard attributes.canonicalJSON.count <= StoreFormat.maximumCollectionData else {
       throw StoreError(
-        .tooLarge, "the attributes of a collection have at most \(ByteCount(StoreFormat.maximumCollectionData)) of JSON")
+        .tooLarge, "the attributes of a collection have at most \(ByteCount(StoreFormat.maximumCollectionData)) of JSON"
+      )
     }
   }
 

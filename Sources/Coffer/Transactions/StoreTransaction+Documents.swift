@@ -175,8 +175,9 @@ extension StoreTransaction {
   func requireNoParentElsewhere(_ parent: DocumentID?, of id: Int64, in collection: UInt32) throws(StoreError) {
     guard let parent else { return }
     note(parent: parent)
-    guard parent.rawValue != id, try database.integer(SQL.collectionOf, parent.rawValue) ?? Int64(collection)
-      == Int64(collection)
+    guard parent.rawValue != id,
+      try database.integer(SQL.collectionOf, parent.rawValue) ?? Int64(collection)
+        == Int64(collection)
     else { throw Self.parentElsewhere(parent, of: id) }
   }
 

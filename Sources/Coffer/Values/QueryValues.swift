@@ -52,7 +52,7 @@ extension Date: SQLiteValueConvertible, SQLiteValueReadable {
   /// An ISO 8601 text with time and zone; or a number, in seconds since 2001, as stored values hold dates.
   public init?(sqliteValue: SQLiteValue) {
     if let timestamp = Timestamp(sqliteValue: sqliteValue) {
-      self.init(timeIntervalSince1970: Double(timestamp.millisecondsSince1970) / 1000)
+      self.init(timestamp)
     } else if let seconds = sqliteValue.real {
       self.init(timeIntervalSinceReferenceDate: seconds)
     } else {

@@ -85,7 +85,9 @@ struct MappedObject {
       guard let value = member(part) else { continue }
       var reader = DateReader()
       let text = UnsafeRawBufferPointer(rebasing: bytes[content(of: value)])
-      guard let date = mapping.dates.timestamp(ofText: text, &reader) else { return .notADate(at: value.source.lowerBound) }
+      guard let date = mapping.dates.timestamp(ofText: text, &reader) else {
+        return .notADate(at: value.source.lowerBound)
+      }
       output.draft[keyPath: target] = date
     }
     return nil

@@ -7,9 +7,11 @@ enum DeclaredType {
   init(_ declaration: String) {
     let words = declaration.asciiLowercased
     self =
-      words.hasPrefix("bool") ? .boolean
-      : words.hasPrefix("date") || words.hasPrefix("timestamp") ? .date
-      : words.hasPrefix("uuid") || words.hasPrefix("guid") ? .uuid : .other
+      words.hasPrefix("bool")
+      ? .boolean
+      : words.hasPrefix("date") || words.hasPrefix("timestamp")
+        ? .date
+        : words.hasPrefix("uuid") || words.hasPrefix("guid") ? .uuid : .other
   }
 }
 

@@ -29,8 +29,9 @@ struct SortVerb: ParsableCommand {
       case "size": order = .size
       case "key": order = .key
       default:
-        guard let found = Self.path("json:", argument).map(DocumentOrder.json)
-          ?? Self.path("attribute:", argument).map(DocumentOrder.attribute)
+        guard
+          let found = Self.path("json:", argument).map(DocumentOrder.json)
+            ?? Self.path("attribute:", argument).map(DocumentOrder.attribute)
         else { return nil }
         order = found
       }
@@ -43,7 +44,9 @@ struct SortVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Option(help: ArgumentHelp("What to sort by.", valueName: "title|text|id|key|created|modified|size|json:path|attribute:path"))
+  @Option(
+    help: ArgumentHelp(
+      "What to sort by.", valueName: "title|text|id|key|created|modified|size|json:path|attribute:path"))
   var by: Key
 
   @Flag(help: "The greatest first.")

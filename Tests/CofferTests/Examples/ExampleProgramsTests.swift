@@ -72,7 +72,8 @@ struct ExampleProgramsTests {
     #expect(try reader.offers(since: Date(timeIntervalSinceNow: 86_400)).isEmpty)
     expect(.readOnly) { try reader.store.write { try $0.insert(Document(text: ""), into: "deck") } }
     expect(.pinMismatch) {
-      _ = try DataSetReader(at: url, passphrase: "a passphrase of an app", pin: pin.dropLast(2) + "00", options: options)
+      _ = try DataSetReader(
+        at: url, passphrase: "a passphrase of an app", pin: pin.dropLast(2) + "00", options: options)
     }
   }
 
