@@ -6,7 +6,7 @@ extension DocumentStore {
   /// ```swift
   /// var rows: [DocumentHeader] = []
   /// for try await change in store.observe(notes, first: 100) {
-  ///   change.apply(to: &rows)  // or hand its indexes to a table view
+  ///   try change.apply(to: &rows)  // or hand its indexes to a table view
   /// }
   /// ```
   ///

@@ -31,8 +31,9 @@ extension ReadScope where Self: ~Copyable {
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
     _ body: (DocumentHeader) throws -> Void
   ) throws {
-    guard let record = try transaction.collection(named: collection.name) else { return }
-    let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(offset))
+    // SQLite takes a negative limit for none.
+    guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
+    let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(max(0, offset)))
     let statement =
       if let previous {
         try transaction.database.statement(

@@ -1,4 +1,5 @@
 public import CofferDocuments
+public import CofferRecords
 
 /// A change of an observed list, as index differences between the list before and the list after it.
 ///
@@ -56,8 +57,13 @@ public struct ListChange: Sendable, Hashable {
   /// Makes the list before the list after; in time that rises with its length.
   ///
   /// The array must be the list before: empty for the first change of an iteration.
-  public func apply(to rows: inout [DocumentHeader]) {
-    precondition(rows.count == countBefore, "a list change is applied to the list that it follows")
+  /// - Throws: `misuse` for an array of another length; it is unchanged then.
+  public func apply(to rows: inout [DocumentHeader]) throws(StoreError) {
+    guard rows.count == countBefore else {
+      throw StoreError(
+        .misuse, "the change follows a list of \(countBefore) documents, and the array has \(rows.count)",
+        hint: "apply each change of an iteration once, beginning with an empty array")
+    }
     if !(deleted.isEmpty && inserted.isEmpty && moved.isEmpty) {
       var result: [DocumentHeader] = []
       result.reserveCapacity(count)

@@ -9,7 +9,7 @@ struct ListModel {
 
   mutating func take(_ change: ListChange, _ location: SourceLocation = #_sourceLocation) throws {
     try #require(change.countBefore == rows.count, sourceLocation: location)
-    change.apply(to: &byApply)
+    try change.apply(to: &byApply)
     for step in change.steps { try take(step, location) }
     rows = try asTableViewsDo(change, location)
     #expect(byApply == rows, sourceLocation: location)
