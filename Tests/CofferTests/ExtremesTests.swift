@@ -47,7 +47,7 @@ struct ExtremesTests {
     }
   }
 
-  @Test func cachesAndWaitsOfAnySizeWork() async throws {
+  @Test func cachesAndWaitsOfAnySizeWork() throws {
     let test = try TestStore()
     for bytes in [Int.min, -1, 0, 1, Int.max] {
       var options = OpenOptions.testing
@@ -104,7 +104,7 @@ struct ExtremesTests {
 
   @Test func changeOfAnotherListIsMisuse() async throws {
     let test = try TestStore()
-    try test.store.write { _ = try $0.insert(Document(text: ""), into: test.notes) }
+    try await test.store.write { _ = try $0.insert(Document(text: ""), into: "notes") }
     var changes = test.store.observe(test.notes).makeAsyncIterator()
     let first = try #require(try await changes.next())
     var rows: [DocumentHeader] = []

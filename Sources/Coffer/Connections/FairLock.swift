@@ -81,6 +81,7 @@ final class FairLock: Sendable {
 
 extension Duration {
   fileprivate var nanoseconds: Int {
+    guard self > .zero else { return 0 }
     let (seconds, attoseconds) = components
     // Capped at 34 years, so that the sum can't overflow.
     return Int(min(seconds, 1 << 30)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)

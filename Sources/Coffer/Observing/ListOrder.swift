@@ -81,7 +81,8 @@ struct ListOrder {
         kept += 1
         continue
       }
-      let end = min(next < gone.count ? gone[next] : entries.count, kept + (count - result.count))
+      let staying = (next < gone.count ? gone[next] : entries.count) - kept
+      let end = kept + min(staying, count - result.count)
       result.append(contentsOf: entries[kept..<end])
       kept = end
     }
