@@ -38,6 +38,23 @@ struct ChangesTests {
     #expect(try await test.store.read { $0.generation } == change.generation)
   }
 
+  @Test func eachIteratorGetsEveryChange() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    let changes = test.store.changes(in: notes)
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    var first = changes.makeAsyncIterator()
+    var second = changes.makeAsyncIterator()
+    // The first one begins with the sequence.
+    #expect(try await next(&first).inserted == [id])
+    try await test.store.write { try $0.update(id) { $0.text = "y" } }
+    #expect(try await next(&first).updated == [id])
+    #expect(try await next(&second).updated == [id])
+    try await test.store.write { try $0.delete(id) }
+    #expect(try await next(&second).deleted == [id])
+    #expect(try await next(&first).deleted == [id])
+  }
+
   @Test func whatIsRolledBackIsNotTold() async throws {
     let test = try TestStore()
     let notes = test.notes

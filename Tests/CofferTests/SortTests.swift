@@ -92,8 +92,9 @@ struct SortTests {
 
   @Test func sortingACollectionThatDoesNotExistYetMovesNothing() throws {
     try withTestStore { test in
-      #expect(try test.store.write { try $0.sort(test.notes, by: .title) } == 0)
-      #expect(try test.store.read { try !$0.exists(test.notes) })
+      let moved = try test.store.write { try $0.sort(test.notes, by: .title) }
+      let exists = try test.store.read { try $0.exists(test.notes) }
+      #expect(moved == 0 && !exists)
     }
   }
 }

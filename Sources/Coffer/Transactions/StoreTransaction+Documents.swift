@@ -77,14 +77,18 @@ extension StoreTransaction {
     if let wanted, try hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
     }
-    let id = try DocumentID.next(state.nextID, unless: wanted)
+    var id = try DocumentID.next(state.nextID, unless: wanted)
+    // A number that a child elsewhere names is passed over.
+    while wanted == nil, try childElsewhere(of: id, in: record.id) != nil {
+      id = try DocumentID.next(UInt64(id) + 1, unless: nil)
+    }
     try requireUnusedKey(document.key, in: record, by: nil)
     if requiresParent {
       try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)
     } else {
       try requireNoParentElsewhere(document.parent, of: id, in: record.id)
     }
-    try requireNoChildrenElsewhere(of: id, in: record.id)
+    if wanted != nil { try requireNoChildrenElsewhere(of: id, in: record.id) }
     let position = try findPosition()
     var document = document
     document.title = document.title ?? rule?.title(for: document)
@@ -187,12 +191,17 @@ extension StoreTransaction {
   /// Requires that no document of another collection names this one as its parent, as one may that was left behind when
   /// an earlier document of that id was deleted.
   func requireNoChildrenElsewhere(of id: Int64, in collection: UInt32) throws(StoreError) {
-    if highestParent == nil { highestParent = try database.integer(SQL.highestParent) ?? 0 }
-    guard let highestParent, id <= highestParent else { return }
-    guard let child = try database.integer(SQL.childElsewhere, id, Int64(collection)) else { return }
+    guard let child = try childElsewhere(of: id, in: collection) else { return }
     throw StoreError(
       .invalidArgument, "document \(DocumentID(child)) of another collection names \(DocumentID(id)) as its parent",
       hint: "give that one another parent first, or use another id", documentID: DocumentID(id))
+  }
+
+  /// A document of another collection that names this one as its parent.
+  private func childElsewhere(of id: Int64, in collection: UInt32) throws(StoreError) -> Int64? {
+    if highestParent == nil { highestParent = try database.integer(SQL.highestParent) ?? 0 }
+    guard let highestParent, id <= highestParent else { return nil }
+    return try database.integer(SQL.childElsewhere, id, Int64(collection))
   }
 
   private func note(parent: DocumentID) {
