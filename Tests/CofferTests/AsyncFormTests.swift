@@ -31,7 +31,7 @@ struct AsyncFormTests {
         meeting.stop()
       }
     }
-    await Task.detached { meeting.waitForArrival() }.value
+    await onThread { meeting.waitForArrival() }
     task.cancel()
     meeting.letGo()
     await #expect(throws: CancellationError.self, sourceLocation: location) { try await task.value }
@@ -137,7 +137,7 @@ struct AsyncFormTests {
     let url = test.url
     let meeting = Meeting()
     let holder = Background { try store.write { _ in meeting.stop() } }
-    await Task.detached { meeting.waitForArrival() }.value
+    await onThread { meeting.waitForArrival() }
     let works: [@Sendable () async throws -> Void] = [
       { _ = try await store.keys.add(.published("next")) },
       { _ = try await store.compact() },

@@ -232,16 +232,16 @@ struct ClosingTests {
         }
       }
     }
-    await Task.detached { meeting.waitForArrival() }.value
+    await onThread { meeting.waitForArrival() }
     let closer = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       try await store.close()
       #expect(hasLeft.isSet)
     }
-    await Task.detached {
+    await onThread {
       waitUntil { store.engine.session.isClosing }
       meeting.letGo()
-    }.value
+    }
     try await closer.value
     await #expect(throws: StoreError(.closed, "")) { try await reader.value }
     await #expect(throws: StoreError(.closed, "")) { try await store.read { _ in } }

@@ -248,7 +248,7 @@ struct ObserveTests {
       }
       return count
     }
-    await Task.detached { waitUntil { began.isSet } }.value
+    await onThread { waitUntil { began.isSet } }
     task.cancel()
     #expect(try await task.value == 1)
   }

@@ -197,12 +197,12 @@ extension StoreTransaction {
   /// A document of another collection that names this one as its parent.
   private func childElsewhere(of id: Int64, in collection: UInt32) throws(StoreError) -> Int64? {
     if highestParent == nil { highestParent = try database.integer(SQL.highestParent) ?? 0 }
-    guard let highestParent, id <= highestParent else { return nil }
+    guard id <= max(highestParent ?? 0, highestOwnParent) else { return nil }
     return try database.integer(SQL.childElsewhere, id, Int64(collection))
   }
 
   private func note(parent: DocumentID) {
-    if let highest = highestParent { highestParent = max(highest, parent.rawValue) }
+    highestOwnParent = max(highestOwnParent, parent.rawValue)
   }
 
   private static func parentElsewhere(_ parent: DocumentID, of id: Int64?) -> StoreError {

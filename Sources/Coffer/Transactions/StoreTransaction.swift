@@ -18,8 +18,10 @@ public final class StoreTransaction {
   var renumbered = 0
   /// The document that this transaction added last at the bottom of a collection.
   var bottom: Bottom?
-  /// The highest id that any document names as its parent; nil until a document is added.
+  /// The highest id that any document named as its parent when this transaction first asked; nil before.
   var highestParent: Int64?
+  /// The highest id that this transaction itself wrote as a parent, or was about to.
+  var highestOwnParent: Int64 = 0
   let logger: StoreLog
   /// The cache of texts; nil in a write transaction, which reads from the file.
   private let texts: TextCache?

@@ -42,6 +42,17 @@ func waitUntil(_ condition: () -> Bool) {
   while !condition() { sched_yield() }
 }
 
+/// Runs work that waits on a separate thread: the pool of tasks has two on a small machine, and waiting ones would
+/// keep the tasks out that they wait for.
+func onThread(_ work: @escaping @Sendable () -> Void) async {
+  await withCheckedContinuation { continuation in
+    Thread.detachNewThread {
+      work()
+      continuation.resume()
+    }
+  }
+}
+
 /// Set by one thread or task, looked at by another.
 final class Flag: Sendable {
   private let state = Atomic<Bool>(false)
