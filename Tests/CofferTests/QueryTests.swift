@@ -258,6 +258,29 @@ struct QueryTests {
     try await store.close()
   }
 
+  /// With more of them than processors, each gets a thread, and the task that cancels them goes on.
+  @Test func queriesThatNeverEndKeepNoTaskWaiting() async throws {
+    let test = try TestStore()
+    let store = test.store
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let count = 2 * ProcessInfo.processInfo.activeProcessorCount + 2
+    let tasks = (0..<count).map { _ in
+      Task {
+        try await store.read { reader in
+          try reader.withQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT i FROM n") { rows in
+            _ = try rows.next()
+            begin.yield()
+            while try rows.next() != nil {}
+          }
+        }
+      }
+    }
+    for await _ in begun.prefix(count) {}
+    for task in tasks { task.cancel() }
+    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    try test.expectSound()
+  }
+
   /// SQLite would sort in a temporary file that is deleted while open: this test would find it.
   @Test func sortingMuchMoreThanACacheHoldsOpensNoFile() throws {
     try withTestStore { test in

@@ -128,8 +128,8 @@ private final class Belt<Batch: AnyObject>: @unchecked Sendable {
       started.signal()
       if isWorkerRunning { return }
       isWorkerRunning = true
-      // One thread for the whole run: between batches it waits, so that no other work of the pool takes its place.
-      DispatchQueue.global(qos: .userInitiated).async { [self] in
+      // One thread for the whole run: between batches it waits, so that no other work takes its place.
+      onSeparateThread(.userInitiated) { [self] in
         repeat { started.wait() } while performNext()
       }
     }

@@ -11,9 +11,7 @@ func offCooperativePool<T: Sendable>(_ work: @escaping @Sendable () throws -> T)
   do {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
-          continuation.resume(with: Result { try cancellation.run(work) })
-        }
+        onSeparateThread(.default) { continuation.resume(with: Result { try cancellation.run(work) }) }
       }
     } onCancel: {
       cancellation.cancel()
@@ -21,4 +19,12 @@ func offCooperativePool<T: Sendable>(_ work: @escaping @Sendable () throws -> T)
   } catch let error as StoreError where error.code == .cancelled && cancellation.isCancelled {
     throw CancellationError()
   }
+}
+
+/// Starts work on a thread beyond those that tasks share.
+///
+/// A serial queue gets a thread as soon as it has work. A global queue does not: it shares its threads with all tasks
+/// of the process, gets no more than there are processors while those compute, and would keep the tasks waiting.
+func onSeparateThread(_ quality: DispatchQoS, _ work: @escaping @Sendable () -> Void) {
+  DispatchQueue(label: "coffer.work", qos: quality).async(execute: work)
 }
