@@ -1,7 +1,10 @@
 // Attributes in Codable types: a JSON object, as `JSONEncoder` writes a dictionary.
 
 extension AttributeValue: Codable {
-  /// - Throws: `DecodingError` for an integer that a double can't hold exactly.
+  /// A decoder gives longer integers than 64 bits as doubles, rounded, and of a name that comes twice one value:
+  /// ``Attributes/init(json:)`` refuses both.
+  ///
+  /// - Throws: `DecodingError` for an integer of 64 bits that a double can't hold exactly.
   public init(from decoder: any Decoder) throws {
     if let members = try? decoder.container(keyedBy: AttributeName.self) {
       self = .object(try Self.members(of: members))
@@ -52,7 +55,15 @@ extension AttributeValue: Codable {
     if let value = try? container.decode(Bool.self) { return .bool(value) }
     if let text = try? container.decode(String.self) { return .string(text) }
     let value = try container.decode(Double.self)
-    if let integer = try? container.decode(Int64.self), Double(exactly: integer) == nil {
+    let isRounded =
+      if let integer = try? container.decode(Int64.self) {
+        Double(exactly: integer) == nil
+      } else if let integer = try? container.decode(UInt64.self) {
+        Double(exactly: integer) == nil
+      } else {
+        false
+      }
+    if isRounded {
       throw DecodingError.dataCorruptedError(
         in: container, debugDescription: "an integer that a double can't hold exactly")
     }
@@ -63,7 +74,7 @@ extension AttributeValue: Codable {
 extension Attributes: Codable {
   /// Decodes an object.
   ///
-  /// - Throws: `DecodingError` for anything else, and for a number that a double can't hold exactly.
+  /// - Throws: `DecodingError` for anything else, and for an integer of 64 bits that a double can't hold exactly.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: AttributeName.self)
     do {

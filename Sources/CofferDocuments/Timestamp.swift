@@ -69,6 +69,8 @@ extension Timestamp: CustomStringConvertible {
       sign = mark == UInt8(ascii: "-") ? -1 : 1
       yearWidth = 6
     }
+    // All that `iso8601` writes: years of six digits, and more for the latest and earliest moments.
+    if yearWidth == 6 { yearWidth = min(max(scanner.digitCount, yearWidth), 9) }
     guard let year = scanner.number(yearWidth), scanner.take("-"),
       let month = scanner.number(2), scanner.take("-"),
       let day = scanner.number(2), scanner.take(anyOf: "Tt ") != nil,
@@ -90,7 +92,9 @@ extension Timestamp: CustomStringConvertible {
     let days = Self.days(fromYear: sign * year, month: month, day: day)
     guard scanner.isAtEnd, Self.civil(fromDays: days) == (sign * year, month, day) else { return nil }
     let clock = ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds
-    self.millisecondsSince1970 = days * 86_400_000 + clock - offset
+    // The earliest moment is less than a day before the first whole day that fits.
+    guard let moment = Int64(exactly: Int128(days) * 86_400_000 + Int128(clock - offset)) else { return nil }
+    self.millisecondsSince1970 = moment
   }
 
   private static func append(_ value: UInt64, width: Int, to text: inout String) {
@@ -134,6 +138,9 @@ private struct DigitScanner {
   }
 
   var isAtEnd: Bool { rest.isEmpty }
+
+  /// The number of digits that come next.
+  var digitCount: Int { rest.prefix { (0x30...0x39).contains($0) }.count }
 
   mutating func number(_ width: Int) -> Int64? {
     guard rest.count >= width else { return nil }

@@ -362,14 +362,15 @@ package final class RecordWriter {
     state.nextID = id + 1
   }
 
-  /// Sets the next id to the lowest id above all rows: deleted ids above them are given out again.
+  /// Sets the next id to the lowest id above all rows: deleted ids above them are given out again. The ids of an
+  /// editable copy restart above those of its original.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func restartIDs() throws(StoreError) {
     try requireNoClosedEpoch()
     try willWrite()
     changes.restartIDs()
-    state.nextID = try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1
+    state.nextID = max(try database.integer(SQL.highestID).map { UInt64($0) + 1 } ?? 1, state.firstOwnID)
   }
 
   private func requireNoClosedEpoch() throws(StoreError) {
@@ -379,7 +380,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes every row of documents and collections, sound or not; ids restart at 1.
+  /// Deletes every row of documents and collections, sound or not; ids restart.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func deleteEverything() throws(StoreError) {
@@ -393,7 +394,7 @@ package final class RecordWriter {
     rowsWritten += 1
     state.set = SetHash()
     state.count = 0
-    state.nextID = 1
+    state.nextID = state.firstOwnID
   }
 
   // MARK: Collections

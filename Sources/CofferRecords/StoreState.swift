@@ -39,6 +39,17 @@ package struct StoreOrigin: Hashable, Sendable {
   }
 
   private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+
+  // MARK: Numbers of editable copies
+
+  /// The distance between the numbers of an original and those of its copy, both of ids and of generations.
+  package static let step: UInt64 = 1 << 40
+
+  /// The first generation of an editable copy of a store that has reached this one: the next multiple of ``step``, so
+  /// that generations below it are the original's.
+  package static func firstGeneration(ofCopyAt generation: UInt64) -> UInt64 {
+    (generation / step + 1) * step
+  }
 }
 
 /// The sealed state row: it ties header and rows together; every transaction writes it (FORMAT, "State").
@@ -76,6 +87,11 @@ package struct StoreState: Sendable, Equatable {
     self.origin = origin
     ring = ChangeRing(after: generation)
     unwiped = 0
+  }
+
+  /// The lowest id that the store gives out by itself: an editable copy leaves those below to its original.
+  package var firstOwnID: UInt64 {
+    origin.kind == .editableCopy ? min(origin.nextID + StoreOrigin.step, UInt64(Int64.max)) : 1
   }
 
   package var bytes: [UInt8] {

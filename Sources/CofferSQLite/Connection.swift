@@ -33,6 +33,8 @@ final class Connection {
   }
 
   deinit {
+    // Closing in the child of a fork would remove the parent's log; and a Mutex there is not sure to know its thread.
+    guard !ForkGuard.isInChild else { return }
     // Statements own the connection, so none is left but the cached.
     interrupts.detach()
     cache.removeAll()
@@ -43,7 +45,7 @@ final class Connection {
 
   /// Finalises every statement, also those still in use, and closes.
   func close() throws(SQLiteError) {
-    guard let handle else { return }
+    guard let handle, !ForkGuard.isInChild else { return }
     cache.removeAll()
     for statement in statements { statement.takeUnretainedValue().finalize() }
     statements = []

@@ -32,8 +32,10 @@ enum ForkGuard {
     open.add(1, ordering: .acquiringAndReleasing)
   }
 
-  /// The child of a fork closes connections that it has not opened.
+  /// Whether this process is the child of a fork whose parent opened connections: those are the parent's.
+  static var isInChild: Bool { process.load(ordering: .acquiring) != getpid() }
+
   static func didClose() {
-    if process.load(ordering: .acquiring) == getpid() { open.subtract(1, ordering: .acquiringAndReleasing) }
+    if !isInChild { open.subtract(1, ordering: .acquiringAndReleasing) }
   }
 }

@@ -91,6 +91,11 @@ struct AttributeValueTests {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Attributes.self, from: Data(#"{"x":9007199254740993}"#.utf8))
     }
+    for integer in ["9223372036854775809", "18446744073709551615"] {
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(Attributes.self, from: Data(#"{"x":\#(integer)}"#.utf8))
+      }
+    }
   }
 }
 

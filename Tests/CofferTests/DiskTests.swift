@@ -61,7 +61,7 @@ struct DiskTests {
       Issue.record("re-encrypted without room")
     } catch {
       #expect(error.code == .diskFull)
-      #expect(error.message.hasPrefix("the key was changed") && error.hint?.contains("--resume") == true)
+      #expect(error.message.hasPrefix("the key was changed") && error.hint?.contains("isResuming") == true)
     }
     try store.close()
     expect(.cannotUnlock) { try DocumentStore.open(at: url, key: .published("primary"), options: .testing) }

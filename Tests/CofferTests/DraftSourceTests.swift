@@ -76,6 +76,26 @@ struct DraftSourceTests {
     }
   }
 
+  /// Its documents would be read on another thread while this one writes.
+  @Test(arguments: [ConflictMode.fail, .skip])
+  func sourceOfTheInsertingTransactionIsMisuse(_ mode: ConflictMode) throws {
+    try withTestStore { test in
+      try fill(test.store, test.notes)
+      let before = try test.store.everything()
+      for name in ["copy", test.notes.name] {
+        expect(.misuse) {
+          try test.store.write { writer in
+            var options = BulkOptions()
+            options.onConflict = mode
+            _ = try writer.insert(
+              contentsOf: writer.drafts(of: test.notes), into: DocumentCollection(name), options: options)
+          }
+        }
+      }
+      #expect(try test.store.everything() == before)
+    }
+  }
+
   @Test func sequenceIsASource() throws {
     try withTestStore { test in
       let documents = (0..<1_000).lazy.map { Document(text: "\($0)", key: ExternalKey("k\($0)")) }

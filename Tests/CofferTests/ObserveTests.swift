@@ -214,6 +214,25 @@ struct ObserveTests {
     #expect(try await iterator.next() == nil)
   }
 
+  @Test func laterCollectionOfTheSameNumberIsAnother() async throws {
+    let test = try TestStore()
+    let store = test.store
+    try await fill(store, 2)
+    var rows: [DocumentHeader] = []
+    var iterator = store.observe(Self.notes).makeAsyncIterator()
+    try await next(&iterator).apply(to: &rows)
+    try await store.write { writer in
+      try writer.drop(Self.notes)
+      try writer.create("other")
+    }
+    try await next(&iterator).apply(to: &rows)
+    #expect(rows.isEmpty)
+    try await store.write { _ = try $0.insert(Document(text: "elsewhere"), into: "other") }
+    let id = try await store.write { try $0.insert(Document(text: "again"), into: Self.notes) }
+    try await next(&iterator).apply(to: &rows)
+    #expect(rows.map(\.id) == [id])
+  }
+
   @Test func closedStoreEndsIt() async throws {
     let test = try TestStore()
     let store = test.store
@@ -222,6 +241,7 @@ struct ObserveTests {
     try await store.close()
     #expect(try await iterator.next() == nil)
     var late = store.observe(Self.notes).makeAsyncIterator()
+    await #expect(throws: StoreError(.closed, "")) { try await late.next() }
     #expect(try await late.next() == nil)
   }
 

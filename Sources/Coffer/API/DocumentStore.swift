@@ -34,11 +34,15 @@ public final class DocumentStore: Sendable {
   }
 
   public let opening: Opening
+  /// The comparison with its original, for a store that
+  /// ``openEditableCopy(of:at:key:onNewerOriginal:options:progress:)`` opened; otherwise nil.
+  public let original: OriginalCheck?
   let engine: StoreEngine
 
-  init(_ engine: StoreEngine, _ opening: Opening) {
+  init(_ engine: StoreEngine, _ opening: Opening, original: OriginalCheck? = nil) {
     self.engine = engine
     self.opening = opening
+    self.original = original
   }
 
   public var isReadOnly: Bool { engine.isReadOnly }

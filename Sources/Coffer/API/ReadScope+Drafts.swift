@@ -11,8 +11,14 @@ public struct StoreSource: DraftSource {
     self.collection = collection
   }
 
-  /// - Throws: `misuse` after the end of the scope; `damaged` with the id at the first damaged document.
+  /// - Throws: `misuse` after the end of the scope, and within the transaction that inserts the documents; `damaged` with
+  ///   the id at the first damaged document.
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
+    guard !transaction.isInsertingFromSource else {
+      throw StoreError(
+        .misuse, "a transaction can't insert from a source of its own documents",
+        hint: "read them into an array of documents, and insert that")
+    }
     let reader = StoreReader(transaction)
     do {
       try reader.forEach(in: collection, after: last) { opened in
@@ -26,7 +32,7 @@ public struct StoreSource: DraftSource {
 }
 
 extension ReadScope where Self: ~Copyable {
-  /// The documents of a collection as a source of drafts, within this scope.
+  /// The documents of a collection as a source of drafts for another store, within this scope.
   ///
   /// ```swift
   /// try old.read { reader in

@@ -17,8 +17,8 @@ extension ReadScope where Self: ~Copyable {
   /// text is opened only if the query reads it. Rows of which a query reads no column but `collection` are counted and
   /// not opened: `count(*)` is an index's word, which nothing proves before verify.
   ///
-  /// The view exists in memory; no decrypted data reaches a file, not even for sorting. Memory holds all rows of the result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or
-  /// DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.
+  /// The view exists in memory; no decrypted data reaches a file, not even for sorting. Memory holds all rows of the
+  /// result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.
   ///
   /// Cancelling the task ends the query.
   ///

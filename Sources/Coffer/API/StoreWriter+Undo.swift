@@ -8,10 +8,18 @@ public struct DeletedDocuments: Sendable {
     let id: DocumentID
     let document: Document
     let collection: CollectionInfo
+    /// Tells its collection from a later one of the same number.
+    let collectionUID: UInt64
     let position: Int64
-    /// The documents right before and behind it.
+    /// The nearest documents before and behind it that were not deleted with it.
+    var previous: DocumentID?
+    var next: DocumentID?
+  }
+
+  /// The place behind a document that stayed, or at the top.
+  struct Gap: Hashable {
+    let collection: UInt64
     let previous: DocumentID?
-    let next: DocumentID?
   }
 
   let entries: [Entry]
@@ -25,13 +33,16 @@ public struct DeletedDocuments: Sendable {
 extension StoreWriter {
   /// Deletes documents and returns them, so that they can be put back.
   ///
-  /// Opens and holds every text. Children stay, and still name a deleted document as their parent.
+  /// Opens and holds every text. Children stay, and still name a deleted document as their parent. An id that comes
+  /// again is passed over.
   ///
   /// - Throws: `noSuchDocument`, `damaged`; nothing is deleted then.
   @discardableResult
   public func remove(_ ids: some Sequence<DocumentID>) throws -> DeletedDocuments {
     var entries: [DeletedDocuments.Entry] = []
-    for id in ids { entries.append(try entry(of: id)) }
+    var seen: Set<DocumentID> = []
+    for id in ids where seen.insert(id).inserted { entries.append(try entry(of: id)) }
+    passOver(seen, in: &entries)
     return try savepoint { writer in
       for entry in entries { try writer.delete(entry.id) }
       return DeletedDocuments(entries: entries)
@@ -49,8 +60,8 @@ extension StoreWriter {
 
   /// Puts deleted documents back, with their ids, dates, keys, attributes and parents.
   ///
-  /// Each goes behind the document that it was behind, or else before the one that it was before, or else where its
-  /// position was. A collection that was dropped is created again. A parent that is in another collection now is left
+  /// Each goes behind the nearest document that it was behind, or else before the nearest one that it was before, or else
+  /// where its position was. A collection that was dropped is created again. A parent that is in another collection now is left
   /// out.
   ///
   /// ```swift
@@ -62,7 +73,14 @@ extension StoreWriter {
   public func putBack(_ deleted: DeletedDocuments) throws {
     let inOrder = deleted.entries.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
     try savepoint { writer in
-      for entry in inOrder { try writer.putBack(entry) }
+      // Those that were behind one document, or at the top, go back in their order.
+      var last: [DeletedDocuments.Gap: DocumentID] = [:]
+      for var entry in inOrder {
+        let gap = DeletedDocuments.Gap(collection: entry.collectionUID, previous: entry.previous)
+        entry.previous = last[gap] ?? entry.previous
+        try writer.putBack(entry)
+        last[gap] = entry.id
+      }
     }
   }
 
@@ -71,8 +89,26 @@ extension StoreWriter {
     let record = try transaction.requireCollection(of: stored.header)
     let (before, after) = try transaction.neighbours(of: stored.header)
     return DeletedDocuments.Entry(
-      id: id, document: stored.document, collection: CollectionInfo(record, count: 0),
+      id: id, document: stored.document, collection: CollectionInfo(record, count: 0), collectionUID: record.uid,
       position: stored.header.position, previous: before, next: after)
+  }
+
+  /// Gives each entry the nearest neighbours that stay.
+  private func passOver(_ deleted: Set<DocumentID>, in entries: inout [DeletedDocuments.Entry]) {
+    let order = entries.indices.sorted {
+      (entries[$0].position, entries[$0].id) < (entries[$1].position, entries[$1].id)
+    }
+    var places: [DocumentID: Int] = [:]
+    for index in order {
+      places[entries[index].id] = index
+      guard let neighbour = entries[index].previous, deleted.contains(neighbour) else { continue }
+      // In the same collection and before it: it has its own nearest one already.
+      entries[index].previous = places[neighbour].flatMap { entries[$0].previous }
+    }
+    for index in order.reversed() {
+      guard let neighbour = entries[index].next, deleted.contains(neighbour) else { continue }
+      entries[index].next = places[neighbour].flatMap { entries[$0].next }
+    }
   }
 
   private func putBack(_ entry: DeletedDocuments.Entry) throws(StoreError) {
@@ -92,7 +128,7 @@ extension StoreWriter {
 
   private func collection(of entry: DeletedDocuments.Entry) throws(StoreError) -> CollectionRecord {
     let old = entry.collection
-    if let record = try transaction.collections().first(where: { $0.id == old.id.rawValue }) { return record }
+    if let record = try transaction.collections().first(where: { $0.uid == entry.collectionUID }) { return record }
     if let record = try transaction.collection(named: old.name) { return record }
     try create(old.handle, titleRule: old.titleRule, foldsKeys: old.foldsKeys, attributes: old.attributes)
     return try transaction.requireCollection(old.handle)

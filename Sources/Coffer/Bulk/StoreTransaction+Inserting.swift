@@ -40,6 +40,8 @@ extension StoreTransaction {
   ) throws {
     let writer = try writer
     try writer.willWrite()
+    isInsertingFromSource = true
+    defer { isInsertingFromSource = false }
     // Only the working threads use the first variable, one after another; only this thread uses the second.
     var hasEnded = false
     var isOver = false

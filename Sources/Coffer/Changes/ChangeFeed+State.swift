@@ -5,7 +5,7 @@ extension ChangeFeed {
   /// The store as of one state, for the first subscriber.
   struct Beginning {
     let state: StoreState
-    let names: [CollectionID: String]
+    let names: [CollectionID: FollowedCollection]
   }
 
   /// A commit of this process, prepared before it.
@@ -20,14 +20,14 @@ extension ChangeFeed {
     /// The collections that were made, renamed, changed or dropped by it.
     let collections: Set<UInt32>
     /// The names of all collections; nil if no collection changed.
-    let names: [CollectionID: String]?
+    let names: [CollectionID: FollowedCollection]?
   }
 
   struct State {
     var subscribers: [ObjectIdentifier: ChangeSubscriber] = [:]
     /// The reported state: every commit up to it has been reported, and none after it. Nil without subscribers.
     private(set) var reported: StoreState?
-    private(set) var names: [CollectionID: String] = [:]
+    private(set) var names: [CollectionID: FollowedCollection] = [:]
     /// The generation of a local commit in progress. A poll must not report it, even if the file holds it already.
     var committing: UInt64?
     // Set and cancelled under the lock, never used otherwise.
@@ -48,7 +48,8 @@ extension ChangeFeed.State {
   ///   - collections: those that may have changed; nil for all.
   ///   - names: as of the new state; nil if no collection changed.
   mutating func report(
-    _ changes: [RingChanges], to state: StoreState, collections: Set<UInt32>?, names: [CollectionID: String]?
+    _ changes: [RingChanges], to state: StoreState, collections: Set<UInt32>?,
+    names: [CollectionID: FollowedCollection]?
   ) {
     reported = state
     var change = StoreChange(generation: state.generation)
@@ -58,13 +59,12 @@ extension ChangeFeed.State {
     for subscriber in subscribers.values { subscriber.deliver(change, names: self.names) }
   }
 
-  /// - Returns: the collections whose name differs.
-  private mutating func take(_ new: [CollectionID: String], among collections: Set<UInt32>?) -> Set<CollectionID> {
+  /// - Returns: the collections that were made, renamed or dropped.
+  private mutating func take(_ new: [CollectionID: FollowedCollection], among collections: Set<UInt32>?) -> Set<
+    CollectionID
+  > {
     let candidates = collections.map { Set($0.map { CollectionID($0) }) } ?? Set(new.keys).union(names.keys)
-    let changed = candidates.filter { id in
-      guard let before = names[id], let after = new[id] else { return names[id] != nil || new[id] != nil }
-      return !before.utf8.elementsEqual(after.utf8)
-    }
+    let changed = candidates.filter { names[$0] != new[$0] }
     for id in changed { names[id] = new[id] }
     return changed
   }

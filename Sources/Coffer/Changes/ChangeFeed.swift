@@ -154,7 +154,8 @@ final class ChangeFeed: Sendable {
   ///   - reported: the state since which the changes are.
   ///   - found: the state that the poll found.
   func didPoll(
-    _ changes: ChangesSince, since reported: StoreState, to found: StoreState, names: [CollectionID: String]?,
+    _ changes: ChangesSince, since reported: StoreState, to found: StoreState,
+    names: [CollectionID: FollowedCollection]?,
     took: Duration
   ) {
     state.withLock { state in

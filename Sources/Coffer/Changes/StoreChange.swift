@@ -42,6 +42,19 @@ public struct StoreChange: Sendable, Hashable {
   }
 }
 
+/// A collection as subscribers follow it: one that was dropped, and one of the same number that was made later, are two.
+struct FollowedCollection: Equatable {
+  let name: String
+  let uid: UInt64
+
+  /// Names are bytes: composed and decomposed forms are two names.
+  func has(name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
+
+  static func == (one: FollowedCollection, other: FollowedCollection) -> Bool {
+    one.uid == other.uid && one.has(name: other.name)
+  }
+}
+
 // MARK: - Building and merging
 
 extension StoreChange {

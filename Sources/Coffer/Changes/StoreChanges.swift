@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// Each iterator gets every change. The first one begins with the call of `changes`, later ones where they are made. A
 /// slow task gets all changes since the last one merged into one, which holds at most 65,536 documents, whatever the
-/// load. Ends when the store is closed or released, or the task is cancelled.
+/// load. Ends when the store is closed or released, or the task is cancelled; throws `closed` if the store was closed
+/// before it began.
 public struct StoreChanges: AsyncSequence, Sendable {
   public typealias Element = StoreChange
   public typealias Failure = StoreError
@@ -70,6 +71,7 @@ final class ChangeSubscriber: Sendable {
   private struct State {
     /// The collection of the wanted name, if it exists.
     var collection: CollectionID?
+    var uid: UInt64?
     var pending: StoreChange?
     /// `pending` must be given out even if it is of nothing.
     var isWoken = false
@@ -83,21 +85,25 @@ final class ChangeSubscriber: Sendable {
   let start: UInt64
   private let state: Mutex<State>
 
-  init(name: String?, names: [CollectionID: String], after start: UInt64) {
+  init(name: String?, names: [CollectionID: FollowedCollection], after start: UInt64) {
     self.name = name
     self.start = start
-    state = Mutex(State(collection: name.flatMap { names.collection(named: $0) }))
+    let collection = name.flatMap { names.collection(named: $0) }
+    state = Mutex(State(collection: collection, uid: collection.flatMap { names[$0]?.uid }))
   }
 
   /// - Parameter names: the collections after the change.
-  func deliver(_ change: StoreChange, names: [CollectionID: String]) {
+  func deliver(_ change: StoreChange, names: [CollectionID: FollowedCollection]) {
     state.withLock { state in
       guard state.end == nil else { return }
       var change = change
       if let name {
         let before = state.collection
         // The subscription follows its collection through a rename.
-        if let held = before, names[held] != nil {} else { state.collection = names.collection(named: name) }
+        if before == nil || before.flatMap({ names[$0]?.uid }) != state.uid {
+          state.collection = names.collection(named: name)
+          state.uid = state.collection.flatMap { names[$0]?.uid }
+        }
         change = change.filtered(Set([before, state.collection].compactMap { $0 }))
       }
       guard !change.isEmpty else { return }
@@ -168,9 +174,8 @@ final class ChangeSubscriber: Sendable {
   }
 }
 
-extension [CollectionID: String] {
+extension [CollectionID: FollowedCollection] {
   fileprivate func collection(named name: String) -> CollectionID? {
-    // Names are bytes: composed and decomposed forms are two names.
-    first { $0.value.utf8.elementsEqual(name.utf8) }?.key
+    first { $0.value.has(name: name) }?.key
   }
 }

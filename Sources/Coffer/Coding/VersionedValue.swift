@@ -14,6 +14,9 @@ internal import CofferRecords
 ///
 /// Older values are converted when they are read; the file keeps them as they are until something writes them, or
 /// ``StoreWriter/migrateValues(_:in:)`` writes them all.
+///
+/// A call that replaces all attributes of such a value's document must keep `schema`, or the value counts as one of form
+/// 1: change single attributes (`$0.attributes["pinned"] = true`), or the value by ``StoreWriter/update(_:as:_:)``.
 public protocol VersionedValue: Codable, Sendable {
   /// The number of the current form, from 1. Values without the attribute have the form 1.
   static var schema: Int { get }

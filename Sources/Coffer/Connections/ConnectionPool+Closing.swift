@@ -6,14 +6,10 @@ internal import Synchronization
 extension ConnectionPool {
   /// Ends readers, waits for them and for a write that runs, and closes every connection.
   ///
-  /// - Throws: `misuse` inside a `read` or `write` of this thread, which would wait for itself.
+  /// - Throws: `misuse` inside a `read` or `write` of this thread, which would wait for itself, and in the child of a fork,
+  ///   where the connections stay as they are: they are the parent's.
   func close() throws(StoreError) {
-    do throws(StoreError) {
-      try requireOwnProcess()
-    } catch {
-      abandon()
-      throw error
-    }
+    try requireOwnProcess()
     let thread = currentThread()
     let interrupts = try idle.withLock { idle throws(StoreError) in
       guard writer.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
@@ -30,7 +26,11 @@ extension ConnectionPool {
     // A second call returns when the first one has closed everything.
     let result: Result<Void, StoreError> = closing.withLock { _ in
       waitForReaders()
-      return Result { () throws(StoreError) in try closeConnections() }
+      let result: Result<Void, StoreError> = Result { () throws(StoreError) in try closeConnections() }
+      if isCounted.exchange(false, ordering: .acquiringAndReleasing) {
+        locks.openStores.subtract(1, ordering: .acquiringAndReleasing)
+      }
+      return result
     }
     try result.get()
   }
@@ -80,19 +80,6 @@ extension ConnectionPool {
       if writeAheadLock != nil, mayCheckpoint { try database.set(.noCheckpointOnClose, to: false) }
       database.busyTimeout = .zero
       try database.close()
-    }
-  }
-
-  /// In the child of a fork: abandons the connections without closing them; closing would remove the parent's log.
-  private func abandon() {
-    // A lock that another thread of the parent held stays locked here.
-    session.forgetKeysUnlessLocked()
-    _ = idle.withLockIfAvailable { idle in
-      idle.isClosed = true
-      for connection in idle.readers { _ = Unmanaged.passRetained(connection) }
-    }
-    _ = writing.withLockIfAvailable { writing in
-      if let connection = writing.connection { _ = Unmanaged.passRetained(connection) }
     }
   }
 }

@@ -45,6 +45,10 @@ final class ConnectionPool: Sendable {
   let closing = Mutex<Void>(())
   /// Shared with other open stores of the same file.
   let locks: ProcessLocks
+  /// How the file is read, if nothing may change it; nil for an ordinary store.
+  let original: OriginalFile?
+  /// Whether ``ProcessLocks/openStores`` counts this store.
+  let isCounted = Atomic<Bool>(true)
   /// The thread inside `write` of this store; 0 if none.
   let writer = Atomic<UInt>(0)
   /// Locks and connections belong to this process alone.
@@ -53,7 +57,10 @@ final class ConnectionPool: Sendable {
   /// nothing more is written until the store is opened again.
   private let hasFailedSync = Atomic<Bool>(false)
 
-  init(_ file: StoreFile, session: Session, options: OpenOptions) throws(StoreError) {
+  init(
+    _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil
+  ) throws(StoreError) {
+    self.original = original
     place = file.place
     wait = options.wait
     readerCache = options.pageCacheBytes
@@ -66,6 +73,7 @@ final class ConnectionPool: Sendable {
     first.readers = [try StoreConnection(file, session: session)]
     idle = Mutex(first)
     writing = Mutex(Writing())
+    locks.openStores.add(1, ordering: .acquiringAndReleasing)
   }
 
   deinit {
@@ -211,7 +219,7 @@ final class ConnectionPool: Sendable {
 
   /// - Throws: `noSuchFile` if another file is at the path now.
   private func newConnection(cacheBytes: Int) throws(StoreError) -> StoreConnection {
-    let file = try StoreFile(at: place.path, wait: wait, cacheBytes: cacheBytes)
+    let file = try StoreFile(at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite)
     try place.requireSameFile()
     try Self.configure(file)
     return try StoreConnection(file, session: session)

@@ -38,6 +38,8 @@ final class ProcessLocks: Sendable {
   /// Threads inside `read` in the rollback journal mode, each with its depth.
   private let reading = Mutex<[UInt: Int]>([:])
   private let identity: FileIdentity?
+  /// The number of open stores.
+  let openStores = Atomic<Int>(0)
 
   private init(_ identity: FileIdentity?) {
     self.identity = identity
@@ -59,6 +61,14 @@ final class ProcessLocks: Sendable {
       all[identity] = Entry(locks: locks)
       return locks
     }
+  }
+
+  /// Whether this process has a store open on the file at `path`.
+  static func isOpen(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    let identity = FileIdentity(status)
+    return all.withLock { all in (all[identity]?.locks?.openStores.load(ordering: .acquiring) ?? 0) > 0 }
   }
 
   /// Runs work that writes to the file past any open store.

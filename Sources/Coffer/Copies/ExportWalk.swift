@@ -14,6 +14,7 @@ final class ExportWalk {
   private(set) var parentsDropped = 0
 
   private let transaction: StoreTransaction
+  private let keepsParents: Bool
   private let opener: RecordOpener
   /// The numbers of the copied collections; nil copies all.
   private let numbers: Set<UInt32>?
@@ -27,9 +28,13 @@ final class ExportWalk {
   private var sum: (set: SetHash, count: UInt64)?
   private var isAtEnd = false
 
+  /// - Parameter keepsParents: whether a document names its parent even where that one was deleted.
   /// - Throws: `noSuchDocument`.
-  init(_ transaction: StoreTransaction, _ selection: ExportSelection) throws(StoreError) {
+  init(_ transaction: StoreTransaction, _ selection: ExportSelection, keepingParents keepsParents: Bool = false)
+    throws(StoreError)
+  {
     self.transaction = transaction
+    self.keepsParents = keepsParents
     opener = RecordOpener(transaction.keys)
     let known = try transaction.collections()
     var ids: Set<Int64>?
@@ -75,6 +80,26 @@ final class ExportWalk {
     }
     rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
     collectionOf = try transaction.database.statement(SQL.collectionOf)
+  }
+
+  /// Writes everything into a transaction of the new store, or of an emptied editable copy.
+  func write(
+    into target: StoreTransaction, from source: StoreTransaction, as kind: StoreOrigin.Kind,
+    _ report: inout ExportReport, _ progress: ProgressHandler?
+  ) throws {
+    let copier = try RowCopier(into: target, keepingStamps: kind == .editableCopy)
+    for collection in collections { try target.writer.insertCollection(copier.add(collection)) }
+    try target.setOrigin(try source.origin(as: kind))
+    try target.insert(
+      readBy: { _ in () }, sealedBy: { batch, _ in try self.fill(batch, with: copier) },
+      refused: { row, error in throw row.refusal(error) },
+      inserted: { batch in
+        report.documents += batch.rows.count
+        try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
+      })
+    try requireWhole()
+    if kind == .editableCopy { try target.writer.reserveIDs(through: target.state.firstOwnID - 1) }
+    report.parentsDropped = parentsDropped
   }
 
   /// Seals the next documents into an emptied batch.
@@ -132,7 +157,7 @@ final class ExportWalk {
 
   /// The parent, if it is exported too.
   private func parent(of row: RecordRow) throws(StoreError) -> Int64? {
-    guard let parent = row.fields.parent else { return nil }
+    guard let parent = row.fields.parent, !keepsParents else { return row.fields.parent }
     let comes: Bool
     if wanted != nil {
       comes = wantedSet.contains(parent)

@@ -2,7 +2,8 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// Seals documents opened in one store into the rows of a new one: same ids, positions and dates, other keys.
+/// Seals documents opened in one store into the rows of a new one: same ids, positions, dates and identities, other
+/// keys.
 ///
 /// Belongs to the thread that fills batches; another thread inserts them.
 final class RowCopier {
@@ -13,10 +14,15 @@ final class RowCopier {
   private let keys: RowKeys
   private let sealer: RecordSealer
   private let revision: UInt64
+  private let keepsStamps: Bool
   private(set) var collections: [UInt32: CollectionRecord] = [:]
 
-  /// - Parameter transaction: a transaction of the new store; only its keys and its generation are used here.
-  init(into transaction: StoreTransaction) throws(StoreError) {
+  /// - Parameters:
+  ///   - transaction: a transaction of the new store; only its keys and its generation are used here.
+  ///   - keepsStamps: whether documents and collections keep the generations of their changes, as in an editable copy;
+  ///     otherwise they have those of a new document.
+  init(into transaction: StoreTransaction, keepingStamps keepsStamps: Bool = false) throws(StoreError) {
+    self.keepsStamps = keepsStamps
     keys = try RowKeys(transaction.keys.session)
     keys.beginRun(transaction.connection.nonceSource)
     sealer = RecordSealer(keys)
@@ -34,7 +40,7 @@ final class RowCopier {
     var copy = collection
     copy.epoch = keys.active.epoch
     copy.revision = revision
-    (copy.born, copy.edited) = (revision, revision)
+    if !keepsStamps { (copy.born, copy.edited) = (revision, revision) }
     collections[copy.id] = copy
     return copy
   }
@@ -55,7 +61,7 @@ final class RowCopier {
       index = try keys.blindIndex(of: ExternalKey(bytes: key), in: collection, under: keys.active)
     }
     var content = RecordSealer.Content(head, blindIndex: index)
-    content.stamps = DocumentStamps(born: revision, uid: head.stamps.uid)
+    if !keepsStamps { content.stamps = DocumentStamps(born: revision, uid: head.stamps.uid) }
     try sealer.seal(fields, content, text: text, into: batch)
   }
 

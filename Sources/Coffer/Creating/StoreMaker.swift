@@ -2,7 +2,7 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// Creates a store file: header, slots, keyring and state of generation 1, without rows.
+/// Creates a store file: header, slots, keyring and state, without rows.
 struct StoreMaker {
   let path: String
   let creation: CreateOptions
@@ -11,6 +11,8 @@ struct StoreMaker {
   var replacesExisting = false
   /// A file that is read meanwhile and must not be replaced.
   var source: String?
+  /// The generation of the empty store.
+  var firstGeneration: UInt64 = 1
 
   /// A complete store beside its path, not yet renamed.
   struct Draft {
@@ -150,7 +152,7 @@ struct StoreMaker {
     }
     let rows = StoreDatabase(database)
     try keys.header.insert(rows, slots: slots)
-    let state = StoreState(headerMAC: keys.header.mac)
+    let state = StoreState(headerMAC: keys.header.mac, generation: firstGeneration)
     try rows.execute(SQL.insertState, try StateCipher(keys).seal(state))
     do throws(SQLiteError) {
       try database.commit()

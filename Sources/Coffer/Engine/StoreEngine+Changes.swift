@@ -6,7 +6,7 @@ extension StoreEngine {
   /// The state that the first subscriber's changes follow.
   func beginning() throws(StoreError) -> ChangeFeed.Beginning {
     try reading { transaction throws(StoreError) in
-      ChangeFeed.Beginning(state: transaction.state, names: try transaction.collectionNames())
+      ChangeFeed.Beginning(state: transaction.state, names: try transaction.followedCollections())
     }
   }
 
@@ -20,7 +20,7 @@ extension StoreEngine {
         let changes = try transaction.changes(since: reported)
         session.feed.didPoll(
           changes, since: reported, to: transaction.state,
-          names: changes.collections?.isEmpty == true ? nil : try transaction.collectionNames(),
+          names: changes.collections?.isEmpty == true ? nil : try transaction.followedCollections(),
           took: ContinuousClock.now - start)
       }
     } catch {

@@ -17,16 +17,17 @@ final class StoreEngine: Sendable {
   /// - Parameter verb: the log's word for how the store was opened.
   init(
     _ file: StoreFile, unlocked: Unlocking.Unlocked, keys: SessionKeys, key: StoreKey, options: OpenOptions,
-    verb: String
+    verb: String, original: OriginalFile? = nil
   ) throws(StoreError) {
     self.options = options
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Unknown features that only readers may ignore, or a file that can't be written, allow reading only.
     isReadOnly =
-      options.isReadOnly || keys.header.readOnlyCompatible != 0 || file.database.connection.isReadOnly
+      options.isReadOnly || original != nil || keys.header.readOnlyCompatible != 0
+      || file.database.connection.isReadOnly
     session = Session(keys: keys, generation: 0, options: options)
     log = StoreLog(logger: options.logger)
-    connections = try ConnectionPool(file, session: session, options: options)
+    connections = try ConnectionPool(file, session: session, options: options, original: original)
     // The state proves header and generation before anything else is trusted.
     let generation = try reading { transaction throws(StoreError) in
       if let pin = options.expectedPin {
@@ -40,7 +41,10 @@ final class StoreEngine: Sendable {
 
   /// Opens the store at `path`, with the checks in the order of FORMAT, "Opening".
   convenience init(at path: String, key: StoreKey, options: OpenOptions) throws(StoreError) {
-    let file = try StoreFile(at: path, wait: options.wait, cacheBytes: options.pageCacheBytes)
+    let original = options.leavesFileUnchanged ? try OriginalFile(at: path) : nil
+    let file = try StoreFile(
+      at: original?.path ?? path, wait: options.wait, cacheBytes: options.pageCacheBytes,
+      mode: original?.mode ?? .readWrite)
     let (header, slots) = try file.readConsistently()
     if let pin = options.expectedPin { try StorePin(pin).check(header) }
     let unlocking = Unlocking(
@@ -50,7 +54,7 @@ final class StoreEngine: Sendable {
     let unlocked = try unlocking.unlock(with: key)
     try Cancellation.checkCurrent()
     let keys = try SessionKeys(root: unlocked.root, header: header, slots: slots)
-    try self.init(file, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened")
+    try self.init(file, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened", original: original)
   }
 
   /// Absolute and without symbolic links.

@@ -14,7 +14,7 @@ struct FileLease: ~Copyable {
   private static let getLock: Int32 = 36
   private static let setLease: Int32 = 1024
   /// The bytes of SQLite's locks on a file.
-  private static let lockBytes: (start: off_t, count: off_t) = (0x4000_0000, 512)
+  static let lockBytes: (start: off_t, count: off_t) = (0x4000_0000, 512)
 
   private let descriptor: Int32
 
@@ -50,11 +50,12 @@ struct FileLease: ~Copyable {
     StoreError(.locked, "\(path): another process has the store open", hint: "close it there, and try again")
   }
 
-  private static func isLocked(_ descriptor: Int32) -> Bool {
+  /// Whether a connection, of this process too, holds a lock on those bytes of the file.
+  static func isLocked(_ descriptor: Int32, _ bytes: (start: off_t, count: off_t) = lockBytes) -> Bool {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
-    (lock.l_start, lock.l_len) = lockBytes
+    (lock.l_start, lock.l_len) = bytes
     return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
   }
 

@@ -18,24 +18,28 @@ struct StoreFile {
 
   /// Opens the file, without keys.
   ///
-  /// Opened for writing if the file may be written, so that SQLite can undo a killed writer's journal.
+  /// Opened for writing if the file may be written, so that SQLite can undo a killed writer's journal; or in a mode that
+  /// only reads.
   ///
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `damaged`, `locked`.
-  init(at path: String, wait: Duration?, cacheBytes: Int) throws(StoreError) {
+  init(
+    at path: String, wait: Duration?, cacheBytes: Int, mode: Database.Mode = .readWrite
+  ) throws(StoreError) {
     self.path = path
     // An opening that waits for a restore gets the file that was there before it.
     place = try FilePlace(of: path)
-    let connection = try Self.connect(to: path, wait: wait)
+    let connection = try Self.connect(to: path, wait: wait, mode: mode)
     let watch = Cancellation.Watch(connection)
     defer { watch.end() }
     try place.requireSameFile()
-    try Self.checkFirstPage(connection, path: path)
+    try Self.checkFirstPage(connection, path: path, isImmutable: mode == .immutable)
     // Most pragmas would make SQLite read it.
     try Self.readSchema(connection, path: path)
     do throws(SQLiteError) {
       try connection.setStorePragmas()
       _ = try connection.textPragma("cache_size = -\(max(0, cacheBytes) / 1024)")
-      isWriteAhead = try connection.textPragma("journal_mode") == "wal"
+      // Without a log, and with nobody to write one, the file is all there is.
+      isWriteAhead = try connection.textPragma("journal_mode") == "wal" && mode != .immutable
     } catch {
       throw Self.opening(error, path: path, database: connection)
     }
@@ -53,7 +57,9 @@ struct StoreFile {
     guard isRead else { throw Schema.tooManyEntries }
   }
 
-  static func connect(to path: String, wait: Duration?) throws(StoreError) -> Database {
+  static func connect(
+    to path: String, wait: Duration?, mode: Database.Mode = .readWrite
+  ) throws(StoreError) -> Database {
     var status = stat()
     // Reading from a pipe would wait for its writer.
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
@@ -63,7 +69,7 @@ struct StoreFile {
       // SQLite does not open a link that leads nowhere, and would write through it later.
       try Database.checkFiles(beside: path)
       return try Database(
-        path, mode: .readWrite,
+        path, mode: mode,
         configuration: Database.Configuration(
           busyTimeout: wait, isHardened: true, enforcesForeignKeys: false,
           lengthLimit: Int(StoreFormat.maximumValue)))
@@ -73,7 +79,9 @@ struct StoreFile {
   }
 
   /// Checks SQLite's file header before SQLite uses it.
-  static func checkFirstPage(_ database: Database, path: String) throws(StoreError) {
+  static func checkFirstPage(
+    _ database: Database, path: String, isImmutable: Bool = false
+  ) throws(StoreError) {
     let page: [UInt8]
     let size: Int64
     var status = stat()
@@ -111,7 +119,7 @@ struct StoreFile {
         hint: "nothing was changed: find out who put it there, and move it away")
     }
     // With several names, each name of the file would have another log.
-    if page[18] == 2 { try FilePlace(of: path).requireOnlyName() }
+    if page[18] == 2, !isImmutable { try FilePlace(of: path).requireOnlyName() }
   }
 
   /// If a journal must be undone first but nothing may be written there, the store is not damaged: the error says so.

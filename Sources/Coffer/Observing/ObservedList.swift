@@ -4,7 +4,7 @@ internal import Synchronization
 /// The list of a collection and its changes, from ``DocumentStore/observe(_:first:)``.
 ///
 /// Each iterator begins with the list, as insertions into an empty one, and goes on with differences. Ends when the
-/// store is closed or released, or the task is cancelled.
+/// store is closed or released, or the task is cancelled; throws `closed` if the store was closed before it began.
 public struct ObservedList: AsyncSequence, Sendable {
   public typealias Element = ListChange
   public typealias Failure = StoreError
@@ -119,7 +119,7 @@ private final class ListIteration: @unchecked Sendable {
         guard let found else { break }
         if let change = found { return change }
       }
-    } catch let error as StoreError where error.code != .closed {
+    } catch let error as StoreError where error.code != .closed || reader.generation == nil {
       isOver = true
       throw error
     } catch {

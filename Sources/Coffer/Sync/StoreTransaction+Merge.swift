@@ -6,6 +6,8 @@ extension StoreTransaction {
   func merge(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions
   ) throws -> BulkReport {
+    isInsertingFromSource = true
+    defer { isInsertingFromSource = false }
     var source = source
     var report = BulkReport()
     var upsert = Upsert(

@@ -79,11 +79,6 @@ final class Session: Sendable {
   func forgetKeys() {
     known.withLock { $0.forgetKeys() }
   }
-
-  /// For the child of a fork, where a lock may stay locked for ever.
-  func forgetKeysUnlessLocked() {
-    _ = known.withLockIfAvailable { $0.forgetKeys() }
-  }
 }
 
 extension Session.Known {

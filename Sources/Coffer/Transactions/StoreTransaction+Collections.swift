@@ -8,8 +8,12 @@ extension StoreTransaction {
     return try connection.collections.records(within: limits)
   }
 
-  func collectionNames() throws(StoreError) -> [CollectionID: String] {
-    Dictionary(uniqueKeysWithValues: try collections().map { (CollectionID($0.id), $0.name) })
+  /// Every collection as subscribers follow it.
+  func followedCollections() throws(StoreError) -> [CollectionID: FollowedCollection] {
+    Dictionary(
+      uniqueKeysWithValues: try collections().map {
+        (CollectionID($0.id), FollowedCollection(name: $0.name, uid: $0.uid))
+      })
   }
 
   func collection(named name: String) throws(StoreError) -> CollectionRecord? {

@@ -16,6 +16,8 @@ public final class StoreTransaction {
   var isChangingKeys = false
   /// Number of rows moved to another position to make room.
   var renumbered = 0
+  /// Whether a source is being read, on any thread, whose documents this transaction inserts.
+  var isInsertingFromSource = false
   /// The document that this transaction added last at the bottom of a collection.
   var bottom: Bottom?
   /// The highest id that any document named as its parent when this transaction first asked; nil before.
@@ -198,7 +200,7 @@ public final class StoreTransaction {
     let namesStay = changes.collections.isEmpty && others?.changes.collections?.isEmpty ?? true
     return ChangeFeed.LocalCommit(
       start: start.generation, state: writer.state, changes: changes.changes, others: others,
-      collections: changes.collections, names: namesStay ? nil : try collectionNames())
+      collections: changes.collections, names: namesStay ? nil : try followedCollections())
   }
 
   func rollback() {

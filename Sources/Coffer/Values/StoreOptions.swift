@@ -5,6 +5,12 @@ public struct OpenOptions: Sendable {
   /// Refuses every write. The file is still opened for writing if that is allowed, so that SQLite can undo a killed
   /// writer's journal.
   public var isReadOnly = false
+  /// Opens a store that is only read, and whose file and folder are never changed: a store in an app's bundle, on a
+  /// read-only disk or of another owner, in either journal mode.
+  ///
+  /// A journal or log that a killed writer left beside it is read through a private copy of the sealed files in
+  /// `TMPDIR`, which closing the store deletes.
+  public var leavesFileUnchanged = false
   /// Lets published test keys open TEST stores; for tests only.
   public var allowsTestKeys = false
   /// Opens only the store with this pin: anyone can make a store for a public key.

@@ -77,6 +77,31 @@ struct Anchor {
       "\(Self.prefix):\(Hexadecimal.text(pin.storeID)):\(numbers):\(Hexadecimal.text(pin.commitment)):\(Hexadecimal.text(mark))"
   }
 
+  /// The anchor of the state that a store was made from.
+  init(_ origin: StoreOrigin) {
+    pin = StorePin(
+      storeID: origin.storeID, rootGeneration: origin.rootGeneration, phase: origin.phase,
+      commitment: origin.commitment)
+    generation = origin.generation
+    mark = origin.mark
+  }
+
+  /// A store that is not the anchor's, or not from after it.
+  enum Fault: Error {
+    case otherStore
+    case older
+    /// The root key was changed, and nothing vouches for the new one.
+    case newerRootKey
+    /// Another root key of the same number.
+    case otherRootKey
+    /// Another state of the anchor's generation.
+    case forked
+    /// Newer, where only the anchor's state would do.
+    case newer
+    /// Newer, and too much has been written since to prove more.
+    case unproved
+  }
+
   /// - Parameters:
   ///   - mark: of the state.
   ///   - provesRootKey: whether the session shows who made the root key: it was opened with a passphrase, a key file or
@@ -84,59 +109,58 @@ struct Anchor {
   func compare(
     with state: StoreState, of keys: SessionKeys, mark found: [UInt8], _ options: AnchorOptions,
     hasPin: Bool, provesRootKey: Bool
-  ) throws(StoreError) -> AnchorCheck {
+  ) throws(StoreError) -> Result<AnchorCheck, Fault> {
     let store = StorePin(keys.header)
-    guard pin.storeID == store.storeID else {
-      throw StoreError(.anchorMismatch, "the anchor is of another store")
-    }
-    guard (pin.rootGeneration, pin.phase) <= (store.rootGeneration, store.phase) else { throw rolledBack(state) }
+    guard pin.storeID == store.storeID else { return .failure(.otherStore) }
+    guard (pin.rootGeneration, pin.phase) <= (store.rootGeneration, store.phase) else { return .failure(.older) }
     guard pin.rootGeneration == store.rootGeneration else {
       let isVouchedFor = hasPin || options.contains(.rekeyKnown) && provesRootKey
       // An anchor from before a rekey can only be compared by its generation.
-      guard !isVouchedFor || state.generation > generation else { throw rolledBack(state) }
-      guard isVouchedFor, options.isDisjoint(with: [.descends, .exact]) else {
-        throw StoreError(
-          .anchorMismatch, "the store has a newer root key than its anchor",
-          hint: "if you know of the rekey, open the store with its new pin, and keep a new anchor")
-      }
-      return .rekeyed
+      guard !isVouchedFor || state.generation > generation else { return .failure(.older) }
+      guard isVouchedFor, options.isDisjoint(with: [.descends, .exact]) else { return .failure(.newerRootKey) }
+      return .success(.rekeyed)
     }
     // The same root key proves the commitment of every phase.
-    guard try StorePin(keys.root, phase: pin.phase) == pin else {
-      throw StoreError(.anchorMismatch, "the store has another root key than its anchor, of the same number")
-    }
-    guard state.generation >= generation else { throw rolledBack(state) }
+    guard try StorePin(keys.root, phase: pin.phase) == pin else { return .failure(.otherRootKey) }
+    guard state.generation >= generation else { return .failure(.older) }
     guard state.generation > generation else {
-      guard ConstantTime.equal(found, mark) else { throw forked }
-      return .same
+      return ConstantTime.equal(found, mark) ? .success(.same) : .failure(.forked)
     }
-    guard !options.contains(.exact) else {
-      throw StoreError(
+    guard !options.contains(.exact) else { return .failure(.newer) }
+    guard let earlier = state.ring.mark(of: generation) else {
+      guard !options.contains(.descends) else { return .failure(.unproved) }
+      return .success(.newer(by: state.generation - generation))
+    }
+    guard mark.starts(with: earlier) else { return .failure(.forked) }
+    return .success(.descends(by: state.generation - generation))
+  }
+
+  func error(_ fault: Fault, found state: StoreState) -> StoreError {
+    switch fault {
+    case .otherStore: StoreError(.anchorMismatch, "the anchor is of another store")
+    case .older:
+      StoreError(
+        .rolledBack,
+        "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
+        hint: "an older file is in its place: put back a newer copy")
+    case .newerRootKey:
+      StoreError(
+        .anchorMismatch, "the store has a newer root key than its anchor",
+        hint: "if you know of the rekey, open the store with its new pin, and keep a new anchor")
+    case .otherRootKey:
+      StoreError(.anchorMismatch, "the store has another root key than its anchor, of the same number")
+    case .forked:
+      StoreError(
+        .anchorMismatch, "the store does not descend from its anchor: generation \(generation) had another state",
+        hint: "it took other writes, or its key was changed in another copy")
+    case .newer:
+      StoreError(
         .anchorMismatch,
         "the store was written to since: generation \(state.generation), the anchor has \(generation)")
+    case .unproved:
+      StoreError(
+        .anchorMismatch, "the store is newer than its anchor, and it can't prove any more that it descends from it",
+        hint: "keep a newer anchor: the store remembers its last fifty or so writes")
     }
-    guard let earlier = state.ring.mark(of: generation) else {
-      guard !options.contains(.descends) else {
-        throw StoreError(
-          .anchorMismatch, "the store is newer than its anchor, and it can't prove any more that it descends from it",
-          hint: "keep a newer anchor: the store remembers its last fifty or so writes")
-      }
-      return .newer(by: state.generation - generation)
-    }
-    guard mark.starts(with: earlier) else { throw forked }
-    return .descends(by: state.generation - generation)
-  }
-
-  private func rolledBack(_ state: StoreState) -> StoreError {
-    StoreError(
-      .rolledBack,
-      "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
-      hint: "an older file is in its place: put back a newer copy")
-  }
-
-  private var forked: StoreError {
-    StoreError(
-      .anchorMismatch, "the store does not descend from its anchor: generation \(generation) had another state",
-      hint: "it took other writes, or its key was changed in another copy")
   }
 }

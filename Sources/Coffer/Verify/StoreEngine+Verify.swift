@@ -47,6 +47,15 @@ extension StoreEngine {
   func compare(_ anchor: Anchor, with transaction: StoreTransaction, _ options: AnchorOptions) throws(StoreError)
     -> AnchorCheck
   {
+    switch try compared(anchor, with: transaction, options) {
+    case .success(let check): return check
+    case .failure(let fault): throw anchor.error(fault, found: transaction.state)
+    }
+  }
+
+  func compared(_ anchor: Anchor, with transaction: StoreTransaction, _ options: AnchorOptions) throws(StoreError)
+    -> Result<AnchorCheck, Anchor.Fault>
+  {
     let found = try transaction.anchor()
     let slot = holder.withLock { $0.slot }
     let opened = try transaction.proveHeader().slots.first { $0.slot == slot }

@@ -1,0 +1,111 @@
+internal import CofferRecords
+public import FoundationEssentials
+
+// MARK: - Editable copies
+
+extension DocumentStore {
+  /// Opens a user's own copy of a store that an app ships, and makes it first if it is missing.
+  ///
+  /// ```swift
+  /// let store = try DocumentStore.openEditableCopy(of: bundled, at: url, key: .keyFile(key), onNewerOriginal: .keep)
+  /// ```
+  ///
+  /// The copy is a store with an identity and keys of its own, which the same secret opens. Documents have the ids, order,
+  /// collections, keys, attributes, dates and parents of the original; new ones get ids from 2^40 above the original's
+  /// next id, so that later documents of the original never meet them. It is complete and on the disk before it has its
+  /// name; of two processes that make it at once, the second opens the first one's.
+  ///
+  /// The original may be in a place where nothing can be written, in either journal mode, and is never changed
+  /// (``OpenOptions/leavesFileUnchanged``). Each call compares it with the state that the copy was made from, as with an
+  /// anchor, and ``original`` has the result. If that fails, the copy is as it was, and ``open(at:key:creatingIfMissing:startingAfresh:options:)``
+  /// opens it.
+  ///
+  /// Making the copy costs about what ``export(_:to:keys:options:progress:)`` does.
+  ///
+  /// - Parameters:
+  ///   - key: tried on the original and on the copy; asked for once.
+  ///   - choice: what a newer original does to an existing copy.
+  ///   - options: of the copy. A copy that is made has the titles and padding of the original, and the journal and labels
+  ///     of `options.creation`.
+  /// - Throws: `rolledBack` for an original that is older than the state that the copy was made from; `anchorMismatch` for
+  ///   another store, a fork or another root key; `misuse` for a file at `url` that is no editable copy; `rekeyUnfinished`
+  ///   for a copy to be replaced that has an unfinished rekey; and what opening either throws.
+  public static func openEditableCopy(
+    of original: URL, at url: URL, key: StoreKey, onNewerOriginal choice: NewerOriginal = .keep,
+    options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
+  ) throws -> DocumentStore {
+    try openEditableCopy(
+      of: original, at: url, key: key, originalOptions: OriginalOptions(onNewer: choice), options: options,
+      progress: progress)
+  }
+
+  /// The same, with all options for the original.
+  ///
+  /// - Parameters:
+  ///   - key: opens the copy, and the original too unless it has a key.
+  ///   - originalKey: opens the original.
+  ///   - newKeys: the keys of a copy that is made; nil takes those of `key`.
+  public static func openEditableCopy(
+    of original: URL, at url: URL, key: StoreKey, originalKey: StoreKey? = nil, newKeys: [NewKey]? = nil,
+    originalOptions: OriginalOptions, options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
+  ) throws -> DocumentStore {
+    let key = key.remembering()
+    let file = try FileIfThere(url)
+    var copy = file == .missing ? nil : try open(at: url, key: key, options: options)
+    let source = try openOriginal(original, key: originalKey ?? key, originalOptions, options)
+    var opening = Opening.opened
+    if copy == nil {
+      do {
+        var creation = source.engine.creationOptions
+        creation.journal = options.creation.journal
+        creation.labels = options.creation.labels
+        _ = try source.engine.fork(
+          to: url.path, keys: newKeys ?? key.newKeys, creation: creation, progress: progress)
+        opening = .created
+      } catch let error as StoreError where error.code == .alreadyExists {
+        // Another process was faster.
+      }
+      copy = try open(at: url, key: key, options: options)
+    }
+    guard let copy else { preconditionFailure("internal error: an editable copy was neither made nor opened") }
+    let check = opening == .created ? .copied : try copy.engine.follow(source.engine, originalOptions, progress)
+    try source.close()
+    return DocumentStore(copy.engine, opening, original: check)
+  }
+
+  private enum FileIfThere {
+    case missing, found
+
+    init(_ url: URL) throws(StoreError) {
+      do throws(StoreError) {
+        _ = try FilePlace(of: url.path)
+        self = .found
+      } catch {
+        guard error.code == .noSuchFile else { throw error }
+        self = .missing
+      }
+    }
+  }
+
+  private static func openOriginal(
+    _ url: URL, key: StoreKey, _ original: OriginalOptions, _ options: OpenOptions
+  ) throws(StoreError) -> DocumentStore {
+    var options = options
+    options.leavesFileUnchanged = true
+    options.expectedPin = original.expectedPin
+    options.slot = nil
+    options.textCacheBytes = 0
+    return try open(at: url, key: key, options: options)
+  }
+
+  /// Makes an editable copy under other keys.
+  ///
+  /// - Throws: as ``export(_:to:keys:options:progress:)``; `noNumberLeft` if the copy would have no ids or generations of
+  ///   its own left.
+  @discardableResult
+  public func makeEditableCopy(
+    at url: URL, keys: [NewKey], creation: CreateOptions? = nil, progress: ProgressHandler? = nil
+  ) throws -> ExportReport {
+    try engine.fork(to: url.path, keys: keys, creation: creation ?? creationOptions, progress: progress)
+  }
+}
