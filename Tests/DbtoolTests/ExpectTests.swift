@@ -26,7 +26,8 @@ import Testing
     ["truncate", "s.coffer", "-c", "documents"], ["search", "s.coffer", "x"],
     ["query", "s.coffer", "SELECT count(*) FROM documents"],
     ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
-    ["restore", "s.coffer", "b.coffer", "--force"],
+    ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
+    ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {

@@ -42,12 +42,11 @@ extension DocumentStore {
   /// The same, with all options for the original.
   ///
   /// - Parameters:
-  ///   - key: opens the copy, and the original too unless it has a key.
+  ///   - key: opens the copy, and the original too unless that has a key of its own.
   ///   - originalKey: opens the original.
-  ///   - newKeys: the keys of a copy that is made; nil takes those of `key`.
   public static func openEditableCopy(
-    of original: URL, at url: URL, key: StoreKey, originalKey: StoreKey? = nil, newKeys: [NewKey]? = nil,
-    originalOptions: OriginalOptions, options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
+    of original: URL, at url: URL, key: StoreKey, originalKey: StoreKey? = nil, originalOptions: OriginalOptions,
+    options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
   ) throws -> DocumentStore {
     let key = key.remembering()
     let file = try FileIfThere(url)
@@ -60,7 +59,7 @@ extension DocumentStore {
         creation.journal = options.creation.journal
         creation.labels = options.creation.labels
         _ = try source.engine.fork(
-          to: url.path, keys: newKeys ?? key.newKeys, creation: creation, progress: progress)
+          to: url.path, keys: key.newKeys, creation: creation, progress: progress)
         opening = .created
       } catch let error as StoreError where error.code == .alreadyExists {
         // Another process was faster.

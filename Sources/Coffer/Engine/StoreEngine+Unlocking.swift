@@ -33,7 +33,8 @@ extension StoreEngine {
   /// - Parameter transaction: throws `keyChanged` only if it has done nothing yet.
   func followingKeyChanges<R>(_ transaction: () throws(StoreError) -> R) throws(StoreError) -> R {
     for _ in 0..<Self.followedChanges {
-      let known = try session.keys
+      // Not the keys themselves: closing waits for the transaction's end, and its keys must be gone then.
+      let known = ObjectIdentifier(try session.keys)
       do throws(StoreError) {
         return try transaction()
       } catch {
@@ -47,7 +48,7 @@ extension StoreEngine {
   /// Asks for the store's own key again.
   ///
   /// - Throws: `keyChanged` if that key opens no slot any more, or may not be used without a new call of `unlock`.
-  private func unlockAgain(after known: SessionKeys) throws(StoreError) {
+  private func unlockAgain(after known: ObjectIdentifier) throws(StoreError) {
     guard options.expectedPin == nil else {
       throw .keyChanged("and with it the pin that was expected")
     }
@@ -69,13 +70,13 @@ extension StoreEngine {
   ///
   /// - Parameter known: the keys that failed; nil unlocks in any case.
   private func unlock(
-    _ key: StoreKey, after known: SessionKeys?,
+    _ key: StoreKey, after known: ObjectIdentifier?,
     _ prepare: (StoreHeader, inout [KeySlotRecord]) throws(StoreError) -> Void
   ) throws(StoreError) {
     let result: Result<Void, StoreError> = unlocking.withLock { _ in
       Result { () throws(StoreError) in
         let current = try session.keys
-        guard known == nil || known === current else { return }
+        guard known == nil || known == ObjectIdentifier(current) else { return }
         let (header, slots) = try connections.withReader { connection throws(StoreError) in
           try connection.file.readConsistently()
         }

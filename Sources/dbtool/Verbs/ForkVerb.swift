@@ -1,0 +1,106 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// `fork ORIGINAL COPY`: an editable copy of a store.
+struct ForkVerb: ParsableCommand {
+  enum NewerName: String, CaseIterable, ExpressibleByArgument {
+    case keep, replace
+
+    var choice: NewerOriginal { self == .replace ? .replace : .keep }
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "fork",
+    abstract: "Make an editable copy of a store, or compare one with its original.",
+    discussion: """
+      The copy is a store with an identity and keys of its own, and the same documents, ids and order; the keys given open \
+      both, unless --new-… options or --recipient name others for the copy. New documents of the copy get ids that the \
+      original will not give. The original is never changed, and may be in a place where nothing can be written.
+
+      For a COPY that exists, the original is compared with the state that the copy was made from: one that is older, \
+      another store or another branch is an error (21), and the copy stays. A newer original changes nothing, or \
+      replaces the copy with --on-newer replace, which loses the changes made in it.
+
+        dbtool fork shipped.coffer mine.coffer --key-file my.key
+        dbtool fork shipped.coffer hers.coffer --key-file my.key --recipient coffer-recipient-1-…
+        dbtool fork shipped-2.coffer mine.coffer --key-file my.key --on-newer replace
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The copy's file.", valueName: "copy"), completion: .file())
+  var copy: String
+
+  @Option(help: ArgumentHelp("What a newer original does to an existing copy (default: keep).", valueName: "choice"))
+  var onNewer: NewerName?
+
+  @Flag(help: "Accept that the original has a later root key than when the copy was made.")
+  var rekeyKnown = false
+
+  @OptionGroup var newStore: NewStoreOptions
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func run() throws {
+    let bar = Progress("fork", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    let isThere = InputFile.exists(copy)
+    if isThere, newStore.isUsed {
+      throw Failure.usage(
+        "\(copy) exists: keys and what a store is made as belong to a new copy", hint: "name another file for the copy")
+    }
+    let url = URL(filePath: copy)
+    let report = try Interrupt.deferring { () throws -> Report in
+      func step(_ progress: WorkProgress) throws {
+        bar.update(progress)
+        try Interrupt.check()
+      }
+      guard newStore.isUsed else { return try open(at: url, progress: step) }
+      // Keys of other people: this command may be unable to open the copy.
+      let keys = try newStore.newKeys(for: copy, policy: options.policy)
+      var opening = options.openOptions(true)
+      opening.leavesFileUnchanged = true
+      let original = try DocumentStore.open(at: options.store.url, key: .anyOf(options.openingKeys()), options: opening)
+      let made = try original.makeEditableCopy(
+        at: url, keys: keys, creation: try newStore.creation.creation(original.creationOptions, slots: keys.count),
+        progress: step)
+      try original.close()
+      return Report([
+        ("path", .string(copy)), ("original", .string("copied")), ("documents", .integer(made.documents)),
+        ("store_id", .string(made.storeID)), ("pin", .string(made.pin)),
+      ])
+    }
+    bar.finish()
+    try report.print(as: options.common.listFormat)
+  }
+
+  private func open(at url: URL, progress: ProgressHandler?) throws -> Report {
+    var original = OriginalOptions(onNewer: (onNewer ?? .keep).choice)
+    original.expectedPin = options.store.access.expect
+    original.rekeyKnown = rekeyKnown
+    var opening = options.openOptions(false)
+    opening.expectedPin = nil
+    let store = try DocumentStore.openEditableCopy(
+      of: options.store.url, at: url, key: .anyOf(options.openingKeys()), originalOptions: original, options: opening,
+      progress: progress)
+    if store.isTest { options.common.diagnostics.warning("\(copy) is a TEST store: its keys may be published") }
+    let check =
+      switch store.original {
+      case .copied, nil: "copied"
+      case .unchanged: "unchanged"
+      case .newer: "newer"
+      case .replaced: "replaced"
+      }
+    let report = Report([
+      ("path", .string(copy)), ("original", .string(check)),
+      ("documents", .integer(try store.read { $0.documentCount })), ("store_id", .string(store.storeID)),
+      ("pin", .string(store.pin)),
+    ])
+    try store.close()
+    if check == "newer" {
+      options.common.diagnostics.note(
+        "\(options.store.path) is newer than the state that \(copy) was made from: the copy stays as it is")
+    }
+    return report
+  }
+}
