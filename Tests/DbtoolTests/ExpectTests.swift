@@ -28,6 +28,7 @@ import Testing
     ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
     ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
     ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
+    ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {

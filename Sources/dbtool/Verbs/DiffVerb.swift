@@ -1,0 +1,160 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// `diff STORE OTHER`: what differs between two stores.
+struct DiffVerb: ParsableCommand {
+  enum PairingName: String, CaseIterable, ExpressibleByArgument {
+    case identity, key, title
+
+    var pairing: DocumentPairing {
+      switch self {
+      case .identity: .identity
+      case .key: .key
+      case .title: .title
+      }
+    }
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "diff",
+    abstract: "Show the documents that differ between two stores.",
+    discussion: """
+      From STORE to OTHER: documents that were added, removed, changed or moved, and the parts that differ. A store and its \
+      copies are compared by the identities of their documents; other stores by key or by title, within collections of \
+      equal names. The keys given are tried on both. Exit 0 if nothing differs, 4 if something does.
+
+        dbtool diff backup.coffer texts.coffer --key-file my.key
+        dbtool diff backup.coffer texts.coffer --text
+        dbtool diff ours.coffer theirs.coffer --by title --key-file ours.key --key-file theirs.key
+        dbtool diff backup.coffer texts.coffer --keyless
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The store to compare with.", valueName: "other"), completion: .file())
+  var other: String
+
+  @Option(help: ArgumentHelp("How documents are paired (default: identity).", valueName: "pairing"))
+  var by: PairingName?
+
+  @Flag(help: "Show the lines of texts that differ, as 'diff -u' does.")
+  var text = false
+
+  @Flag(help: "Without a key: the ids whose sealed rows differ between two files of one store.")
+  var keyless = false
+
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func validate() throws {
+    if keyless, text || by != nil { throw ValidationError("--keyless opens nothing: leave out --text and --by") }
+    if text, options.common.listFormat != nil {
+      throw ValidationError("--text prints lines for people: leave out --json and --format")
+    }
+  }
+
+  private struct Row {
+    let change: String
+    let id: DocumentID?
+    let otherID: DocumentID?
+    let title: String?
+    let parts: [String]
+  }
+
+  func run() throws {
+    guard !keyless else { return try compareRows() }
+    let store = try options.open(readOnly: true)
+    var opening = options.openOptions(true)
+    opening.expectedPin = nil
+    let right = try DocumentStore.open(at: URL(filePath: other), key: .anyOf(options.openingKeys()), options: opening)
+    let bar = Progress("diff", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    let found = try Interrupt.deferring {
+      try store.differences(to: right, by: (by ?? .identity).pairing) { step in
+        bar.update(step)
+        try Interrupt.check()
+      }
+    }
+    bar.finish()
+    if text {
+      try printTexts(found, store, right)
+    } else {
+      try print(Self.rows(of: found))
+    }
+    try store.close()
+    try right.close()
+    guard found.isEmpty else { throw Outcome(.answerIsNo) }
+  }
+
+  /// Without a key.
+  private func compareRows() throws {
+    try options.store.requireExpected()
+    let found = try DocumentStore.rowDifferences(
+      from: options.store.url, to: URL(filePath: other), wait: options.store.access.waitingTime())
+    var rows = found.removed.map { Row(change: "removed", id: $0, otherID: nil, title: nil, parts: []) }
+    rows += found.added.map { Row(change: "added", id: nil, otherID: $0, title: nil, parts: []) }
+    rows += found.changed.map { Row(change: "changed", id: $0, otherID: $0, title: nil, parts: []) }
+    try print(rows)
+    guard found.isEmpty else { throw Outcome(.answerIsNo) }
+  }
+
+  private static func rows(of found: StoreDifferences) -> [Row] {
+    (found.removed.map { ("removed", $0) } + found.added.map { ("added", $0) }
+      + found.changed.map { ($0.isMoved ? "moved" : "changed", $0) })
+      .map { change, difference in
+        Row(
+          change: change, id: difference.before?.id, otherID: difference.after?.id,
+          title: (difference.after ?? difference.before)?.title, parts: names(of: difference.parts))
+      }
+  }
+
+  private static func names(of parts: DocumentDifference.Parts) -> [String] {
+    let names: [(DocumentDifference.Parts, String)] = [
+      (.title, "title"), (.text, "text"), (.key, "key"), (.attributes, "attributes"), (.dates, "dates"),
+      (.collection, "collection"), (.parent, "parent"), (.place, "place"),
+    ]
+    return names.filter { parts.contains($0.0) }.map(\.1)
+  }
+
+  private func print(_ rows: [Row]) throws {
+    var table = TableWriter(
+      columns: [
+        .init(name: "change", isNumber: false), .init(name: "id", isNumber: true),
+        .init(name: "other_id", isNumber: true), .init(name: "title", isNumber: false),
+        .init(name: "parts", isNumber: false),
+      ], format: options.common.listFormat)
+    let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
+    for row in rows {
+      let parts: JSONValue =
+        isObjects ? .array(row.parts.map { .string($0) }) : .string(row.parts.joined(separator: " "))
+      try table.add([
+        .string(row.change), row.id.map { .integer($0.rawValue) }, row.otherID.map { .integer($0.rawValue) },
+        row.title.map { .string($0) }, parts,
+      ])
+    }
+    try table.finish()
+  }
+
+  private func printTexts(_ found: StoreDifferences, _ store: DocumentStore, _ right: DocumentStore) throws {
+    let output = StandardOutput()
+    func text(_ header: DocumentHeader?, in store: DocumentStore) throws -> String {
+      try header.map { header in try store.read { try $0.text(of: header.id) } } ?? ""
+    }
+    func name(_ header: DocumentHeader?, _ path: String) -> String {
+      guard let header else { return "/dev/null" }
+      return escapingControls("\(path) \(header.id)" + (header.title.map { " \($0)" } ?? ""))
+    }
+    for difference in found.removed + found.added + found.changed {
+      try Interrupt.check()
+      let isWhole = difference.before == nil || difference.after == nil
+      try output.write(line: "--- \(name(difference.before, options.store.path))")
+      try output.write(line: "+++ \(name(difference.after, other))")
+      if !isWhole {
+        try output.write(line: "differs in: \(Self.names(of: difference.parts).joined(separator: ", "))")
+      }
+      guard isWhole || difference.parts.contains(.text) else { continue }
+      let lines = UnifiedDiff(try text(difference.before, in: store), try text(difference.after, in: right)).text
+      for line in lines { try output.write(line: line) }
+    }
+    try output.flush()
+  }
+}
