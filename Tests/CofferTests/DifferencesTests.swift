@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// What differs between two stores.
+/// Comparing two stores.
 struct DifferencesTests {
   static let notes = DocumentCollection("notes")
 

@@ -1,5 +1,6 @@
 import CofferSQLite
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Coffer
@@ -245,5 +246,27 @@ struct EditableCopyTests {
       })
     #expect(other.opening == .opened && other.original == .unchanged)
     #expect(try other.everything()["notes"]?.last?.text == "first")
+  }
+
+  @Test func passphraseIsAskedForOnceAndNotKept() throws {
+    let test = try TestStore(keys: [.words("right words")])
+    let asked = Mutex(0)
+    let key = StoreKey.passphrase {
+      asked.withLock { $0 += 1 }
+      return .text("right words")
+    }
+    let url = test.place.file("copy.coffer")
+    for number in 1...2 {
+      let copy = try DocumentStore.openEditableCopy(of: test.url, at: url, key: key, options: .testing)
+      #expect(asked.withLock { $0 } == 2 * number - 1)
+      // The open store asks again where it needs the passphrase again.
+      guard case .passphrase(let ask) = copy.engine.holder.withLock({ $0.key }).ways[0] else {
+        Issue.record("no passphrase")
+        return
+      }
+      _ = try ask()
+      #expect(asked.withLock { $0 } == 2 * number)
+      try copy.close()
+    }
   }
 }

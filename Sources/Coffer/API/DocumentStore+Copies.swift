@@ -1,5 +1,6 @@
 internal import CofferRecords
 public import FoundationEssentials
+internal import Synchronization
 
 // MARK: - Editable copies
 
@@ -10,7 +11,7 @@ extension DocumentStore {
   /// let store = try DocumentStore.openEditableCopy(of: bundled, at: url, key: .keyFile(key), onNewerOriginal: .keep)
   /// ```
   ///
-  /// The copy is a store with an identity and keys of its own, which the same secret opens. Documents have the ids, order,
+  /// The copy is a separate store with its identity and keys, which the same secret opens. Documents have the ids, order,
   /// collections, keys, attributes, dates and parents of the original; new ones get ids from 2^40 above the original's
   /// next id, so that later documents of the original never meet them. It is complete and on the disk before it has its
   /// name; of two processes that make it at once, the second opens the first one's.
@@ -42,12 +43,13 @@ extension DocumentStore {
   /// The same, with all options for the original.
   ///
   /// - Parameters:
-  ///   - key: opens the copy, and the original too unless that has a key of its own.
+  ///   - key: opens the copy, and the original too unless `originalKey` does.
   ///   - originalKey: opens the original.
   public static func openEditableCopy(
     of original: URL, at url: URL, key: StoreKey, originalKey: StoreKey? = nil, originalOptions: OriginalOptions,
     options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil
   ) throws -> DocumentStore {
+    let given = key
     let key = key.remembering()
     let file = try FileIfThere(url)
     var copy = file == .missing ? nil : try open(at: url, key: key, options: options)
@@ -69,6 +71,8 @@ extension DocumentStore {
     guard let copy else { preconditionFailure("internal error: an editable copy was neither made nor opened") }
     let check = opening == .created ? .copied : try copy.engine.follow(source.engine, originalOptions, progress)
     try source.close()
+    // The store must not keep a secret that was asked for.
+    copy.engine.holder.withLock { $0 = KeyHolder(key: given, slot: $0.slot) }
     return DocumentStore(copy.engine, opening, original: check)
   }
 
@@ -99,8 +103,8 @@ extension DocumentStore {
 
   /// Makes an editable copy under other keys.
   ///
-  /// - Throws: as ``export(_:to:keys:options:progress:)``; `noNumberLeft` if the copy would have no ids or generations of
-  ///   its own left.
+  /// - Throws: as ``export(_:to:keys:options:progress:)``; `noNumberLeft` if no ids or generations would be left
+  ///   for the copy.
   @discardableResult
   public func makeEditableCopy(
     at url: URL, keys: [NewKey], creation: CreateOptions? = nil, progress: ProgressHandler? = nil

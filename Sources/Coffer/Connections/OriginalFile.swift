@@ -17,7 +17,7 @@ final class OriginalFile: Sendable {
   let mode: Database.Mode
   private let original: String
   private let copy: SealedCopy?
-  /// Of the original, before anything was read.
+  /// The original's mark before anything was read.
   private let mark: FileMark
 
   /// - Throws: `noSuchFile`, `notAStore`, `ioFailure`, `diskFull`.
@@ -107,10 +107,11 @@ final class SealedCopy: Sendable {
   private let directory: String
 
   init(of original: String) throws(StoreError) {
-    let usual = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-    var template = Array("\(usual)/coffer-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw StagedFile.failure(usual) }
-    directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let folder = TemporaryFolder.path
+    // The form that mkdtemp fills in.
+    var name = Array((folder + "/coffer-" + String(repeating: "X", count: 6)).utf8CString)
+    guard mkdtemp(&name) != nil else { throw StagedFile.failure(folder) }
+    directory = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     path = directory + "/copy"
     do throws(StoreError) {
       for suffix in ["", "-journal", "-wal"] { try Self.copy(original + suffix, to: path + suffix) }

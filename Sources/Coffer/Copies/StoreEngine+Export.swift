@@ -18,7 +18,7 @@ extension StoreEngine {
   /// Writes an editable copy: a store with another identity and other keys, whose documents keep the generations of
   /// their changes (FORMAT, "Origin").
   ///
-  /// - Throws: also `noNumberLeft` if the copy would have no ids or generations of its own left.
+  /// - Throws: also `noNumberLeft` if no ids or generations would be left for the copy.
   func fork(
     to target: String, keys: [NewKey], creation: CreateOptions, progress: ProgressHandler?
   ) throws -> ExportReport {

@@ -88,7 +88,7 @@ private final class SpoolFile {
   var isEmpty: Bool { waiting.isEmpty }
 
   init() throws(StoreError) {
-    folder = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    folder = TemporaryFolder.path
     key = try sealing { () throws(SealingError) in try XAESKey(Secret.random(byteCount: XAESKey.byteCount)) }
     descriptor = Self.open(in: folder)
     guard descriptor >= 0 else { throw Self.failure(folder, errno) }

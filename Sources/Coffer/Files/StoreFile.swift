@@ -38,7 +38,7 @@ struct StoreFile {
     do throws(SQLiteError) {
       try connection.setStorePragmas()
       _ = try connection.textPragma("cache_size = -\(max(0, cacheBytes) / 1024)")
-      // Without a log, and with nobody to write one, the file is all there is.
+      // An immutable file is read without a log.
       isWriteAhead = try connection.textPragma("journal_mode") == "wal" && mode != .immutable
     } catch {
       throw Self.opening(error, path: path, database: connection)

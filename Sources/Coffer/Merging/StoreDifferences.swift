@@ -3,12 +3,12 @@ internal import CofferRecords
 
 /// The way in which documents of two stores are paired.
 public enum DocumentPairing: Sendable, Hashable {
-  /// By their identities, which every copy keeps: for a store and its copies.
+  /// Pairs equal identities, which every copy keeps: for a store and its copies.
   case identity
-  /// By collection and key; documents without a key have no counterpart.
+  /// Pairs equal keys in collections of equal names; documents without a key have no counterpart.
   case key
-  /// By collection and title; documents without a title have no counterpart. Documents of equal titles are paired in
-  /// their order.
+  /// Pairs equal titles in collections of equal names; documents without a title have no counterpart. Documents of equal
+  /// titles are paired in their order.
   case title
 }
 

@@ -14,7 +14,7 @@ struct ForkVerb: ParsableCommand {
     commandName: "fork",
     abstract: "Make an editable copy of a store, or compare one with its original.",
     discussion: """
-      The copy is a store with an identity and keys of its own, and the same documents, ids and order; the keys given open \
+      The copy is a separate store with the same documents, ids and order; the keys given open \
       both, unless --new-… options or --recipient name others for the copy. New documents of the copy get ids that the \
       original will not give. The original is never changed, and may be in a place where nothing can be written.
 
