@@ -9,18 +9,21 @@ extension RecordWriter {
   /// - Parameters:
   ///   - collection: inserted first if it is new.
   ///   - now: both dates, if the document gives none.
+  ///   - stamps: those of a document that is taken over from a copy; nil for a new document.
   package func insert(
-    _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp
+    _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp,
+    stamps: DocumentStamps? = nil
   ) throws(StoreError) {
     try willWrite()
     defer { batch.removeAll() }
+    let stamps = if let stamps { stamps } else { DocumentStamps(born: revision, uid: try keys.newUID()) }
     let fields = RowFields(
       id: id, collection: collection.id, epoch: keys.active.epoch, revision: revision, position: position,
       parent: document.parent?.rawValue, flags: document.rowFlags)
     try seal(
       document, fields, blindIndex: try blindIndex(of: document.key, in: collection),
       created: document.created ?? now, modified: document.modified ?? now,
-      stamps: DocumentStamps(born: revision, uid: try keys.newUID()))
+      stamps: stamps)
     if isNew { try insertCollection(collection) }
     try insert(batch.rows[0], of: batch)
   }
@@ -30,9 +33,11 @@ extension RecordWriter {
   ///
   /// - Parameters:
   ///   - collection: the one that the document is in afterwards.
-  ///   - position: where it goes in another collection; nil where it stays.
+  ///   - position: the new position; nil if it stays. Another collection needs one.
+  ///   - stamps: those of a change that is taken over from a copy; nil for a change of this transaction.
   package func replace(
-    _ old: StoredDocument, with new: Document, in collection: CollectionRecord, movedTo position: Int64? = nil
+    _ old: StoredDocument, with new: Document, in collection: CollectionRecord, movedTo position: Int64? = nil,
+    stamps given: DocumentStamps? = nil
   ) throws(StoreError) {
     try willWrite()
     defer { batch.removeAll() }
@@ -43,10 +48,8 @@ extension RecordWriter {
     let staysThere = collection.id == old.fields.collection
     let keepsEpoch = old.fields.epoch == active
     var kind = old.document.changes(to: new)
-    if !staysThere { kind.insert(.place) }
-    var stamps = old.stamps
-    if !kind.isDisjoint(with: [.text, .head]) { stamps.edited = revision }
-    if !kind.isDisjoint(with: [.place, .parent]) { stamps.placed = revision }
+    if position != nil { kind.insert(.place) }
+    let stamps = given ?? stamps(old.stamps, changedBy: kind)
     let index =
       keepsEpoch && staysThere && new.key == old.document.key
       ? old.blindIndex : try blindIndex(of: new.key, in: collection)
@@ -54,7 +57,8 @@ extension RecordWriter {
       new, fields, blindIndex: index, created: new.created ?? old.header.created,
       modified: new.modified ?? old.header.modified, stamps: stamps,
       keepingBody: keepsEpoch && staysThere && !kind.contains(.text) ? old.bodyTag : nil)
-    var columns: RecordColumns = staysThere ? [] : [.collection, .position]
+    var columns: RecordColumns = staysThere ? [] : .collection
+    if position != nil { columns.insert(.position) }
     if kind.contains(.parent) { columns.insert(.parent) }
     if index != old.blindIndex { columns.insert(.blindIndex) }
     // Below the target of a rekey, the title may be where another mode had it.
@@ -62,6 +66,13 @@ extension RecordWriter {
     let former = Former(
       old.fields, old.element, isBodyInRecord: sealer.isBodyInRecord(textCount: old.header.byteCount))
     try replace(former, with: batch.rows[0], of: batch, changing: columns, as: kind)
+  }
+
+  private func stamps(_ old: DocumentStamps, changedBy kind: ChangeLog.Kind) -> DocumentStamps {
+    var stamps = old
+    if !kind.isDisjoint(with: [.text, .head]) { stamps.edited = revision }
+    if !kind.isDisjoint(with: [.place, .parent]) { stamps.placed = revision }
+    return stamps
   }
 
   /// Seals a row again after `change`: its head alone, or its text too if its epoch is below the active one.
@@ -89,8 +100,7 @@ extension RecordWriter {
     var content = RecordSealer.Content(head, blindIndex: row.blindIndex.map { Array($0) })
     fields.revision = revision
     fields.epoch = keys.active.epoch
-    if kind.contains(.head) { content.stamps.edited = revision }
-    if !kind.isDisjoint(with: [.place, .parent]) { content.stamps.placed = revision }
+    content.stamps = stamps(content.stamps, changedBy: kind)
     if !keepsEpoch {
       content.blindIndex = try keys.blindIndex(
         of: head.key, in: fields.collection, of: try collections.records(within: limits))

@@ -31,6 +31,8 @@ package enum SQL {
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
   package static let highestID = "SELECT max(id) FROM coffer_record"
+  package static let allIDs = "SELECT id FROM coffer_record ORDER BY id"
+  package static let idsFrom = "SELECT id FROM coffer_record WHERE id>=? ORDER BY id"
 
   // MARK: Records, read
 
@@ -71,6 +73,7 @@ package enum SQL {
   package static let firstBelow = "SELECT id FROM coffer_record WHERE coll=?1 AND parent IS ?2 ORDER BY pos,id LIMIT 1"
   package static let highestParent =
     "SELECT parent FROM coffer_record WHERE parent IS NOT NULL ORDER BY parent DESC LIMIT 1"
+  package static let idsOfChildren = "SELECT id FROM coffer_record WHERE parent=? ORDER BY id"
   package static let childElsewhere = "SELECT id FROM coffer_record WHERE parent=?1 AND coll<>?2 LIMIT 1"
   package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"

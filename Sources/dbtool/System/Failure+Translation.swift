@@ -98,6 +98,7 @@ extension ErrorHint.Action {
     case .keepRecipient: "--keep-recipient SLOT"
     case .listKeys: "key list"
     case .makeKey: "keygen"
+    case .mergeBase: "--base"
     case .pin, .verify: "verify"
     case .testStore: "--test"
     case .resumeRekey: "rekey --resume"

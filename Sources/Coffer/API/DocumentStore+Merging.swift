@@ -1,0 +1,53 @@
+internal import CofferRecords
+
+// MARK: - Merging
+
+extension DocumentStore {
+  /// Brings the changes of another copy into this store, in one transaction.
+  ///
+  /// ```swift
+  /// let report = try copy.merge(original)
+  /// if !report.isMerged { show(report.conflicts) }
+  /// ```
+  ///
+  /// The other store is the original of this editable copy, an editable copy of this store, another copy of the same
+  /// original, or another file of this store. Changes are found by the generations and identities that every copy
+  /// keeps:
+  /// - A document that changed there only becomes as it is there; one that changed here only stays. One that was edited on
+  ///   one side and moved on the other is both.
+  /// - A document that was deleted there is deleted, and one that was deleted here stays deleted, unless the other side
+  ///   edited it.
+  /// - A document that neither side moved keeps its place. Any other one goes behind the nearest document before it that
+  ///   neither side moved.
+  /// - Two documents with one id stay two: the one that its original did not make gets a new id.
+  ///
+  /// A conflict is decided by the policy; the losing side of equal keys loses the key only. ``MergeReport/Reason`` has
+  /// the kinds of conflicts.
+  ///
+  /// After a merge with its original, the copy counts as made from the original's present state: merging again does
+  /// nothing. Copies of one original keep no note of their merges: an edit that both have by an earlier merge is a conflict if one
+  /// of them edits the document again, and a document that one took over and deleted comes again with the next merge.
+  /// Dates that were changed alone have no generation: the later date of modification stays.
+  ///
+  /// Changes are proved before they are taken: by the last changes in the other store's sealed state, or by one walk over all of its
+  /// rows, whose sum must be the state's. The place of a document is as proved as the rows around it.
+  ///
+  /// Costs a few look-ups for each changed document as long as the state of the other store names its changes, which it
+  /// does for the last fifty commits or so; otherwise about what `verify(.quick)` does.
+  ///
+  /// - Throws: `invalidArgument` for stores without a common origin; `rolledBack` and `anchorMismatch` for an original
+  ///   that is older than this copy knows it, or another one; `setMismatch` if nothing proves the changes; `damaged` for
+  ///   a document of either store that does not open; `duplicateKey` if new settings of a collection make two keys one;
+  ///   `rekeyUnfinished`; and errors of `progress`. This store is unchanged then. The other one is never changed.
+  public func merge(
+    _ other: DocumentStore, policy: MergePolicy = .fail, options: MergeOptions = MergeOptions(),
+    progress: ProgressHandler? = nil
+  ) throws -> MergeReport {
+    guard engine.path != other.engine.path else {
+      throw StoreError(.invalidArgument, "\(engine.path) can't be merged with itself")
+    }
+    return try other.engine.read { theirs in
+      try engine.merge(other.engine, from: theirs, policy, options, progress)
+    }
+  }
+}

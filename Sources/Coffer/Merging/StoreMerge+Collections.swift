@@ -1,0 +1,192 @@
+internal import CofferDocuments
+internal import CofferRecords
+
+// Collections meet by their identities; new ones of equal name and settings become one.
+
+extension StoreMerge {
+  func mergeCollections() throws {
+    let here = try mine.collections()
+    let there = try theirs.collections()
+    for record in there {
+      if let known = here.first(where: { $0.uid == record.uid }) {
+        try mergeCollection(known, record)
+      } else if record.born <= base.seenHere {
+        droppedHere.insert(record.id)
+      } else if let twin = here.first(where: { $0.born > base.seenThere && $0.hasEqualNameAndSettings(as: record) }) {
+        numbers[record.id] = twin.id
+        var joined = twin
+        joined.uid = record.uid
+        if base.keepsStamps { (joined.born, joined.edited) = (record.born, record.edited) }
+        try change(joined)
+      } else {
+        let number = try add(record)
+        note(.added, .addedThere, collection: number)
+      }
+    }
+    let known = Set(there.map(\.uid))
+    for record in here where !known.contains(record.uid) && record.born <= base.seenThere {
+      if numbers.values.contains(record.id) { continue }
+      droppedThere.append(record.id)
+    }
+  }
+
+  /// Merges the name and the settings of a collection that is in both stores.
+  private func mergeCollection(_ known: CollectionRecord, _ record: CollectionRecord) throws {
+    numbers[record.id] = known.id
+    guard !known.hasEqualContents(as: record) else { return }
+    var reason = MergeReport.Reason.editedThere
+    switch base.change(mine: known.edited, theirs: record.edited) {
+    case .noneThere: return
+    case .onlyThere: break
+    case .both where known.hasEqualNameAndSettings(as: record):
+      guard prefersTheirs else { return }
+    case .both:
+      reason = .editedOnBothSides
+      guard case .theirs = try decide(reason, collection: known.id) else {
+        return note(.kept, reason, collection: known.id)
+      }
+    }
+    var changed = known
+    changed.name = record.name
+    changed.settings = record.settings
+    changed.edited = base.keepsStamps ? record.edited : writer.revision
+    try change(changed)
+    if !changed.name.isIdentical(to: known.name) { namedThere.insert(known.id) }
+    if changed.foldsKeys != known.foldsKeys { try mine.refold(changed) }
+    note(.changed, reason, collection: known.id)
+  }
+
+  private func change(_ record: CollectionRecord) throws(StoreError) {
+    var changed = record
+    changed.epoch = mine.keys.active.epoch
+    changed.revision = writer.revision
+    try writer.willWrite()
+    try writer.replaceCollection(with: changed)
+  }
+
+  /// Adds a collection of the other store, under its number if that is free.
+  private func add(_ record: CollectionRecord) throws(StoreError) -> UInt32 {
+    let taken = Set(try mine.collections().map(\.id))
+    var added = record
+    if taken.contains(record.id) {
+      let highest = taken.max() ?? 0
+      guard highest < UInt32(Int32.max) else { throw StoreError(.tooLarge, "no more collections can be made") }
+      added.id = highest + 1
+    }
+    added.epoch = mine.keys.active.epoch
+    added.revision = writer.revision
+    if !base.keepsStamps { (added.born, added.edited) = (writer.revision, writer.revision) }
+    try writer.insertCollection(added)
+    numbers[record.id] = added.id
+    namedThere.insert(added.id)
+    return added.id
+  }
+
+  /// The collection here of one of the other store's; nil if it was dropped here and stays so.
+  func collectionHere(_ number: UInt32) throws -> CollectionRecord? {
+    if let known = numbers[number] { return try mine.collections().first { $0.id == known } }
+    if staysDropped.contains(number) { return nil }
+    guard droppedHere.contains(number) else {
+      throw StoreError(.damaged, "collection #\(number) is gone, but documents of it are there")
+    }
+    let choice = try decide(.droppedHereUsedThere, collection: number)
+    guard case .theirs = choice, var record = try theirs.collections().first(where: { $0.id == number }) else {
+      note(.kept, .droppedHereUsedThere, collection: number)
+      staysDropped.insert(number)
+      return nil
+    }
+    // Restored here: the other store must not take it for dropped.
+    record.born = writer.revision
+    let restored = try add(record)
+    note(.added, .droppedHereUsedThere, collection: restored)
+    return try mine.collections().first { $0.id == restored }
+  }
+
+  /// Drops the collections that were dropped there, as far as nothing of this store's is in them.
+  func dropCollections() throws {
+    for number in droppedThere {
+      guard let record = try mine.collections().first(where: { $0.id == number }) else { continue }
+      var action = MergeReport.Action.deleted
+      var reason = MergeReport.Reason.deletedThere
+      if try mine.count(in: record) > 0 {
+        reason = .usedHereDroppedThere
+        if case .theirs = try decide(reason, collection: number) {
+          try empty(record)
+        } else {
+          action = .kept
+          var stays = record
+          stays.born = writer.revision
+          try change(stays)
+        }
+      }
+      if action == .deleted { try writer.deleteCollection(record) }
+      note(action, reason, collection: number)
+    }
+  }
+
+  /// Moves the documents that the other store has elsewhere to their places there, and deletes the others.
+  private func empty(_ record: CollectionRecord) throws {
+    var moving: [Pair] = []
+    for id in try writer.ids(SQL.someIDsInCollection, Int64(record.id), .max) {
+      guard let row = try mine.mergeRow(id.rawValue) else { continue }
+      if let there = try theirs.mergeRow(row.id), there.stamps.uid == row.stamps.uid,
+        try collectionHere(there.fields.collection) != nil
+      {
+        let pair = Pair(there, row, id: row.id)
+        pair.takesPlace = true
+        moving.append(pair)
+        note(.moved, .usedHereDroppedThere, id: row.id, otherID: there.id)
+      } else {
+        try delete(row)
+        note(.deleted, .usedHereDroppedThere, id: row.id)
+      }
+    }
+    try write(moving)
+  }
+
+  /// Gives one of two collections of equal names another name.
+  func mergeNames() throws {
+    var known: [[UInt8]: CollectionRecord] = [:]
+    for record in try mine.collections() {
+      let name = Array(record.name.utf8)
+      guard let other = known[name] else {
+        known[name] = record
+        continue
+      }
+      let (ours, others) = namedThere.contains(record.id) ? (other, record) : (record, other)
+      let choice = try decide(.equalNames, collection: ours.id)
+      var loser = if case .theirs = choice { ours } else { others }
+      loser.name = try freeName(for: loser.name)
+      try change(loser)
+      note(.renamed, .equalNames, collection: loser.id)
+    }
+  }
+
+  private func freeName(for name: String) throws(StoreError) -> String {
+    var number = 2
+    while true {
+      let marked = "\(name) (\(number))"
+      guard marked.utf8.count <= StoreFormat.maximumCollectionName else {
+        throw StoreError(
+          .tooLarge, "two collections have one name, which is too long to be marked",
+          hint: "rename one of them, and merge again")
+      }
+      if try mine.collection(named: marked) == nil { return marked }
+      number += 1
+    }
+  }
+}
+
+extension CollectionRecord {
+  fileprivate func hasEqualContents(as other: CollectionRecord) -> Bool {
+    name.isIdentical(to: other.name) && settings == other.settings
+  }
+
+  /// The place among collections is no conflict.
+  fileprivate func hasEqualNameAndSettings(as other: CollectionRecord) -> Bool {
+    var settings = settings
+    settings.order = other.settings.order
+    return name.isIdentical(to: other.name) && settings == other.settings
+  }
+
+}

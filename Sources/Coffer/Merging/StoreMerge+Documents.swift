@@ -1,0 +1,303 @@
+internal import CofferDocuments
+internal import CofferRecords
+
+// Documents, one at a time: pairs of both stores, the side that each part is taken from, and the rows written.
+
+// MARK: - Pairs
+
+extension StoreMerge {
+  /// Pairs the documents that may have changed there with those here, and deletes those that were deleted there.
+  ///
+  /// Documents of this store whose ids the original has given to others get new ids.
+  func pair(_ changes: ChangesThere) throws -> [Pair] {
+    for id in changes.missing {
+      if let row = try mine.mergeRow(id) { try leave(row) }
+    }
+    var pairs: [Pair] = []
+    for id in changes.present {
+      do throws(StoreError) {
+        guard let row = try theirs.mergeRow(id) else { throw .noSuchDocument(DocumentID(id)) }
+        if options.skipsDamaged { try theirs.withOpened(DocumentID(id)) { _ in } }
+        pairs.append(try pair(row))
+      } catch {
+        guard error.code == .damaged, options.skipsDamaged else { throw error }
+        note(.skipped, .damagedThere, otherID: id)
+      }
+    }
+    // A document whose id another one has was deleted there, or was given the id here.
+    if base.leavesIDs {
+      for pair in pairs where pair.id == pair.theirs.id {
+        guard let other = try mine.mergeRow(pair.id), other.stamps.uid != pair.theirs.stamps.uid else { continue }
+        if try !leave(other) { try renumber(other) }
+      }
+    }
+    return pairs
+  }
+
+  private func pair(_ row: MergeRow) throws(StoreError) -> Pair {
+    if let id = try idHere(row) { return Pair(row, try mine.mergeRow(id), id: id) }
+    var id = row.id
+    let isNew = row.stamps.born > base.seenHere
+    // Copies leave the ids below their own to their original.
+    let isOriginals = base.relation == .sibling && UInt64(row.id) < mine.start.firstOwnID
+    let isFree = if isOriginals { try !mine.hasRow(DocumentID(row.id)) } else { base.leavesIDs }
+    if isNew, !isFree {
+      id = try DocumentID.next(max(mine.state.nextID, theirs.start.nextID), unless: nil)
+      try writer.reserveIDs(through: UInt64(id))
+    }
+    if isNew { idsHere[row.id] = id }
+    return Pair(row, nil, id: id)
+  }
+
+  /// Deletes a document that is not in the other store, if it was there.
+  ///
+  /// - Returns: whether it is gone.
+  @discardableResult
+  private func leave(_ row: MergeRow) throws -> Bool {
+    guard row.stamps.born <= base.seenThere else { return false }
+    if row.stamps.edited > base.seenThere {
+      let choice = try decide(.editedHereDeletedThere, mine: row.id, withTexts: true)
+      guard case .theirs = choice else {
+        note(.kept, .editedHereDeletedThere, id: row.id)
+        kept.insert(row.id)
+        try writer.rewrite(DocumentID(row.id), changing: [], as: []) { content, _ throws(StoreError) in
+          content.stamps.born = writer.revision
+        }
+        return false
+      }
+      note(.deleted, .editedHereDeletedThere, id: row.id)
+    } else {
+      note(.deleted, .deletedThere, id: row.id)
+    }
+    try delete(row)
+    return true
+  }
+
+  func delete(_ row: MergeRow) throws(StoreError) {
+    try writer.delete(DocumentID(row.id), in: row.fields.collection)
+    departed.insert(row.id)
+  }
+
+  /// Gives a document of this store a new id, and its children the new parent.
+  private func renumber(_ row: MergeRow) throws(StoreError) {
+    let id = try DocumentID.next(max(mine.state.nextID, mine.state.firstOwnID), unless: nil)
+    let stored = try mine.storedDocument(DocumentID(row.id))
+    guard let record = try mine.collections().first(where: { $0.id == row.fields.collection }) else {
+      throw .damagedDocument(row.id, "its collection is gone")
+    }
+    try writer.delete(DocumentID(row.id))
+    try writer.insert(
+      stored.document, id: id, in: record, isNew: false, position: row.fields.position, now: .now(),
+      stamps: row.stamps)
+    for child in try writer.ids(SQL.idsOfChildren, row.id) { try setParent(of: child.rawValue, to: id) }
+    if kept.remove(row.id) != nil { kept.insert(id) }
+    note(.renumbered, .equalIDs, id: id, otherID: row.id)
+  }
+}
+
+// MARK: - Decisions
+
+extension StoreMerge {
+  /// Decides which side each part of a document is taken from.
+  func settle(_ pair: Pair) throws {
+    let there = pair.theirs
+    guard let here = pair.mine else {
+      if there.stamps.born > base.seenHere {
+        (pair.takesContents, pair.takesPlace) = (true, true)
+      } else if there.stamps.edited > base.seenHere || mayHaveChanged(there) {
+        let choice = try decide(.deletedHereEditedThere, theirs: there.id, withTexts: true)
+        guard case .theirs = choice else { return note(.kept, .deletedHereEditedThere, otherID: there.id) }
+        (pair.takesContents, pair.takesPlace) = (true, true)
+      }
+      guard pair.takesPlace, try collectionHere(there.fields.collection) == nil else { return }
+      (pair.takesContents, pair.takesPlace) = (false, false)
+      return note(.kept, .droppedHereUsedThere, otherID: there.id)
+    }
+    try settleContents(pair, here)
+    try settlePlace(pair, here)
+  }
+
+  private func settleContents(_ pair: Pair, _ here: MergeRow) throws {
+    let there = pair.theirs
+    switch base.change(mine: here.stamps.edited, theirs: there.stamps.edited) {
+    case .onlyThere:
+      pair.takesContents = true
+    case .noneThere:
+      let isEdited = here.stamps.edited > base.seenThere
+      if mayHaveChanged(there), try !areEqual(pair) {
+        guard isEdited else { return pair.takesContents = true }
+        return try settleBothEdited(pair)
+      }
+      // Dates alone have no stamp: the later modification stays.
+      pair.takesContents =
+        !isEdited && (there.modified, -there.created) > (here.modified, -here.created)
+    case .both:
+      guard try areEqual(pair) else { return try settleBothEdited(pair) }
+      // The same edit: with the original's stamp it is no edit of this store any more.
+      pair.takesContents = base.keepsStamps || there.modified > here.modified
+    }
+  }
+
+  private func settleBothEdited(_ pair: Pair) throws {
+    let reason = MergeReport.Reason.editedOnBothSides
+    switch try decide(reason, mine: pair.id, theirs: pair.theirs.id, withTexts: true) {
+    case .mine:
+      note(.kept, reason, id: pair.id, otherID: pair.theirs.id)
+    case .theirs:
+      pair.takesContents = true
+      note(.changed, reason, id: pair.id, otherID: pair.theirs.id)
+    case .both:
+      copies.append(pair)
+    }
+  }
+
+  private func settlePlace(_ pair: Pair, _ here: MergeRow) throws {
+    let there = pair.theirs
+    switch base.change(mine: here.stamps.placed, theirs: there.stamps.placed) {
+    case .noneThere: return
+    case .onlyThere: pair.takesPlace = true
+    case .both:
+      guard try areAtOnePlace(pair, here) else {
+        let reason = MergeReport.Reason.movedOnBothSides
+        guard case .theirs = try decide(reason, mine: pair.id, theirs: there.id) else {
+          return note(.kept, reason, id: pair.id, otherID: there.id)
+        }
+        pair.takesPlace = true
+        note(.moved, reason, id: pair.id, otherID: there.id)
+        break
+      }
+      pair.takesPlace = prefersTheirs || base.keepsStamps
+    }
+    guard pair.takesPlace, try collectionHere(there.fields.collection) == nil else { return }
+    pair.takesPlace = false
+    note(.kept, .droppedHereUsedThere, id: pair.id, otherID: there.id)
+  }
+
+  /// Whether the other store may have taken this row over from its original, with stamps that this store can't compare.
+  private func mayHaveChanged(_ there: MergeRow) -> Bool {
+    base.isChain && there.fields.revision > base.seenHere && there.stamps.edited <= base.seenHere
+  }
+
+  /// Whether title, text, key, attributes and kind are the same, byte by byte.
+  private func areEqual(_ pair: Pair) throws(StoreError) -> Bool {
+    var one = try mine.document(DocumentID(pair.id))
+    var other = try theirs.document(DocumentID(pair.theirs.id))
+    (one.created, one.modified, one.parent) = (nil, nil, nil)
+    (other.created, other.modified, other.parent) = (nil, nil, nil)
+    return one.isIdentical(to: other)
+  }
+}
+
+// MARK: - Writing
+
+extension StoreMerge {
+  /// Writes the documents that take contents or places from the other store.
+  func write(_ pairs: [Pair]) throws {
+    for pair in pairs where !pair.isNew {
+      let changesCollection =
+        pair.takesPlace && pair.mine?.fields.collection != numbers[pair.theirs.fields.collection]
+      if pair.takesContents || changesCollection { pending.insert(pair.id) }
+      if pair.takesPlace { placed[pair.id] = pair }
+    }
+    for pair in pairs where pair.takesContents && !pair.takesPlace {
+      guard let here = pair.mine, let record = try mine.collections().first(where: { $0.id == here.fields.collection })
+      else { throw StoreError.damagedDocument(pair.id, "its collection is gone") }
+      try write(pair, in: record, at: nil)
+    }
+    for group in try groups(of: pairs.filter(\.takesPlace)) { try write(group) }
+  }
+
+  /// - Parameter position: nil if the document stays at its place.
+  func write(_ pair: Pair, in record: CollectionRecord, at position: Int64?) throws {
+    let there = pair.theirs
+    let source = try theirs.document(DocumentID(there.id))
+    guard let here = pair.mine else {
+      var document = source
+      document.parent = try parentHere(of: pair).map { DocumentID($0) }
+      document.key = try free(source.key, for: pair, in: record)
+      let stamps = base.keepsStamps ? there.stamps : DocumentStamps(born: writer.revision, uid: there.stamps.uid)
+      try writer.insert(
+        document, id: pair.id, in: record, isNew: false, position: position ?? 0, now: .now(), stamps: stamps)
+      return note(
+        .added, there.stamps.born > base.seenHere ? .addedThere : .deletedHereEditedThere, id: pair.id,
+        otherID: there.id)
+    }
+    let old = try mine.storedDocument(DocumentID(pair.id))
+    var new = old.document
+    var stamps = here.stamps
+    new.key = keysTaken.removeValue(forKey: pair.id) ?? new.key
+    if pair.takesContents {
+      new = source
+      new.parent = old.document.parent
+      stamps.edited = base.keepsStamps ? there.stamps.edited : writer.revision
+    }
+    if position != nil {
+      new.parent = try parentHere(of: pair).map { DocumentID($0) }
+      stamps.placed = base.keepsStamps ? there.stamps.placed : writer.revision
+      if record.id != here.fields.collection { departed.insert(pair.id) }
+    }
+    new.key = try free(new.key, for: pair, in: record)
+    pending.remove(pair.id)
+    try writer.replace(old, with: new, in: record, movedTo: position, stamps: stamps)
+    if pair.takesContents, base.change(mine: here.stamps.edited, theirs: there.stamps.edited) != .both {
+      note(.changed, .editedThere, id: pair.id, otherID: there.id)
+    }
+    if position != nil, base.change(mine: here.stamps.placed, theirs: there.stamps.placed) == .onlyThere {
+      note(.moved, .movedThere, id: pair.id, otherID: there.id)
+    }
+  }
+
+  /// The key that the document of a pair can have: nil if another document keeps it.
+  private func free(_ key: ExternalKey?, for pair: Pair, in record: CollectionRecord) throws -> ExternalKey? {
+    guard let key, let holder = try mine.id(forKey: key, in: record), holder.rawValue != pair.id else { return key }
+    if pending.contains(holder.rawValue) {
+      // It gets its own key, or the other store's, when its turn comes.
+      keysTaken[holder.rawValue] = try takeKey(of: holder)
+      return key
+    }
+    let reason = MergeReport.Reason.equalKeys
+    if case .theirs = try decide(reason, mine: holder.rawValue, theirs: pair.theirs.id) {
+      _ = try takeKey(of: holder)
+      note(.keyRemoved, reason, id: holder.rawValue, otherID: pair.theirs.id)
+      return key
+    }
+    note(.keyRemoved, reason, id: pair.id, otherID: pair.theirs.id)
+    return nil
+  }
+
+  /// Takes a document's key away; its stamps stay.
+  private func takeKey(of id: DocumentID) throws(StoreError) -> ExternalKey? {
+    let row = try mine.mergeRow(id.rawValue)
+    let key = try mine.header(of: id).key
+    try writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+      content.key = nil
+      content.blindIndex = nil
+      if let row { content.stamps = row.stamps }
+    }
+    return key
+  }
+
+  /// Adds the other store's documents beside those of this one that were edited too.
+  func addCopies() throws {
+    for pair in copies {
+      let id = DocumentID(pair.id)
+      let here = try mine.header(of: id)
+      let record = try mine.requireCollection(of: here)
+      var document = try theirs.document(DocumentID(pair.theirs.id))
+      document.title = Self.marked(document.title)
+      document.key = nil
+      document.parent = here.parent
+      let position = try mine.position(for: .after(id), in: record.id)
+      let copy = try DocumentID.next(mine.state.nextID, unless: nil)
+      try writer.insert(document, id: copy, in: record, isNew: false, position: position, now: .now())
+      note(.copied, .editedOnBothSides, id: copy, otherID: pair.theirs.id)
+    }
+  }
+
+  /// A title that says where the document comes from; one that leaves no room for that stays as it is.
+  private static func marked(_ title: String?) -> String {
+    guard let title, !title.isEmpty else { return "(other copy)" }
+    let marked = "\(title) (other copy)"
+    return marked.utf8.count <= StoreFormat.maximumTitle ? marked : title
+  }
+}

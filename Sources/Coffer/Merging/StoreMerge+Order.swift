@@ -1,0 +1,187 @@
+internal import CofferDocuments
+internal import CofferRecords
+
+// Order: a document that neither side placed keeps its place. Any other one follows its nearest such predecessor on the
+// side that placed it. Of the two groups behind one predecessor, the one with the smaller first identity comes first.
+
+extension StoreMerge {
+  /// Documents of the other store that go behind one document here, in their order there.
+  struct Group {
+    let record: CollectionRecord
+    /// The document here before the group; 0 at the top of the collection.
+    let anchor: Int64
+    var pairs: [Pair]
+  }
+
+  private struct Gap: Hashable {
+    let collection: UInt32
+    let anchor: Int64
+  }
+
+  func groups(of pairs: [Pair]) throws -> [Group] {
+    let ordered = pairs.sorted {
+      ($0.theirs.fields.collection, $0.theirs.fields.position, $0.theirs.id)
+        < ($1.theirs.fields.collection, $1.theirs.fields.position, $1.theirs.id)
+    }
+    var groups: [Group] = []
+    var known: [Gap: Int] = [:]
+    for pair in ordered {
+      guard let record = try collectionHere(pair.theirs.fields.collection) else {
+        preconditionFailure("internal error: a document was to go into a collection that stays dropped")
+      }
+      let gap = Gap(collection: record.id, anchor: try anchorThere(of: pair.theirs))
+      if let index = known[gap] {
+        groups[index].pairs.append(pair)
+      } else {
+        known[gap] = groups.count
+        groups.append(Group(record: record, anchor: gap.anchor, pairs: [pair]))
+      }
+    }
+    return groups
+  }
+
+  /// Writes a group at its place.
+  func write(_ group: Group) throws {
+    let own = try ownGroup(behind: group.anchor, in: group.record)
+    let isFirst = own.map { group.pairs[0].theirs.stamps.uid < $0.firstUID } ?? true
+    var previous = isFirst ? group.anchor : own?.last ?? group.anchor
+    let positions = try self.positions(group.pairs.count, behind: previous, in: group.record)
+    for (index, pair) in group.pairs.enumerated() {
+      let position =
+        try positions?[index] ?? mine.position(for: placement(behind: previous), in: group.record.id)
+      try write(pair, in: group.record, at: position)
+      previous = pair.id
+    }
+  }
+
+  private func placement(behind id: Int64) -> Placement { id == 0 ? .top : .after(DocumentID(id)) }
+
+  /// Positions at equal distances; nil if there is too little room between the neighbours.
+  private func positions(_ count: Int, behind id: Int64, in record: CollectionRecord) throws(StoreError) -> [Int64]? {
+    let spot = try mine.spot(for: placement(behind: id), in: record.id)
+    let gap = StoreFormat.positionGap
+    switch (spot.before, spot.after) {
+    case (let before?, let after?):
+      let step = UInt64(bitPattern: after.position &- before.position) / UInt64(count + 1)
+      guard step > 0 else { return nil }
+      return (1...count).map { before.position + Int64(step) * Int64($0) }
+    case (let before?, nil):
+      let room = UInt64(bitPattern: .max &- before.position) / UInt64(gap)
+      return room > UInt64(count) ? (1...count).map { before.position + gap * Int64($0) } : nil
+    case (nil, let after?):
+      let room = UInt64(bitPattern: after.position &- .min) / UInt64(gap)
+      return room > UInt64(count) ? (0..<count).map { after.position - gap * Int64(count - $0) } : nil
+    case (nil, nil):
+      return (1...count).map { gap * Int64($0) }
+    }
+  }
+
+  // MARK: Predecessors
+
+  /// Whether neither side placed a document, and both have it in one collection; rows as before the merge.
+  private func isUnmoved(_ here: MergeRow, _ there: MergeRow) -> Bool {
+    here.stamps.uid == there.stamps.uid && here.stamps.placed <= base.seenThere
+      && there.stamps.placed <= base.seenHere && numbers[there.fields.collection] == here.fields.collection
+  }
+
+  /// The id here of the nearest document before this one, in the other store's order, that neither side placed; 0 if
+  /// there is none.
+  func anchorThere(of row: MergeRow) throws(StoreError) -> Int64 {
+    var passed: [Int64] = []
+    var anchor: Int64 = 0
+    var place = (row.fields.position, row.id)
+    while let previous = try theirs.idBefore(place, in: row.fields.collection) {
+      if let known = anchorsThere[previous] {
+        anchor = known
+        break
+      }
+      guard let there = try theirs.mergeRow(previous) else {
+        throw .damagedDocument(previous, "the index of positions names it, but it is gone")
+      }
+      if let id = try idHere(there), let here = try mine.mergeRow(id), isUnmoved(here, there) {
+        anchor = id
+        anchorsThere[previous] = id
+        break
+      }
+      passed.append(previous)
+      place = (there.fields.position, previous)
+    }
+    for id in passed + [row.id] { anchorsThere[id] = anchor }
+    return anchor
+  }
+
+  /// The same in this store's order.
+  private func anchorHere(of row: MergeRow) throws(StoreError) -> Int64 {
+    var passed: [Int64] = []
+    var anchor: Int64 = 0
+    var place = (row.fields.position, row.id)
+    while let previous = try mine.idBefore(place, in: row.fields.collection) {
+      if let known = anchorsHere[previous] {
+        anchor = known
+        break
+      }
+      guard let here = try mine.mergeRow(previous) else { break }
+      if try isUnmoved(here) {
+        anchor = previous
+        anchorsHere[previous] = previous
+        break
+      }
+      passed.append(previous)
+      place = (here.fields.position, previous)
+    }
+    for id in passed + [row.id] { anchorsHere[id] = anchor }
+    return anchor
+  }
+
+  private func isUnmoved(_ here: MergeRow) throws(StoreError) -> Bool {
+    // Documents that this store did not place have the same id in both.
+    guard here.stamps.placed <= base.seenThere, let there = try theirs.mergeRow(here.id) else { return false }
+    return isUnmoved(here, there)
+  }
+
+  /// Whether both sides gave a document the same place.
+  func areAtOnePlace(_ pair: Pair, _ here: MergeRow) throws(StoreError) -> Bool {
+    let there = pair.theirs
+    guard numbers[there.fields.collection] == here.fields.collection, try parentHere(of: pair) == here.fields.parent
+    else { return false }
+    return try anchorThere(of: there) == anchorHere(of: here)
+  }
+
+  /// The documents behind a predecessor that this store alone placed there: the first one's identity and the last one.
+  private func ownGroup(behind anchor: Int64, in record: CollectionRecord) throws(StoreError)
+    -> (firstUID: UInt64, last: Int64)?
+  {
+    var group: (firstUID: UInt64, last: Int64)?
+    var place: (position: Int64, id: Int64)?
+    if anchor != 0, let row = try mine.mergeRow(anchor) { place = (row.fields.position, anchor) }
+    while let next = try mine.idAfter(place, in: record.id) {
+      guard let row = try mine.mergeRow(next) else { break }
+      place = (row.fields.position, next)
+      guard placed[next] == nil else { continue }
+      if try isUnmoved(row) { break }
+      group = (group?.firstUID ?? row.stamps.uid, next)
+    }
+    return group
+  }
+}
+
+extension StoreTransaction {
+  fileprivate func idBefore(_ place: (position: Int64, id: Int64), in collection: UInt32) throws(StoreError) -> Int64? {
+    try id(SQL.entryBefore, [Int64(collection), place.position, place.id])
+  }
+
+  fileprivate func idAfter(_ place: (position: Int64, id: Int64)?, in collection: UInt32) throws(StoreError) -> Int64? {
+    guard let place else { return try id(SQL.topEntry, [Int64(collection)]) }
+    return try id(SQL.entryAfter, [Int64(collection), place.position, place.id])
+  }
+
+  private func id(_ sql: String, _ parameters: [Int64]) throws(StoreError) -> Int64? {
+    try requireOpen()
+    var found: Int64?
+    try database.forEachRow(sql, parameters) { row in
+      found = row.int64(at: 1)
+      return false
+    }
+    return found
+  }
+}

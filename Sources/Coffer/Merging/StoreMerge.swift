@@ -1,0 +1,198 @@
+internal import CofferDocuments
+internal import CofferRecords
+
+extension StoreEngine {
+  /// Brings the changes of another store into this one, in one transaction.
+  func merge(
+    _ other: StoreEngine, from theirs: StoreTransaction, _ policy: MergePolicy, _ options: MergeOptions,
+    _ progress: ProgressHandler?
+  ) throws -> MergeReport {
+    let result: Result<MergeReport, any Error> = try writing { mine throws(StoreError) in
+      let result = Result {
+        guard mine.keys.session.keyring.highestCeiling == 0 else {
+          throw StoreError(
+            .rekeyUnfinished, "\(path) has an unfinished rekey, so nothing can be merged into it",
+            hint: "finish it with \(.resumeRekey)")
+        }
+        let base = try mergeBase(other, mine, theirs, options)
+        guard !base.isUnchanged else { return MergeReport(isMerged: !options.isDryRun) }
+        let merge = try StoreMerge(mine, theirs, base, policy, options, progress)
+        let report = try merge.run()
+        try other.connections.original?.requireUnchanged()
+        return report
+      }
+      if case .success(let report) = result, report.isMerged { try mine.commit() }
+      return result
+    }
+    return try result.get()
+  }
+}
+
+/// One merge, in a write transaction of this store and a read transaction of the other one.
+///
+/// It writes as it decides: a merge that must change nothing is rolled back by its caller.
+final class StoreMerge {
+  /// A document of the other store that may have changed there, and its counterpart here.
+  final class Pair {
+    let theirs: MergeRow
+    /// The row here before the merge.
+    let mine: MergeRow?
+    /// The id here.
+    let id: Int64
+    var takesContents = false
+    var takesPlace = false
+
+    init(_ theirs: MergeRow, _ mine: MergeRow?, id: Int64) {
+      self.theirs = theirs
+      self.mine = mine
+      self.id = id
+    }
+
+    var isNew: Bool { mine == nil }
+  }
+
+  let mine: StoreTransaction
+  let theirs: StoreTransaction
+  let writer: RecordWriter
+  let base: MergeBase
+  let options: MergeOptions
+  private let policy: MergePolicy
+  private let progress: ProgressHandler?
+  private var entries: [MergeReport.Entry] = []
+
+  // MARK: Collections
+
+  /// The numbers here of the other store's collections.
+  var numbers: [UInt32: UInt32] = [:]
+  /// The other store's collections that were dropped here.
+  var droppedHere: Set<UInt32> = []
+  /// Those of them that documents would have come into, and that stay dropped.
+  var staysDropped: Set<UInt32> = []
+  /// The numbers here of collections that were dropped there.
+  var droppedThere: [UInt32] = []
+  /// The numbers here of collections that have their names from the other store.
+  var namedThere: Set<UInt32> = []
+
+  // MARK: Documents
+
+  /// The ids here of the other store's documents.
+  var idsHere: [Int64: Int64] = [:]
+  /// The ids here of the documents that this store alone gave ids to, by identity; read when they are needed.
+  private var identities: [UInt64: Int64]?
+  /// The documents of this store that are still to be rewritten: their keys may be taken away for the moment.
+  var pending: Set<Int64> = []
+  /// Keys that were taken away for the moment.
+  var keysTaken: [Int64: ExternalKey] = [:]
+  /// Documents that this store keeps although they were deleted there.
+  var kept: Set<Int64> = []
+  /// Documents that are not where their children may look for them: deleted, or in another collection.
+  var departed: Set<Int64> = []
+  /// Documents that took the other store's place, by id here.
+  var placed: [Int64: Pair] = [:]
+  /// Documents whose parent was deleted in the other store.
+  var orphans: Set<Int64> = []
+  /// Documents edited on both sides, of which both stay.
+  var copies: [Pair] = []
+  /// The nearest unmoved predecessor, by document: of the other store's documents and of this one's.
+  var anchorsThere: [Int64: Int64] = [:]
+  var anchorsHere: [Int64: Int64] = [:]
+
+  init(
+    _ mine: StoreTransaction, _ theirs: StoreTransaction, _ base: MergeBase, _ policy: MergePolicy,
+    _ options: MergeOptions, _ progress: ProgressHandler?
+  ) throws(StoreError) {
+    self.mine = mine
+    self.theirs = theirs
+    self.base = base
+    self.policy = policy
+    self.options = options
+    self.progress = progress
+    writer = try mine.writer
+  }
+
+  func run() throws -> MergeReport {
+    try mergeCollections()
+    let changes = try ChangesThere(theirs, since: base, mine: mine)
+    let pairs = try pair(changes)
+    for (index, pair) in pairs.enumerated() {
+      if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: pairs.count)) }
+      try settle(pair)
+    }
+    try write(pairs)
+    try addCopies()
+    try dropCollections()
+    try checkFamilies()
+    try mergeNames()
+    try progress?(WorkProgress(done: pairs.count, total: pairs.count, phase: .finishing))
+    var report = MergeReport(entries: entries, isMerged: !options.isDryRun)
+    if case .fail = policy, entries.contains(where: \.reason.isConflict) { report.isMerged = false }
+    guard base.relation == .original else { return report }
+    try mine.setOrigin(theirs.origin(as: .editableCopy))
+    try writer.reserveIDs(through: mine.state.firstOwnID - 1)
+    return report
+  }
+
+  // MARK: Decisions
+
+  /// The side that wins a conflict.
+  ///
+  /// - Parameter withTexts: whether the caller's closure gets the texts too.
+  func decide(
+    _ reason: MergeReport.Reason, mine id: Int64? = nil, theirs otherID: Int64? = nil, collection: UInt32? = nil,
+    withTexts: Bool = false
+  ) throws -> MergeChoice {
+    switch policy {
+    case .fail, .mine: return .mine
+    case .theirs: return .theirs
+    case .both: return .both
+    case .custom(let decide):
+      func text(_ id: Int64?, _ transaction: StoreTransaction) throws(StoreError) -> String? {
+        guard withTexts, let id else { return nil }
+        return try transaction.document(DocumentID(id)).text
+      }
+      return try decide(
+        MergeConflict(
+          reason: reason, mine: try id.map { try mine.header(of: DocumentID($0)) },
+          theirs: try otherID.map { try theirs.header(of: DocumentID($0)) }, myText: try text(id, mine),
+          theirText: try text(otherID, theirs), collection: collection.map { CollectionID($0) }))
+    }
+  }
+
+  /// The side whose version of equal changes stays, so that both directions of a merge give the same.
+  var prefersTheirs: Bool { if case .theirs = policy { true } else { false } }
+
+  func note(
+    _ action: MergeReport.Action, _ reason: MergeReport.Reason, id: Int64? = nil, otherID: Int64? = nil,
+    collection: UInt32? = nil
+  ) {
+    entries.append(
+      MergeReport.Entry(
+        id: id.map { DocumentID($0) }, otherID: otherID.map { DocumentID($0) },
+        collection: collection.map { CollectionID($0) }, action: action, reason: reason))
+  }
+
+  // MARK: Ids
+
+  /// The id here of a document of the other store; nil if it is not here.
+  func idHere(_ row: MergeRow) throws(StoreError) -> Int64? {
+    if let known = idsHere[row.id] { return known }
+    let found: Int64?
+    if let here = try mine.mergeRow(row.id), here.stamps.uid == row.stamps.uid {
+      found = row.id
+    } else {
+      // A document that this store had seen keeps its id in every copy.
+      found = row.stamps.born > base.seenHere ? try identity(row.stamps.uid) : nil
+    }
+    if let found { idsHere[row.id] = found }
+    return found
+  }
+
+  private func identity(_ uid: UInt64) throws(StoreError) -> Int64? {
+    if identities == nil {
+      // Below the original's next id, every document has the id that the original gave it.
+      let first = base.relation == .original ? Int64(clamping: mine.start.origin.nextID) : 1
+      identities = try mine.identities(from: first)
+    }
+    return identities?[uid]
+  }
+}

@@ -1,0 +1,226 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+
+/// Random histories of copies and their original, merged again and again, against a model that knows no stamps.
+struct MergeHistoryTests {
+  /// One store, with the model of it.
+  private struct Side {
+    let store: DocumentStore
+    var model: MergeModel
+    var ids: [Int: DocumentID] = [:]
+
+    init(_ store: DocumentStore) throws {
+      self.store = store
+      model = try MergeModel(store)
+      try readIDs()
+    }
+
+    private mutating func readIDs() throws {
+      ids = [:]
+      try store.read { reader in
+        for collection in try reader.collections() {
+          for header in try reader.headers(in: collection.handle) {
+            if let n = MergeModel.number(header.attributes) { ids[n] = header.id }
+          }
+        }
+      }
+    }
+
+    /// After a merge, or after acts: documents and order as the store has them.
+    mutating func read(_ new: MergeModel? = nil) throws {
+      var found = try new ?? MergeModel(store)
+      if new == nil { (found.edited, found.placed) = (model.edited, model.placed) }
+      model = found
+      try readIDs()
+    }
+
+    /// One to five acts in a transaction.
+    mutating func commit(_ history: inout History) throws {
+      for _ in 0...history.number(5) {
+        var (side, future) = (self, history)
+        try store.write { writer in try side.act(&future, &writer) }
+        (self, history) = (side, future)
+        try read()
+      }
+    }
+
+    /// Many transactions, so that the ring no longer names the earlier ones.
+    func fillRing() throws {
+      try store.write { writer in
+        if try !writer.exists(DocumentCollection("noise")) {
+          try writer.create(DocumentCollection("noise"), attributes: ["n": 0])
+        }
+      }
+      for _ in 0..<70 {
+        try store.write { writer in
+          try writer.truncate(DocumentCollection("noise"))
+          try writer.insert(Document(text: "noise"), into: DocumentCollection("noise"))
+        }
+      }
+    }
+
+    private mutating func act(_ history: inout History, _ writer: inout StoreWriter) throws {
+      let collections = model.names.keys.filter { $0 != 0 }.sorted()
+      guard let c = history.pick(collections) else {
+        history.next += 1
+        let number = Double(history.next)
+        try writer.create(DocumentCollection("c\(history.next)"), attributes: ["n": .number(number)])
+        return
+      }
+      let collection = DocumentCollection(model.names[c]!)
+      let order = model.order[c]!
+      let n = history.pick(order)
+      func place(_ history: inout History) -> Placement {
+        guard let other = history.pick(order.filter { $0 != n }) else { return .bottom }
+        return [.top, .bottom, .before(ids[other]!), .after(ids[other]!)][history.number(4)]
+      }
+      let key = ExternalKey("k\(history.number(12))")
+      let isFree = try writer.id(forKey: key, in: collection) == nil
+      history.next += 1
+      let new = history.next
+      switch history.number(32) {
+      case 0...6:
+        var document = Document(text: "text \(new)", key: isFree && history.number(2) == 0 ? key : nil)
+        document.attributes = ["n": .number(Double(new))]
+        if let n, history.number(3) == 0 { document.parent = ids[n] }
+        ids[new] = try writer.insert(document, into: collection, at: place(&history))
+        model.edited.insert(new)
+        model.placed.insert(new)
+      case 7...11:
+        guard let n else { return }
+        try writer.update(ids[n]!) { $0.text = "text \(new)" }
+        model.edited.insert(n)
+      case 12...15:
+        guard let n, isFree else { return }
+        // Two documents exchange their keys, or one gets another.
+        let old = model.documents[n]!.key
+        guard old != key.text else { return }
+        if let other = history.pick(order.filter { $0 != n && model.documents[$0]!.key != nil }), let old {
+          let others = ExternalKey(model.documents[other]!.key!)
+          try writer.setKey(of: ids[n]!, to: nil)
+          try writer.setKey(of: ids[other]!, to: ExternalKey(old))
+          try writer.setKey(of: ids[n]!, to: others)
+          model.edited.insert(other)
+        } else {
+          try writer.setKey(of: ids[n]!, to: key)
+        }
+        model.edited.insert(n)
+      case 16...20:
+        guard let n, order.count > 1 else { return }
+        let before = try writer.header(of: ids[n]!).position
+        try writer.move(ids[n]!, to: place(&history))
+        if try writer.header(of: ids[n]!).position != before { model.placed.insert(n) }
+      case 21...24:
+        guard let n else { return }
+        let parent = history.number(3) == 0 ? nil : history.pick(order.filter { $0 != n })
+        guard parent != model.documents[n]!.parent else { return }
+        let id = ids[n]!
+        let other = parent.map { ids[$0]! }
+        let below = try writer.descendants(of: id).map(\.id)
+        guard try writer.header(of: id).parent != other, other.map({ !below.contains($0) }) ?? true else { return }
+        try writer.setParent(of: id, to: other)
+        model.placed.insert(n)
+      case 25...27:
+        guard let n else { return }
+        try writer.delete(ids[n]!)
+      case 28:
+        guard let n, let other = history.pick(collections.filter { $0 != c }),
+          try writer.children(of: ids[n]!).isEmpty
+        else { return }
+        let target = DocumentCollection(model.names[other]!)
+        if let key = model.documents[n]!.key, try writer.id(forKey: ExternalKey(key), in: target) != nil { return }
+        try writer.move(ids[n]!, into: target)
+        model.placed.insert(n)
+      case 29:
+        let name = "c\(history.number(6))"
+        if try !writer.exists(DocumentCollection(name)) { try writer.rename(collection, to: name) }
+      case 30:
+        let name = "c\(history.number(6))"
+        if try collections.count < 4 && !writer.exists(DocumentCollection(name)) {
+          try writer.create(DocumentCollection(name), attributes: ["n": .number(Double(new))])
+        }
+      default:
+        if history.number(4) == 0 { try writer.drop(collection) }
+      }
+    }
+  }
+
+  private struct History {
+    var random: Pseudorandom
+    var next = 0
+
+    mutating func number(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+    mutating func pick<T>(_ values: [T]) -> T? { values.isEmpty ? nil : values[number(values.count)] }
+  }
+
+  private static func fork(_ original: DocumentStore, _ place: Workplace, _ name: String) throws -> DocumentStore {
+    try DocumentStore.openEditableCopy(
+      of: URL(filePath: original.engine.path), at: place.file(name), key: .published("primary"), options: .testing)
+  }
+
+  private static func original(_ test: TestStore, _ history: inout History) throws -> Side {
+    try test.store.write { writer in
+      for c in 1...2 {
+        let collection = DocumentCollection("c\(c)")
+        try writer.create(collection, attributes: ["n": .number(Double(100 + c))])
+        for _ in 0..<6 {
+          history.next += 1
+          var document = Document(text: "text \(history.next)")
+          document.attributes = ["n": .number(Double(1000 + history.next))]
+          try writer.insert(document, into: collection)
+        }
+      }
+      history.next += 2000
+    }
+    return try Side(test.store)
+  }
+
+  static let count = ProcessInfo.processInfo.environment["COFFER_LONG"] == nil ? 120 : 10_000
+
+  @Test(arguments: 0..<4) func copyFollowsItsOriginal(_ part: Int) throws {
+    for seed in stride(from: part, to: Self.count, by: 4) { try followOriginal(UInt64(seed)) }
+  }
+
+  private func followOriginal(_ seed: UInt64) throws {
+    var history = History(random: Pseudorandom(seed: seed))
+    let test = try TestStore()
+    var theirs = try Self.original(test, &history)
+    var mine = try Side(try Self.fork(test.store, test.place, "copy.coffer"))
+    var (known, knownCollections) = (Set(theirs.model.documents.keys), Set(theirs.model.names.keys))
+    for round in 0..<4 {
+      for _ in 0..<history.number(4) { try mine.commit(&history) }
+      for _ in 0..<history.number(4) { try theirs.commit(&history) }
+      if history.number(3) == 0 { try theirs.fillRing() }
+      try theirs.read()
+      let before = try mine.store.everything()
+      let theirsWin = history.number(2) == 0
+      let judge = MergeJudge(
+        mine.model, theirs.model, known: known, knownCollections: knownCollections, theirsWin: theirsWin)
+      let first = try mine.store.merge(theirs.store)
+      #expect(first.isMerged || !first.conflicts.isEmpty, "seed \(seed), round \(round)")
+      #expect(judge.conflicts.isEmpty || !first.isMerged, "seed \(seed), round \(round): \(judge.conflicts)")
+      if !first.isMerged {
+        #expect(try mine.store.everything() == before, "seed \(seed), round \(round)")
+        var dry = MergeOptions()
+        dry.isDryRun = true
+        #expect(try !mine.store.merge(theirs.store, policy: .theirs, options: dry).isMerged)
+        #expect(try mine.store.everything() == before, "seed \(seed), round \(round)")
+        #expect(try mine.store.merge(theirs.store, policy: theirsWin ? .theirs : .mine).isMerged)
+      }
+      let result = try MergeModel(mine.store)
+      let faults = judge.faults(of: result)
+      #expect(faults.isEmpty, "seed \(seed), round \(round)")
+      guard faults.isEmpty else { return }
+      try mine.read(judge.met(result))
+      let again = try mine.store.merge(theirs.store)
+      #expect(again.isMerged && again.entries.isEmpty, "seed \(seed), round \(round)")
+      (theirs.model.edited, theirs.model.placed) = ([], [])
+      (known, knownCollections) = (Set(theirs.model.documents.keys), Set(theirs.model.names.keys))
+      #expect(try mine.store.verify().isSound, "seed \(seed), round \(round)")
+    }
+    try mine.store.close()
+  }
+}
