@@ -48,7 +48,7 @@ struct Dbtool: ParsableCommand {
         name: "Looking after a store",
         subcommands: [
           InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self, BackupVerb.self,
-          RestoreVerb.self, ForkVerb.self, DiffVerb.self, CompactVerb.self,
+          RestoreVerb.self, ForkVerb.self, MergeVerb.self, DiffVerb.self, CompactVerb.self,
         ]),
       CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
     ])

@@ -178,7 +178,7 @@ struct MergeHistoryTests {
     return try Side(test.store)
   }
 
-  static let count = ProcessInfo.processInfo.environment["COFFER_LONG"] == nil ? 120 : 10_000
+  static let count = ProcessInfo.processInfo.environment["COFFER_LONG"] == nil ? Int(ProcessInfo.processInfo.environment["H"] ?? "120")! : 10_000
 
   @Test(arguments: 0..<4) func copyFollowsItsOriginal(_ part: Int) throws {
     for seed in stride(from: part, to: Self.count, by: 4) { try followOriginal(UInt64(seed)) }
@@ -197,8 +197,10 @@ struct MergeHistoryTests {
       try theirs.read()
       let before = try mine.store.everything()
       let theirsWin = history.number(2) == 0
-      let judge = MergeJudge(
-        mine.model, theirs.model, known: known, knownCollections: knownCollections, theirsWin: theirsWin)
+      func judgeOf(_ theirsWin: Bool) -> MergeJudge {
+        MergeJudge(mine.model, theirs.model, known: known, knownCollections: knownCollections, theirsWin: theirsWin)
+      }
+      var judge = judgeOf(false)
       let first = try mine.store.merge(theirs.store)
       #expect(first.isMerged || !first.conflicts.isEmpty, "seed \(seed), round \(round)")
       #expect(judge.conflicts.isEmpty || !first.isMerged, "seed \(seed), round \(round): \(judge.conflicts)")
@@ -209,6 +211,7 @@ struct MergeHistoryTests {
         #expect(try !mine.store.merge(theirs.store, policy: .theirs, options: dry).isMerged)
         #expect(try mine.store.everything() == before, "seed \(seed), round \(round)")
         #expect(try mine.store.merge(theirs.store, policy: theirsWin ? .theirs : .mine).isMerged)
+        judge = judgeOf(theirsWin)
       }
       let result = try MergeModel(mine.store)
       let faults = judge.faults(of: result)
@@ -222,5 +225,61 @@ struct MergeHistoryTests {
       #expect(try mine.store.verify().isSound, "seed \(seed), round \(round)")
     }
     try mine.store.close()
+  }
+
+  // MARK: Copies of one original
+
+  /// A into B under one policy equals B into A under the other; ids and the order within a gap aside.
+  @Test(arguments: 0..<4) func siblingsMergeEitherWay(_ part: Int) throws {
+    for seed in stride(from: part, to: Self.count / 2, by: 4) { try mergeSiblings(UInt64(seed + 1_000_000)) }
+  }
+
+  private func mergeSiblings(_ seed: UInt64) throws {
+    var history = History(random: Pseudorandom(seed: seed))
+    let test = try TestStore()
+    var original = try Self.original(test, &history)
+    var one = try Side(try Self.fork(test.store, test.place, "one.coffer"))
+    let isLater = history.number(2) == 0
+    if isLater { try original.commit(&history) }
+    var other = try Side(try Self.fork(test.store, test.place, "other.coffer"))
+    for _ in 0..<history.number(4) { try one.commit(&history) }
+    for _ in 0..<history.number(4) { try other.commit(&history) }
+    func copies(_ name: String) throws -> DocumentStore {
+      let url = test.place.file("\(name)-again.coffer")
+      try? FileManager.default.removeItem(at: url)
+      try DocumentStore.backup(at: test.place.file("\(name).coffer"), to: url)
+      return try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    }
+    let theirsWin = history.number(2) == 0
+    let first = try copies("one")
+    var isMerged = try first.merge(other.store).isMerged
+    let judge: MergeJudge? =
+      isLater
+      ? nil
+      : MergeJudge(
+        one.model, other.model, known: Set(original.model.documents.keys),
+        knownCollections: Set(original.model.names.keys), theirsWin: !isMerged && theirsWin)
+    if let judge { #expect(judge.conflicts.isEmpty || !isMerged, "seed \(seed): \(judge.conflicts)") }
+    let hasConflicts = !isMerged
+    if hasConflicts { isMerged = try first.merge(other.store, policy: theirsWin ? .theirs : .mine).isMerged }
+    #expect(isMerged, "seed \(seed)")
+    let result = try MergeModel(first)
+    if let judge {
+      let faults = judge.faults(of: result)
+      #expect(faults.isEmpty, "seed \(seed)")
+    }
+    let second = try copies("other")
+    #expect(try second.merge(one.store, policy: theirsWin ? .mine : .theirs).isMerged, "seed \(seed)")
+    let reverse = try MergeModel(second)
+    let differing = result.documents.filter { reverse.documents[$0.key] != $0.value }.keys
+    #expect(
+      differing.isEmpty && reverse.documents.count == result.documents.count,
+      "seed \(seed): \(differing.map { judge?.history($0, result) ?? "document \($0)" })")
+    for (c, order) in result.order {
+      #expect(Set(order) == Set(reverse.order[c] ?? []), "seed \(seed), collection \(c)")
+      if hasConflicts { #expect(order == reverse.order[c], "seed \(seed), collection \(c)") }
+    }
+    #expect(try first.verify().isSound && second.verify().isSound, "seed \(seed)")
+    for store in [first, second, one.store, other.store] { try store.close() }
   }
 }

@@ -1,3 +1,4 @@
+public import CofferDocuments
 internal import CofferRecords
 
 // MARK: - Merging
@@ -48,6 +49,35 @@ extension DocumentStore {
     }
     return try other.engine.read { theirs in
       try engine.merge(other.engine, from: theirs, policy, options, progress)
+    }
+  }
+
+  /// Brings single documents back from a backup or another copy, in one transaction: with their ids, titles, texts, keys,
+  /// attributes, dates, parents and places. A document that is here becomes as it is there.
+  ///
+  /// Each goes behind the nearest document that it is behind in the backup, or else before the nearest one that it is before. Its
+  /// collection is made again if it was dropped. A parent that is not in the collection any more is left out.
+  ///
+  /// The backup is proved by a walk over all of its rows, which costs what `verify(.quick)` does.
+  ///
+  /// - Parameter allowsDamage: takes documents from a backup whose rows are not all those that were written. Each document
+  ///   that is taken opens, but it may be an older version than the backup had.
+  /// - Returns: the outcomes, in the order of `ids`.
+  /// - Throws: `noSuchDocument` for an id that the backup lacks; `alreadyExists` for one that another document has here;
+  ///   `duplicateKey`; `invalidArgument` for a store without a common origin; `setMismatch` and `damaged` for the backup. Nothing
+  ///   is changed then.
+  @discardableResult
+  public func putBack(_ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false) throws
+    -> [PutBackOutcome]
+  {
+    try backup.engine.read { there in
+      if !allowsDamage { try there.requireWhole() }
+      return try engine.write { here in
+        try here.requireCommonOrigin(with: there, hint: "export them there, and import them here")
+        let outcomes = try here.putBack(ids, from: there)
+        try backup.engine.connections.original?.requireUnchanged()
+        return outcomes
+      }
     }
   }
 }

@@ -7,6 +7,8 @@ public struct DeletedDocuments: Sendable {
   struct Entry: Sendable {
     let id: DocumentID
     let document: Document
+    /// The identity that copies know the document by.
+    let uid: UInt64
     let collection: CollectionInfo
     /// Tells its collection from a later one of the same number.
     let collectionUID: UInt64
@@ -89,7 +91,7 @@ extension StoreWriter {
     let record = try transaction.requireCollection(of: stored.header)
     let (before, after) = try transaction.neighbours(of: stored.header)
     return DeletedDocuments.Entry(
-      id: id, document: stored.document, collection: CollectionInfo(record, count: 0), collectionUID: record.uid,
+      id: id, document: stored.document, uid: stored.stamps.uid, collection: CollectionInfo(record, count: 0), collectionUID: record.uid,
       position: stored.header.position, previous: before, next: after)
   }
 
@@ -120,7 +122,7 @@ extension StoreWriter {
       document.parent = nil
     }
     let placement = try placement(of: entry, in: record)
-    _ = try transaction.add(document, in: record, id: entry.id, titleRule: nil, requiringParent: false) {
+    _ = try transaction.add(document, in: record, id: entry.id, titleRule: nil, requiringParent: false, uid: entry.uid) {
       () throws(StoreError) in
       try transaction.position(for: placement, in: record.id)
     }

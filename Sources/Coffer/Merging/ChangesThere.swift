@@ -61,16 +61,10 @@ struct ChangesThere {
   {
     var ids: [Int64] = []
     ids.reserveCapacity(Int(clamping: theirs.state.count))
-    let sum = try theirs.sumOfRows { row, _ throws(StoreError) in
+    try theirs.requireWhole { row, _ throws(StoreError) in
       ids.append(row.fields.id)
       // Rows of a copy all have revisions of the copy's.
       if !base.mayUseRing || row.fields.revision > base.seenHere { present.append(row.fields.id) }
-    }
-    if let damaged = sum.damaged.first {
-      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
-    }
-    guard sum.isComplete, sum.set == theirs.state.set, UInt64(sum.count) == theirs.state.count else {
-      throw .setMismatch
     }
     var next = ids.startIndex
     try mine.database.forEachRow(SQL.allIDs, []) { row in
@@ -117,5 +111,33 @@ extension StoreTransaction {
     var known: [UInt64: Int64] = [:]
     for id in ids { if let row = try mergeRow(id) { known[row.stamps.uid] = id } }
     return known
+  }
+}
+
+extension StoreTransaction {
+  /// Walks all rows and requires that they are the ones that were written.
+  ///
+  /// - Throws: `damaged` for a row that does not open; `setMismatch`.
+  func requireWhole(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError) {
+    let sum = try sumOfRows(visit)
+    if let damaged = sum.damaged.first {
+      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
+    }
+    guard sum.isComplete, sum.set == state.set, UInt64(sum.count) == state.count else { throw .setMismatch }
+  }
+
+  /// Requires that one of two stores was made from the other, or both from one, so that documents keep their identities.
+  ///
+  /// - Throws: `invalidArgument`.
+  func requireCommonOrigin(with other: StoreTransaction, hint: ErrorHint? = nil) throws(StoreError) {
+    func ids(_ transaction: StoreTransaction) -> Set<[UInt8]> {
+      let origin = transaction.state.origin
+      let own = transaction.keys.session.header.storeID
+      return origin.kind == .none ? [own] : [own, origin.storeID]
+    }
+    guard ids(self).isDisjoint(with: ids(other)) else { return }
+    throw StoreError(
+      .invalidArgument, "the stores have no common origin, so their documents have no common identities",
+      hint: hint)
   }
 }

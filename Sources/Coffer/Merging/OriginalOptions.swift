@@ -4,6 +4,8 @@ public enum NewerOriginal: Sendable {
   case keep
   /// The copy becomes as the original is now, in one transaction: every change of its user is lost.
   case replace
+  /// The copy takes over the changes of the original, as ``DocumentStore/merge(_:policy:options:progress:)`` does.
+  case merge(MergePolicy)
 }
 
 /// The original of an editable copy, compared with the state that the copy was made from.
@@ -16,6 +18,10 @@ public enum OriginalCheck: Sendable, Hashable {
   case newer
   /// Newer, and the copy was replaced by it.
   case replaced
+  /// Newer, and its changes are in the copy now.
+  case merged(MergeReport)
+  /// Newer, and its changes are in conflict with those of the copy, which stayed as it was.
+  case conflicts(MergeReport)
 }
 
 /// Options for the original of an editable copy.

@@ -84,7 +84,7 @@ struct StoreComparison {
   /// - Throws: `invalidArgument` for stores without a common origin that are to be paired by identity; `damaged`,
   ///   `setMismatch`.
   func run() throws -> StoreDifferences {
-    if pairing == .identity { try requireCommonOrigin() }
+    if pairing == .identity { try one.requireCommonOrigin(with: other, hint: "pair them by key or by title") }
     let (left, right) = (try entries(of: one), try entries(of: other))
     let pairs = try pairs(left, right)
     var differences = StoreDifferences()
@@ -121,33 +121,14 @@ struct StoreComparison {
     return differences
   }
 
-  /// One store is a copy of the other, or both are copies of one.
-  private func requireCommonOrigin() throws(StoreError) {
-    func ids(_ transaction: StoreTransaction) -> Set<[UInt8]> {
-      let origin = transaction.state.origin
-      let own = transaction.keys.session.header.storeID
-      return origin.kind == .editableCopy ? [own, origin.storeID] : [own]
-    }
-    guard ids(one).isDisjoint(with: ids(other)) else { return }
-    throw StoreError(
-      .invalidArgument, "the stores have no common origin, so their documents have no common identities",
-      hint: "pair them by key or by title")
-  }
-
   /// Every document, each head verified: by id, or in order where equal names are paired in order.
   private func entries(of transaction: StoreTransaction) throws(StoreError) -> [Entry] {
     var entries: [Entry] = []
-    let sum = try transaction.sumOfRows { row, opener throws(StoreError) in
+    try transaction.requireWhole { row, opener throws(StoreError) in
       entries.append(
         Entry(
           id: row.fields.id, uid: try opener.openHead(row).stamps.uid, collection: row.fields.collection,
           position: row.fields.position, parent: row.fields.parent))
-    }
-    if let damaged = sum.damaged.first {
-      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
-    }
-    guard sum.isComplete, sum.set == transaction.state.set, UInt64(sum.count) == transaction.state.count else {
-      throw .setMismatch
     }
     if pairing != .identity { entries.sort { ($0.position, $0.id) < ($1.position, $1.id) } }
     return entries

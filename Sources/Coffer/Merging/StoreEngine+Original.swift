@@ -3,17 +3,26 @@ internal import CofferRecords
 // An editable copy and its original.
 
 extension StoreEngine {
-  /// Compares the original with the state that this copy was made from, and replaces the copy where that is asked for.
+  /// Compares the original with the state that this copy was made from, and replaces or merges the copy where that is
+  /// asked for.
   func follow(
     _ original: StoreEngine, _ options: OriginalOptions, _ progress: ProgressHandler?
   ) throws -> OriginalCheck {
     let origin = try reading { transaction throws(StoreError) in transaction.state.origin }
     return try original.read { source in
       guard try original.compare(with: origin, in: source, options, path: path) else { return .unchanged }
-      guard case .replace = options.onNewer else { return .newer }
-      try replaceEverything(from: source, progress)
-      try original.connections.original?.requireUnchanged()
-      return .replaced
+      switch options.onNewer {
+      case .keep: return .newer
+      case .replace:
+        try replaceEverything(from: source, progress)
+        try original.connections.original?.requireUnchanged()
+        return .replaced
+      case .merge(let policy):
+        var merging = MergeOptions()
+        merging.rekeyKnown = options.rekeyKnown
+        let report = try merge(original, from: source, policy, merging, progress)
+        return report.isMerged ? .merged(report) : .conflicts(report)
+      }
     }
   }
 

@@ -42,7 +42,7 @@ extension StoreMerge {
     let isOriginals = base.relation == .sibling && UInt64(row.id) < mine.start.firstOwnID
     let isFree = if isOriginals { try !mine.hasRow(DocumentID(row.id)) } else { base.leavesIDs }
     if isNew, !isFree {
-      id = try DocumentID.next(max(mine.state.nextID, theirs.start.nextID), unless: nil)
+      id = try DocumentID.next(mine.state.nextID, unless: nil)
       try writer.reserveIDs(through: UInt64(id))
     }
     if isNew { idsHere[row.id] = id }
@@ -166,7 +166,8 @@ extension StoreMerge {
         note(.moved, reason, id: pair.id, otherID: there.id)
         break
       }
-      pair.takesPlace = prefersTheirs || base.keepsStamps
+      pair.takesPlace = prefersTheirs
+      pair.sharesPlace = !prefersTheirs && base.keepsStamps
     }
     guard pair.takesPlace, try collectionHere(there.fields.collection) == nil else { return }
     pair.takesPlace = false
@@ -193,13 +194,13 @@ extension StoreMerge {
 extension StoreMerge {
   /// Writes the documents that take contents or places from the other store.
   func write(_ pairs: [Pair]) throws {
-    for pair in pairs where !pair.isNew {
-      let changesCollection =
-        pair.takesPlace && pair.mine?.fields.collection != numbers[pair.theirs.fields.collection]
-      if pair.takesContents || changesCollection { pending.insert(pair.id) }
+    for pair in pairs {
       if pair.takesPlace { placed[pair.id] = pair }
+      guard let here = pair.mine else { continue }
+      let isElsewhere = pair.takesPlace && here.fields.collection != numbers[pair.theirs.fields.collection]
+      if pair.takesContents || isElsewhere { pending.insert(pair.id) }
     }
-    for pair in pairs where pair.takesContents && !pair.takesPlace {
+    for pair in pairs where (pair.takesContents || pair.sharesPlace) && !pair.takesPlace {
       guard let here = pair.mine, let record = try mine.collections().first(where: { $0.id == here.fields.collection })
       else { throw StoreError.damagedDocument(pair.id, "its collection is gone") }
       try write(pair, in: record, at: nil)
@@ -231,6 +232,7 @@ extension StoreMerge {
       new.parent = old.document.parent
       stamps.edited = base.keepsStamps ? there.stamps.edited : writer.revision
     }
+    if pair.sharesPlace { stamps.placed = there.stamps.placed }
     if position != nil {
       new.parent = try parentHere(of: pair).map { DocumentID($0) }
       stamps.placed = base.keepsStamps ? there.stamps.placed : writer.revision

@@ -10,6 +10,7 @@ extension StoreMerge {
     guard let there = try theirs.mergeRow(parent) else {
       // Deleted there: a document may name such a parent, unless another one has that id here.
       orphans.insert(pair.id)
+      guard !kept.contains(parent) else { return parent }
       let here = try mine.mergeRow(parent)
       let isOther = here.map { $0.stamps.born > base.seenThere } ?? (UInt64(parent) >= mine.start.nextID)
       return isOther ? nil : parent

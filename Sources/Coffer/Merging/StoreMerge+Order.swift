@@ -90,7 +90,7 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let previous = try theirs.idBefore(place, in: row.fields.collection) {
+    while let previous = try theirs.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1)?.id {
       if let known = anchorsThere[previous] {
         anchor = known
         break
@@ -115,7 +115,7 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let previous = try mine.idBefore(place, in: row.fields.collection) {
+    while let previous = try mine.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1)?.id {
       if let known = anchorsHere[previous] {
         anchor = known
         break
@@ -152,36 +152,19 @@ extension StoreMerge {
     -> (firstUID: UInt64, last: Int64)?
   {
     var group: (firstUID: UInt64, last: Int64)?
-    var place: (position: Int64, id: Int64)?
-    if anchor != 0, let row = try mine.mergeRow(anchor) { place = (row.fields.position, anchor) }
-    while let next = try mine.idAfter(place, in: record.id) {
-      guard let row = try mine.mergeRow(next) else { break }
-      place = (row.fields.position, next)
-      guard placed[next] == nil else { continue }
-      if try isUnmoved(row) { break }
-      group = (group?.firstUID ?? row.stamps.uid, next)
+    var next =
+      if anchor != 0, let row = try mine.mergeRow(anchor) {
+        try mine.entry(SQL.entryAfter, Int64(record.id), row.fields.position, anchor)
+      } else {
+        try mine.entry(SQL.topEntry, Int64(record.id))
+      }
+    while let entry = next, let row = try mine.mergeRow(entry.id) {
+      if placed[entry.id] == nil {
+        if try isUnmoved(row) { break }
+        group = (group?.firstUID ?? row.stamps.uid, entry.id)
+      }
+      next = try mine.entry(SQL.entryAfter, Int64(record.id), entry.position, entry.id)
     }
     return group
-  }
-}
-
-extension StoreTransaction {
-  fileprivate func idBefore(_ place: (position: Int64, id: Int64), in collection: UInt32) throws(StoreError) -> Int64? {
-    try id(SQL.entryBefore, [Int64(collection), place.position, place.id])
-  }
-
-  fileprivate func idAfter(_ place: (position: Int64, id: Int64)?, in collection: UInt32) throws(StoreError) -> Int64? {
-    guard let place else { return try id(SQL.topEntry, [Int64(collection)]) }
-    return try id(SQL.entryAfter, [Int64(collection), place.position, place.id])
-  }
-
-  private func id(_ sql: String, _ parameters: [Int64]) throws(StoreError) -> Int64? {
-    try requireOpen()
-    var found: Int64?
-    try database.forEachRow(sql, parameters) { row in
-      found = row.int64(at: 1)
-      return false
-    }
-    return found
   }
 }

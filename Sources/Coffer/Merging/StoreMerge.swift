@@ -41,6 +41,8 @@ final class StoreMerge {
     let id: Int64
     var takesContents = false
     var takesPlace = false
+    /// Both sides gave it one place: it stays, and is no change of this store any more.
+    var sharesPlace = false
 
     init(_ theirs: MergeRow, _ mine: MergeRow?, id: Int64) {
       self.theirs = theirs

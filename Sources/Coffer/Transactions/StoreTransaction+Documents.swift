@@ -65,10 +65,11 @@ extension StoreTransaction {
   ///   - isNew: the collection is not written yet either.
   ///   - rule: decides about a missing title; nil leaves it missing.
   ///   - requiresParent: the parent must exist already; otherwise it may be missing, but not be elsewhere.
+  ///   - uid: the identity of a document that is put back; nil for a new one.
   func add(
     _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
     titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
-    at findPosition: () throws(StoreError) -> Int64
+    uid: UInt64? = nil, at findPosition: () throws(StoreError) -> Int64
   ) throws(StoreError) -> DocumentID {
     if let wanted, try hasRow(wanted) {
       throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
@@ -88,7 +89,10 @@ extension StoreTransaction {
     let position = try findPosition()
     var document = document
     document.title = document.title ?? rule?.title(for: document)
-    try writer.insert(document, id: id, in: record, isNew: isNew, position: position, now: .now())
+    let revision = try writer.revision
+    try writer.insert(
+      document, id: id, in: record, isNew: isNew, position: position, now: .now(),
+      stamps: uid.map { DocumentStamps(born: revision, uid: $0) })
     return DocumentID(id)
   }
 

@@ -112,7 +112,7 @@ extension StoreTransaction {
     }
   }
 
-  private func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
+  func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
     try requireOpen()
     var found: Spot.Entry?
     try database.forEachRow(sql, parameters) { row in

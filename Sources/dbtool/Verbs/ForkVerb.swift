@@ -5,9 +5,7 @@ internal import FoundationEssentials
 /// `fork ORIGINAL COPY`: an editable copy of a store.
 struct ForkVerb: ParsableCommand {
   enum NewerName: String, CaseIterable, ExpressibleByArgument {
-    case keep, replace
-
-    var choice: NewerOriginal { self == .replace ? .replace : .keep }
+    case keep, replace, merge
   }
 
   static let configuration = CommandConfiguration(
@@ -19,8 +17,9 @@ struct ForkVerb: ParsableCommand {
       original will not give. The original is never changed, and may be in a place where nothing can be written.
 
       For a COPY that exists, the original is compared with the state that the copy was made from: one that is older, \
-      another store or another branch is an error (21), and the copy stays. A newer original changes nothing, or \
-      replaces the copy with --on-newer replace, which loses the changes made in it.
+      another store or another branch is an error (21), and the copy stays. A newer original changes nothing; replaces \
+      the copy with --on-newer replace, which loses the changes made in it; or gives its changes to it with \
+      --on-newer merge, as 'merge' does (conflicts: exit 4).
 
         dbtool fork shipped.coffer mine.coffer --key-file my.key
         dbtool fork shipped.coffer hers.coffer --key-file my.key --recipient coffer-recipient-1-…
@@ -35,11 +34,18 @@ struct ForkVerb: ParsableCommand {
   @Option(help: ArgumentHelp("What a newer original does to an existing copy (default: keep).", valueName: "choice"))
   var onNewer: NewerName?
 
+  @Option(help: ArgumentHelp("How conflicts of --on-newer merge are decided (default: fail).", valueName: "rule"))
+  var policy: PolicyName?
+
   @Flag(help: "Accept that the original has a later root key than when the copy was made.")
   var rekeyKnown = false
 
   @OptionGroup var newStore: NewStoreOptions
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func validate() throws {
+    if policy != nil, onNewer != .merge { throw ValidationError("--policy belongs to --on-newer merge") }
+  }
 
   func run() throws {
     let bar = Progress("fork", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
@@ -50,7 +56,7 @@ struct ForkVerb: ParsableCommand {
         "\(copy) exists: keys and what a store is made as belong to a new copy", hint: "name another file for the copy")
     }
     let url = URL(filePath: copy)
-    let report = try Interrupt.deferring { () throws -> Report in
+    let (report, hasConflicts) = try Interrupt.deferring { () throws -> (Report, Bool) in
       func step(_ progress: WorkProgress) throws {
         bar.update(progress)
         try Interrupt.check()
@@ -65,17 +71,24 @@ struct ForkVerb: ParsableCommand {
         at: url, keys: keys, creation: try newStore.creation.creation(original.creationOptions, slots: keys.count),
         progress: step)
       try original.close()
-      return Report([
+      let report = Report([
         ("path", .string(copy)), ("original", .string("copied")), ("documents", .integer(made.documents)),
         ("store_id", .string(made.storeID)), ("pin", .string(made.pin)),
       ])
+      return (report, false)
     }
     bar.finish()
     try report.print(as: options.common.listFormat)
+    guard !hasConflicts else { throw Outcome(.answerIsNo) }
   }
 
-  private func open(at url: URL, progress: ProgressHandler?) throws -> Report {
-    var original = OriginalOptions(onNewer: (onNewer ?? .keep).choice)
+  private func open(at url: URL, progress: ProgressHandler?) throws -> (Report, hasConflicts: Bool) {
+    var original = OriginalOptions()
+    switch onNewer ?? .keep {
+    case .keep: original.onNewer = .keep
+    case .replace: original.onNewer = .replace
+    case .merge: original.onNewer = .merge((policy ?? .fail).policy)
+    }
     original.expectedPin = options.store.access.expect
     original.rekeyKnown = rekeyKnown
     var opening = options.openOptions(false)
@@ -84,23 +97,30 @@ struct ForkVerb: ParsableCommand {
       of: options.store.url, at: url, key: .anyOf(options.openingKeys()), originalOptions: original, options: opening,
       progress: progress)
     if store.isTest { options.common.diagnostics.warning("\(copy) is a TEST store: its keys may be published") }
-    let check =
-      switch store.original {
-      case .copied, nil: "copied"
-      case .unchanged: "unchanged"
-      case .newer: "newer"
-      case .replaced: "replaced"
-      }
+    var merged: MergeReport?
+    let check: String
+    switch store.original {
+    case .copied, nil: check = "copied"
+    case .unchanged: check = "unchanged"
+    case .newer: check = "newer"
+    case .replaced: check = "replaced"
+    case .merged(let report): (check, merged) = ("merged", report)
+    case .conflicts(let report): (check, merged) = ("conflicts", report)
+    }
     let report = Report([
       ("path", .string(copy)), ("original", .string(check)),
       ("documents", .integer(try store.read { $0.documentCount })), ("store_id", .string(store.storeID)),
-      ("pin", .string(store.pin)),
+      ("pin", .string(store.pin)), ("changes", merged.map { .integer($0.entries.count - $0.conflicts.count) }),
+      ("conflicts", merged.map { .integer($0.conflicts.count) }),
     ])
     try store.close()
     if check == "newer" {
       options.common.diagnostics.note(
         "\(options.store.path) is newer than the state that \(copy) was made from: the copy stays as it is")
+    } else if check == "conflicts" {
+      options.common.diagnostics.note(
+        "nothing was changed: 'dbtool merge \(copy) \(options.store.path) --dry-run' lists the conflicts")
     }
-    return report
+    return (report, check == "conflicts")
   }
 }

@@ -2,32 +2,51 @@ internal import ArgumentParser
 internal import Coffer
 internal import FoundationEssentials
 
-/// `restore STORE FROM`: a backup in the place of a store, without a key.
+/// `restore STORE FROM`: a backup in the place of a store, or single documents of it.
 struct RestoreVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Put a backup in the place of a store, without a key.",
+    abstract: "Put a backup in the place of a store, or single documents of it.",
     discussion: """
-      The copy is checked before it replaces anything, and FROM stays as it is. A store that exists is replaced with \
-      --force only, and only while no process has it open; its journal or log, which would be laid over the copy, is \
-      deleted with it.
+      Without --id, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A store \
+      that exists is replaced with --force only, and only while no process has it open; its journal or log, which would \
+      be laid over the copy, is deleted with it.
+
+      With --id, the documents become as they are in FROM, with their places, and everything else stays. FROM is a backup \
+      or another copy of the store. It is proved as a whole; --allow-damage takes documents from one that is damaged.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
+        dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --id 17 --id 30-34 --key-file my.key
       """)
 
-  @OptionGroup var store: StoreArgument
+  @OptionGroup var options: StoreOptions
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "from"), completion: .file())
   var backup: String
 
+  @Option(
+    name: .customLong("id"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Bring back this document, or a range of ids (repeatable).", valueName: "id"))
+  var ids: [IDRange] = []
+
   @Flag(help: "Replace an existing store.")
   var force = false
 
+  @Flag(help: "With --id: take documents that open from a damaged backup.")
+  var allowDamage = false
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
-  @OptionGroup(title: "Everywhere") var common: CommonOptions
-  @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
+
+  private var store: StoreArgument { options.store }
+  private var common: CommonOptions { options.common }
+
+  func validate() throws {
+    if !ids.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with --id") }
+    if ids.isEmpty, allowDamage { throw ValidationError("--allow-damage belongs to --id") }
+  }
 
   func run() throws {
+    guard ids.isEmpty else { return try bringBack() }
     let source = URL(filePath: backup)
     if store.access.expect != nil {
       try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin)
@@ -44,5 +63,30 @@ struct RestoreVerb: ParsableCommand {
     } else {
       common.diagnostics.note("\(store.path) restored from \(backup)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
     }
+  }
+
+  /// Single documents.
+  private func bringBack() throws {
+    let target = try options.open(readOnly: false)
+    var opening = options.openOptions(true)
+    opening.expectedPin = nil
+    opening.leavesFileUnchanged = true
+    let source = try DocumentStore.open(
+      at: URL(filePath: backup), key: .anyOf(options.openingKeys()), options: opening)
+    let wanted = try source.read { scope in
+      var found: [DocumentID] = []
+      for range in ids { found += try range.existing(in: scope).map(\.id) }
+      return found
+    }
+    let outcomes = try Interrupt.deferring {
+      try target.putBack(wanted, from: source, allowingDamage: allowDamage)
+    }
+    try source.close()
+    try target.close()
+    var table = TableWriter(
+      columns: [.init(name: "id", isNumber: true), .init(name: "outcome", isNumber: false)],
+      format: common.listFormat)
+    for (id, outcome) in zip(wanted, outcomes) { try table.add([.integer(id.rawValue), .string(outcome.rawValue)]) }
+    try table.finish()
   }
 }

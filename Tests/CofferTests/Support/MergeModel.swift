@@ -127,6 +127,8 @@ struct MergeJudge {
   private mutating func side(_ n: Int, _ here: Set<Int>, _ there: Set<Int>, _ conflict: String) -> Bool {
     guard there.contains(n) else { return false }
     guard here.contains(n) else { return true }
+    let (one, other) = (mine.documents[n]!, theirs.documents[n]!)
+    guard (one.text, one.key ?? "") != (other.text, other.key ?? "") else { return theirsWin }
     conflicts.insert("\(conflict): \(n)")
     return theirsWin
   }
@@ -169,13 +171,17 @@ struct MergeJudge {
       }
       if found.parent != side.parent {
         let other = (isTheirs ? mine : theirs).documents[n]?.parent
-        expect(found.parent == nil || found.parent == other, "\(n) has a parent of nobody's")
+        // A parent that had been deleted on this side and came back is the parent again.
+        let isBack = found.parent.map { (isTheirs ? theirs : mine).documents[$0] == nil } ?? true
+        expect(isBack || found.parent == other, "\(n) has a parent of nobody's: \(history(n, result))")
         if let parent = side.parent, let there = result.documents[parent], there.collection == found.collection {
           expect(isRing(n, parent, result), "\(n) lost its parent \(parent) for nothing")
         }
       }
       if let parent = found.parent {
-        expect(result.documents[parent]?.collection == found.collection, "the parent of \(n) is elsewhere")
+        expect(
+          result.documents[parent]?.collection == found.collection,
+          "the parent \(parent) of \(n) is elsewhere: \(history(n, result)); \(history(parent, result))")
       }
       var seen: Set<Int> = []
       var next = found.parent
@@ -184,6 +190,17 @@ struct MergeJudge {
     }
     for (c, order) in result.order { checkOrder(c, order, expect) }
     return faults
+  }
+
+  /// A document on both sides and afterwards.
+  func history(_ n: Int, _ result: MergeModel) -> String {
+    func words(_ model: MergeModel) -> String {
+      guard let entry = model.documents[n] else { return "-" }
+      let marks = (model.edited.contains(n) ? "e" : "") + (model.placed.contains(n) ? "p" : "")
+      return "\(entry.text) in \(entry.collection) below \(entry.parent ?? 0) \(marks)"
+    }
+    let side = places[n].map { $0 ? "theirs" : "mine" } ?? "gone"
+    return "\(n): here \(words(mine)), there \(words(theirs)), place \(side), now \(words(result))"
   }
 
   /// Whether the parents that the sides gave would make a ring with this one.

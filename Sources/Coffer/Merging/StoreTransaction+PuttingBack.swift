@@ -1,0 +1,151 @@
+internal import CofferDocuments
+internal import CofferRecords
+
+/// The outcome for a document that is put back from another copy.
+public enum PutBackOutcome: String, Sendable, Hashable {
+  /// It was not here.
+  case added
+  /// Its parts or its place were others.
+  case changed
+  case unchanged
+}
+
+// Single documents, from a backup.
+
+extension StoreTransaction {
+  /// - Returns: the outcomes, in the order of `ids`.
+  func putBack(_ ids: [DocumentID], from backup: StoreTransaction) throws(StoreError) -> [PutBackOutcome] {
+    var rows: [MergeRow] = []
+    for id in Set(ids) {
+      guard let row = try backup.mergeRow(id.rawValue) else { throw .noSuchDocument(id) }
+      rows.append(row)
+    }
+    // In their order there, so that each can be the predecessor of the next.
+    rows.sort {
+      ($0.fields.collection, $0.fields.position, $0.id) < ($1.fields.collection, $1.fields.position, $1.id)
+    }
+    var outcomes: [DocumentID: PutBackOutcome] = [:]
+    for row in rows { outcomes[DocumentID(row.id)] = try putBack(row, from: backup) }
+    return ids.map { outcomes[$0]! }
+  }
+
+  private func putBack(_ row: MergeRow, from backup: StoreTransaction) throws(StoreError) -> PutBackOutcome {
+    let id = DocumentID(row.id)
+    var document = try backup.document(id)
+    let record = try collection(of: row, in: backup)
+    guard let here = try mergeRow(row.id) else {
+      document.parent = try parent(of: row, in: record)
+      try requireUnusedKey(document.key, in: record, by: nil)
+      try requireNoChildrenElsewhere(of: row.id, in: record.id)
+      let position = try position(for: place(of: row, in: record, backup), in: record.id)
+      let stamps = DocumentStamps(born: try writer.revision, uid: row.stamps.uid)
+      try writer.insert(
+        document, id: row.id, in: record, isNew: false, position: position, now: .now(), stamps: stamps)
+      return .added
+    }
+    guard here.stamps.uid == row.stamps.uid else {
+      throw StoreError(
+        .alreadyExists, "document \(id) is another one here: its id was given again",
+        hint: "export the one of the backup, and import it", documentID: id)
+    }
+    let old = try storedDocument(id)
+    document.parent = try parent(of: row, in: record)
+    let isElsewhere = record.id != here.fields.collection
+    let wanted = try place(of: row, in: record, backup)
+    let current = try placeHere(of: here, in: record, backup)
+    let isMoved = isElsewhere || wanted != current
+    guard isMoved || !document.isIdentical(to: old.document) else { return .unchanged }
+    if isElsewhere || document.key != old.document.key { try requireUnusedKey(document.key, in: record, by: id) }
+    let position = isMoved ? try self.position(for: wanted, in: record.id) : nil
+    try writer.replace(storedDocument(id), with: document, in: record, movedTo: position)
+    return .changed
+  }
+
+  /// The collection that a document of a backup was in: found by identity, then by name; made again if it is gone.
+  private func collection(of row: MergeRow, in backup: StoreTransaction) throws(StoreError) -> CollectionRecord {
+    guard let there = try backup.collections().first(where: { $0.id == row.fields.collection }) else {
+      throw .damagedDocument(row.id, "its collection is gone")
+    }
+    if let record = try collections().first(where: { $0.uid == there.uid }) { return record }
+    if let record = try collection(named: there.name) { return record }
+    var record = try newCollection(there.name, there.settings)
+    record.uid = there.uid
+    try writer.insertCollection(record)
+    return record
+  }
+
+  /// The parent in a backup, if it is here too and can be the parent.
+  private func parent(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
+    guard let parent = row.fields.parent.map({ DocumentID($0) }) else { return nil }
+    do throws(StoreError) {
+      try requireParent(parent, of: row.id, isNew: false, in: record.id)
+      return parent
+    } catch {
+      guard error.code == .invalidArgument else { throw error }
+      return nil
+    }
+  }
+
+  // MARK: Places
+
+  /// The place in this store that a document has in a backup: behind the nearest document that is in both, else before
+  /// the nearest one, else at the top.
+  private func place(of row: MergeRow, in record: CollectionRecord, _ backup: StoreTransaction) throws(StoreError)
+    -> Placement
+  {
+    if let id = try backup.nearest(before: row, where: { id throws(StoreError) in try isHere(id, record, backup) }) {
+      return .after(DocumentID(id))
+    }
+    if let id = try backup.nearest(behind: row, where: { id throws(StoreError) in try isHere(id, record, backup) }) {
+      return .before(DocumentID(id))
+    }
+    return .top
+  }
+
+  /// The place that a document has here, in the same words.
+  private func placeHere(of row: MergeRow, in record: CollectionRecord, _ backup: StoreTransaction) throws(StoreError)
+    -> Placement
+  {
+    func isThere(_ id: Int64) throws(StoreError) -> Bool {
+      guard try isHere(id, record, backup) else { return false }
+      return try backup.mergeRow(id)?.fields.collection == backup.mergeRow(row.id)?.fields.collection
+    }
+    if let id = try nearest(before: row, where: isThere) { return .after(DocumentID(id)) }
+    if let id = try nearest(behind: row, where: isThere) { return .before(DocumentID(id)) }
+    return .top
+  }
+
+  /// Whether a document of a backup is in this store, in that collection.
+  private func isHere(_ id: Int64, _ record: CollectionRecord, _ backup: StoreTransaction) throws(StoreError) -> Bool {
+    guard let here = try mergeRow(id), here.fields.collection == record.id else { return false }
+    do throws(StoreError) {
+      return try backup.mergeRow(id)?.stamps.uid == here.stamps.uid
+    } catch {
+      // A damaged neighbour shows no place.
+      guard error.code == .damaged else { throw error }
+      return false
+    }
+  }
+
+  private func nearest(before row: MergeRow, where matches: (Int64) throws(StoreError) -> Bool) throws(StoreError)
+    -> Int64?
+  {
+    var place = (position: row.fields.position, id: row.id)
+    while let entry = try entry(SQL.entryBefore, Int64(row.fields.collection), place.position, place.id) {
+      if try matches(entry.id) { return entry.id }
+      place = (entry.position, entry.id)
+    }
+    return nil
+  }
+
+  private func nearest(behind row: MergeRow, where matches: (Int64) throws(StoreError) -> Bool) throws(StoreError)
+    -> Int64?
+  {
+    var place = (position: row.fields.position, id: row.id)
+    while let entry = try entry(SQL.entryAfter, Int64(row.fields.collection), place.position, place.id) {
+      if try matches(entry.id) { return entry.id }
+      place = (entry.position, entry.id)
+    }
+    return nil
+  }
+}

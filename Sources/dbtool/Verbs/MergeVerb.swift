@@ -1,0 +1,120 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// The rule for conflicts, as `merge` and `fork` take it.
+enum PolicyName: String, CaseIterable, ExpressibleByArgument {
+  case fail, mine, theirs, both
+
+  var policy: MergePolicy {
+    switch self {
+    case .fail: .fail
+    case .mine: .mine
+    case .theirs: .theirs
+    case .both: .both
+    }
+  }
+}
+
+/// `merge COPY OTHER`: the changes of another copy.
+struct MergeVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "merge",
+    abstract: "Bring the changes of another copy into a store.",
+    discussion: """
+      OTHER is the original of STORE, an editable copy of it, another copy of the same original, or another file of the \
+      same store. Documents that changed there only become as they are there; those that changed here only stay. \
+      OTHER is never changed, and the keys given are tried on both.
+
+      A conflict, such as a document edited on both sides, is decided by --policy: 'fail' changes nothing and lists \
+      all (exit 4), 'mine' and 'theirs' take one side, 'both' keeps the two texts of a document beside each other. The list \
+      has ids and reasons, no text.
+
+        dbtool merge mine.coffer shipped-2.coffer --key-file my.key
+        dbtool merge mine.coffer shipped-2.coffer --dry-run
+        dbtool merge laptop.coffer phone.coffer --policy mine --base backup.coffer
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The other copy.", valueName: "other"), completion: .file())
+  var other: String
+
+  @Option(help: ArgumentHelp("How conflicts are decided (default: fail).", valueName: "rule"))
+  var policy: PolicyName?
+
+  @Option(
+    help: ArgumentHelp("For two files of one store: an older file, from which both come.", valueName: "older"),
+    completion: .file())
+  var base: String?
+
+  @Flag(help: "Change nothing, and list what a merge would do.")
+  var dryRun = false
+
+  @Flag(help: "List documents of OTHER that do not open, and go on without their changes.")
+  var skipDamaged = false
+
+  @Flag(help: "Accept that the original has a later root key than when the copy was made.")
+  var rekeyKnown = false
+
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func run() throws {
+    let store = try options.open(readOnly: false)
+    let right = try open(other)
+    var merging = MergeOptions()
+    merging.isDryRun = dryRun
+    merging.skipsDamaged = skipDamaged
+    merging.rekeyKnown = rekeyKnown
+    merging.base = try base.map(open)
+    let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    let report = try Interrupt.deferring {
+      try store.merge(right, policy: (policy ?? .fail).policy, options: merging) { step in
+        bar.update(step)
+        try Interrupt.check()
+      }
+    }
+    bar.finish()
+    try report.print(as: options.common.listFormat)
+    try merging.base?.close()
+    try right.close()
+    try store.close()
+    let conflicts = report.conflicts.count
+    let isRefused = !report.isMerged && conflicts > 0 && policy ?? .fail == .fail
+    options.common.diagnostics.note(
+      isRefused
+        ? "nothing was changed (conflicts: \(conflicts)); choose a --policy"
+        : "\(report.isMerged ? "merged" : "would merge") \(other) (changes: \(report.changeCount), conflicts: \(conflicts))")
+    guard !isRefused else { throw Outcome(.answerIsNo) }
+  }
+
+  /// Opens a store that is never changed.
+  private func open(_ path: String) throws -> DocumentStore {
+    var opening = options.openOptions(true)
+    opening.expectedPin = nil
+    opening.leavesFileUnchanged = true
+    return try DocumentStore.open(at: URL(filePath: path), key: .anyOf(options.openingKeys()), options: opening)
+  }
+}
+
+extension MergeReport {
+  /// The entries that changed something.
+  fileprivate var changeCount: Int { entries.count { $0.action != .kept && $0.action != .skipped } }
+
+  func print(as format: ListFormat?) throws {
+    var table = TableWriter(
+      columns: [
+        .init(name: "action", isNumber: false), .init(name: "id", isNumber: true),
+        .init(name: "other_id", isNumber: true), .init(name: "collection", isNumber: true),
+        .init(name: "reason", isNumber: false), .init(name: "conflict", isNumber: false),
+      ], format: format)
+    for entry in entries {
+      try table.add([
+        .string(entry.action.rawValue), entry.id.map { .integer($0.rawValue) },
+        entry.otherID.map { .integer($0.rawValue) }, entry.collection.map { .integer(Int($0.rawValue)) },
+        .string(entry.reason.rawValue), .bool(entry.reason.isConflict),
+      ])
+    }
+    try table.finish()
+  }
+}
