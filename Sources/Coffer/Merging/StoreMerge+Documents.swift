@@ -219,6 +219,7 @@ extension StoreMerge {
       let stamps = base.keepsStamps ? there.stamps : DocumentStamps(born: writer.revision, uid: there.stamps.uid)
       try writer.insert(
         document, id: pair.id, in: record, isNew: false, position: position ?? 0, now: .now(), stamps: stamps)
+      departed.insert(pair.id)
       return note(
         .added, there.stamps.born > base.seenHere ? .addedThere : .deletedHereEditedThere, id: pair.id,
         otherID: there.id)

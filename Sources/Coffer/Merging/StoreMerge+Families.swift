@@ -45,8 +45,8 @@ extension StoreMerge {
       for child in try writer.ids(SQL.idsOfChildren, parent) where placed[child.rawValue] == nil {
         guard let row = try mine.mergeRow(child.rawValue) else { continue }
         // One that both sides left where it was names its parent in both.
-        let isElsewhere = try mine.fieldsIfThere(of: DocumentID(parent)) != nil
-        if isElsewhere || kept.contains(row.id) || row.stamps.placed > base.seenThere { found.insert(row.id) }
+        let collection = try mine.fieldsIfThere(of: DocumentID(parent))?.collection
+        if collection ?? row.fields.collection != row.fields.collection || kept.contains(row.id) || row.stamps.placed > base.seenThere { found.insert(row.id) }
       }
     }
     return found.sorted()

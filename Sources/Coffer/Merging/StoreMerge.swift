@@ -87,7 +87,7 @@ final class StoreMerge {
   var keysTaken: [Int64: ExternalKey] = [:]
   /// Documents that this store keeps although they were deleted there.
   var kept: Set<Int64> = []
-  /// Documents that are not where their children may look for them: deleted, or in another collection.
+  /// Documents that may not be where their children look for them: deleted, in another collection, or back again.
   var departed: Set<Int64> = []
   /// Documents that took the other store's place, by id here.
   var placed: [Int64: Pair] = [:]

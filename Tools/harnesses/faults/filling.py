@@ -125,6 +125,13 @@ _EACH = {
     "restore": dict(
         command=("restore", STORE, "copy.coffer", "--force"), holds=_NUMBERED, reads="copy.coffer",
         before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+    "restore-id": _on(
+        "restore", "copy.coffer", "--id", "5", reads="copy.coffer",
+        before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+    "fork": _on("fork", "copy.coffer", outputs={"copy.coffer": _NUMBERED}),
+    "merge": _on(
+        "merge", "copy.coffer", reads="copy.coffer", holds=_replaced(2, LONGER),
+        before=(("fork", STORE, "copy.coffer", *PRIMARY), ("put", "copy.coffer", *PRIMARY, "--id", "2", "--text", LONGER))),
     "salvage": _on("salvage", "-o", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
     "export-store": _export("new.coffer", _NUMBERED, "--all", *NEW),
     **{f"export-{kind}": _export(f"out.{kind}") for kind in ("ndjson", "json", "sqlite")},

@@ -78,6 +78,15 @@ def _forced(name, *options):
     return _export(name, "--force", *options) | dict(before=(earlier,))
 
 
+# A copy of the store with other changes.
+_OTHER = (
+    ["fork", STORE, "other.coffer", *PRIMARY],
+    ["put", "other.coffer", *PRIMARY, "--id", "5", "--text", f"{IN_TEXTS} there", "--title", IN_TITLES],
+    ["put", "other.coffer", *PRIMARY, "-c", "one", "--text", f"{IN_TEXTS}, new", "--title", IN_TITLES],
+    ["rm", "other.coffer", *PRIMARY, "6"], ["mv", "other.coffer", *PRIMARY, "14", "--to", "top"],
+)
+
+
 def _import(*options, **fields):
     return _verb("import", INPUT, "--keep-ids", *options, **fields)
 
@@ -110,6 +119,11 @@ _EACH = {
     "restore": dict(
         command=["restore", STORE, "earlier.coffer", "--force"], reads="earlier.coffer",
         before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+    "restore-id": _verb(
+        "restore", "earlier.coffer", "--id", "4-6", reads="earlier.coffer",
+        before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5", "6"])),
+    "fork": _verb("fork", "out.coffer", outputs=("out.coffer",)),
+    "merge": _verb("merge", "other.coffer", reads="other.coffer", before=_OTHER),
     **{f"export-{kind}-named": _export(f"out.{kind}", "--to", kind) | dict(is_named=True) for kind in ("ndjson", "sqlite")},
     **{
         f"export-{kind}-force-named": _forced(f"out.{kind}", "--to", kind) | dict(is_named=True)

@@ -57,6 +57,13 @@ _EACH = [
     Workload("backup-force", (["backup", STORE, "-o", "copy.coffer", "--force"],), before=(
         *BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", *PRIMARY]), outputs=("copy.coffer",),
         has_few_states=True),
+    Workload("fork", (["fork", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), has_few_states=True),
+    Workload("merge", (["merge", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), before=(
+        *BASE, ["fork", STORE, "copy.coffer", *PRIMARY],
+        ["put", "copy.coffer", "--id", "3", "--text", "from the copy " * 300, *PRIMARY],
+        ["put", "copy.coffer", "--text", "new there", *PRIMARY], ["rm", "copy.coffer", "2", *PRIMARY])),
+    Workload("restore-id", (["restore", STORE, "copy.coffer", "--id", "3-4", *PRIMARY],), outputs=("copy.coffer",),
+        before=(*BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", "4", *PRIMARY])),
     Workload("export-text", (_TEXTS,), outputs=("out.text",)),
     Workload("export-text-force", ([*_TEXTS, "--force"],), before=(*BASE, [*_TEXTS, "--id", "4"]), outputs=("out.text",)),
 ]
