@@ -270,7 +270,9 @@ struct CopyMergeTests {
       for (store, name) in [(pair.copy, "a"), (other, "b")] {
         try edit(store, 1, name)
         try edit(store, name == "a" ? 2 : 3, name)
-        try store.write { try $0.insert(Document(text: "new \(name)", key: ExternalKey("k-\(name)")), into: Self.notes) }
+        try store.write {
+          try $0.insert(Document(text: "new \(name)", key: ExternalKey("k-\(name)")), into: Self.notes)
+        }
       }
       return (pair, other)
     }
@@ -388,6 +390,36 @@ struct CopyMergeTests {
     #expect(report.entries.first { $0.action == .skipped }?.otherID == DocumentID(1))
     #expect(try text(pair.copy, 3) == "sound")
     #expect(try text(pair.copy, 1) == "Text 1")
+  }
+
+  /// The limit of a proof by the ring.
+  @Test func neighbourThatIsMissingMovesAPlaceOnly() throws {
+    let pair = try Pair()
+    try pair.original.write { writer in
+      try writer.insert(Document(text: "new"), into: Self.notes, at: .after(DocumentID(3)))
+    }
+    try pair.test.raw().execute("DELETE FROM coffer_record WHERE id=3")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    let result = try texts(pair.copy)
+    #expect(result.filter { $0 != "new" } == (1...5).map { "Text \($0)" })
+    // Before or behind the third, by their identities.
+    #expect([2, 3].contains(result.firstIndex(of: "new")))
+    #expect(try pair.copy.verify().isSound)
+  }
+
+  /// A reader that is further behind than the ring can't tell documents that a merge brought from older ones.
+  @Test func mergeSinceAStateChangesEverythingForAWalk() throws {
+    let pair = try Pair()
+    let earlier = try pair.copy.engine.reading { transaction throws(StoreError) in transaction.state }
+    try pair.original.write { try $0.insert(Document(text: "new"), into: Self.notes) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { try $0.delete(DocumentID(1)) }
+    func changes() throws -> [RingChanges] {
+      try pair.copy.engine.reading { transaction throws(StoreError) in try transaction.changes(since: earlier).changes }
+    }
+    #expect(try !changes().contains(.everything))
+    for number in 0..<80 { try edit(pair.copy, 2, "\(number)") }
+    #expect(try changes() == [.everything])
   }
 
   @Test func dryRunChangesNothing() throws {

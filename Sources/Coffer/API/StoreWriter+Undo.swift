@@ -91,7 +91,8 @@ extension StoreWriter {
     let record = try transaction.requireCollection(of: stored.header)
     let (before, after) = try transaction.neighbours(of: stored.header)
     return DeletedDocuments.Entry(
-      id: id, document: stored.document, uid: stored.stamps.uid, collection: CollectionInfo(record, count: 0), collectionUID: record.uid,
+      id: id, document: stored.document, uid: stored.stamps.uid, collection: CollectionInfo(record, count: 0),
+      collectionUID: record.uid,
       position: stored.header.position, previous: before, next: after)
   }
 
@@ -122,7 +123,8 @@ extension StoreWriter {
       document.parent = nil
     }
     let placement = try placement(of: entry, in: record)
-    _ = try transaction.add(document, in: record, id: entry.id, titleRule: nil, requiringParent: false, uid: entry.uid) {
+    _ = try transaction.add(document, in: record, id: entry.id, titleRule: nil, requiringParent: false, uid: entry.uid)
+    {
       () throws(StoreError) in
       try transaction.position(for: placement, in: record.id)
     }

@@ -113,7 +113,8 @@ extension StoreEngine {
     }
     guard let older = options.base else {
       throw StoreError(
-        .invalidArgument, "\(other.path) is another file of the same store, and neither is known to come from the other",
+        .invalidArgument,
+        "\(other.path) is another file of the same store, and neither is known to come from the other",
         hint: "give an older file of the store, from which both come, as \(.mergeBase)")
     }
     let anchor = try older.engine.reading { transaction throws(StoreError) in try transaction.anchor() }

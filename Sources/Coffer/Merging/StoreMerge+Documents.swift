@@ -216,7 +216,9 @@ extension StoreMerge {
       var document = source
       document.parent = try parentHere(of: pair).map { DocumentID($0) }
       document.key = try free(source.key, for: pair, in: record)
-      let stamps = base.keepsStamps ? there.stamps : DocumentStamps(born: writer.revision, uid: there.stamps.uid)
+      var stamps = base.keepsStamps ? there.stamps : DocumentStamps(born: writer.revision, uid: there.stamps.uid)
+      // Its birth in another copy says nothing in this one.
+      if base.relation == .sibling, stamps.born >= base.firstOwn { stamps.born = writer.revision }
       try writer.insert(
         document, id: pair.id, in: record, isNew: false, position: position ?? 0, now: .now(), stamps: stamps)
       departed.insert(pair.id)

@@ -19,8 +19,9 @@ extension StoreMerge {
   }
 
   func setParent(of id: Int64, to parent: Int64?) throws(StoreError) {
-    try writer.rewrite(DocumentID(id), changing: .parent, as: .parent) { [row = try mine.mergeRow(id)] content, fields
-      throws(StoreError) in
+    try writer.rewrite(DocumentID(id), changing: .parent, as: .parent) {
+      [row = try mine.mergeRow(id)] content, fields
+        throws(StoreError) in
       fields.parent = parent
       // The place is still the one that a side gave it.
       if let row { content.stamps = row.stamps }
@@ -46,7 +47,11 @@ extension StoreMerge {
         guard let row = try mine.mergeRow(child.rawValue) else { continue }
         // One that both sides left where it was names its parent in both.
         let collection = try mine.fieldsIfThere(of: DocumentID(parent))?.collection
-        if collection ?? row.fields.collection != row.fields.collection || kept.contains(row.id) || row.stamps.placed > base.seenThere { found.insert(row.id) }
+        if collection ?? row.fields.collection != row.fields.collection || kept.contains(row.id)
+          || row.stamps.placed > base.seenThere
+        {
+          found.insert(row.id)
+        }
       }
     }
     return found.sorted()

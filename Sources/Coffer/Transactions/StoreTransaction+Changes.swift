@@ -5,12 +5,14 @@ extension StoreTransaction {
   ///
   /// The ring of the state names them exactly if it reaches back that far. If it does not, one walk over all rows sums
   /// the set, and finds what changed by the generations in the heads. The walk can't name deleted documents: if there
-  /// are any, it gives "everything".
+  /// are any, or if the store merged with its original since, it gives "everything".
   ///
   /// - Throws: `damaged` if the rows are not those that were written.
   func changes(since earlier: StoreState) throws(StoreError) -> ChangesSince {
     guard try mayDescend(from: earlier) else { return ChangesSince(sum: .everything) }
     if let changes = ringChanges(since: earlier) { return ChangesSince(changes) }
+    // Documents that a merge brought have the original's stamps, which a walk takes for older ones.
+    guard start.origin == earlier.origin else { return ChangesSince(sum: .everything) }
     return ChangesSince(sum: try changesInRows(since: earlier))
   }
 

@@ -84,7 +84,8 @@ struct MergeVerb: ParsableCommand {
     options.common.diagnostics.note(
       isRefused
         ? "nothing was changed (conflicts: \(conflicts)); choose a --policy"
-        : "\(report.isMerged ? "merged" : "would merge") \(other) (changes: \(report.changeCount), conflicts: \(conflicts))")
+        : "\(report.isMerged ? "merged" : "would merge") \(other) (changes: \(report.changeCount), conflicts: \(conflicts))"
+    )
     guard !isRefused else { throw Outcome(.answerIsNo) }
   }
 

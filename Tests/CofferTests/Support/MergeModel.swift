@@ -65,6 +65,9 @@ struct MergeJudge {
   /// The side that gave each document its place: true for theirs.
   private(set) var places: [Int: Bool] = [:]
   private(set) var contents: [Int: Bool] = [:]
+  /// Documents that both sides edited, or placed, in the same way: no changes of this side any more.
+  private var sameEdits: Set<Int> = []
+  private var samePlaces: Set<Int> = []
 
   init(_ mine: MergeModel, _ theirs: MergeModel, known: Set<Int>, knownCollections: Set<Int>, theirsWin: Bool) {
     self.mine = mine
@@ -107,9 +110,10 @@ struct MergeJudge {
       contents[n] = side(n, mine.edited, theirs.edited, "edited twice")
       var takes = theirs.placed.contains(n) && !mine.placed.contains(n)
       if theirs.placed.contains(n), mine.placed.contains(n) {
-        let isSame = here.collection == there.collection && here.parent == there.parent
+        let isSame =
+          here.collection == there.collection && here.parent == there.parent
           && anchor(n, mine) == anchor(n, theirs)
-        if !isSame { conflicts.insert("moved twice: \(n)") }
+        if isSame { samePlaces.insert(n) } else { conflicts.insert("moved twice: \(n)") }
         takes = theirsWin
       }
       if takes, isDroppedHere(there.collection) {
@@ -128,7 +132,10 @@ struct MergeJudge {
     guard there.contains(n) else { return false }
     guard here.contains(n) else { return true }
     let (one, other) = (mine.documents[n]!, theirs.documents[n]!)
-    guard (one.text, one.key ?? "") != (other.text, other.key ?? "") else { return theirsWin }
+    guard (one.text, one.key ?? "") != (other.text, other.key ?? "") else {
+      sameEdits.insert(n)
+      return theirsWin
+    }
     conflicts.insert("\(conflict): \(n)")
     return theirsWin
   }
@@ -167,7 +174,10 @@ struct MergeJudge {
         let holder = result.documents.first { $0.value.collection == found.collection && $0.value.key == content.key }
         expect(holder != nil, "\(n) lost its key \(content.key ?? "nil") for nothing")
         // The other side's document has it, and that side won.
-        if let holder { expect(contents[n]! != theirsWin || contents[holder.key]! == contents[n]!, "\(n): the wrong side lost its key") }
+        if let holder {
+          expect(
+            contents[n]! != theirsWin || contents[holder.key]! == contents[n]!, "\(n): the wrong side lost its key")
+        }
       }
       if found.parent != side.parent {
         let other = (isTheirs ? mine : theirs).documents[n]?.parent
@@ -188,7 +198,7 @@ struct MergeJudge {
       while let ancestor = next, seen.insert(ancestor).inserted { next = result.documents[ancestor]?.parent }
       expect(next == nil, "\(n) has a ring of ancestors")
     }
-    for (c, order) in result.order { checkOrder(c, order, expect) }
+    for c in result.order.keys { checkOrder(c, result, expect) }
     return faults
   }
 
@@ -215,7 +225,8 @@ struct MergeJudge {
     return false
   }
 
-  private func checkOrder(_ c: Int, _ order: [Int], _ expect: (Bool, @autoclosure () -> String) -> Void) {
+  private func checkOrder(_ c: Int, _ result: MergeModel, _ expect: (Bool, @autoclosure () -> String) -> Void) {
+    let order = result.order[c]!
     let stay = (mine.order[c] ?? []).filter { isUnmoved($0) && places[$0] != nil }
     expect(order.filter(isUnmoved) == stay, "collection \(c): the order of unmoved documents is another")
     // Behind each of them: one side's documents, then the other's, each in their order there.
@@ -225,7 +236,10 @@ struct MergeJudge {
     for (anchor, group) in zip(anchors, groups) {
       let sides = group.map { places[$0] ?? false }
       let changes = zip(sides, sides.dropFirst()).filter { $0 != $1 }.count
-      expect(changes <= 1, "collection \(c): the groups behind \(anchor ?? 0) are mixed: \(group) \(sides)")
+      expect(
+        changes <= 1,
+        "collection \(c): the groups behind \(anchor ?? 0) are mixed: \(group) \(sides)"
+          + group.map { "; \(history($0, result))" }.joined())
       for side in [true, false] {
         let part = group.filter { (places[$0] ?? false) == side }
         let model = side ? theirs : mine
@@ -242,8 +256,8 @@ struct MergeJudge {
   /// This store after the merge, with the changes that the other side does not know.
   func met(_ result: MergeModel) -> MergeModel {
     var result = result
-    result.edited = mine.edited.filter { contents[$0] == false }
-    result.placed = mine.placed.filter { places[$0] == false }
+    result.edited = mine.edited.subtracting(sameEdits).filter { contents[$0] == false }
+    result.placed = mine.placed.subtracting(samePlaces).filter { places[$0] == false }
     return result
   }
 }
