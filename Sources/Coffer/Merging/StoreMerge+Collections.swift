@@ -102,46 +102,57 @@ extension StoreMerge {
     return try mine.collections().first { $0.id == restored }
   }
 
-  /// Drops the collections that were dropped there, as far as nothing of this store's is in them.
-  func dropCollections() throws {
+  /// Decides about the collections that were dropped there: one stays if documents of this store are in it, unless the
+  /// other side wins. Then those that the other store has elsewhere go to their places there, and the others are
+  /// deleted.
+  ///
+  /// - Parameter pairs: gets the documents that go elsewhere.
+  func settleDropped(_ pairs: inout [Pair]) throws {
+    guard !droppedThere.isEmpty else { return }
+    var known: [Int64: Pair] = [:]
+    for pair in pairs { known[pair.id] = pair }
     for number in droppedThere {
       guard let record = try mine.collections().first(where: { $0.id == number }) else { continue }
-      var action = MergeReport.Action.deleted
-      var reason = MergeReport.Reason.deletedThere
-      if try mine.count(in: record) > 0 {
-        reason = .usedHereDroppedThere
-        if case .theirs = try decide(reason, collection: number) {
-          try empty(record)
-        } else {
-          action = .kept
-          var stays = record
-          stays.born = writer.revision
-          try change(stays)
+      let rest = try writer.ids(SQL.someIDsInCollection, Int64(number), .max).map(\.rawValue).filter {
+        known[$0]?.takesPlace != true
+      }
+      guard !rest.isEmpty else {
+        emptied.append(record)
+        note(.deleted, .deletedThere, collection: number)
+        continue
+      }
+      let reason = MergeReport.Reason.usedHereDroppedThere
+      guard case .theirs = try decide(reason, collection: number) else {
+        var stays = record
+        stays.born = writer.revision
+        try change(stays)
+        note(.kept, reason, collection: number)
+        continue
+      }
+      for id in rest {
+        if let pair = try known[id] ?? elsewhere(id), try collectionHere(pair.theirs.fields.collection) != nil {
+          if known[id] == nil { pairs.append(pair) }
+          pair.takesPlace = true
+          note(.moved, reason, id: id, otherID: pair.theirs.id)
+        } else if let row = try mine.mergeRow(id) {
+          try delete(row)
+          note(.deleted, reason, id: id)
         }
       }
-      if action == .deleted { try writer.deleteCollection(record) }
-      note(action, reason, collection: number)
+      emptied.append(record)
+      note(.deleted, reason, collection: number)
     }
   }
 
-  /// Moves the documents that the other store has elsewhere to their places there, and deletes the others.
-  private func empty(_ record: CollectionRecord) throws {
-    var moving: [Pair] = []
-    for id in try writer.ids(SQL.someIDsInCollection, Int64(record.id), .max) {
-      guard let row = try mine.mergeRow(id.rawValue) else { continue }
-      if let there = try theirs.mergeRow(row.id), there.stamps.uid == row.stamps.uid,
-        try collectionHere(there.fields.collection) != nil
-      {
-        let pair = Pair(there, row, id: row.id)
-        pair.takesPlace = true
-        moving.append(pair)
-        note(.moved, .usedHereDroppedThere, id: row.id, otherID: there.id)
-      } else {
-        try delete(row)
-        note(.deleted, .usedHereDroppedThere, id: row.id)
-      }
-    }
-    try write(moving)
+  /// A document that the other store has, in whatever collection.
+  private func elsewhere(_ id: Int64) throws -> Pair? {
+    guard let here = try mine.mergeRow(id), let there = try theirs.mergeRow(id), there.stamps.uid == here.stamps.uid
+    else { return nil }
+    return Pair(there, here, id: id)
+  }
+
+  func dropEmptied() throws(StoreError) {
+    for record in emptied { try writer.deleteCollection(record) }
   }
 
   /// Gives one of two collections of equal names another name.

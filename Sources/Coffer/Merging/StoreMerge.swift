@@ -72,6 +72,8 @@ final class StoreMerge {
   var staysDropped: Set<UInt32> = []
   /// The numbers here of collections that were dropped there.
   var droppedThere: [UInt32] = []
+  /// Those of them that go.
+  var emptied: [CollectionRecord] = []
   /// The numbers here of collections that have their names from the other store.
   var namedThere: Set<UInt32> = []
 
@@ -115,14 +117,15 @@ final class StoreMerge {
   func run() throws -> MergeReport {
     try mergeCollections()
     let changes = try ChangesThere(theirs, since: base, mine: mine)
-    let pairs = try pair(changes)
+    var pairs = try pair(changes)
     for (index, pair) in pairs.enumerated() {
       if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: pairs.count)) }
       try settle(pair)
     }
+    try settleDropped(&pairs)
     try write(pairs)
     try addCopies()
-    try dropCollections()
+    try dropEmptied()
     try checkFamilies()
     try mergeNames()
     try progress?(WorkProgress(done: pairs.count, total: pairs.count, phase: .finishing))
