@@ -75,6 +75,36 @@ struct AsyncFormTests {
     #expect(try await store.read { try $0.count(in: Self.notes) } == 7)
   }
 
+  @Test func copiesPartAndMeet() async throws {
+    let test = try TestStore()
+    let store = test.store
+    let id = try await store.write { try $0.insert(Document(text: "1"), into: Self.notes) }
+    let copy = try await DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    try await store.makeEditableCopy(at: test.place.file("second.coffer"), keys: [.published("primary")])
+    try await store.write { writer in try writer.update(id) { $0.text = "2" } }
+    #expect(try await store.differences(to: copy).changed.count == 1)
+    #expect(try await copy.merge(store).isMerged)
+    #expect(try await copy.read { try $0.text(of: id) } == "2")
+    try await copy.write { try $0.delete(id) }
+    #expect(try await copy.putBack([id], from: store) == [.added])
+    #expect(try await store.differences(to: copy).isEmpty)
+  }
+
+  @Test func cancelledMergeLeavesTheStoreAsItWas() async throws {
+    let test = try filled()
+    let copy = try await DocumentStore.openEditableCopy(
+      of: test.url, at: test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    let store = test.store
+    try await store.write { writer in
+      for header in try writer.headers(in: Self.notes) { try writer.update(header.id) { $0.text = "changed" } }
+    }
+    await expectCancelled { step in _ = try await copy.merge(store, progress: step) }
+    #expect(try await copy.verify().isSound)
+    let difference = try await store.differences(to: copy)
+    #expect(difference.changed.count == 2000)
+  }
+
   // MARK: Cancelled
 
   @Test func cancelledCopiesLeaveNothing() async throws {
