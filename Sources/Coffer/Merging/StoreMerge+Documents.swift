@@ -212,6 +212,7 @@ extension StoreMerge {
   func write(_ pair: Pair, in record: CollectionRecord, at position: Int64?) throws {
     let there = pair.theirs
     let source = try theirs.document(DocumentID(there.id))
+    defer { if pair.takesContents { contentsThere.insert(pair.id) } }
     guard let here = pair.mine else {
       var document = source
       document.parent = try parentHere(of: pair).map { DocumentID($0) }
@@ -261,13 +262,18 @@ extension StoreMerge {
       return key
     }
     let reason = MergeReport.Reason.equalKeys
-    if case .theirs = try decide(reason, mine: holder.rawValue, theirs: pair.theirs.id) {
-      _ = try takeKey(of: holder)
-      note(.keyRemoved, reason, id: holder.rawValue, otherID: pair.theirs.id)
-      return key
+    let choice = try decide(reason, mine: holder.rawValue, theirs: pair.theirs.id)
+    let wins: Bool = if case .theirs = choice { true } else { false }
+    // The side that the contents are from decides; if both are from one side, the one that the place is from.
+    let other = contentsThere.contains(holder.rawValue)
+    let isFromThere = pair.takesContents != other ? pair.takesContents : pair.takesPlace
+    guard isFromThere == wins else {
+      note(.keyRemoved, reason, id: pair.id, otherID: pair.theirs.id)
+      return nil
     }
-    note(.keyRemoved, reason, id: pair.id, otherID: pair.theirs.id)
-    return nil
+    _ = try takeKey(of: holder)
+    note(.keyRemoved, reason, id: holder.rawValue, otherID: pair.theirs.id)
+    return key
   }
 
   /// Takes a document's key away; its stamps stay.

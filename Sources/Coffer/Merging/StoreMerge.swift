@@ -93,6 +93,8 @@ final class StoreMerge {
   var departed: Set<Int64> = []
   /// Documents that took the other store's place, by id here.
   var placed: [Int64: Pair] = [:]
+  /// Documents that took the other store's contents.
+  var contentsThere: Set<Int64> = []
   /// Documents whose parent was deleted in the other store.
   var orphans: Set<Int64> = []
   /// Documents edited on both sides, of which both stay.
