@@ -392,19 +392,206 @@ struct CopyMergeTests {
     #expect(try text(pair.copy, 1) == "Text 1")
   }
 
-  /// The limit of a proof by the ring.
-  @Test func neighbourThatIsMissingMovesAPlaceOnly() throws {
+  /// Another branch of the original, and a way to put its rows into the original.
+  private func branch(_ pair: Pair, _ change: (DocumentStore) throws -> Void) throws -> String {
+    let url = pair.test.place.file("branch.coffer")
+    try DocumentStore.backup(at: pair.test.url, to: url)
+    let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    try change(store)
+    try store.close()
+    return url.path
+  }
+
+  private func take(_ id: Int64, from branch: String, into pair: Pair) throws {
+    let raw = try pair.test.raw()
+    try raw.execute("ATTACH '\(branch)' AS branch")
+    try raw.execute("DELETE FROM main.coffer_record WHERE id=\(id)")
+    try raw.execute("INSERT INTO main.coffer_record SELECT * FROM branch.coffer_record WHERE id=\(id)")
+  }
+
+  @Test func rowsOfAnotherBranchAreRefused() throws {
     let pair = try Pair()
-    try pair.original.write { writer in
-      try writer.insert(Document(text: "new"), into: Self.notes, at: .after(DocumentID(3)))
+    let branch = try branch(pair) { store in
+      try edit(store, 4, "x")
+      try edit(store, 1, "evil")
     }
-    try pair.test.raw().execute("DELETE FROM coffer_record WHERE id=3")
+    try edit(pair.original, 1, "good")
+    try edit(pair.original, 3, "good")
+    try take(1, from: branch, into: pair)
+    let before = try pair.copy.everything()
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    #expect(try pair.copy.everything() == before)
+  }
+
+  /// The limit of the proof by the ring.
+  @Test func branchesOfEqualGenerationsAreToldApartByAWalkOnly() throws {
+    let pair = try Pair()
+    let branch = try branch(pair) { try edit($0, 1, "evil") }
+    try edit(pair.original, 1, "good")
+    try take(1, from: branch, into: pair)
+    var options = MergeOptions()
+    options.verifiesOther = true
+    expect(.setMismatch) { try pair.copy.merge(pair.original, options: options) }
+    #expect(try text(pair.copy, 1) == "Text 1")
     #expect(try pair.copy.merge(pair.original).isMerged)
-    let result = try texts(pair.copy)
-    #expect(result.filter { $0 != "new" } == (1...5).map { "Text \($0)" })
-    // Before or behind the third, by their identities.
-    #expect([2, 3].contains(result.firstIndex(of: "new")))
-    #expect(try pair.copy.verify().isSound)
+    #expect(try text(pair.copy, 1) == "evil")
+  }
+
+  @Test func collectionPutBackOrDeletedIsRefused() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.rename(Self.notes, to: "first") }
+    let raw = try pair.test.raw()
+    try raw.execute("CREATE TEMP TABLE old AS SELECT * FROM coffer_collection")
+    try pair.original.write { try $0.rename(DocumentCollection("first"), to: "second") }
+    try raw.execute("DELETE FROM coffer_collection")
+    try raw.execute("INSERT INTO coffer_collection SELECT * FROM old")
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    let other = try Pair()
+    try other.original.write { try $0.create(DocumentCollection("empty")) }
+    #expect(try other.copy.merge(other.original).isMerged)
+    try edit(other.original, 1, "x")
+    try other.test.raw().execute("DELETE FROM coffer_collection WHERE coll=2")
+    expect(.setMismatch) { try other.copy.merge(other.original) }
+    #expect(try other.copy.read { try $0.exists(DocumentCollection("empty")) })
+  }
+
+  @Test func documentThatIsMissingWithoutADeletionIsNotDeleted() throws {
+    let pair = try Pair()
+    let (d, first) = (DocumentCollection("d"), DocumentID(1))
+    try pair.original.write { try $0.create(d) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { try $0.move(first, into: d) }
+    try pair.original.write { try $0.drop(d) }
+    try pair.test.raw().execute("DELETE FROM coffer_record WHERE id=1")
+    expect(.setMismatch) { try pair.copy.merge(pair.original, policy: .theirs) }
+    #expect(try text(pair.copy, 1) == "Text 1")
+  }
+
+  // MARK: Round trips and chains
+
+  @Test func documentKeepsItsIDsThroughRoundTrips() throws {
+    let pair = try Pair()
+    let mine = try pair.copy.write { try $0.insert(Document(text: "n"), into: Self.notes) }
+    for _ in 0..<3 {
+      #expect(try pair.original.merge(pair.copy).isMerged)
+      #expect(try pair.copy.merge(pair.original).isMerged)
+    }
+    #expect(try text(pair.original, 6) == "n" && text(pair.copy, mine.rawValue) == "n")
+    #expect(try pair.original.merge(pair.copy).entries.isEmpty)
+    try edit(pair.original, 6, "edited there")
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.conflicts.isEmpty)
+    #expect(try text(pair.copy, mine.rawValue) == "edited there")
+    // A deletion there reaches it under its id here.
+    try pair.original.write { try $0.delete(DocumentID(6)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy).count == 5)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    #expect(try texts(pair.original).count == 5)
+  }
+
+  @Test func documentThatWasKeptIsOneAfterARoundTrip() throws {
+    let pair = try Pair()
+    try edit(pair.copy, 2, "mine")
+    try pair.original.write { try $0.delete(DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original, policy: .mine).isMerged)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy).filter { $0 == "mine" }.count == 1)
+    #expect(try Set(texts(pair.copy)) == Set(texts(pair.original)))
+  }
+
+  @Test func changesReachACopyThroughACopy() throws {
+    let pair = try Pair()
+    let second = try DocumentStore.openEditableCopy(
+      of: pair.test.place.file("copy.coffer"), at: pair.test.place.file("second.coffer"), key: .published("primary"),
+      options: .testing)
+    try pair.original.write { writer in
+      try writer.insert(Document(text: "new"), into: Self.notes)
+      try writer.move(DocumentID(3), to: .top)
+      try writer.update(DocumentID(4)) { $0.text = "edited" }
+      try writer.rename(Self.notes, to: "renamed")
+      try writer.create(DocumentCollection("empty"))
+    }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    let report = try second.merge(pair.copy)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(try second.differences(to: pair.copy).isEmpty)
+    #expect(try second.read { try $0.collections().map(\.name) } == ["renamed", "empty"])
+    #expect(try second.verify().isSound)
+  }
+
+  @Test func siblingsMergeAgainWithoutAChange() throws {
+    for policy in [MergePolicy.mine, .theirs, .both] {
+      let pair = try Pair()
+      let early = try pair.fork("early.coffer")
+      try pair.original.write { try $0.move(DocumentID(3), to: .after(DocumentID(1))) }
+      let late = try pair.fork("late.coffer")
+      for (store, name) in [(early, "early"), (late, "late")] {
+        try edit(store, 4, name)
+        try store.write { try $0.insert(Document(text: name), into: Self.notes, at: .after(DocumentID(1))) }
+      }
+      #expect(try early.merge(late, policy: policy).isMerged)
+      let first = try texts(early)
+      #expect(try early.merge(late, policy: policy).isMerged)
+      #expect(try texts(early) == first)
+      #expect(try early.verify().isSound)
+    }
+  }
+
+  @Test func keptParentStaysTheParent() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.setParent(of: DocumentID(4), to: DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try edit(pair.copy, 2, "mine")
+    try pair.original.write { try $0.delete(DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original, policy: .mine).isMerged)
+    try pair.original.write { try $0.move(DocumentID(4), to: .top) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.copy.read { try $0.header(of: DocumentID(4)).parent } == DocumentID(2))
+  }
+
+  @Test func documentThatWasLeftOutComesWithASoundOriginal() throws {
+    let pair = try Pair()
+    let long = String(repeating: "long ", count: 2000)
+    try edit(pair.original, 2, long)
+    try edit(pair.original, 3, "sound")
+    let sound = pair.test.place.file("sound.coffer")
+    try DocumentStore.backup(at: pair.test.url, to: sound)
+    // A neighbour of a new document, and the body of a changed one.
+    try pair.original.write { try $0.insert(Document(text: "new", parent: DocumentID(5)), into: Self.notes) }
+    try pair.test.raw().execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=2")
+    try pair.test.raw().execute("UPDATE coffer_record SET head=zeroblob(80) WHERE id=5")
+    var options = MergeOptions()
+    options.skipsDamaged = true
+    let report = try pair.copy.merge(pair.original, options: options)
+    #expect(report.isMerged && report.entries.filter { $0.action == .skipped }.map(\.otherID) == [DocumentID(2)])
+    // Before or behind the fifth, whose place there can't be read.
+    #expect(try texts(pair.copy).prefix(4) == ["Text 1", "Text 2", "sound", "Text 4"])
+    #expect(try Set(texts(pair.copy).dropFirst(4)) == ["Text 5", "new"])
+    let repaired = try DocumentStore.open(at: sound, key: .published("primary"), options: .testing)
+    #expect(try pair.copy.merge(repaired).isMerged)
+    #expect(try text(pair.copy, 2) == long)
+  }
+
+  @Test func damageOfThisStoreEndsTheMerge() throws {
+    let pair = try Pair()
+    try edit(pair.original, 1, "theirs")
+    try Database(pair.test.place.file("copy.coffer").path, mode: .readWrite).execute(
+      "UPDATE coffer_record SET head=zeroblob(80) WHERE id=1")
+    var options = MergeOptions()
+    options.skipsDamaged = true
+    expect(.damaged) { try pair.copy.merge(pair.original, options: options) }
+  }
+
+  @Test func oneFileUnderTwoNamesIsRefused() throws {
+    let pair = try Pair()
+    let link = pair.test.place.file("link.coffer")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: pair.test.place.file("copy.coffer"))
+    let other = try DocumentStore.open(at: link, key: .published("primary"), options: .testing)
+    expect(.invalidArgument) { try pair.copy.merge(other) }
+    expect(.invalidArgument) { try pair.copy.putBack([DocumentID(1)], from: other) }
   }
 
   /// A reader that is further behind than the ring can't tell documents that a merge brought from older ones.
@@ -521,11 +708,36 @@ struct CopyMergeTests {
     expect(.duplicateKey) { try test.store.putBack([DocumentID(4), DocumentID(2)], from: source) }
     #expect(try !test.store.read { try $0.exists(DocumentID(4)) })
     expect(.noSuchDocument) { try test.store.putBack([DocumentID(99)], from: source) }
-    expect(.invalidArgument) { try test.store.putBack([DocumentID(1)], from: TestStore().store) }
+    let stranger = try TestStore()
+    expect(.invalidArgument) { try test.store.putBack([DocumentID(1)], from: stranger.store) }
     // Its collection was dropped.
     try test.store.write { try $0.drop(Self.notes) }
     #expect(try test.store.putBack([DocumentID(2)], from: source) == [.added])
     #expect(try texts(test.store) == ["2"])
+  }
+
+  @Test func parentsAndExchangedKeysComeBack() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      try writer.insert(Document(text: "1", key: "a"), into: Self.notes)
+      try writer.insert(Document(text: "2", key: "b", parent: DocumentID(1)), into: Self.notes)
+      try writer.insert(Document(text: "3"), into: Self.notes)
+      try writer.setParent(of: DocumentID(1), to: DocumentID(3))
+    }
+    let backup = test.place.file("backup.coffer")
+    try DocumentStore.backup(at: test.url, to: backup)
+    let source = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+    try test.store.write { writer in
+      try writer.setParent(of: DocumentID(2), to: nil)
+      try writer.setParent(of: DocumentID(1), to: DocumentID(2))
+      try writer.setKey(of: DocumentID(1), to: nil)
+      try writer.setKey(of: DocumentID(2), to: "a")
+      try writer.setKey(of: DocumentID(1), to: "b")
+      try writer.delete(DocumentID(3))
+    }
+    #expect(try test.store.putBack([1, 2, 3].map { DocumentID($0) }, from: source) == [.changed, .changed, .added])
+    #expect(try test.store.differences(to: source).isEmpty)
+    try test.expectSound()
   }
 
   @Test func damagedBackupGivesDocumentsOnlyIfThatIsAllowed() throws {

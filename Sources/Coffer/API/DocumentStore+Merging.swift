@@ -26,12 +26,19 @@ extension DocumentStore {
   /// the kinds of conflicts.
   ///
   /// After a merge with its original, the copy counts as made from the original's present state: merging again does
-  /// nothing. Copies of one original keep no note of their merges: an edit that both have by an earlier merge is a conflict if one
-  /// of them edits the document again, and a document that one took over and deleted comes again with the next merge.
+  /// nothing. Other copies keep no note of their merges:
+  /// - An edit that both have by an earlier merge is a conflict if one of them edits the document again.
+  /// - A document that one took over and deleted comes again with the next merge. So does a document that an original took
+  ///   over from a copy, if the copy deletes it before it has merged with the original.
+  /// - A copy of a copy compares the generations of the copy alone. If that merged with its original meanwhile, and too long ago for
+  ///   its state to name the changes, a new document of the original is a conflict (deletedHereEditedThere).
+  ///
   /// Dates that were changed alone have no generation: the later date of modification stays.
   ///
-  /// Changes are proved before they are taken: by the last changes in the other store's sealed state, or by one walk over all of its
-  /// rows, whose sum must be the state's. The place of a document is as proved as the rows around it.
+  /// Changes are proved before they are taken: by the last changes in the other store's sealed state, whose generations the rows
+  /// must have, or by one walk over all of its rows, whose sum must be the state's. The first proof has a limit: somebody
+  /// who has another branch of the other store, in which the same document was changed in the same generation, can exchange the
+  /// two rows. ``MergeOptions/verifiesOther`` proves all rows.
   ///
   /// Costs a few look-ups for each changed document as long as the state of the other store names its changes, which it
   /// does for the last fifty commits or so; otherwise about what `verify(.quick)` does.
@@ -44,12 +51,17 @@ extension DocumentStore {
     _ other: DocumentStore, policy: MergePolicy = .fail, options: MergeOptions = MergeOptions(),
     progress: ProgressHandler? = nil
   ) throws -> MergeReport {
-    guard engine.path != other.engine.path else {
-      throw StoreError(.invalidArgument, "\(engine.path) can't be merged with itself")
-    }
+    try requireOtherFile(other)
+    if let base = options.base { for store in [self, other] { try store.requireOtherFile(base) } }
     return try other.engine.read { theirs in
       try engine.merge(other.engine, from: theirs, policy, options, progress)
     }
+  }
+
+  private func requireOtherFile(_ other: DocumentStore) throws(StoreError) {
+    guard try FileMark(engine.path).isSameFile(as: FileMark(other.engine.path)) else { return }
+    throw StoreError(
+      .invalidArgument, "\(other.engine.path) and \(engine.path) are one file", hint: "name another copy")
   }
 
   /// Brings single documents back from a backup or another copy, in one transaction: with their ids, titles, texts, keys,
@@ -70,7 +82,8 @@ extension DocumentStore {
   public func putBack(_ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false) throws
     -> [PutBackOutcome]
   {
-    try backup.engine.read { there in
+    try requireOtherFile(backup)
+    return try backup.engine.read { there in
       if !allowsDamage { try there.requireWhole() }
       return try engine.write { here in
         try here.requireCommonOrigin(with: there, hint: "export them there, and import them here")

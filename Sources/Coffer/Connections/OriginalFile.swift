@@ -69,6 +69,9 @@ struct FileMark: Equatable {
     (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
   }
 
+  /// Whether both are one file, by whatever names.
+  func isSameFile(as other: FileMark) -> Bool { device == other.device && file == other.file }
+
   static func hasContent(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_size > 0

@@ -3,57 +3,87 @@ internal import CofferRecords
 
 /// The documents of the other store that may have changed since this one saw it last, and those that were deleted there.
 struct ChangesThere {
+  /// The changes of one document that the ring names.
+  struct Named {
+    /// The last generation of any of them.
+    var last: UInt64 = 0
+    var isThere = true
+    /// All generations, and the last ones that inserted it, changed its text and moved it.
+    var generations: Set<UInt64> = []
+    var inserted: UInt64 = 0
+    var text: UInt64 = 0
+    var place: UInt64 = 0
+  }
+
   /// In the other store, by id.
   private(set) var present: [Int64] = []
   /// The ids of this store's documents that are not in the other store, and may have been deleted there.
   private(set) var missing: [Int64] = []
+  /// The changes by id; nil after a walk, which proved all rows.
+  private(set) var named: [Int64: Named]?
 
   /// Reads the ring of the other store if that reaches back to `base`; otherwise walks all of its rows once.
   ///
+  /// The ring proves the ids. A row must have the stamps that the ring says, or the walk decides: an attacker without a key
+  /// may have put back an earlier row, or one of another branch of the store.
+  ///
   /// - Throws: `setMismatch` if neither proves the changes; `damaged` for a row that does not open in a walk.
-  init(_ theirs: StoreTransaction, since base: MergeBase, mine: StoreTransaction) throws(StoreError) {
-    if base.mayUseRing, let changes = theirs.start.ring.changes(after: base.seenHere),
-      !changes.contains(where: { $0.changes == .everything })
+  init(_ theirs: StoreTransaction, since base: MergeBase, mine: StoreTransaction, _ options: MergeOptions)
+    throws(StoreError)
+  {
+    if base.mayUseRing, !options.verifiesOther, let changes = theirs.start.ring.changes(after: base.seenHere),
+      !changes.contains(where: { $0.changes == .everything }), try readRing(changes, theirs, base, mine)
     {
-      try readRing(changes, theirs)
-    } else {
-      try walk(theirs, base, mine)
+      return
     }
+    (present, missing, named) = ([], [], nil)
+    try walk(theirs, base, mine)
   }
 
-  /// The last generation that the ring names for a document, and whether it was there then.
-  private struct Last {
-    let generation: UInt64
-    let isThere: Bool
-  }
-
+  /// - Returns: false if the rows are not as the ring says.
   private mutating func readRing(
-    _ changes: [(generation: UInt64, changes: RingChanges)], _ theirs: StoreTransaction
-  ) throws(StoreError) {
-    var last: [Int64: Last] = [:]
+    _ changes: [(generation: UInt64, changes: RingChanges)], _ theirs: StoreTransaction, _ base: MergeBase,
+    _ mine: StoreTransaction
+  ) throws(StoreError) -> Bool {
+    var found: [Int64: Named] = [:]
+    var collections: [UInt32: UInt64] = [:]
     for (generation, changes) in changes {
       guard case .entries(let entries) = changes else { continue }
-      // A document that went into another collection is deleted in one and inserted in the other.
-      let isDeletion = entries.map { $0.kind == .deleted }
-      for pass in [true, false] {
-        for (entry, isDeletion) in zip(entries, isDeletion) where isDeletion == pass && entry.kind != .collection {
-          for id in entry.ranges.joined() { last[id] = Last(generation: generation, isThere: !isDeletion) }
-        }
+      for entry in entries {
+        if entry.kind == .collection { collections[entry.collection] = generation }
+        for id in entry.ranges.joined() { found[id, default: Named()].note(entry.kind, generation) }
       }
     }
-    for (id, last) in last.sorted(by: { $0.key < $1.key }) {
-      if last.isThere { present.append(id) } else { missing.append(id) }
-      let revision: UInt64?
+    guard try Self.areAsNamed(collections, theirs, base, mine) else { return false }
+    for (id, named) in found.sorted(by: { $0.key < $1.key }) {
+      if named.isThere { present.append(id) } else { missing.append(id) }
       do throws(StoreError) {
-        revision = try theirs.fieldsIfThere(of: DocumentID(id))?.revision
+        let row = try theirs.mergeRow(id)
+        guard named.isThere == (row != nil), row.map({ named.fits($0, base) }) ?? true else { return false }
       } catch {
         // The merge finds the damaged row again, and decides.
-        guard error.code == .damaged, last.isThere else { throw error }
-        continue
+        guard error.code == .damaged, named.isThere else { throw error }
       }
-      // An earlier version of the row, put back, is not the one that the ring names.
-      guard last.isThere == (revision != nil), revision ?? .max >= last.generation else { throw .setMismatch }
+      // This store may have it under another id, which only a walk finds.
+      if !named.isThere, named.inserted == 0, try !mine.hasRow(DocumentID(id)), base.relation == .original {
+        return false
+      }
     }
+    named = found
+    return true
+  }
+
+  /// Whether the collections are those that the ring names, and the ones that this store knows.
+  private static func areAsNamed(
+    _ named: [UInt32: UInt64], _ theirs: StoreTransaction, _ base: MergeBase, _ mine: StoreTransaction
+  ) throws(StoreError) -> Bool {
+    let there = try theirs.collections()
+    let areSound = there.allSatisfy { record in
+      named[record.id].map { $0 == record.revision } ?? (record.revision <= base.seenHere)
+    }
+    let (uids, numbers) = (Set(there.map(\.uid)), Set(there.map(\.id)))
+    let dropped = try mine.collections().filter { $0.born <= base.seenThere && !uids.contains($0.uid) }
+    return areSound && dropped.allSatisfy { named[$0.id] != nil && !numbers.contains($0.id) }
   }
 
   private mutating func walk(_ theirs: StoreTransaction, _ base: MergeBase, _ mine: StoreTransaction)
@@ -76,12 +106,39 @@ struct ChangesThere {
   }
 }
 
+extension ChangesThere.Named {
+  fileprivate mutating func note(_ kind: RingChanges.Kind, _ generation: UInt64) {
+    // A document that went into another collection is deleted in one and inserted in the other.
+    let wentElsewhere = kind == .deleted && isThere && inserted == generation
+    last = generation
+    generations.insert(generation)
+    switch kind {
+    case .inserted: (isThere, inserted, place) = (true, generation, generation)
+    case .textChanged: text = generation
+    case .moved: place = generation
+    case .deleted: if !wentElsewhere { isThere = false }
+    case .headChanged, .collection: break
+    }
+  }
+
+  /// Whether a row has the stamps that these changes gave it. Those of a copy may be its original's.
+  fileprivate func fits(_ row: MergeRow, _ base: MergeBase) -> Bool {
+    guard row.fields.revision >= last else { return false }
+    guard !base.isChain else { return true }
+    let (stamps, seen) = (row.stamps, base.seenHere)
+    return [stamps.born, stamps.edited, stamps.placed].allSatisfy { $0 <= seen || generations.contains($0) }
+      && stamps.edited >= text && stamps.placed >= place
+  }
+}
+
 /// A row, as far as a merge needs it before texts are opened.
 struct MergeRow {
   let fields: RowFields
   let stamps: DocumentStamps
   let created: Int64
   let modified: Int64
+  /// The stamps as this store must compare them: changes that a copy took over from its original have the copy's generation.
+  var changes: DocumentStamps
 
   var id: Int64 { fields.id }
 }
@@ -93,7 +150,8 @@ extension StoreTransaction {
       return try reading { reader throws(StoreError) in
         let row = try reader.row(DocumentID(id), withBody: false, within: limits)
         let head = try reader.opener.openHead(row)
-        return MergeRow(fields: row.fields, stamps: head.stamps, created: head.created, modified: head.modified)
+        return MergeRow(
+          fields: row.fields, stamps: head.stamps, created: head.created, modified: head.modified, changes: head.stamps)
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }

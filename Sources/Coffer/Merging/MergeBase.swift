@@ -20,7 +20,7 @@ struct MergeBase {
   let seenThere: UInt64
   /// Whether the other store has nothing new.
   var isUnchanged = false
-  /// The other store is an editable copy too, and may have taken changes from its original that keep low stamps.
+  /// The other store is an editable copy too, and may have taken changes from its original that keep its stamps.
   var isChain = false
   /// Generations below this one were given by the original of both; among these the later one wins.
   var firstOwn: UInt64 = 0
@@ -38,11 +38,15 @@ struct MergeBase {
 
   /// The sides that changed a part with these stamps.
   func change(mine: UInt64, theirs: UInt64) -> Change {
+    // Two changes of the original: the later one.
+    if mine < firstOwn, theirs < firstOwn { return theirs > mine ? .onlyThere : .noneThere }
     guard theirs > seenHere else { return .noneThere }
-    guard mine > seenThere else { return .onlyThere }
-    guard mine < firstOwn, theirs < firstOwn else { return .both }
-    // Both are changes of the original.
-    return theirs > mine ? .onlyThere : .noneThere
+    return mine > seenThere ? .both : .onlyThere
+  }
+
+  /// Whether neither side changed a part with these stamps since they met.
+  func isUnchanged(mine: UInt64, theirs: UInt64) -> Bool {
+    mine == theirs && mine < firstOwn || mine <= seenThere && theirs <= seenHere
   }
 
   /// Whether changes taken over keep their stamps. In a store that others may have copies of, they are changes of this
@@ -104,7 +108,9 @@ extension StoreEngine {
     let myMark = try mine.connection.mark(of: here)
     let theirMark = try theirs.connection.mark(of: there)
     func base(at generation: UInt64, isUnchanged: Bool = false) -> MergeBase {
-      MergeBase(relation: .file, seenHere: generation, seenThere: generation, isUnchanged: isUnchanged)
+      MergeBase(
+        relation: .file, seenHere: generation, seenThere: generation, isUnchanged: isUnchanged,
+        isChain: there.origin.kind == .editableCopy)
     }
     if myMark == theirMark { return base(at: here.generation, isUnchanged: true) }
     if let mark = there.ring.mark(of: here.generation), myMark.starts(with: mark) { return base(at: here.generation) }

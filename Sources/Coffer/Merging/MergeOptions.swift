@@ -41,9 +41,12 @@ public struct MergeConflict: Sendable {
 public struct MergeOptions: Sendable {
   /// Does everything except the commit: the report says what a merge would do.
   public var isDryRun = false
-  /// Reports a document of the other store that can't be opened and goes on without its change. If this is false, such a
-  /// document ends the merge.
+  /// Reports a document of the other store that can't be opened and goes on without its change. A copy counts as made from
+  /// its earlier state then, so that a later merge can bring the change. If this is false, such a document ends the
+  /// merge.
   public var skipsDamaged = false
+  /// Proves all rows of the other store, as `verify(.quick)` does, also where its state names the changes.
+  public var verifiesOther = false
   /// Accepts that the root key of the original changed since the copy was made: the caller knows of the rekey. Only a
   /// passphrase or a key file shows then that the new root key was made by someone who has it; for other keys, open the
   /// original with its new pin.

@@ -53,7 +53,7 @@ extension StoreEngine {
     case .newerRootKey:
       StoreError(
         .anchorMismatch, "\(path) has a newer root key than when \(copy) was made from it",
-        hint: "if you know of the rekey, give the original's new pin")
+        hint: "if you know of the rekey, give the original's new pin, or \(.acceptRekey)")
     case .otherRootKey:
       StoreError(.anchorMismatch, "\(path) has another root key than the store that \(copy) was made from")
     case .forked, .newer, .unproved:

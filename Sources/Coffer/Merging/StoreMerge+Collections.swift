@@ -10,7 +10,7 @@ extension StoreMerge {
     for record in there {
       if let known = here.first(where: { $0.uid == record.uid }) {
         try mergeCollection(known, record)
-      } else if record.born <= base.seenHere {
+      } else if record.born <= base.seenHere, !(base.isChain && record.revision > base.seenHere) {
         droppedHere.insert(record.id)
       } else if let twin = here.first(where: { $0.born > base.seenThere && $0.hasEqualNameAndSettings(as: record) }) {
         numbers[record.id] = twin.id
@@ -35,7 +35,9 @@ extension StoreMerge {
     numbers[record.id] = known.id
     guard !known.hasEqualContents(as: record) else { return }
     var reason = MergeReport.Reason.editedThere
-    switch base.change(mine: known.edited, theirs: record.edited) {
+    // A copy may have taken the change over from its original.
+    let isTaken = base.isChain && record.revision > base.seenHere && record.edited != known.edited
+    switch base.change(mine: known.edited, theirs: isTaken ? record.revision : record.edited) {
     case .noneThere: return
     case .onlyThere: break
     case .both where known.hasEqualNameAndSettings(as: record):
@@ -146,7 +148,7 @@ extension StoreMerge {
 
   /// A document that the other store has, in whatever collection.
   private func elsewhere(_ id: Int64) throws -> Pair? {
-    guard let here = try mine.mergeRow(id), let there = try theirs.mergeRow(id), there.stamps.uid == here.stamps.uid
+    guard let here = try mine.mergeRow(id), let there = try rowThere(id), there.stamps.uid == here.stamps.uid
     else { return nil }
     return Pair(there, here, id: id)
   }

@@ -15,31 +15,42 @@ extension StoreMerge {
     }
     var pairs: [Pair] = []
     for id in changes.present {
-      do throws(StoreError) {
-        guard let row = try theirs.mergeRow(id) else { throw .noSuchDocument(DocumentID(id)) }
-        if options.skipsDamaged { try theirs.withOpened(DocumentID(id)) { _ in } }
-        pairs.append(try pair(row))
-      } catch {
-        guard error.code == .damaged, options.skipsDamaged else { throw error }
+      guard let row = try rowThere(id), try opens(id) else {
         note(.skipped, .damagedThere, otherID: id)
+        continue
       }
+      pairs.append(try pair(row))
     }
-    // A document whose id another one has was deleted there, or was given the id here.
-    if base.leavesIDs {
-      for pair in pairs where pair.id == pair.theirs.id {
-        guard let other = try mine.mergeRow(pair.id), other.stamps.uid != pair.theirs.stamps.uid else { continue }
-        if try !leave(other) { try renumber(other) }
-      }
+    // A document whose id another one has there was deleted there, or was given the id here.
+    for pair in pairs where pair.isNew && pair.id == pair.theirs.id {
+      if let other = try mine.mergeRow(pair.id) { try leave(other) }
     }
     return pairs
+  }
+
+  /// Whether a text of the other store opens, if those that do not are to be left out.
+  private func opens(_ id: Int64) throws(StoreError) -> Bool {
+    guard options.skipsDamaged else { return true }
+    do throws(StoreError) {
+      try theirs.withOpened(DocumentID(id)) { _ in }
+      return true
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return false
+    }
   }
 
   private func pair(_ row: MergeRow) throws(StoreError) -> Pair {
     if let id = try idHere(row) { return Pair(row, try mine.mergeRow(id), id: id) }
     var id = row.id
-    let isNew = row.stamps.born > base.seenHere
-    // Copies leave the ids below their own to their original.
-    let isOriginals = base.relation == .sibling && UInt64(row.id) < mine.start.firstOwnID
+    let isNew = row.changes.born > base.seenHere
+    // Ids that an original gave, or will give, stay its documents'.
+    let isOriginals: Bool =
+      switch base.relation {
+      case .original, .file: false
+      case .copy: UInt64(row.id) < mine.start.nextID
+      case .sibling: UInt64(row.id) < max(mine.start.origin.nextID, theirs.start.origin.nextID)
+      }
     let isFree = if isOriginals { try !mine.hasRow(DocumentID(row.id)) } else { base.leavesIDs }
     if isNew, !isFree {
       id = try DocumentID.next(mine.state.nextID, unless: nil)
@@ -55,12 +66,17 @@ extension StoreMerge {
   @discardableResult
   private func leave(_ row: MergeRow) throws -> Bool {
     guard row.stamps.born <= base.seenThere else { return false }
+    // It may be there under another id.
+    if base.relation != .original || UInt64(row.id) >= mine.start.origin.nextID {
+      guard try idThere(row.stamps.uid) == nil else { return false }
+    }
     if row.stamps.edited > base.seenThere {
       let choice = try decide(.editedHereDeletedThere, mine: row.id, withTexts: true)
       guard case .theirs = choice else {
         note(.kept, .editedHereDeletedThere, id: row.id)
         kept.insert(row.id)
-        try writer.rewrite(DocumentID(row.id), changing: [], as: []) { content, _ throws(StoreError) in
+        try writer.rewrite(DocumentID(row.id), changing: [], as: .head) { content, _ throws(StoreError) in
+          content.stamps = row.stamps
           content.stamps.born = writer.revision
         }
         return false
@@ -90,6 +106,7 @@ extension StoreMerge {
       stored.document, id: id, in: record, isNew: false, position: row.fields.position, now: .now(),
       stamps: row.stamps)
     for child in try writer.ids(SQL.idsOfChildren, row.id) { try setParent(of: child.rawValue, to: id) }
+    departed.insert(row.id)
     if kept.remove(row.id) != nil { kept.insert(id) }
     note(.renumbered, .equalIDs, id: id, otherID: row.id)
   }
@@ -102,9 +119,9 @@ extension StoreMerge {
   func settle(_ pair: Pair) throws {
     let there = pair.theirs
     guard let here = pair.mine else {
-      if there.stamps.born > base.seenHere {
+      if there.changes.born > base.seenHere {
         (pair.takesContents, pair.takesPlace) = (true, true)
-      } else if there.stamps.edited > base.seenHere || mayHaveChanged(there) {
+      } else if there.changes.edited > base.seenHere {
         let choice = try decide(.deletedHereEditedThere, theirs: there.id, withTexts: true)
         guard case .theirs = choice else { return note(.kept, .deletedHereEditedThere, otherID: there.id) }
         (pair.takesContents, pair.takesPlace) = (true, true)
@@ -119,22 +136,18 @@ extension StoreMerge {
 
   private func settleContents(_ pair: Pair, _ here: MergeRow) throws {
     let there = pair.theirs
-    switch base.change(mine: here.stamps.edited, theirs: there.stamps.edited) {
+    // Dates alone have no stamp: the later modification stays.
+    let isDatedLater = (there.modified, -there.created) > (here.modified, -here.created)
+    switch base.change(mine: here.stamps.edited, theirs: there.changes.edited) {
     case .onlyThere:
       pair.takesContents = true
     case .noneThere:
-      let isEdited = here.stamps.edited > base.seenThere
-      if mayHaveChanged(there), try !areEqual(pair) {
-        guard isEdited else { return pair.takesContents = true }
-        return try settleBothEdited(pair)
-      }
-      // Dates alone have no stamp: the later modification stays.
-      pair.takesContents =
-        !isEdited && (there.modified, -there.created) > (here.modified, -here.created)
+      pair.takesDates = isDatedLater && base.isUnchanged(mine: here.stamps.edited, theirs: there.changes.edited)
     case .both:
       guard try areEqual(pair) else { return try settleBothEdited(pair) }
       // The same edit: with the original's stamp it is no edit of this store any more.
-      pair.takesContents = base.keepsStamps || there.modified > here.modified
+      pair.takesContents = base.relation == .original
+      pair.takesDates = isDatedLater
     }
   }
 
@@ -153,7 +166,7 @@ extension StoreMerge {
 
   private func settlePlace(_ pair: Pair, _ here: MergeRow) throws {
     let there = pair.theirs
-    switch base.change(mine: here.stamps.placed, theirs: there.stamps.placed) {
+    switch base.change(mine: here.stamps.placed, theirs: there.changes.placed) {
     case .noneThere: return
     case .onlyThere: pair.takesPlace = true
     case .both:
@@ -167,16 +180,11 @@ extension StoreMerge {
         break
       }
       pair.takesPlace = prefersTheirs
-      pair.sharesPlace = !prefersTheirs && base.keepsStamps
+      pair.sharesPlace = !prefersTheirs && base.relation == .original
     }
     guard pair.takesPlace, try collectionHere(there.fields.collection) == nil else { return }
     pair.takesPlace = false
     note(.kept, .droppedHereUsedThere, id: pair.id, otherID: there.id)
-  }
-
-  /// Whether the other store may have taken this row over from its original, with stamps that this store can't compare.
-  private func mayHaveChanged(_ there: MergeRow) -> Bool {
-    base.isChain && there.fields.revision > base.seenHere && there.stamps.edited <= base.seenHere
   }
 
   /// Whether title, text, key, attributes and kind are the same, byte by byte.
@@ -200,12 +208,16 @@ extension StoreMerge {
       let isElsewhere = pair.takesPlace && here.fields.collection != numbers[pair.theirs.fields.collection]
       if pair.takesContents || isElsewhere { pending.insert(pair.id) }
     }
-    for pair in pairs where (pair.takesContents || pair.sharesPlace) && !pair.takesPlace {
+    for pair in pairs where pair.isNew && pair.takesPlace {
+      if let other = try mine.mergeRow(pair.id) { try renumber(other) }
+    }
+    // Groups look at places as both sides had them.
+    for group in try groups(of: pairs.filter(\.takesPlace)) { try write(group) }
+    for pair in pairs where (pair.takesContents || pair.takesDates || pair.sharesPlace) && !pair.takesPlace {
       guard let here = pair.mine, let record = try mine.collections().first(where: { $0.id == here.fields.collection })
       else { throw StoreError.damagedDocument(pair.id, "its collection is gone") }
       try write(pair, in: record, at: nil)
     }
-    for group in try groups(of: pairs.filter(\.takesPlace)) { try write(group) }
   }
 
   /// - Parameter position: nil if the document stays at its place.
@@ -224,18 +236,21 @@ extension StoreMerge {
         document, id: pair.id, in: record, isNew: false, position: position ?? 0, now: .now(), stamps: stamps)
       departed.insert(pair.id)
       return note(
-        .added, there.stamps.born > base.seenHere ? .addedThere : .deletedHereEditedThere, id: pair.id,
+        .added, there.changes.born > base.seenHere ? .addedThere : .deletedHereEditedThere, id: pair.id,
         otherID: there.id)
     }
     let old = try mine.storedDocument(DocumentID(pair.id))
     var new = old.document
     var stamps = here.stamps
+    // The original has it now: a later deletion there is one here.
+    if base.relation == .original, stamps.born > base.seenThere { stamps.born = there.stamps.born }
     new.key = keysTaken.removeValue(forKey: pair.id) ?? new.key
     if pair.takesContents {
       new = source
       new.parent = old.document.parent
       stamps.edited = base.keepsStamps ? there.stamps.edited : writer.revision
     }
+    if pair.takesDates { (new.created, new.modified) = (source.created, source.modified) }
     if pair.sharesPlace { stamps.placed = there.stamps.placed }
     if position != nil {
       new.parent = try parentHere(of: pair).map { DocumentID($0) }
@@ -245,10 +260,11 @@ extension StoreMerge {
     new.key = try free(new.key, for: pair, in: record)
     pending.remove(pair.id)
     try writer.replace(old, with: new, in: record, movedTo: position, stamps: stamps)
-    if pair.takesContents, base.change(mine: here.stamps.edited, theirs: there.stamps.edited) != .both {
+    let isBoth = base.change(mine: here.stamps.edited, theirs: there.changes.edited) == .both
+    if pair.takesContents && !isBoth || pair.takesDates {
       note(.changed, .editedThere, id: pair.id, otherID: there.id)
     }
-    if position != nil, base.change(mine: here.stamps.placed, theirs: there.stamps.placed) == .onlyThere {
+    if position != nil, base.change(mine: here.stamps.placed, theirs: there.changes.placed) == .onlyThere {
       note(.moved, .movedThere, id: pair.id, otherID: there.id)
     }
   }
@@ -298,11 +314,25 @@ extension StoreMerge {
       document.title = Self.marked(document.title)
       document.key = nil
       document.parent = here.parent
+      // The same identity again for the same edit: a later merge does not add it once more.
+      let uid = Self.identity(ofCopyOf: pair.theirs.stamps)
+      guard try identity(uid) == nil else {
+        note(.kept, .editedOnBothSides, id: pair.id, otherID: pair.theirs.id)
+        continue
+      }
       let position = try mine.position(for: .after(id), in: record.id)
       let copy = try DocumentID.next(mine.state.nextID, unless: nil)
-      try writer.insert(document, id: copy, in: record, isNew: false, position: position, now: .now())
+      try writer.insert(
+        document, id: copy, in: record, isNew: false, position: position, now: .now(),
+        stamps: DocumentStamps(born: writer.revision, uid: uid))
       note(.copied, .editedOnBothSides, id: copy, otherID: pair.theirs.id)
     }
+  }
+
+  private static func identity(ofCopyOf stamps: DocumentStamps) -> UInt64 {
+    var mixed = stamps.uid ^ (stamps.edited &* 0x9E37_79B9_7F4A_7C15)
+    mixed = (mixed ^ mixed >> 31) &* 0xBF58_476D_1CE4_E5B9
+    return mixed ^ mixed >> 29
   }
 
   /// A title that says where the document comes from; one that leaves no room for that stays as it is.

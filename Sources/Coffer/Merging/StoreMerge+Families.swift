@@ -7,10 +7,10 @@ extension StoreMerge {
   /// The parent here of a document that has the other store's place.
   func parentHere(of pair: Pair) throws(StoreError) -> Int64? {
     guard let parent = pair.theirs.fields.parent else { return nil }
-    guard let there = try theirs.mergeRow(parent) else {
+    guard let there = try rowThere(parent) else {
       // Deleted there: a document may name such a parent, unless another one has that id here.
       orphans.insert(pair.id)
-      guard !kept.contains(parent) else { return parent }
+      guard !kept.contains(parent), pair.mine?.fields.parent != parent else { return parent }
       let here = try mine.mergeRow(parent)
       let isOther = here.map { $0.stamps.born > base.seenThere } ?? (UInt64(parent) >= mine.start.nextID)
       return isOther ? nil : parent
@@ -76,7 +76,7 @@ extension StoreMerge {
     let parent: Int64?
     if let pair = placed[row.id] {
       parent = pair.mine?.fields.parent
-    } else if let there = try theirs.mergeRow(row.id), there.stamps.uid == row.stamps.uid {
+    } else if let there = try rowThere(row.id), there.stamps.uid == row.stamps.uid {
       parent = try parentHere(of: Pair(there, row, id: row.id))
     } else {
       parent = nil

@@ -80,8 +80,9 @@ extension StoreMerge {
 
   /// Whether neither side placed a document, and both have it in one collection; rows as before the merge.
   private func isUnmoved(_ here: MergeRow, _ there: MergeRow) -> Bool {
-    here.stamps.uid == there.stamps.uid && here.stamps.placed <= base.seenThere
-      && there.stamps.placed <= base.seenHere && numbers[there.fields.collection] == here.fields.collection
+    here.stamps.uid == there.stamps.uid
+      && base.isUnchanged(mine: here.stamps.placed, theirs: there.changes.placed)
+      && numbers[there.fields.collection] == here.fields.collection
   }
 
   /// The id here of the nearest document before this one, in the other store's order, that neither side placed; 0 if
@@ -90,21 +91,21 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let previous = try theirs.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1)?.id {
+    while let entry = try theirs.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1) {
+      let previous = entry.id
       if let known = anchorsThere[previous] {
         anchor = known
         break
       }
-      guard let there = try theirs.mergeRow(previous) else {
-        throw .damagedDocument(previous, "the index of positions names it, but it is gone")
-      }
-      if let id = try idHere(there), let here = try mine.mergeRow(id), isUnmoved(here, there) {
+      if let there = try rowThere(previous), let id = try idHere(there), let here = try mine.mergeRow(id),
+        isUnmoved(here, there)
+      {
         anchor = id
         anchorsThere[previous] = id
         break
       }
       passed.append(previous)
-      place = (there.fields.position, previous)
+      place = (entry.position, previous)
     }
     for id in passed + [row.id] { anchorsThere[id] = anchor }
     return anchor
@@ -135,7 +136,9 @@ extension StoreMerge {
 
   private func isUnmoved(_ here: MergeRow) throws(StoreError) -> Bool {
     // Documents that this store did not place have the same id in both.
-    guard here.stamps.placed <= base.seenThere, let there = try theirs.mergeRow(here.id) else { return false }
+    guard here.stamps.placed <= base.seenThere || here.stamps.placed < base.firstOwn,
+      let there = try rowThere(here.id)
+    else { return false }
     return isUnmoved(here, there)
   }
 

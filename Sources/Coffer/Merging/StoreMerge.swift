@@ -16,8 +16,7 @@ extension StoreEngine {
         }
         let base = try mergeBase(other, mine, theirs, options)
         guard !base.isUnchanged else { return MergeReport(isMerged: !options.isDryRun) }
-        let merge = try StoreMerge(mine, theirs, base, policy, options, progress)
-        let report = try merge.run()
+        let report = try StoreMerge(mine, theirs, base, policy, options, progress).run(from: other.path)
         try other.connections.original?.requireUnchanged()
         return report
       }
@@ -40,6 +39,8 @@ final class StoreMerge {
     /// The id here.
     let id: Int64
     var takesContents = false
+    /// Only the dates.
+    var takesDates = false
     var takesPlace = false
     /// Both sides gave it one place: it stays, and is no change of this store any more.
     var sharesPlace = false
@@ -61,6 +62,10 @@ final class StoreMerge {
   private let policy: MergePolicy
   private let progress: ProgressHandler?
   private var entries: [MergeReport.Entry] = []
+
+  private var changes: ChangesThere!
+  /// The ids of the other store's documents by identity; read when they are needed.
+  private var identitiesThere: [UInt64: Int64]?
 
   // MARK: Collections
 
@@ -107,6 +112,7 @@ final class StoreMerge {
     _ mine: StoreTransaction, _ theirs: StoreTransaction, _ base: MergeBase, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws(StoreError) {
+    changes = nil
     self.mine = mine
     self.theirs = theirs
     self.base = base
@@ -116,9 +122,17 @@ final class StoreMerge {
     writer = try mine.writer
   }
 
-  func run() throws -> MergeReport {
+  /// - Parameter path: of the other store.
+  func run(from path: String) throws -> MergeReport {
+    do throws(StoreError) {
+      changes = try ChangesThere(theirs, since: base, mine: mine, options)
+    } catch {
+      guard error.code == .setMismatch || error.code == .damaged else { throw error }
+      throw StoreError(
+        error.code, "\(path): \(error.message)", hint: "verify it, and merge with a sound copy of it",
+        documentID: error.documentID)
+    }
     try mergeCollections()
-    let changes = try ChangesThere(theirs, since: base, mine: mine)
     var pairs = try pair(changes)
     for (index, pair) in pairs.enumerated() {
       if index.isMultiple(of: 256) { try progress?(WorkProgress(done: index, total: pairs.count)) }
@@ -133,7 +147,8 @@ final class StoreMerge {
     try progress?(WorkProgress(done: pairs.count, total: pairs.count, phase: .finishing))
     var report = MergeReport(entries: entries, isMerged: !options.isDryRun)
     if case .fail = policy, entries.contains(where: \.reason.isConflict) { report.isMerged = false }
-    guard base.relation == .original else { return report }
+    // A change that was left out must come with a later merge.
+    guard base.relation == .original, !entries.contains(where: { $0.action == .skipped }) else { return report }
     try mine.setOrigin(theirs.origin(as: .editableCopy))
     try writer.reserveIDs(through: mine.state.firstOwnID - 1)
     return report
@@ -178,6 +193,56 @@ final class StoreMerge {
         collection: collection.map { CollectionID($0) }, action: action, reason: reason))
   }
 
+  // MARK: The other store's rows
+
+  /// A row of the other store, with its changes as this store must compare them; nil if it is not there, or if it does not
+  /// open and such documents are left out.
+  ///
+  /// - Throws: `setMismatch` for a row that is missing or has changed, and that the ring does not name.
+  func rowThere(_ id: Int64) throws(StoreError) -> MergeRow? {
+    var found: MergeRow?
+    do throws(StoreError) {
+      found = try theirs.mergeRow(id)
+    } catch {
+      guard error.code == .damaged, options.skipsDamaged else { throw error }
+      return nil
+    }
+    let named = changes.named?[id]
+    guard var row = found else {
+      guard changes.named != nil, named == nil, let here = try mine.mergeRow(id) else { return nil }
+      guard !isKnownThere(here) else { throw .setMismatch }
+      return nil
+    }
+    if base.isChain {
+      try takeChanges(of: &row, named)
+    } else if changes.named != nil, named == nil {
+      let latest = max(row.stamps.born, row.stamps.edited, row.stamps.placed)
+      guard latest <= base.seenHere else { throw .setMismatch }
+    }
+    return row
+  }
+
+  /// Whether the other store had this row when the two met last.
+  private func isKnownThere(_ here: MergeRow) -> Bool { here.stamps.born <= base.seenThere && !kept.contains(here.id) }
+
+  /// Finds changes with stamps of the original's: those that are not this store's, in a row that was written since.
+  private func takeChanges(of row: inout MergeRow, _ named: ChangesThere.Named?) throws(StoreError) {
+    guard row.fields.revision > base.seenHere else { return }
+    if let named, named.inserted > 0 { row.changes.born = max(row.stamps.born, named.inserted) }
+    guard let here = try mine.mergeRow(row.id), here.stamps.uid == row.stamps.uid else {
+      // The document is new, or was deleted here: a conflict, unless the ring says which.
+      return row.changes.edited = max(row.stamps.edited, row.fields.revision)
+    }
+    if row.stamps.edited != here.stamps.edited { row.changes.edited = max(row.stamps.edited, row.fields.revision) }
+    if row.stamps.placed != here.stamps.placed { row.changes.placed = max(row.stamps.placed, row.fields.revision) }
+  }
+
+  /// The id there of a document that has another one here; nil if it is not there.
+  func idThere(_ uid: UInt64) throws(StoreError) -> Int64? {
+    if identitiesThere == nil { identitiesThere = try theirs.identities(from: 1) }
+    return identitiesThere?[uid]
+  }
+
   // MARK: Ids
 
   /// The id here of a document of the other store; nil if it is not here.
@@ -187,16 +252,15 @@ final class StoreMerge {
     if let here = try mine.mergeRow(row.id), here.stamps.uid == row.stamps.uid {
       found = row.id
     } else {
-      // A document that this store had seen keeps its id in every copy.
-      found = row.stamps.born > base.seenHere ? try identity(row.stamps.uid) : nil
+      found = try identity(row.stamps.uid)
     }
     if let found { idsHere[row.id] = found }
     return found
   }
 
-  private func identity(_ uid: UInt64) throws(StoreError) -> Int64? {
+  func identity(_ uid: UInt64) throws(StoreError) -> Int64? {
     if identities == nil {
-      // Below the original's next id, every document has the id that the original gave it.
+      // A copy has the documents that its original made under their ids there.
       let first = base.relation == .original ? Int64(clamping: mine.start.origin.nextID) : 1
       identities = try mine.identities(from: first)
     }

@@ -24,9 +24,36 @@ extension StoreTransaction {
     rows.sort {
       ($0.fields.collection, $0.fields.position, $0.id) < ($1.fields.collection, $1.fields.position, $1.id)
     }
+    try freeKeys(of: rows, from: backup)
     var outcomes: [DocumentID: PutBackOutcome] = [:]
     for row in rows { outcomes[DocumentID(row.id)] = try putBack(row, from: backup) }
+    // A parent may have come back behind its child.
+    for row in rows where row.fields.parent != nil {
+      let id = DocumentID(row.id)
+      let header = try header(of: id)
+      let record = try requireCollection(of: header)
+      let parent = try parent(of: row, in: record)
+      guard parent != header.parent else { continue }
+      try writer.setParent(of: id, to: parent?.rawValue)
+      if outcomes[id] == .unchanged { outcomes[id] = .changed }
+    }
     return ids.map { outcomes[$0]! }
+  }
+
+  /// Takes keys and parents that change away from the documents here, so that they can be exchanged.
+  private func freeKeys(of rows: [MergeRow], from backup: StoreTransaction) throws(StoreError) {
+    for row in rows {
+      let id = DocumentID(row.id)
+      guard let here = try mergeRow(row.id), here.stamps.uid == row.stamps.uid else { continue }
+      let (old, new) = (try header(of: id), try backup.header(of: id))
+      if old.key != nil, old.key != new.key {
+        try writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+          content.key = nil
+          content.blindIndex = nil
+        }
+      }
+      if old.parent != nil, old.parent != new.parent { try writer.setParent(of: id, to: nil) }
+    }
   }
 
   private func putBack(_ row: MergeRow, from backup: StoreTransaction) throws(StoreError) -> PutBackOutcome {
@@ -49,7 +76,8 @@ extension StoreTransaction {
         hint: "export the one of the backup, and import it", documentID: id)
     }
     let old = try storedDocument(id)
-    document.parent = try parent(of: row, in: record)
+    let parent = try parent(of: row, in: record)
+    document.parent = parent ?? (old.document.parent == document.parent ? document.parent : nil)
     let isElsewhere = record.id != here.fields.collection
     let wanted = try place(of: row, in: record, backup)
     let current = try placeHere(of: here, in: record, backup)

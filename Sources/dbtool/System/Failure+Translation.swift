@@ -88,6 +88,7 @@ extension ErrorHint.Action {
   /// The verb or option of this program.
   var verb: String {
     switch self {
+    case .acceptRekey: "--rekey-known"
     case .allowTestKeys: "--allow-test-keys"
     case .check: "check"
     case .collections: "collections"

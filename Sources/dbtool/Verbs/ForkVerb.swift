@@ -110,7 +110,7 @@ struct ForkVerb: ParsableCommand {
     let report = Report([
       ("path", .string(copy)), ("original", .string(check)),
       ("documents", .integer(try store.read { $0.documentCount })), ("store_id", .string(store.storeID)),
-      ("pin", .string(store.pin)), ("changes", merged.map { .integer($0.entries.count - $0.conflicts.count) }),
+      ("pin", .string(store.pin)), ("changes", merged.map { .integer($0.changeCount) }),
       ("conflicts", merged.map { .integer($0.conflicts.count) }),
     ])
     try store.close()

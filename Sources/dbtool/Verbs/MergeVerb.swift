@@ -54,6 +54,9 @@ struct MergeVerb: ParsableCommand {
   @Flag(help: "List documents of OTHER that do not open, and go on without their changes.")
   var skipDamaged = false
 
+  @Flag(help: "Prove all rows of OTHER first, as 'verify --quick' does, also where its state names the changes.")
+  var verify = false
+
   @Flag(help: "Accept that the original has a later root key than when the copy was made.")
   var rekeyKnown = false
 
@@ -65,6 +68,7 @@ struct MergeVerb: ParsableCommand {
     var merging = MergeOptions()
     merging.isDryRun = dryRun
     merging.skipsDamaged = skipDamaged
+    merging.verifiesOther = verify
     merging.rekeyKnown = rekeyKnown
     merging.base = try base.map(open)
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
@@ -100,7 +104,7 @@ struct MergeVerb: ParsableCommand {
 
 extension MergeReport {
   /// The entries that changed something.
-  fileprivate var changeCount: Int { entries.count { $0.action != .kept && $0.action != .skipped } }
+  var changeCount: Int { entries.count { $0.action != .kept && $0.action != .skipped } }
 
   func print(as format: ListFormat?) throws {
     var table = TableWriter(
