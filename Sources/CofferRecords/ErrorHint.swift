@@ -17,7 +17,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case keepRecipient = "RekeyOptions.keptRecipients"
     case listKeys = "keys.list()"
     case makeKey = "KeyLine.generate"
-    case mergeBase = "MergeOptions.base"
+    case mergeBase = "merge(_:base:)"
     case pin = "DocumentStore.pin"
     case resumeRekey = "RekeyOptions.isResuming"
     case testStore = "CreateOptions.isTest"

@@ -330,9 +330,8 @@ struct CopyMergeTests {
     try edit(right, 3, "there")
     try right.write { try $0.insert(Document(text: "more there"), into: Self.notes) }
     expect(.invalidArgument) { try test.store.merge(right) }
-    var options = MergeOptions()
-    options.base = try DocumentStore.open(at: base, key: .published("primary"), options: .testing)
-    let report = try test.store.merge(right, options: options)
+    let older = try DocumentStore.open(at: base, key: .published("primary"), options: .testing)
+    let report = try test.store.merge(right, base: older)
     #expect(report.isMerged && report.conflicts.isEmpty)
     let result = try texts(test.store)
     #expect(result.prefix(3) == ["there", "here", "there"])

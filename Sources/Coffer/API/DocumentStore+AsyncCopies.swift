@@ -40,13 +40,14 @@ extension DocumentStore {
     }
   }
 
-  /// ``merge(_:policy:options:progress:)`` for async code. Cancelled, this store is as before or as after.
+  /// ``merge(_:base:policy:options:progress:)`` for async code. Cancelled, this store is as before or as after.
   public func merge(
-    _ other: DocumentStore, policy: MergePolicy = .fail, options: MergeOptions = MergeOptions(),
+    _ other: DocumentStore, base: DocumentStore? = nil, policy: MergePolicy = .fail,
+    options: MergeOptions = MergeOptions(),
     progress: (@Sendable (WorkProgress) throws -> Void)? = nil
   ) async throws -> MergeReport {
     try await offCooperativePool {
-      try self.merge(other, policy: policy, options: options, progress: progress)
+      try self.merge(other, base: base, policy: policy, options: options, progress: progress)
     }
   }
 

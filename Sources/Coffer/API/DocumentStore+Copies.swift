@@ -31,7 +31,7 @@ extension DocumentStore {
   /// - Throws: `rolledBack` for an original that is older than the state that the copy was made from; `anchorMismatch` for
   ///   another store, a fork or another root key; `misuse` for a file at `url` that is no editable copy; `rekeyUnfinished`
   ///   for a copy to be replaced or merged that has an unfinished rekey; and what opening and
-  ///   ``merge(_:policy:options:progress:)`` throw.
+  ///   ``merge(_:base:policy:options:progress:)`` throw.
   public static func openEditableCopy(
     of original: URL, at url: URL, key: StoreKey, onNewerOriginal choice: NewerOriginal = .keep,
     options: OpenOptions = OpenOptions(), progress: ProgressHandler? = nil

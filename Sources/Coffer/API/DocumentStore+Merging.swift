@@ -43,18 +43,22 @@ extension DocumentStore {
   /// Costs a few look-ups for each changed document as long as the state of the other store names its changes, which it
   /// does for the last fifty commits or so; otherwise about what `verify(.quick)` does.
   ///
+  /// - Parameter base: for two files of the same store, such as a backup that was written to: an older file from which both
+  ///   come. It isn't needed if one of the two comes from the other, as long as the state still holds the mark that proves
+  ///   it.
   /// - Throws: `invalidArgument` for stores without a common origin; `rolledBack` and `anchorMismatch` for an original
   ///   that is older than this copy knows it, or another one; `setMismatch` if nothing proves the changes; `damaged` for
   ///   a document of either store that does not open; `duplicateKey` if new settings of a collection make two keys one;
   ///   `rekeyUnfinished`; and errors of `progress`. This store is unchanged then. The other one is never changed.
   public func merge(
-    _ other: DocumentStore, policy: MergePolicy = .fail, options: MergeOptions = MergeOptions(),
+    _ other: DocumentStore, base: DocumentStore? = nil, policy: MergePolicy = .fail,
+    options: MergeOptions = MergeOptions(),
     progress: ProgressHandler? = nil
   ) throws -> MergeReport {
     try requireOtherFile(other)
-    if let base = options.base { for store in [self, other] { try store.requireOtherFile(base) } }
+    if let base { for store in [self, other] { try store.requireOtherFile(base) } }
     return try other.engine.read { theirs in
-      try engine.merge(other.engine, from: theirs, policy, options, progress)
+      try engine.merge(other.engine, by: base?.engine, from: theirs, policy, options, progress)
     }
   }
 

@@ -60,12 +60,13 @@ extension StoreEngine {
   /// - Throws: `invalidArgument` for stores without a common origin, or files of one store without a base; `rolledBack`
   ///   and `anchorMismatch` for an original that is not the state's, or not from after it.
   func mergeBase(
-    _ other: StoreEngine, _ mine: StoreTransaction, _ theirs: StoreTransaction, _ options: MergeOptions
+    _ other: StoreEngine, by older: StoreEngine?, _ mine: StoreTransaction, _ theirs: StoreTransaction,
+    _ options: MergeOptions
   ) throws -> MergeBase {
     let (here, there) = (mine.state, theirs.state)
     let (myID, theirID) = (mine.keys.session.header.storeID, theirs.keys.session.header.storeID)
-    if myID == theirID { return try mergeBaseOfFiles(other, mine, theirs, options) }
-    guard options.base == nil else {
+    if myID == theirID { return try mergeBaseOfFiles(other, by: older, mine, theirs, options) }
+    guard older == nil else {
       throw StoreError(.invalidArgument, "only two files of one store have a base: these are two stores")
     }
     if here.origin.kind == .editableCopy, here.origin.storeID == theirID {
@@ -102,7 +103,8 @@ extension StoreEngine {
   }
 
   private func mergeBaseOfFiles(
-    _ other: StoreEngine, _ mine: StoreTransaction, _ theirs: StoreTransaction, _ options: MergeOptions
+    _ other: StoreEngine, by older: StoreEngine?, _ mine: StoreTransaction, _ theirs: StoreTransaction,
+    _ options: MergeOptions
   ) throws -> MergeBase {
     let (here, there) = (mine.start, theirs.start)
     let myMark = try mine.connection.mark(of: here)
@@ -117,18 +119,18 @@ extension StoreEngine {
     if let mark = here.ring.mark(of: there.generation), theirMark.starts(with: mark) {
       return base(at: there.generation, isUnchanged: true)
     }
-    guard let older = options.base else {
+    guard let older else {
       throw StoreError(
         .invalidArgument,
         "\(other.path) is another file of the same store, and neither is known to come from the other",
         hint: "give an older file of the store, from which both come, as \(.mergeBase)")
     }
-    let anchor = try older.engine.reading { transaction throws(StoreError) in try transaction.anchor() }
+    let anchor = try older.reading { transaction throws(StoreError) in try transaction.anchor() }
     for (engine, transaction) in [(self, mine), (other, theirs)] {
       switch try engine.compared(anchor, with: transaction, options.rekeyKnown ? .rekeyKnown : []) {
       case .success: continue
       case .failure:
-        throw StoreError(.anchorMismatch, "\(engine.path) does not come from \(older.engine.path)")
+        throw StoreError(.anchorMismatch, "\(engine.path) does not come from \(older.path)")
       }
     }
     return base(at: anchor.generation)

@@ -51,9 +51,6 @@ public struct MergeOptions: Sendable {
   /// passphrase or a key file shows then that the new root key was made by someone who has it; for other keys, open the
   /// original with its new pin.
   public var rekeyKnown = false
-  /// For two files of the same store, such as a backup that was written to: an older file from which both come. It isn't
-  /// needed if one of the two comes from the other, as long as the state still holds the mark that proves it.
-  public var base: DocumentStore?
 
   public init() {}
 }

@@ -4,7 +4,7 @@ public enum NewerOriginal: Sendable {
   case keep
   /// The copy becomes as the original is now, in one transaction: every change of its user is lost.
   case replace
-  /// The copy takes over the changes of the original, as ``DocumentStore/merge(_:policy:options:progress:)`` does.
+  /// The copy takes over the changes of the original, as ``DocumentStore/merge(_:base:policy:options:progress:)`` does.
   case merge(MergePolicy)
 }
 

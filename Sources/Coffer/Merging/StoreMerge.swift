@@ -4,7 +4,8 @@ internal import CofferRecords
 extension StoreEngine {
   /// Brings the changes of another store into this one, in one transaction.
   func merge(
-    _ other: StoreEngine, from theirs: StoreTransaction, _ policy: MergePolicy, _ options: MergeOptions,
+    _ other: StoreEngine, by older: StoreEngine? = nil, from theirs: StoreTransaction, _ policy: MergePolicy,
+    _ options: MergeOptions,
     _ progress: ProgressHandler?
   ) throws -> MergeReport {
     let result: Result<MergeReport, any Error> = try writing { mine throws(StoreError) in
@@ -14,7 +15,7 @@ extension StoreEngine {
             .rekeyUnfinished, "\(path) has an unfinished rekey, so nothing can be merged into it",
             hint: "finish it with \(.resumeRekey)")
         }
-        let base = try mergeBase(other, mine, theirs, options)
+        let base = try mergeBase(other, by: older, mine, theirs, options)
         guard !base.isUnchanged else { return MergeReport(isMerged: !options.isDryRun) }
         let report = try StoreMerge(mine, theirs, base, policy, options, progress).run(from: other.path)
         try other.connections.original?.requireUnchanged()

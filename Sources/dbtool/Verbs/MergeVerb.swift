@@ -70,17 +70,17 @@ struct MergeVerb: ParsableCommand {
     merging.skipsDamaged = skipDamaged
     merging.verifiesOther = verify
     merging.rekeyKnown = rekeyKnown
-    merging.base = try base.map(open)
+    let older = try base.map(open)
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report = try Interrupt.deferring {
-      try store.merge(right, policy: (policy ?? .fail).policy, options: merging) { step in
+      try store.merge(right, base: older, policy: (policy ?? .fail).policy, options: merging) { step in
         bar.update(step)
         try Interrupt.check()
       }
     }
     bar.finish()
     try report.print(as: options.common.listFormat)
-    try merging.base?.close()
+    try older?.close()
     try right.close()
     try store.close()
     let conflicts = report.conflicts.count
