@@ -295,4 +295,74 @@ struct MergeHistoryTests {
     #expect(try first.verify().isSound && second.verify().isSound, "seed \(seed)")
     for store in [first, second, one.store, other.store] { try store.close() }
   }
+
+  /// Three copies that each change other documents give the same in any order of merges; the order within a gap aside.
+  @Test(arguments: 0..<4) func threeCopiesMergeInAnyOrder(_ part: Int) throws {
+    for seed in Self.seeds(part).prefix(200) { try mergeThree(seed) }
+  }
+
+  private func mergeThree(_ seed: UInt64) throws {
+    var history = History(random: Pseudorandom(seed: seed))
+    let test = try TestStore()
+    let original = try Self.original(test, &history)
+    var results: [MergeModel] = []
+    let names = ["a", "b", "c"]
+    for (number, name) in names.enumerated() {
+      let store = try Self.fork(test.store, test.place, "\(name).coffer")
+      try change(store, original, number, &history)
+      try store.close()
+    }
+    func copy(_ name: String, of source: String) throws -> DocumentStore {
+      let url = test.place.file("\(name).coffer")
+      try? FileManager.default.removeItem(at: url)
+      try DocumentStore.backup(at: test.place.file("\(source).coffer"), to: url)
+      return try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    }
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]] {
+      let store = try copy("result", of: names[order[0]])
+      for other in order.dropFirst() {
+        let other = try copy("other", of: names[other])
+        let report = try store.merge(other)
+        #expect(report.isMerged, "seed \(seed): \(report.conflicts)")
+        try other.close()
+      }
+      results.append(try MergeModel(store))
+      #expect(try store.verify().isSound)
+      try store.close()
+    }
+    // The first two, merged with what the others have of each other.
+    let (one, two) = (try copy("one", of: "a"), try copy("two", of: "b"))
+    let three = try copy("three", of: "c")
+    #expect(try two.merge(three).isMerged)
+    #expect(try one.merge(two).isMerged, "seed \(seed)")
+    results.append(try MergeModel(one))
+    for result in results.dropFirst() {
+      #expect(result.documents == results[0].documents, "seed \(seed)")
+      for (c, order) in results[0].order { #expect(Set(order) == Set(result.order[c] ?? []), "seed \(seed)") }
+    }
+    for store in [one, two, three] { try store.close() }
+  }
+
+  /// Changes every third document, from that number on, and adds others.
+  private func change(_ store: DocumentStore, _ original: Side, _ number: Int, _ history: inout History) throws {
+    var future = history
+    try store.write { writer in
+      for (n, id) in original.ids.sorted(by: { $0.key < $1.key }) where n % 3 == number {
+        let collection = DocumentCollection(original.model.names[original.model.documents[n]!.collection]!)
+        let places: [Placement] = [.top, .bottom]
+        switch future.number(5) {
+        case 0: try writer.update(id) { $0.text = "changed by \(number)" }
+        case 1: try writer.move(id, to: places[future.number(2)])
+        case 2: try writer.delete(id)
+        case 3:
+          future.next += 1
+          var document = Document(text: "new \(future.next)", key: ExternalKey("key \(future.next)"))
+          document.attributes = ["n": .number(Double(future.next))]
+          try writer.insert(document, into: collection, at: places[future.number(2)])
+        default: break
+        }
+      }
+    }
+    history = future
+  }
 }

@@ -17,7 +17,9 @@ extension StoreEngine {
         }
         let base = try mergeBase(other, by: older, mine, theirs, options)
         guard !base.isUnchanged else { return MergeReport(isMerged: !options.isDryRun) }
-        let report = try StoreMerge(mine, theirs, base, policy, options, progress).run(from: other.path)
+        let report = try naming(other) { () throws(StoreError) in
+          try StoreMerge(mine, theirs, base, policy, options, progress)
+        }.run()
         try other.connections.original?.requireUnchanged()
         return report
       }
@@ -25,6 +27,20 @@ extension StoreEngine {
       return result
     }
     return try result.get()
+  }
+}
+
+extension StoreEngine {
+  /// Names the other store in the errors that its rows cause.
+  private func naming<R>(_ other: StoreEngine, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try work()
+    } catch {
+      guard error.code == .setMismatch || error.code == .damaged else { throw error }
+      throw StoreError(
+        error.code, "\(other.path): \(error.message)", hint: "verify it, and merge with a sound copy of it",
+        documentID: error.documentID)
+    }
   }
 }
 
@@ -64,7 +80,7 @@ final class StoreMerge {
   private let progress: ProgressHandler?
   private var entries: [MergeReport.Entry] = []
 
-  private var changes: ChangesThere!
+  private let changes: ChangesThere
   /// The ids of the other store's documents by identity; read when they are needed.
   private var identitiesThere: [UInt64: Int64]?
 
@@ -113,7 +129,7 @@ final class StoreMerge {
     _ mine: StoreTransaction, _ theirs: StoreTransaction, _ base: MergeBase, _ policy: MergePolicy,
     _ options: MergeOptions, _ progress: ProgressHandler?
   ) throws(StoreError) {
-    changes = nil
+    changes = try ChangesThere(theirs, since: base, mine: mine, options)
     self.mine = mine
     self.theirs = theirs
     self.base = base
@@ -123,16 +139,7 @@ final class StoreMerge {
     writer = try mine.writer
   }
 
-  /// - Parameter path: of the other store.
-  func run(from path: String) throws -> MergeReport {
-    do throws(StoreError) {
-      changes = try ChangesThere(theirs, since: base, mine: mine, options)
-    } catch {
-      guard error.code == .setMismatch || error.code == .damaged else { throw error }
-      throw StoreError(
-        error.code, "\(path): \(error.message)", hint: "verify it, and merge with a sound copy of it",
-        documentID: error.documentID)
-    }
+  func run() throws -> MergeReport {
     try mergeCollections()
     var pairs = try pair(changes)
     for (index, pair) in pairs.enumerated() {
@@ -211,7 +218,8 @@ final class StoreMerge {
     let named = changes.named?[id]
     guard var row = found else {
       guard changes.named != nil, named == nil, let here = try mine.mergeRow(id) else { return nil }
-      guard !isKnownThere(here) else { throw .setMismatch }
+      // It was there when the two met last.
+      guard here.stamps.born > base.seenThere else { throw .setMismatch }
       return nil
     }
     if base.isChain {
@@ -222,9 +230,6 @@ final class StoreMerge {
     }
     return row
   }
-
-  /// Whether the other store had this row when the two met last.
-  private func isKnownThere(_ here: MergeRow) -> Bool { here.stamps.born <= base.seenThere && !kept.contains(here.id) }
 
   /// Finds changes with stamps of the original's: those that are not this store's, in a row that was written since.
   private func takeChanges(of row: inout MergeRow, _ named: ChangesThere.Named?) throws(StoreError) {
