@@ -208,7 +208,7 @@ struct CopyMergeTests {
     #expect(Set(collections.map(\.name)) == ["notes", "new", "other", "other (2)"])
     #expect(collections.first { $0.name == "new" }?.count == 2)
     #expect(collections.first { $0.name == "other" }?.foldsKeys == true)
-    // By identity from now on.
+    // The identity pairs them from now on.
     try pair.original.write { try $0.rename(DocumentCollection("new"), to: "renamed") }
     #expect(try pair.copy.merge(pair.original).isMerged)
     #expect(try pair.copy.read { try $0.collections().map(\.name) }.contains("renamed"))
@@ -366,7 +366,7 @@ struct CopyMergeTests {
     options.skipsDamaged = true
     expect(.setMismatch) { try pair.copy.merge(pair.original, options: options) }
     #expect(try pair.copy.everything() == before)
-    // A deletion by nobody with a key.
+    // A row that an attacker without a key deleted.
     try raw.execute("DELETE FROM coffer_record WHERE id=1")
     expect(.setMismatch) { try pair.copy.merge(pair.original) }
     #expect(try pair.copy.everything() == before)

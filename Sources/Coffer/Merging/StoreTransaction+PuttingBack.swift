@@ -121,25 +121,25 @@ extension StoreTransaction {
   private func place(of row: MergeRow, in record: CollectionRecord, _ backup: StoreTransaction) throws(StoreError)
     -> Placement
   {
-    if let id = try backup.nearest(before: row, where: { id throws(StoreError) in try isHere(id, record, backup) }) {
-      return .after(DocumentID(id))
-    }
-    if let id = try backup.nearest(behind: row, where: { id throws(StoreError) in try isHere(id, record, backup) }) {
-      return .before(DocumentID(id))
-    }
-    return .top
+    try backup.placement(of: row) { id throws(StoreError) in try isHere(id, record, backup) }
   }
 
   /// The place that a document has here, in the same words.
   private func placeHere(of row: MergeRow, in record: CollectionRecord, _ backup: StoreTransaction) throws(StoreError)
     -> Placement
   {
-    func isThere(_ id: Int64) throws(StoreError) -> Bool {
+    let collection = try backup.mergeRow(row.id)?.fields.collection
+    return try placement(of: row) { id throws(StoreError) in
       guard try isHere(id, record, backup) else { return false }
-      return try backup.mergeRow(id)?.fields.collection == backup.mergeRow(row.id)?.fields.collection
+      return try backup.fieldsIfThere(of: DocumentID(id))?.collection == collection
     }
-    if let id = try nearest(before: row, where: isThere) { return .after(DocumentID(id)) }
-    if let id = try nearest(behind: row, where: isThere) { return .before(DocumentID(id)) }
+  }
+
+  private func placement(of row: MergeRow, beside matches: (Int64) throws(StoreError) -> Bool) throws(StoreError)
+    -> Placement
+  {
+    if let id = try nearest(to: row, SQL.entryBefore, where: matches) { return .after(DocumentID(id)) }
+    if let id = try nearest(to: row, SQL.entryAfter, where: matches) { return .before(DocumentID(id)) }
     return .top
   }
 
@@ -155,22 +155,12 @@ extension StoreTransaction {
     }
   }
 
-  private func nearest(before row: MergeRow, where matches: (Int64) throws(StoreError) -> Bool) throws(StoreError)
-    -> Int64?
-  {
+  /// The nearest document before a row or behind it, as the statement goes, that matches.
+  private func nearest(
+    to row: MergeRow, _ next: String, where matches: (Int64) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Int64? {
     var place = (position: row.fields.position, id: row.id)
-    while let entry = try entry(SQL.entryBefore, Int64(row.fields.collection), place.position, place.id) {
-      if try matches(entry.id) { return entry.id }
-      place = (entry.position, entry.id)
-    }
-    return nil
-  }
-
-  private func nearest(behind row: MergeRow, where matches: (Int64) throws(StoreError) -> Bool) throws(StoreError)
-    -> Int64?
-  {
-    var place = (position: row.fields.position, id: row.id)
-    while let entry = try entry(SQL.entryAfter, Int64(row.fields.collection), place.position, place.id) {
+    while let entry = try entry(next, Int64(row.fields.collection), place.position, place.id) {
       if try matches(entry.id) { return entry.id }
       place = (entry.position, entry.id)
     }
