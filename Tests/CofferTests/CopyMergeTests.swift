@@ -490,6 +490,19 @@ struct CopyMergeTests {
     #expect(try texts(pair.original).count == 5)
   }
 
+  /// A change that was taken back leaves a stamp there and no change here.
+  @Test func editThatWasTakenBackIsNoChange() throws {
+    let pair = try Pair()
+    let other = try pair.fork("other.coffer")
+    try edit(pair.copy, 1, "edited")
+    try edit(pair.copy, 1, "Text 1")
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try edit(pair.original, 5, "later")
+    try pair.original.write { try $0.insert(Document(text: "behind"), into: Self.notes, at: .after(DocumentID(1))) }
+    #expect(try other.merge(pair.original).isMerged)
+    #expect(try texts(other).prefix(2) == ["Text 1", "behind"])
+  }
+
   @Test func documentThatWasKeptIsOneAfterARoundTrip() throws {
     let pair = try Pair()
     try edit(pair.copy, 2, "mine")

@@ -248,18 +248,18 @@ extension StoreMerge {
     if pair.takesContents {
       new = source
       new.parent = old.document.parent
-      stamps.edited = base.keepsStamps ? there.stamps.edited : writer.revision
+      stamps.edited = there.stamps.edited
     }
     if pair.takesDates { (new.created, new.modified) = (source.created, source.modified) }
     if pair.sharesPlace { stamps.placed = there.stamps.placed }
     if position != nil {
       new.parent = try parentHere(of: pair).map { DocumentID($0) }
-      stamps.placed = base.keepsStamps ? there.stamps.placed : writer.revision
+      stamps.placed = there.stamps.placed
       if record.id != here.fields.collection { departed.insert(pair.id) }
     }
     new.key = try free(new.key, for: pair, in: record)
     pending.remove(pair.id)
-    try writer.replace(old, with: new, in: record, movedTo: position, stamps: stamps)
+    try writer.replace(old, with: new, in: record, movedTo: position, stamps: base.keepsStamps ? stamps : nil)
     let isBoth = base.change(mine: here.stamps.edited, theirs: there.changes.edited) == .both
     if pair.takesContents && !isBoth || pair.takesDates {
       note(.changed, .editedThere, id: pair.id, otherID: there.id)
