@@ -36,6 +36,15 @@ import Testing
     #expect(try sandbox.names() == names)
   }
 
+  @Test func missingOtherIsNamedAlone() throws {
+    let sandbox = try filled()
+    for words in [["merge", "c.coffer", "none.coffer"], ["diff", "c.coffer", "none.coffer"]] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 10 && result.errors.contains("none.coffer: no such file"))
+      #expect(!result.errors.contains("create"))
+    }
+  }
+
   @Test func conflictsEndWithFourAndAPolicyDecides() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "c.coffer", "--id", "1", "--text", "mine secret")

@@ -150,6 +150,18 @@ extension StoreOptions {
     return try opened.mapError(namingKeys).get()
   }
 
+  /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
+  func openOther(_ path: String) throws -> DocumentStore {
+    var options = openOptions(true)
+    options.expectedPin = nil
+    options.leavesFileUnchanged = true
+    let url = URL(filePath: path)
+    guard InputFile.exists(path) else {
+      throw Failure(.noStore, kind: "no-such-file", "\(path): no such file")
+    }
+    return try DocumentStore.open(at: url, key: .anyOf(openingKeys()), options: options)
+  }
+
   /// An error of a wrong key, with the key's name.
   private func namingKeys(_ error: StoreError) -> Failure {
     guard error.code == .cannotUnlock else { return Failure(error) }

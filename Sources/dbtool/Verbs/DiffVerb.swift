@@ -64,9 +64,7 @@ struct DiffVerb: ParsableCommand {
   func run() throws {
     guard !keyless else { return try compareRows() }
     let store = try options.open(readOnly: true)
-    var opening = options.openOptions(true)
-    opening.expectedPin = nil
-    let right = try DocumentStore.open(at: URL(filePath: other), key: .anyOf(options.openingKeys()), options: opening)
+    let right = try options.openOther(other)
     let bar = Progress("diff", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let found = try Interrupt.deferring {
       try store.differences(to: right, by: (by ?? .identity).pairing) { step in

@@ -64,13 +64,13 @@ struct MergeVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: false)
-    let right = try open(other)
+    let right = try options.openOther(other)
     var merging = MergeOptions()
     merging.isDryRun = dryRun
     merging.skipsDamaged = skipDamaged
     merging.verifiesOther = verify
     merging.rekeyKnown = rekeyKnown
-    let older = try base.map(open)
+    let older = try base.map(options.openOther)
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report = try Interrupt.deferring {
       try store.merge(right, base: older, policy: (policy ?? .fail).policy, options: merging) { step in
@@ -91,14 +91,6 @@ struct MergeVerb: ParsableCommand {
         : "\(report.isMerged ? "merged" : "would merge") \(other) (changes: \(report.changeCount), conflicts: \(conflicts))"
     )
     guard !isRefused else { throw Outcome(.answerIsNo) }
-  }
-
-  /// Opens a store that is never changed.
-  private func open(_ path: String) throws -> DocumentStore {
-    var opening = options.openOptions(true)
-    opening.expectedPin = nil
-    opening.leavesFileUnchanged = true
-    return try DocumentStore.open(at: URL(filePath: path), key: .anyOf(options.openingKeys()), options: opening)
   }
 }
 

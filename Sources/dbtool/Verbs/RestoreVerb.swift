@@ -68,11 +68,7 @@ struct RestoreVerb: ParsableCommand {
   /// Single documents.
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
-    var opening = options.openOptions(true)
-    opening.expectedPin = nil
-    opening.leavesFileUnchanged = true
-    let source = try DocumentStore.open(
-      at: URL(filePath: backup), key: .anyOf(options.openingKeys()), options: opening)
+    let source = try options.openOther(backup)
     let wanted = try source.read { scope in
       var found: [DocumentID] = []
       for range in ids { found += try range.existing(in: scope).map(\.id) }
