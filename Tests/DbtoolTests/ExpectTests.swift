@@ -29,6 +29,7 @@ import Testing
     ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
     ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
+    ["merge", "s.coffer", "b.coffer"], ["restore", "s.coffer", "b.coffer", "--id", "1"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {
