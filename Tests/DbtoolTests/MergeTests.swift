@@ -45,6 +45,22 @@ import Testing
     }
   }
 
+  @Test func otherThatTheKeyDoesNotOpenIsNamed() throws {
+    let sandbox = try filled()
+    try sandbox.succeed(
+      "export", "s.coffer", "--to", "store", "-o", "foreign.coffer", "--new-key-file", "next.key")
+    let before = try sandbox.read("c.coffer")
+    for words in [
+      ["merge", "c.coffer", "foreign.coffer"], ["diff", "c.coffer", "foreign.coffer"],
+      ["restore", "c.coffer", "foreign.coffer", "--id", "1"],
+      ["merge", "c.coffer", "s.coffer", "--base", "foreign.coffer"],
+    ] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 12 && result.errors.contains("opens no slot of foreign.coffer"), "\(result.errors)")
+    }
+    #expect(try sandbox.read("c.coffer") == before)
+  }
+
   @Test func conflictsEndWithFourAndAPolicyDecides() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "c.coffer", "--id", "1", "--text", "mine secret")

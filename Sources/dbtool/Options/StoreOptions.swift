@@ -147,7 +147,7 @@ extension StoreOptions {
       try DocumentStore.open(at: store.url, key: key, options: options)
     }
     if case .success(let store) = opened { warnIfTest(store) }
-    return try opened.mapError(namingKeys).get()
+    return try opened.mapError { namingKeys($0, for: store.path) }.get()
   }
 
   /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
@@ -155,21 +155,24 @@ extension StoreOptions {
     var options = openOptions(true)
     options.expectedPin = nil
     options.leavesFileUnchanged = true
-    let url = URL(filePath: path)
     guard InputFile.exists(path) else {
       throw Failure(.noStore, kind: "no-such-file", "\(path): no such file")
     }
-    return try DocumentStore.open(at: url, key: .anyOf(openingKeys()), options: options)
+    let key = StoreKey.anyOf(try openingKeys())
+    let opened = Result { () throws(StoreError) in
+      try DocumentStore.open(at: URL(filePath: path), key: key, options: options)
+    }
+    return try opened.mapError { namingKeys($0, for: path) }.get()
   }
 
-  /// An error of a wrong key, with the key's name.
-  private func namingKeys(_ error: StoreError) -> Failure {
+  /// An error of a wrong key, with the names of key and store.
+  private func namingKeys(_ error: StoreError, for path: String) -> Failure {
     guard error.code == .cannotUnlock else { return Failure(error) }
     let keys = givenKeys.map(\.source)
     let message =
       keys.count == 1
-      ? "\(keys[0]) opens no slot of \(store.path)"
-      : "no slot of \(store.path) opens with \(keys.joined(separator: " or "))"
+      ? "\(keys[0]) opens no slot of \(path)"
+      : "no slot of \(path) opens with \(keys.joined(separator: " or "))"
     return Failure(.cannotUnlock, kind: "cannot-unlock", message, hint: error.advice?.text(naming: \.verb))
   }
 
