@@ -74,6 +74,22 @@ struct CopyMergeTests {
     #expect(try text(pair.original, 2) == "Text 2")
   }
 
+  @Test func placeUnderAParentThatIsGoneHereIsAnotherPlace() throws {
+    let pair = try Pair()
+    try pair.original.write { writer in
+      try writer.move(DocumentID(3), to: .after(DocumentID(4)))
+      try writer.setParent(of: DocumentID(3), to: DocumentID(1))
+    }
+    try pair.copy.write { writer in
+      try writer.move(DocumentID(3), to: .after(DocumentID(4)))
+      try writer.delete(DocumentID(1))
+    }
+    let refused = try pair.copy.merge(pair.original)
+    #expect(!refused.isMerged && refused.conflicts.map(\.reason) == [.movedOnBothSides])
+    #expect(try pair.copy.merge(pair.original, policy: .theirs).isMerged)
+    #expect(try pair.copy.read { try $0.header(of: DocumentID(3)).parent } == nil)
+  }
+
   @Test func editOnOneSideAndMoveOnTheOtherAreBothKept() throws {
     let pair = try Pair()
     try edit(pair.copy, 1, "mine")

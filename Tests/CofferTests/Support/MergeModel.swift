@@ -14,6 +14,9 @@ struct MergeModel {
   }
 
   var documents: [Int: Entry] = [:]
+  /// The ids of documents, and of the parents that are gone.
+  var ids: [Int: DocumentID] = [:]
+  var goneParents: [Int: DocumentID] = [:]
   /// The documents of each collection, in order.
   var order: [Int: [Int]] = [:]
   /// The names of collections.
@@ -47,6 +50,8 @@ struct MergeModel {
         }
       }
       for (n, parent) in parents { documents[n]!.parent = numbers[parent] }
+      for (id, n) in numbers { ids[n] = id }
+      goneParents = parents.filter { numbers[$0.value] == nil }
     }
   }
 }
@@ -111,7 +116,7 @@ struct MergeJudge {
       var takes = theirs.placed.contains(n) && !mine.placed.contains(n)
       if theirs.placed.contains(n), mine.placed.contains(n) {
         let isSame =
-          here.collection == there.collection && here.parent == there.parent
+          here.collection == there.collection && haveEqualParents(n, here, there)
           && anchor(n, mine) == anchor(n, theirs)
         if isSame { samePlaces.insert(n) } else { conflicts.insert("moved twice: \(n)") }
         takes = theirsWin
@@ -138,6 +143,13 @@ struct MergeJudge {
     }
     conflicts.insert("\(conflict): \(n)")
     return theirsWin
+  }
+
+  /// Whether both sides put a document under one parent, which one of them may have deleted afterwards.
+  private func haveEqualParents(_ n: Int, _ here: MergeModel.Entry, _ there: MergeModel.Entry) -> Bool {
+    if let parent = there.parent, let gone = mine.goneParents[n] { return theirs.ids[parent] == gone }
+    if let parent = here.parent, let gone = theirs.goneParents[n] { return mine.ids[parent] == gone }
+    return here.parent == there.parent
   }
 
   private func isUnmoved(_ n: Int) -> Bool {
