@@ -6,7 +6,10 @@
 
 #define SQLITE_ENABLE_SESSION 1
 #define SQLITE_ENABLE_PREUPDATE_HOOK 1
+#include <math.h>
 #include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
 
 /// SQLITE_CONFIG_MEMSTATUS off. SQLITE_MISUSE once SQLite has been initialized.
 static inline int coffer_sqlite_disable_memory_statistics(void) {
@@ -65,6 +68,137 @@ typedef struct coffer_sqlite_cursor {
   const void *text;
   sqlite3_uint64 text_count;
 } coffer_sqlite_cursor;
+
+/// An open file of the VFS whose databases have their pages in the program.
+typedef struct coffer_sqlite_paged_file {
+  sqlite3_file base;
+  void *owner;
+} coffer_sqlite_paged_file;
+
+/// Sets the bytes at the end of each page that SQLite leaves unused; for a database without pages.
+static inline int coffer_sqlite_reserve_bytes(sqlite3 *database, int count) {
+  return sqlite3_file_control(database, "main", SQLITE_FCNTL_RESERVE_BYTES, &count);
+}
+
+// Full text: a rank over the rows that are current, in an FTS5 table that also holds outdated ones.
+
+static inline fts5_api *coffer_sqlite_fts5(sqlite3 *database) {
+  fts5_api *api = 0;
+  sqlite3_stmt *statement = 0;
+  if (sqlite3_prepare_v2(database, "SELECT fts5(?1)", -1, &statement, 0) == SQLITE_OK) {
+    sqlite3_bind_pointer(statement, 1, &api, "fts5_api_ptr", 0);
+    sqlite3_step(statement);
+  }
+  sqlite3_finalize(statement);
+  return api;
+}
+
+/// The rows that count. The program sets it before a query; one statement at a time uses it.
+typedef struct coffer_sqlite_ranking {
+  /// The current rows, and the tokens in them.
+  sqlite3_int64 rows;
+  sqlite3_int64 tokens;
+  /// The outdated rows, in rising order.
+  const sqlite3_int64 *outdated;
+  sqlite3_int64 outdated_count;
+} coffer_sqlite_ranking;
+
+static inline int coffer_sqlite_is_outdated(const coffer_sqlite_ranking *ranking, sqlite3_int64 row) {
+  sqlite3_int64 low = 0, high = ranking->outdated_count;
+  while (low < high) {
+    sqlite3_int64 middle = low + (high - low) / 2;
+    if (ranking->outdated[middle] < row) low = middle + 1;
+    else high = middle;
+  }
+  return low < ranking->outdated_count && ranking->outdated[low] == row;
+}
+
+/// Weights of the phrases of one query, computed at its first row.
+typedef struct coffer_sqlite_weights {
+  double mean_tokens;
+  int phrases;
+  /// The weight of each phrase, then room for its count in one row.
+  double of_phrase[];
+} coffer_sqlite_weights;
+
+typedef struct coffer_sqlite_phrase_count {
+  const coffer_sqlite_ranking *ranking;
+  sqlite3_int64 rows;
+} coffer_sqlite_phrase_count;
+
+static int coffer_sqlite_count_phrase(const Fts5ExtensionApi *api, Fts5Context *table, void *context) {
+  coffer_sqlite_phrase_count *count = (coffer_sqlite_phrase_count *)context;
+  if (!coffer_sqlite_is_outdated(count->ranking, api->xRowid(table))) count->rows++;
+  return SQLITE_OK;
+}
+
+static int coffer_sqlite_make_weights(
+    const Fts5ExtensionApi *api, Fts5Context *table, const coffer_sqlite_ranking *ranking,
+    coffer_sqlite_weights **result) {
+  int phrases = api->xPhraseCount(table);
+  size_t size = sizeof(coffer_sqlite_weights) + 2 * (size_t)phrases * sizeof(double);
+  coffer_sqlite_weights *weights = (coffer_sqlite_weights *)calloc(1, size);
+  if (!weights) return SQLITE_NOMEM;
+  weights->phrases = phrases;
+  weights->mean_tokens = (double)ranking->tokens / (double)ranking->rows;
+  for (int phrase = 0; phrase < phrases; phrase++) {
+    coffer_sqlite_phrase_count count = {ranking, 0};
+    int status = api->xQueryPhrase(table, phrase, &count, coffer_sqlite_count_phrase);
+    if (status != SQLITE_OK) {
+      free(weights);
+      return status;
+    }
+    double weight = log((ranking->rows - count.rows + 0.5) / (count.rows + 0.5));
+    weights->of_phrase[phrase] = weight <= 0.0 ? 1e-6 : weight;
+  }
+  int status = api->xSetAuxdata(table, weights, free);
+  // FTS5 has freed the weights if it could not keep them.
+  *result = status == SQLITE_OK ? weights : 0;
+  return status;
+}
+
+/// Okapi BM25 with k1 = 1.2 and b = 0.75, as FTS5's own bm25() without weights of columns; NULL for an outdated row.
+static void coffer_sqlite_rank(
+    const Fts5ExtensionApi *api, Fts5Context *table, sqlite3_context *result, int count, sqlite3_value **values) {
+  (void)count;
+  (void)values;
+  const coffer_sqlite_ranking *ranking = (const coffer_sqlite_ranking *)api->xUserData(table);
+  if (coffer_sqlite_is_outdated(ranking, api->xRowid(table))) return;
+  const double k1 = 1.2, b = 0.75;
+  int status = SQLITE_OK;
+  coffer_sqlite_weights *weights = (coffer_sqlite_weights *)api->xGetAuxdata(table, 0);
+  if (!weights) status = coffer_sqlite_make_weights(api, table, ranking, &weights);
+  int places = 0, tokens = 0;
+  if (status == SQLITE_OK) status = api->xInstCount(table, &places);
+  if (status == SQLITE_OK) {
+    double *found = weights->of_phrase + weights->phrases;
+    memset(found, 0, (size_t)weights->phrases * sizeof(double));
+    for (int place = 0; place < places && status == SQLITE_OK; place++) {
+      int phrase, column, offset;
+      status = api->xInst(table, place, &phrase, &column, &offset);
+      if (status == SQLITE_OK) found[phrase] += 1.0;
+    }
+    if (status == SQLITE_OK) status = api->xColumnSize(table, -1, &tokens);
+    if (status == SQLITE_OK) {
+      double score = 0.0, length = (double)tokens;
+      for (int phrase = 0; phrase < weights->phrases; phrase++) {
+        score += weights->of_phrase[phrase]
+            * ((found[phrase] * (k1 + 1.0))
+               / (found[phrase] + k1 * (1 - b + b * length / weights->mean_tokens)));
+      }
+      sqlite3_result_double(result, -1.0 * score);
+      return;
+    }
+  }
+  sqlite3_result_error_code(result, status);
+}
+
+/// Registers the rank as an auxiliary function of FTS5; SQLITE_ERROR where this SQLite has no FTS5.
+static inline int coffer_sqlite_add_rank(sqlite3 *database, const char *name, coffer_sqlite_ranking *ranking) {
+  fts5_api *api = coffer_sqlite_fts5(database);
+  if (!api) return SQLITE_ERROR;
+  return api->xCreateFunction(api, name, ranking, coffer_sqlite_rank, 0);
+}
 
 // The main database file by its own descriptor, as SQLite's VFS sees it.
 

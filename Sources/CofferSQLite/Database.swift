@@ -53,10 +53,21 @@ public final class Database {
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     let vfs: String? = configuration.isHardened ? try CheckingVFS.registeredName() : nil
+    return try connect(file.name, access, vfs: vfs, configuration: configuration)
+  }
+
+  init(path: String, connection: Connection) {
+    self.path = path
+    self.connection = connection
+  }
+
+  static func connect(
+    _ name: String, _ access: Int32, vfs: String?, configuration: Configuration
+  ) throws(SQLiteError) -> Connection {
     try ForkGuard.willOpen()
     var handle: OpaquePointer?
     // NOMUTEX: one thread at a time is the rule of this class, so SQLite needn't lock on each call.
-    let result = sqlite3_open_v2(file.name, &handle, access | SQLITE_OPEN_NOMUTEX, vfs)
+    let result = sqlite3_open_v2(name, &handle, access | SQLITE_OPEN_NOMUTEX, vfs)
     guard let handle else {
       ForkGuard.didClose()
       throw SQLiteError(.noMemory, "no memory to open a database", extendedCode: result)

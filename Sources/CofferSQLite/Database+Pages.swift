@@ -1,0 +1,28 @@
+internal import CCofferSQLite
+
+extension Database {
+  /// Opens a database whose pages are in `pages`; nothing of it reaches a file.
+  ///
+  /// For one connection at a time: SQLite takes no lock. The journal is in memory, and so is everything that SQLite puts
+  /// aside. Whoever changes the pages in another way must close the database before.
+  ///
+  /// - Parameter cacheBytes: the most memory for pages, beside those that a transaction has changed.
+  package convenience init(
+    pages: any PageStorage, cacheBytes: Int, configuration: Configuration = Configuration()
+  ) throws(SQLiteError) {
+    let connection = try PagedVFS.opening(pages) { name, vfs throws(SQLiteError) in
+      try Self.connect(name, SQLITE_OPEN_READWRITE, vfs: vfs, configuration: configuration)
+    }
+    self.init(path: "(pages)", connection: connection)
+    try keepTemporariesInMemory()
+    if pages.pageCount == 0 {
+      try connection.check(coffer_sqlite_reserve_bytes(try connection.open(), Int32(pages.reservedCount)))
+      try statement("PRAGMA page_size = \(pages.pageSize)").run()
+    }
+    guard try textPragma("journal_mode = MEMORY") == "memory" else {
+      throw SQLiteError(.notAllowed, "this SQLite keeps no journal in memory")
+    }
+    try statement("PRAGMA synchronous = OFF").run()
+    try statement("PRAGMA cache_size = -\(max(cacheBytes >> 10, 64))").run()
+  }
+}

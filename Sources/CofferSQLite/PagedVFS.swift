@@ -1,0 +1,207 @@
+internal import CCofferSQLite
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A VFS whose only files are databases with their pages in a ``PageStorage``.
+///
+/// One connection uses such a database, so that locks are not needed. Every other file is refused: journals must be in
+/// memory, and nothing is put aside in temporary files.
+enum PagedVFS {
+  private static let name = "coffer-pages"
+  // Written once, and from then on SQLite's own to read.
+  nonisolated(unsafe) private static let system = sqlite3_vfs_find(nil)
+  private static let registration = register()
+  /// The storages that are being opened, by the names that stand for them.
+  private static let opening = Mutex<Opening>(Opening())
+
+  private struct Opening: @unchecked Sendable {
+    // The thread that opens a database takes its own storage out again.
+    var storages: [String: any PageStorage] = [:]
+    var next = 0
+  }
+
+  /// Runs `open` with the name of a database that has these pages, and the VFS to open it with.
+  static func opening<R>(
+    _ storage: any PageStorage, _ open: (_ name: String, _ vfs: String) throws(SQLiteError) -> R
+  ) throws(SQLiteError) -> R {
+    guard registration == SQLITE_OK else {
+      throw SQLiteError(
+        SQLiteError.Code(result: registration), SQLiteError.plainMessage(registration), extendedCode: registration)
+    }
+    let lent = Lent(storage: storage)
+    let file = opening.withLock { opening in
+      opening.next += 1
+      let file = "pages-\(opening.next)"
+      opening.storages[file] = lent.storage
+      return file
+    }
+    defer { opening.withLock { _ = $0.storages.removeValue(forKey: file) } }
+    return try open(file, name)
+  }
+
+  private struct Lent: @unchecked Sendable {
+    // The thread that opens the database is its only user.
+    let storage: any PageStorage
+  }
+
+  // MARK: The VFS
+
+  private static func register() -> Int32 {
+    guard let system, let name = strdup(name) else { return SQLITE_NOMEM }
+    // Never freed: SQLite keeps it until the process ends.
+    let paged = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    // Time, sleep and randomness are the system's.
+    paged.initialize(to: system.pointee)
+    paged.pointee.pNext = nil
+    paged.pointee.zName = UnsafePointer(name)
+    paged.pointee.szOsFile = Int32(MemoryLayout<coffer_sqlite_paged_file>.size)
+    paged.pointee.xOpen = { _, name, file, flags, openedFlags in
+      PagedVFS.open(name, file!, flags, openedFlags)
+    }
+    paged.pointee.xDelete = { _, _, _ in IOFailure.delete }
+    paged.pointee.xAccess = { _, _, _, answer in
+      answer?.pointee = 0
+      return SQLITE_OK
+    }
+    paged.pointee.xFullPathname = { _, name, count, result in
+      guard let name, let result, strlen(name) < count else { return SQLITE_CANTOPEN }
+      strcpy(result, name)
+      return SQLITE_OK
+    }
+    return sqlite3_vfs_register(paged, 0)
+  }
+
+  private static func open(
+    _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
+    _ openedFlags: UnsafeMutablePointer<Int32>?
+  ) -> Int32 {
+    // SQLite closes a file that has methods.
+    file.pointee.pMethods = nil
+    guard flags & SQLITE_OPEN_MAIN_DB != 0, let name else { return SQLITE_CANTOPEN }
+    let token = String(cString: name)
+    let lent = opening.withLock { opening in opening.storages[token].map { Lent(storage: $0) } }
+    guard let storage = lent?.storage else { return SQLITE_CANTOPEN }
+    let memory = UnsafeMutableRawPointer(file).assumingMemoryBound(to: coffer_sqlite_paged_file.self)
+    memory.pointee.owner = Unmanaged.passRetained(PagedFile(storage)).toOpaque()
+    memory.pointee.base.pMethods = UnsafePointer(methods)
+    openedFlags?.pointee = flags
+    return SQLITE_OK
+  }
+
+  // Never changed after initialization and never freed, because connections refer to it.
+  nonisolated(unsafe) private static let methods: UnsafeMutablePointer<sqlite3_io_methods> = {
+    let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+    methods.initialize(to: sqlite3_io_methods())
+    methods.pointee.iVersion = 1
+    methods.pointee.xClose = { file in
+      let memory = UnsafeMutableRawPointer(file!).assumingMemoryBound(to: coffer_sqlite_paged_file.self)
+      Unmanaged<PagedFile>.fromOpaque(memory.pointee.owner).release()
+      return SQLITE_OK
+    }
+    methods.pointee.xRead = { file, bytes, count, offset in
+      owner(file!).read(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)), at: Int(offset))
+    }
+    methods.pointee.xWrite = { file, bytes, count, offset in
+      owner(file!).write(UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: Int(offset))
+    }
+    methods.pointee.xTruncate = { file, size in owner(file!).truncate(to: Int(size)) }
+    methods.pointee.xFileSize = { file, size in
+      let storage = owner(file!).storage
+      size!.pointee = sqlite3_int64(storage.pageCount * storage.pageSize)
+      return SQLITE_OK
+    }
+    methods.pointee.xSync = { _, _ in SQLITE_OK }
+    methods.pointee.xLock = { _, _ in SQLITE_OK }
+    methods.pointee.xUnlock = { _, _ in SQLITE_OK }
+    methods.pointee.xCheckReservedLock = { _, answer in
+      answer?.pointee = 0
+      return SQLITE_OK
+    }
+    methods.pointee.xFileControl = { _, _, _ in SQLITE_NOTFOUND }
+    methods.pointee.xSectorSize = { _ in 512 }
+    methods.pointee.xDeviceCharacteristics = { _ in SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND }
+    return methods
+  }()
+
+  private static func owner(_ file: UnsafeMutablePointer<sqlite3_file>) -> PagedFile {
+    let memory = UnsafeMutableRawPointer(file).assumingMemoryBound(to: coffer_sqlite_paged_file.self)
+    return Unmanaged<PagedFile>.fromOpaque(memory.pointee.owner).takeUnretainedValue()
+  }
+}
+
+/// SQLite's extended codes, which are no constants for Swift.
+private enum IOFailure {
+  static let read = SQLITE_IOERR | 1 << 8
+  static let shortRead = SQLITE_IOERR | 2 << 8
+  static let write = SQLITE_IOERR | 3 << 8
+  static let truncate = SQLITE_IOERR | 6 << 8
+  static let delete = SQLITE_IOERR | 10 << 8
+}
+
+/// One open database of a ``PageStorage``: SQLite's offsets as pages.
+private final class PagedFile {
+  let storage: any PageStorage
+  private let pageSize: Int
+  /// For reads of parts of a page.
+  private var scratch: UnsafeMutableRawBufferPointer?
+
+  init(_ storage: any PageStorage) {
+    self.storage = storage
+    pageSize = storage.pageSize
+  }
+
+  deinit {
+    scratch?.deallocate()
+  }
+
+  func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+    let (page, start) = (offset / pageSize, offset % pageSize)
+    // SQLite reads no range over the end of a page.
+    guard start + bytes.count <= pageSize else { return IOFailure.read }
+    guard page < storage.pageCount else {
+      bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      return IOFailure.shortRead
+    }
+    do {
+      guard bytes.count < pageSize else {
+        try storage.read(page, into: bytes)
+        return SQLITE_OK
+      }
+      let whole = scratch ?? .allocate(byteCount: pageSize, alignment: 16)
+      scratch = whole
+      try storage.read(page, into: whole)
+      bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: whole[start..<start + bytes.count]))
+      return SQLITE_OK
+    } catch {
+      return IOFailure.read
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+    guard !storage.isReadOnly else { return SQLITE_READONLY }
+    guard offset % pageSize == 0, bytes.count == pageSize else { return IOFailure.write }
+    do {
+      try storage.write(offset / pageSize, bytes)
+      return SQLITE_OK
+    } catch {
+      return IOFailure.write
+    }
+  }
+
+  func truncate(to size: Int) -> Int32 {
+    guard !storage.isReadOnly, size % pageSize == 0 else { return IOFailure.truncate }
+    do {
+      try storage.truncate(to: size / pageSize)
+      return SQLITE_OK
+    } catch {
+      return IOFailure.truncate
+    }
+  }
+}
