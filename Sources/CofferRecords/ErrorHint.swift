@@ -21,6 +21,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case pin = "DocumentStore.pin"
     case resumeRekey = "RekeyOptions.isResuming"
     case testStore = "CreateOptions.isTest"
+    case updateIndex = "updateIndexes()"
     case verify = "verify()"
   }
 

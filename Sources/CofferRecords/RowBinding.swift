@@ -109,6 +109,39 @@ package final class RowBinding {
     return bytes
   }
 
+  /// `label16("coffer2/index") || store_id || u32 part || u32 epoch`
+  package func indexRoot(part: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
+    begin("coffer2/index", Self.labelCount)
+    append(storeID)
+    append(part)
+    append(epoch)
+    return bytes
+  }
+
+  /// `label16("coffer2/page") || store_id || identity || u32 part || u32 epoch || u32 page || u64 rev`
+  package func indexPage(_ place: IndexPlace) -> UnsafeRawBufferPointer {
+    begin("coffer2/page", Self.labelCount)
+    append(index: place)
+    return bytes
+  }
+
+  /// `label16("coffer2/page-sum")`, the same, `N || T`
+  package func indexElement(_ place: IndexPlace, sealed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    begin("coffer2/page-sum", Self.labelCount)
+    append(index: place)
+    append(nonceAndTagOf: sealed)
+    return bytes
+  }
+
+  private func append(index place: IndexPlace) {
+    append(storeID)
+    append(place.identity)
+    append(place.part)
+    append(place.epoch)
+    append(place.page)
+    append(place.revision)
+  }
+
   /// `PAE("coffer2/lookup", u32 coll, folded key)`
   func blindIndex(ofFolded key: [UInt8], in collection: UInt32) -> UnsafeRawBufferPointer {
     let label: StaticString = "coffer2/lookup"

@@ -10,8 +10,11 @@ package final class EpochContext {
   package let name: XAESKey
   package let blindIndex: HMACKey
   package let set: HMACKey
+  private let keys: EpochKeys
+  private var pages: XAESKey?
 
   package init(_ keys: EpochKeys) throws(SealingError) {
+    self.keys = keys
     epoch = keys.epoch
     bounds = keys.bounds
     body = try XAESKey(keys.body)
@@ -19,6 +22,14 @@ package final class EpochContext {
     name = try XAESKey(keys.name)
     blindIndex = try HMACKey(keys.lookup)
     set = try HMACKey(keys.set)
+  }
+
+  /// The key of index pages, made at its first use: most transactions use no index.
+  package func index() throws(SealingError) -> XAESKey {
+    if let pages { return pages }
+    let made = try XAESKey(keys.index)
+    pages = made
+    return made
   }
 
   /// Whether the epoch's keys could have sealed such a row while they were active (FORMAT, "Closed epochs").

@@ -69,6 +69,7 @@ package struct EpochKeys: Sendable {
   package let name: Secret
   package let lookup: Secret
   package let set: Secret
+  package let index: Secret
 
   package init(epoch: UInt32, root: Secret, storeID: [UInt8], bounds: EpochBounds = .active) throws(SealingError) {
     func derive(_ label: StaticString) throws(SealingError) -> Secret {
@@ -85,6 +86,7 @@ package struct EpochKeys: Sendable {
     name = try derive("coffer2/name")
     lookup = try derive("coffer2/lookup")
     set = try derive("coffer2/set")
+    index = try derive("coffer2/index")
   }
 
   package static func random(epoch: UInt32, storeID: [UInt8]) throws(SealingError) -> EpochKeys {

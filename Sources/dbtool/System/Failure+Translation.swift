@@ -102,6 +102,7 @@ extension ErrorHint.Action {
     case .mergeBase: "--base"
     case .pin, .verify: "verify"
     case .testStore: "--test"
+    case .updateIndex: "index update"
     case .resumeRekey: "rekey --resume"
     }
   }

@@ -1,0 +1,153 @@
+package import CofferSealing
+
+/// The place of one page of an index, as its seal is bound to it (FORMAT, "Indexes").
+package struct IndexPlace {
+  /// The index's identity, 16 bytes.
+  package let identity: [UInt8]
+  package let part: UInt32
+  package let epoch: UInt32
+  /// Counted from 0.
+  package let page: UInt32
+  package let revision: UInt64
+}
+
+/// The sealed root row of an index: its pages, and the documents that they stand for (FORMAT, "Indexes").
+///
+/// An index is derived: the rows of documents are the truth, and an index can always be dropped and made again.
+package struct IndexRoot: Sendable, Equatable {
+  /// The number of the index in its store, from 1.
+  package let part: UInt32
+  /// 16 random bytes, new with every building, so that no page of an earlier index of this number opens in this one.
+  package private(set) var identity: [UInt8]
+  /// Rises by one with every transaction that writes pages; no page has a higher one.
+  package var revision: UInt64
+  package var pageSize: UInt32
+  package var pageCount: UInt32
+  /// The sum over all pages.
+  package var sum: SetHash
+  /// The documents that the pages stand for; nil for an index that is to be built.
+  package var contents: Contents?
+  /// The indexed collections, fields and texts, as JSON.
+  package var declaration: [UInt8]
+
+  /// Which documents an index stands for.
+  package struct Contents: Sendable, Equatable {
+    package var generation: UInt64
+    /// The mark of the state of that generation.
+    package var mark: [UInt8]
+    package var count: UInt64
+    package var set: SetHash
+
+    package init(_ state: StoreState, mark: [UInt8]) {
+      generation = state.generation
+      self.mark = mark
+      count = state.count
+      set = state.set
+    }
+
+    fileprivate init(generation: UInt64, mark: [UInt8], count: UInt64, set: SetHash) {
+      (self.generation, self.mark, self.count, self.set) = (generation, mark, count, set)
+    }
+
+    /// Whether these are the documents of a state.
+    package func stand(for state: StoreState) -> Bool {
+      count == state.count && set == state.set
+    }
+  }
+
+  package static let identityCount = 16
+  /// The most bytes of a declaration.
+  package static let maximumDeclaration = 1 << 20
+
+  /// An index without pages.
+  package init(part: UInt32, pageSize: UInt32, declaration: [UInt8]) throws(StoreError) {
+    self.part = part
+    self.pageSize = pageSize
+    self.declaration = declaration
+    (revision, pageCount, sum, contents) = (0, 0, SetHash(), nil)
+    identity = try sealing { () throws(SealingError) in try SystemRandom.bytes(Self.identityCount) }
+  }
+
+  /// Forgets all pages: the index is to be built again.
+  package mutating func restart() throws(StoreError) {
+    let declaration = self.declaration
+    self = try IndexRoot(part: part, pageSize: pageSize, declaration: declaration)
+  }
+
+  private var bytes: [UInt8] {
+    var builder = ByteBuilder()
+    builder.append(bytes: identity)
+    builder.append(revision)
+    builder.append(pageSize)
+    builder.append(pageCount)
+    builder.append(SetHash.byteCount) { sum.write(to: $0) }
+    builder.append(UInt8(contents == nil ? 0 : 1))
+    if let contents {
+      builder.append(contents.generation)
+      builder.append(bytes: contents.mark)
+      builder.append(contents.count)
+      builder.append(SetHash.byteCount) { contents.set.write(to: $0) }
+    }
+    builder.append(UInt32(declaration.count))
+    builder.append(bytes: declaration)
+    return builder.bytes
+  }
+
+  package func seal(_ keys: RowKeys) throws(StoreError) -> [UInt8] {
+    try sealing { () throws(SealingError) in
+      let frame = Frame.around(bytes, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+      return try keys.active.index().seal(
+        frame, authenticating: Array(keys.binding.indexRoot(part: part, epoch: keys.active.epoch)))
+    }
+  }
+
+  /// - Throws: `damaged` for anything but a root that a holder of the active epoch's keys sealed for this store and
+  ///   number.
+  package init(part: UInt32, epoch: Int64, sealed: [UInt8], _ keys: RowKeys) throws(StoreError) {
+    do throws(SealingError) {
+      guard epoch == Int64(keys.active.epoch) else { throw SealingError(.malformed, "another epoch") }
+      let frame = try keys.active.index().open(
+        sealed, authenticating: Array(keys.binding.indexRoot(part: part, epoch: keys.active.epoch)))
+      let root: IndexRoot? = try frame.withBytes { frame throws(SealingError) in
+        let range = try Frame.dataRange(
+          of: frame, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
+        return IndexRoot(part: part, UnsafeRawBufferPointer(rebasing: frame[range]))
+      }
+      guard let root else { throw SealingError(.malformed, "an index that no writer makes") }
+      self = root
+    } catch {
+      throw .unopened(error, Self.damaged("its root can't be opened"))
+    }
+  }
+
+  private init?(part: UInt32, _ bytes: UnsafeRawBufferPointer) {
+    var reader = ByteReader(bytes)
+    let counters = 1...UInt64(StoreFormat.maximumCounter)
+    guard let identity = reader.bytes(Self.identityCount), let revision: UInt64 = reader.integer(),
+      revision <= counters.upperBound, let pageSize: UInt32 = reader.integer(), let pageCount: UInt32 = reader.integer(),
+      (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0, pageCount <= UInt32(Int32.max),
+      let sum = reader.bytes(SetHash.byteCount), let mark: UInt8 = reader.integer(), mark <= 1
+    else { return nil }
+    self.part = part
+    self.identity = Array(identity)
+    (self.revision, self.pageSize, self.pageCount) = (revision, pageSize, pageCount)
+    self.sum = SetHash(bytes: sum)
+    if mark == 1 {
+      guard let generation: UInt64 = reader.integer(), counters.contains(generation),
+        let mark = reader.bytes(StoreFormat.macCount), let count: UInt64 = reader.integer(),
+        let set = reader.bytes(SetHash.byteCount)
+      else { return nil }
+      contents = Contents(generation: generation, mark: Array(mark), count: count, set: SetHash(bytes: set))
+    } else {
+      contents = nil
+    }
+    guard let count: UInt32 = reader.integer(), count <= Self.maximumDeclaration,
+      let declaration = reader.bytes(Int(count)), reader.isAtEnd
+    else { return nil }
+    self.declaration = Array(declaration)
+  }
+
+  package static func damaged(_ what: String) -> StoreError {
+    StoreError(.damaged, "an index is damaged: \(what)", hint: "documents are not affected; \(.updateIndex) makes it again")
+  }
+}
