@@ -7,6 +7,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// A step that a hint names; the raw value is the library's call.
   public enum Action: String, Sendable, CaseIterable {
     case acceptRekey = "OriginalOptions.rekeyKnown"
+    case addIndex = "index(_:_:)"
     case allowTestKeys = "OpenOptions.allowsTestKeys"
     case check = "DocumentStore.check(at:)"
     case collections = "collections()"

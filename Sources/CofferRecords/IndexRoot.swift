@@ -38,8 +38,12 @@ package struct IndexRoot: Sendable, Equatable {
     package var count: UInt64
     package var set: SetHash
 
-    package init(_ state: StoreState, mark: [UInt8]) {
-      generation = state.generation
+    /// - Parameters:
+    ///   - state: the documents, uncommitted changes included.
+    ///   - mark: of the last committed state.
+    ///   - generation: of that state.
+    package init(_ state: StoreState, mark: [UInt8], generation: UInt64) {
+      self.generation = generation
       self.mark = mark
       count = state.count
       set = state.set

@@ -84,6 +84,11 @@ package final class RowKeys {
     active.head.beginRun(source)
   }
 
+  /// Starts the run of the pages that one transaction writes into an index.
+  package func beginIndexRun(_ source: NonceSource) throws(StoreError) {
+    try sealing { () throws(SealingError) in try active.index().beginRun(source) }
+  }
+
   package func context(of epoch: UInt32) -> EpochContext? {
     epoch == active.epoch ? active : epochs.first { $0.epoch == epoch }
   }

@@ -125,7 +125,7 @@ package enum SQL {
   // MARK: Features
 
   package static let featureTables =
-    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*' ORDER BY name"
+    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*' AND name NOT GLOB 'coffer_x_index*' ORDER BY name"
   package static let statisticsTables =
     "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
 
@@ -136,6 +136,9 @@ package enum SQL {
 
   // MARK: Indexes
 
+  /// The documents of a collection in the order of their ids, past every index.
+  package static let byIDWithBody =
+    "SELECT \(RecordRow.columns),r.body,\(otherBody) FROM coffer_record r NOT INDEXED WHERE r.coll=? ORDER BY r.id"
   package static let indexRoots = "SELECT part,epoch,sealed FROM coffer_x_index ORDER BY part LIMIT 65"
   package static let indexRoot = "SELECT epoch,sealed FROM coffer_x_index WHERE part=?"
   package static let putIndexRoot = "INSERT OR REPLACE INTO coffer_x_index VALUES(?,?,?)"

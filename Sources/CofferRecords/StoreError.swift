@@ -40,6 +40,10 @@ public struct StoreError: Error, Sendable {
     case setMismatch
     /// The store is not the one that the anchor names, or not in that state.
     case anchorMismatch
+    /// The collection has no index of that kind.
+    case noIndex
+    /// An index is behind by more than memory may hold, and can't be written.
+    case indexBehind
     /// Documents remain under old keys.
     case rekeyUnfinished
     /// Another process changed the root key, and the current key may not or can not follow: `unlock(with:)` the new

@@ -13,6 +13,9 @@ package struct SetElement: Hashable, Sendable {
     words = (word(0), word(1), word(2), word(3))
   }
 
+  /// The first eight bytes, as a number.
+  package var mark: Int64 { Int64(bitPattern: words.0) }
+
   package static func == (lhs: SetElement, rhs: SetElement) -> Bool { lhs.words == rhs.words }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }

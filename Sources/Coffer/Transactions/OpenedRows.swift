@@ -7,6 +7,8 @@ final class OpenedRows: RowWork {
     let row: Int
     let header: DocumentHeader
     let text: UnsafeRawBufferPointer
+    /// nil unless the scan asks for them.
+    let marks: RowMarks?
   }
 
   /// Number of verified rows: all, or those before the one that failed.
@@ -16,6 +18,7 @@ final class OpenedRows: RowWork {
   private(set) var failure: StoreError?
   private let opener: RecordOpener
   private var withTexts = false
+  private var withMarks = false
   private var matcher: DocumentMatcher?
 
   init(_ keys: SessionKeys) throws(StoreError) {
@@ -29,6 +32,7 @@ final class OpenedRows: RowWork {
   /// Sets the work on the rows from now on; nil between walks.
   func prepare(_ scan: RowScan?) {
     withTexts = scan?.withTexts ?? false
+    withMarks = scan?.noteMarks != nil
     matcher = scan?.matcher()
   }
 
@@ -45,12 +49,14 @@ final class OpenedRows: RowWork {
     body bodyFrame: UnsafeMutableRawBufferPointer?
   ) -> Bool {
     do throws(StoreError) {
+      // Before the head is opened in the memory of its seal.
+      let marks = withMarks ? try RowMarks(row, opener) : nil
       let head = try opener.openHead(row, in: frame)
       let text =
         withTexts ? try opener.openBody(row, head, in: bodyFrame) : UnsafeRawBufferPointer(start: nil, count: 0)
       provedCount += 1
       if matcher?.matches(head, text, isValue: row.fields.isJSON) != false {
-        opened.append(Opened(row: index, header: DocumentHeader(row, head), text: text))
+        opened.append(Opened(row: index, header: DocumentHeader(row, head), text: text, marks: marks))
       }
       return true
     } catch {

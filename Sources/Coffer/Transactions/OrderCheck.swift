@@ -5,6 +5,8 @@ struct OrderCheck {
   private enum Listed {
     case collection(UInt32)
     case children(of: Int64)
+    /// A collection, by the ids of its documents.
+    case ids(of: UInt32)
   }
 
   private let listed: Listed
@@ -24,17 +26,27 @@ struct OrderCheck {
     left = limit
   }
 
+  init(idsOf collection: UInt32) {
+    listed = .ids(of: collection)
+    left = .max
+  }
+
   mutating func check(_ fields: RowFields, isWriting: Bool) throws(StoreError) {
     switch listed {
-    case .collection(let collection): try fields.require(collection)
+    case .collection(let collection), .ids(of: let collection): try fields.require(collection)
     case .children(let parent):
       guard fields.parent == parent else { throw .damagedDocument(fields.id, "the list names it under another parent") }
     }
-    if let last, (fields.position, fields.id) <= last {
+    if let last, isBehind(last, fields) {
       throw .damagedDocument(fields.id, "the list is not in order")
     }
     last = (fields.position, fields.id)
     guard left > 0 || !isWriting else { throw .writtenWhileListed(fields.id) }
     left = left == 0 ? 0 : left - 1
+  }
+
+  private func isBehind(_ last: (position: Int64, id: Int64), _ fields: RowFields) -> Bool {
+    if case .ids = listed { return fields.id <= last.id }
+    return (fields.position, fields.id) <= last
   }
 }

@@ -14,6 +14,10 @@ final class StoreConnection {
   ///
   /// Of a type of the folder SQLView, which this one does not know.
   var idleView: AnyObject?
+  /// The open indexes, by their numbers: closed when the root row is not the one seen last.
+  ///
+  /// Of a type of the folder Indexing, which this one does not know.
+  var openIndexes: [UInt32: AnyObject] = [:]
   private var cipher: StateCipher
   /// The state row as last read or written, so that an unchanged row is opened only once.
   private var lastState: (sealed: [UInt8], state: StoreState)?
@@ -112,6 +116,7 @@ final class StoreConnection {
     keys = try RowKeys(session)
     idleReaders = []
     idleBatches = []
+    openIndexes = [:]
     cipher = try StateCipher(session)
     lastState = nil
     collections.use(keys)

@@ -19,6 +19,10 @@ struct StoreLog: Sendable {
     logger?.info("\(message())")
   }
 
+  func warning(_ message: @autoclosure () -> String) {
+    logger?.warning("\(message())")
+  }
+
   func committed(_ generation: UInt64, _ changes: @autoclosure () -> RingChanges) {
     guard tellsCommits else { return }
     let change = StoreChange(changes(), at: generation)

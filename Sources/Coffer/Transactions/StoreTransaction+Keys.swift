@@ -28,8 +28,9 @@ extension StoreTransaction {
   /// Empties the tables of features that this version does not know, and clears their bits: these tables may hold what
   /// the transaction deletes or changes (FORMAT, "Features").
   func forgetUnknownFeatures(in header: inout StoreHeader) throws(StoreError) {
-    guard header.compatible != 0 else { return }
-    header.compatible = 0
+    let unknown = header.compatible & ~IndexTables.feature
+    guard unknown != 0 else { return }
+    header.compatible -= unknown
     try emptyTables(SQL.featureTables)
   }
 

@@ -16,6 +16,10 @@ struct RowScan {
   var progress: ((Int) throws -> Void)?
   /// Called before each visit with the row's fields.
   var noteFields: ((RowFields) -> Void)?
+  /// Called before each visit with the marks of the row.
+  var noteMarks: ((RowMarks) -> Void)?
+  /// A writer's own walk, during which it changes no row: other threads may help.
+  var changesNoRows = false
 
   /// For one thread.
   func matcher() -> DocumentMatcher? {
@@ -52,7 +56,7 @@ extension StoreTransaction {
     defer { statement.reset() }
     var order = order
     // A writer may change rows during its walk: they must not have been read ahead.
-    let limit = isWriter ? Int.max : Self.alone
+    let limit = isWriter && !scan.changesNoRows ? Int.max : Self.alone
     guard try scanAlone(statement, &order, rows: limit, scan, visit) else { return }
     try scanAhead(statement, &order, scan, visit)
   }
@@ -81,11 +85,13 @@ extension StoreTransaction {
     _ row: RecordRow, _ opener: RecordOpener, _ order: inout OrderCheck, _ scan: RowScan, _ matcher: DocumentMatcher?,
     _ visit: RowScan.Visit
   ) throws {
+    let marks = scan.noteMarks == nil ? nil : try RowMarks(row, opener)
     let head = try opener.openHead(row)
     try order.check(row.fields, isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
     guard matcher?.matches(head, text, isValue: row.fields.isJSON) != false else { return }
     scan.noteFields?(row.fields)
+    if let marks { scan.noteMarks?(marks) }
     try visit(DocumentHeader(row, head), text)
   }
 
@@ -139,6 +145,7 @@ extension StoreTransaction {
       // The visit before may have taken long.
       try requireOpen()
       scan.noteFields?(batch.rows[index].fields)
+      if let marks = document.marks { scan.noteMarks?(marks) }
       try visit(document.header, document.text)
       next += 1
     }

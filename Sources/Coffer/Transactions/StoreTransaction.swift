@@ -136,7 +136,7 @@ public final class StoreTransaction {
     do throws(StoreError) {
       if let failure = rowWriter?.failure { throw failure }
       try connection.cancellation?.check()
-      if !isChangingKeys, keys.session.header.compatible != 0, rowWriter?.changes.staleTexts != [] {
+      if !isChangingKeys, keys.session.header.compatible & ~IndexTables.feature != 0, rowWriter?.changes.staleTexts != [] {
         return try commitForgettingFeatures()
       }
       rowWriter?.end()

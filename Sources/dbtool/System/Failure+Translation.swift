@@ -89,6 +89,7 @@ extension ErrorHint.Action {
   var verb: String {
     switch self {
     case .acceptRekey: "--rekey-known"
+    case .addIndex: "index add"
     case .allowTestKeys: "--allow-test-keys"
     case .check: "check"
     case .collections: "collections"
@@ -116,7 +117,7 @@ extension StoreError.Code {
     case .locked: .locked
     case .cannotUnlock, .keyChanged: .cannotUnlock
     case .keyNeeded: .keyNeeded
-    case .noSuchDocument, .noSuchCollection: .noDocument
+    case .noSuchDocument, .noSuchCollection, .noIndex: .noDocument
     case .otherFormat: .otherFormat
     case .testKeyRefused: .testKeyRefused
     case .damaged, .unsafeFile, .parametersRefused: .damaged
@@ -125,7 +126,7 @@ extension StoreError.Code {
     case .invalidArgument, .indexOutOfRange: .usage
     case .notDecodable, .notText: .undecodable
     case .cancelled: .interrupted
-    case .alreadyExists, .noNumberLeft, .duplicateKey, .removalRefused, .readOnly, .diskFull, .queryFailed, .tooLarge,
+    case .alreadyExists, .indexBehind, .noNumberLeft, .duplicateKey, .removalRefused, .readOnly, .diskFull, .queryFailed, .tooLarge,
       .emptyText,
       .keyFileInvalid, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed:
       .failed

@@ -1,0 +1,66 @@
+internal import CofferRecords
+
+/// The declared indexes of one collection.
+public struct CollectionIndexes: Sendable, Hashable {
+  public let collection: String
+  public let indexes: [DocumentIndex]
+}
+
+extension DocumentStore {
+  /// Declares indexes of a collection and builds them, in one transaction.
+  ///
+  /// From then on they are kept up to date without a call: writes don't touch them, and the next search or query adds what
+  /// is missing. Declared again, an index stays; words with another treatment of diacritics replace those before.
+  ///
+  /// ```swift
+  /// try store.index("orders", .field("price", "$.price", as: .number), .field("date", "$.date", as: .date))
+  /// try store.index("notes", .words(), .substrings)
+  /// ```
+  ///
+  /// The build opens every document of the collection; other writers wait meanwhile.
+  ///
+  /// - Throws: `noSuchCollection`, `invalidArgument` for a path or name that can't be one, `alreadyExists` for a column's
+  ///   name that is taken, `damaged` with the id of a document; then nothing is declared.
+  public func index(
+    _ collection: DocumentCollection, _ indexes: DocumentIndex..., progress: ProgressHandler? = nil
+  ) throws(StoreError) {
+    try index(collection, indexes, progress: progress)
+  }
+
+  /// As `index(_:_:)`, with the indexes in an array.
+  public func index(
+    _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
+  ) throws(StoreError) {
+    try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
+      for index in indexes { try entry.add(index) }
+    }
+  }
+
+  /// Drops indexes of a collection; without names of any, all of them. Their pages are deleted.
+  ///
+  /// A field is named by its name alone: `.field("price", "", as: .number)`.
+  public func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
+    try engine.changeIndexes(of: collection, nil) { entry throws(StoreError) in
+      for index in indexes.isEmpty ? entry.indexes : indexes { entry.remove(index) }
+    }
+  }
+
+  /// The declared indexes, by collection.
+  public func indexes() throws(StoreError) -> [CollectionIndexes] {
+    try engine.reading { transaction throws(StoreError) in
+      let declared = try transaction.indexDeclaration(IndexPart.contents)
+      return try transaction.orderedCollections().compactMap { record in
+        guard let entry = declared.collection(record.id), entry.uid == record.uid else { return nil }
+        return CollectionIndexes(collection: record.name, indexes: entry.indexes)
+      }
+    }
+  }
+
+  /// Brings all indexes up to date in the file, however much is missing.
+  ///
+  /// - Returns: whether anything was written.
+  @discardableResult
+  public func updateIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> Bool {
+    try engine.updateIndexes(progress)
+  }
+}

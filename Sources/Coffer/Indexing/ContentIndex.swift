@@ -1,0 +1,273 @@
+internal import CofferDocuments
+internal import CofferRecords
+internal import CofferSQLite
+
+/// The tables of the index of words, substrings and fields, in the inner database (FORMAT, "Indexes").
+///
+/// FTS5 can't delete from its tables without the old text. So every version of a text has a row number of its own, and
+/// the number of an outdated version is listed until a fifth of them is outdated; then the table is made again.
+final class ContentIndex {
+  /// The first row number that is no document's id.
+  static let firstExtraRow: Int64 = 1 << 61
+
+  private let database: Database
+  private let declaration: IndexDeclaration
+  private let sources: [UInt32: [FieldSource]]
+  private let text = IndexedText()
+  private let folding = SubstringFolding()
+
+  init(_ file: IndexFile) throws(StoreError) {
+    database = file.database
+    declaration = file.declaration
+    var sources: [UInt32: [FieldSource]] = [:]
+    for collection in declaration.collections {
+      var fields: [FieldSource] = []
+      for field in collection.fields { fields.append(try FieldSource(field)) }
+      sources[collection.number] = fields
+    }
+    self.sources = sources
+  }
+
+  // MARK: Tables
+
+  static func words(_ collection: UInt32) -> String { "words_\(collection)" }
+  static func substrings(_ collection: UInt32) -> String { "parts_\(collection)" }
+  static func fields(_ collection: UInt32) -> String { "fields_\(collection)" }
+  static func outdated(_ collection: UInt32) -> String { "outdated_\(collection)" }
+  static func column(_ field: Int) -> String { "f\(field)" }
+
+  /// Makes what every collection uses.
+  static func makeTables(_ database: Database) throws(SQLiteError) {
+    try database.execute(
+      """
+      CREATE TABLE document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, print INTEGER NOT NULL,
+        row INTEGER) STRICT;
+      CREATE TABLE extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL) STRICT;
+      INSERT INTO extra_row VALUES(\(firstExtraRow - 1), 0);
+      DELETE FROM extra_row;
+      CREATE TABLE made(coll INTEGER PRIMARY KEY, outdated_rows INTEGER NOT NULL, outdated_tokens INTEGER NOT NULL) STRICT;
+      """)
+  }
+
+  /// Drops all tables of a collection, and forgets its documents.
+  static func dropTables(of collection: UInt32, _ database: Database) throws(SQLiteError) {
+    for name in [words(collection), substrings(collection), fields(collection), outdated(collection)] {
+      try database.execute("DROP TABLE IF EXISTS \(name)")
+    }
+    try database.execute(
+      "DELETE FROM extra_row WHERE id IN (SELECT id FROM document WHERE coll=?)", Int64(collection))
+    try database.execute("DELETE FROM document WHERE coll=?", Int64(collection))
+    try database.execute("DELETE FROM made WHERE coll=?", Int64(collection))
+  }
+
+  /// Makes the tables of a collection; the indexes of fields come after the documents.
+  static func makeTables(of collection: IndexDeclaration.Collection, _ database: Database) throws(SQLiteError) {
+    let number = collection.number
+    try database.execute("INSERT INTO made VALUES(?,0,0)", Int64(number))
+    if collection.hasTexts {
+      try database.execute("CREATE TABLE \(outdated(number))(row INTEGER PRIMARY KEY) STRICT")
+    }
+    if let keepsDiacritics = collection.keepsDiacritics {
+      try database.execute(
+        """
+        CREATE VIRTUAL TABLE \(words(number)) USING fts5(title, text, content='',
+          tokenize='unicode61 remove_diacritics \(keepsDiacritics ? 0 : 2)')
+        """)
+    }
+    if collection.hasSubstrings {
+      try database.execute(
+        """
+        CREATE VIRTUAL TABLE \(substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
+          tokenize='trigram case_sensitive 1')
+        """)
+    }
+    if !collection.fields.isEmpty {
+      let columns = collection.fields.indices.map { ", \(column($0))" }.joined()
+      try database.execute("CREATE TABLE \(fields(number))(id INTEGER PRIMARY KEY\(columns))")
+    }
+  }
+
+  /// Makes the indexes of a collection's fields, and SQLite's statistics of them.
+  static func finishTables(of collection: IndexDeclaration.Collection, _ database: Database) throws(SQLiteError) {
+    let table = fields(collection.number)
+    for field in collection.fields.indices {
+      try database.execute("CREATE INDEX \(table)_\(field) ON \(table)(\(column(field)))")
+    }
+    if !collection.fields.isEmpty { try database.execute("ANALYZE \(table)") }
+  }
+
+  // MARK: Documents
+
+  /// The collection and print of a document as it is indexed; nil if it is not.
+  private func known(_ id: Int64) throws(SQLiteError) -> (collection: UInt32, print: Int64, row: Int64?)? {
+    let statement = try database.statement("SELECT coll,print,row FROM document WHERE id=?")
+    defer { statement.reset() }
+    try statement.bind(id, at: 1)
+    guard try statement.step() else { return nil }
+    return (
+      UInt32(statement.int64(at: 0)), statement.int64(at: 1), statement.isNull(at: 2) ? nil : statement.int64(at: 2)
+    )
+  }
+
+  /// Whether only the mark of a document's row is to be changed, which this does then.
+  func isUnchanged(_ id: Int64, in collection: UInt32, mark: Int64, print: Int64) throws(SQLiteError) -> Bool {
+    guard let known = try known(id), known.collection == collection, known.print == print else { return false }
+    try database.execute("UPDATE document SET mark=? WHERE id=?", mark, id)
+    return true
+  }
+
+  /// Indexes a document in place of its earlier version.
+  ///
+  /// - Parameter isNew: the index has not had a document of that id since its collection's tables were made.
+  func put(
+    _ header: DocumentHeader, _ text: UnsafeRawBufferPointer, mark: Int64, print: Int64, isNew: Bool
+  ) throws(SQLiteError) {
+    let id = header.id.rawValue
+    let number = header.collection.rawValue
+    guard let collection = declaration.collection(number) else { return }
+    if !isNew { try remove(id) }
+    let row = collection.hasTexts ? try newRow(id, in: number, isNew: isNew) : id
+    let statement = try database.statement("INSERT INTO document VALUES(?,?,?,?,?)")
+    try statement.bind(id, at: 1)
+    try statement.bind(Int64(number), at: 2)
+    try statement.bind(mark, at: 3)
+    try statement.bind(print, at: 4)
+    if row == id { try statement.bindNull(at: 5) } else { try statement.bind(row, at: 5) }
+    try statement.run()
+    if collection.hasTexts { try putTexts(collection, row, header, text) }
+    guard !collection.fields.isEmpty else { return }
+    let marks = collection.fields.map { _ in ",?" }.joined()
+    let fields = try database.statement("INSERT INTO \(Self.fields(number)) VALUES(?\(marks))")
+    try fields.bind(id, at: 1)
+    for (index, source) in (sources[number] ?? []).enumerated() {
+      try fields.bind(source.value(header, text), at: index + 2)
+    }
+    try fields.run()
+  }
+
+  private func newRow(_ id: Int64, in collection: UInt32, isNew: Bool) throws(SQLiteError) -> Int64 {
+    var isFree = id < Self.firstExtraRow
+    if isFree, !isNew {
+      isFree = try database.firstValue("SELECT 1 FROM \(Self.outdated(collection)) WHERE row=?", id) == nil
+    }
+    guard !isFree else { return id }
+    try database.execute("INSERT INTO extra_row(id) VALUES(?)", id)
+    return database.lastInsertedID
+  }
+
+  private func putTexts(
+    _ collection: IndexDeclaration.Collection, _ row: Int64, _ header: DocumentHeader, _ text: UnsafeRawBufferPointer
+  ) throws(SQLiteError) {
+    let title = header.title ?? ""
+    var failure: SQLiteError?
+    func noting(_ work: () throws(SQLiteError) -> Void) {
+      do throws(SQLiteError) { try work() } catch { failure = error }
+    }
+    let number = collection.number
+    self.text.with(text, isValue: header.isJSON) { text in
+      if collection.keepsDiacritics != nil {
+        noting { () throws(SQLiteError) in try insert(into: Self.words(number), row, title, text) }
+      }
+      if collection.hasSubstrings, failure == nil {
+        let folded = folding.folded(title)
+        folding.with(text) { text in
+          noting { () throws(SQLiteError) in try insert(into: Self.substrings(number), row, folded, text) }
+        }
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func insert(
+    into table: String, _ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer
+  ) throws(SQLiteError) {
+    let statement = try database.statement("INSERT INTO \(table)(rowid,title,text) VALUES(?,?,?)")
+    try statement.bind(row, at: 1)
+    try statement.bind(title, at: 2)
+    try statement.bindText(text, at: 3)
+    defer { statement.clearBindings() }
+    try statement.run()
+  }
+
+  /// Forgets a document; does nothing for one that is not indexed.
+  func remove(_ id: Int64) throws(SQLiteError) {
+    guard let known = try known(id) else { return }
+    let number = known.collection
+    try database.execute("DELETE FROM document WHERE id=?", id)
+    guard let collection = declaration.collection(number) else { return }
+    if !collection.fields.isEmpty { try database.execute("DELETE FROM \(Self.fields(number)) WHERE id=?", id) }
+    guard collection.hasTexts else { return }
+    let row = known.row ?? id
+    try database.execute("INSERT INTO \(Self.outdated(number)) VALUES(?)", row)
+    if row != id { try database.execute("DELETE FROM extra_row WHERE row=?", row) }
+    let tokens = collection.keepsDiacritics == nil ? 0 : try tokens(of: row, in: number)
+    try database.execute(
+      "UPDATE made SET outdated_rows=outdated_rows+1,outdated_tokens=outdated_tokens+? WHERE coll=?", tokens,
+      Int64(number))
+  }
+
+  // MARK: Counts
+
+  /// The words of a row, in all columns.
+  private func tokens(of row: Int64, in collection: UInt32) throws(SQLiteError) -> Int64 {
+    let sizes = try database.firstValue("SELECT sz FROM \(Self.words(collection))_docsize WHERE id=?", row)
+    return Self.varints(sizes?.blob ?? []).reduce(0, &+)
+  }
+
+  /// The current rows of an index of words, and the words in them.
+  static func counts(of collection: UInt32, _ database: Database) throws(SQLiteError) -> (rows: Int64, tokens: Int64) {
+    // FTS5 keeps the number of its rows, and the words of each column, in its first block.
+    let block = try database.firstValue("SELECT block FROM \(words(collection))_data WHERE id=1")
+    let all = varints(block?.blob ?? [])
+    let outdated = try database.query(
+      "SELECT outdated_rows,outdated_tokens FROM made WHERE coll=?", Int64(collection)
+    ).rows.first
+    return (
+      (all.first ?? 0) - (outdated?[0].integer ?? 0), all.dropFirst().reduce(0, &+) - (outdated?[1].integer ?? 0)
+    )
+  }
+
+  /// The outdated rows of a collection, in rising order.
+  static func outdatedRows(of collection: UInt32, _ database: Database) throws(SQLiteError) -> [Int64] {
+    let statement = try database.statement("SELECT row FROM \(outdated(collection)) ORDER BY row")
+    defer { statement.reset() }
+    var rows: [Int64] = []
+    while try statement.step() { rows.append(statement.int64(at: 0)) }
+    return rows
+  }
+
+  /// The collections of which more than a fifth of the rows are outdated.
+  static func worn(_ declaration: IndexDeclaration, _ database: Database) throws(SQLiteError) -> [UInt32] {
+    var worn: [UInt32] = []
+    for collection in declaration.collections where collection.hasTexts {
+      let number = Int64(collection.number)
+      let outdated = try database.firstValue("SELECT outdated_rows FROM made WHERE coll=?", number)?.integer ?? 0
+      guard outdated > 0 else { continue }
+      let current = try database.firstValue("SELECT count(*) FROM document WHERE coll=?", number)?.integer ?? 0
+      if outdated * 4 > current { worn.append(collection.number) }
+    }
+    return worn
+  }
+
+  /// SQLite's integers of variable length, big-endian with seven bits a byte and eight in the ninth.
+  private static func varints(_ bytes: [UInt8]) -> [Int64] {
+    var numbers: [Int64] = []
+    var place = 0
+    while place < bytes.count {
+      var number: UInt64 = 0
+      for index in 0..<9 {
+        guard place < bytes.count else { return numbers }
+        let byte = bytes[place]
+        place += 1
+        if index == 8 {
+          number = number << 8 | UInt64(byte)
+        } else {
+          number = number << 7 | UInt64(byte & 0x7F)
+          if byte < 0x80 { break }
+        }
+      }
+      numbers.append(Int64(bitPattern: number))
+    }
+    return numbers
+  }
+}

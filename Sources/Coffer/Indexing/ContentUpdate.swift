@@ -1,0 +1,181 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// Brings an index up to date with the documents of one transaction.
+final class ContentUpdate {
+  private let transaction: StoreTransaction
+  private let file: IndexFile
+  private let index: ContentIndex
+  private let progress: ((Int) throws(StoreError) -> Void)?
+  private let numbers: Set<UInt32>
+
+  init(
+    _ file: IndexFile, _ transaction: StoreTransaction, progress: ((Int) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) {
+    self.file = file
+    self.transaction = transaction
+    self.progress = progress
+    index = try ContentIndex(file)
+    numbers = Set(file.declaration.collections.map(\.number))
+  }
+
+  /// Indexes all changes in one transaction of the inner database.
+  ///
+  /// - Parameter adding: collections whose tables are to be made again.
+  func run(_ gap: IndexGap, adding: [UInt32] = []) throws(StoreError) {
+    try file.run { database throws(SQLiteError) in try database.begin(.immediate) }
+    do throws(StoreError) {
+      try apply(gap, adding: adding)
+      try file.run { database throws(SQLiteError) in try database.commit() }
+    } catch {
+      try? file.database.rollback()
+      throw error
+    }
+  }
+
+  private func apply(_ gap: IndexGap, adding: [UInt32]) throws(StoreError) {
+    let made = try madeCollections()
+    for number in made.subtracting(numbers).union(adding) where made.contains(number) {
+      try file.run { database throws(SQLiteError) in try ContentIndex.dropTables(of: number, database) }
+    }
+    let new = numbers.subtracting(made).union(adding).intersection(numbers)
+    switch gap {
+    case .nothing: break
+    case .ids(let ranges):
+      for range in ranges { try refresh(range, except: new) }
+    case .everything where new != numbers: try refresh(1...Int64.max, except: new)
+    case .everything: break
+    }
+    for number in new.sorted() { try build(number) }
+    let worn = try file.run { database throws(SQLiteError) in try ContentIndex.worn(file.declaration, database) }
+    for number in worn {
+      try file.run { database throws(SQLiteError) in try ContentIndex.dropTables(of: number, database) }
+      try build(number)
+    }
+  }
+
+  /// The collections whose tables are there.
+  private func madeCollections() throws(StoreError) -> Set<UInt32> {
+    try file.run { database throws(SQLiteError) in
+      if try database.firstValue("SELECT 1 FROM sqlite_schema WHERE name='made'") == nil {
+        try ContentIndex.makeTables(database)
+      }
+      return Set(try database.query("SELECT coll FROM made").rows.map { UInt32($0[0].integer ?? 0) })
+    }
+  }
+
+  // MARK: All documents of a collection
+
+  private func build(_ number: UInt32) throws(StoreError) {
+    guard let collection = file.declaration.collection(number) else { return }
+    try file.run { database throws(SQLiteError) in try ContentIndex.makeTables(of: collection, database) }
+    // A collection that is gone, or whose number another has now, has no documents.
+    let isThere = try transaction.collections().contains { $0.id == number && $0.uid == collection.uid }
+    if isThere { try fill(number) }
+    try file.run { database throws(SQLiteError) in try ContentIndex.finishTables(of: collection, database) }
+  }
+
+  private func fill(_ number: UInt32) throws(StoreError) {
+    var marks: RowMarks?
+    var scan = RowScan(withTexts: true)
+    scan.noteMarks = { marks = $0 }
+    scan.changesNoRows = true
+    let progress = progress
+    scan.progress = { count in try progress?(count) }
+    let statement = try transaction.database.statement(SQL.byIDWithBody, Int64(number))
+    do {
+      try transaction.scan(statement, OrderCheck(idsOf: number), scan) { header, text in
+        guard let marks else { return }
+        let print = try DocumentPrint(header, marks, transaction.keys).value
+        do throws(SQLiteError) {
+          try index.put(header, text, mark: marks.row, print: print, isNew: true)
+        } catch {
+          throw IndexFile.failure(error, file.pages)
+        }
+      }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: indexing threw \(type(of: error))")
+    }
+  }
+
+  // MARK: Changed documents
+
+  /// Compares the rows of a range of ids with the index, and indexes those that differ.
+  private func refresh(_ ids: ClosedRange<Int64>, except new: Set<UInt32>) throws(StoreError) {
+    var removed: [Int64] = []
+    var changed: [Int64] = []
+    try compare(ids, except: new, &removed, &changed)
+    for id in removed { try file.run { _ throws(SQLiteError) in try index.remove(id) } }
+    for (count, id) in changed.enumerated() {
+      try put(id)
+      if (count + 1) % 64 == 0 { try progress?(64) }
+    }
+  }
+
+  /// Steps through the rows and the indexed documents side by side.
+  private func compare(
+    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, _ removed: inout [Int64], _ changed: inout [Int64]
+  ) throws(StoreError) {
+    let known = try file.run { database throws(SQLiteError) in
+      let known = try database.statement("SELECT id,mark,coll FROM document WHERE id BETWEEN ? AND ? ORDER BY id")
+      try known.bind(ids.lowerBound, at: 1)
+      try known.bind(ids.upperBound, at: 2)
+      return known
+    }
+    defer { known.reset() }
+    func nextKnown() throws(StoreError) -> (id: Int64, mark: Int64)? {
+      try file.run { _ throws(SQLiteError) in
+        try known.step() ? (known.int64(at: 0), known.int64(at: 1)) : nil
+      }
+    }
+    let rows = try transaction.database.statement(SQL.idRange, ids.lowerBound, ids.upperBound)
+    defer { rows.reset() }
+    let reader = transaction.connection.takeReader()
+    defer { transaction.connection.giveBack(reader) }
+    let limits = transaction.limits
+    var next = try nextKnown()
+    var last: Int64 = 0
+    while try rows.step() {
+      try transaction.requireOpen()
+      let row = try transaction.row(rows, within: limits)
+      let id = row.fields.id
+      guard id > last else { throw .damagedDocument(id, "it is not in its place among the ids") }
+      last = id
+      while let gone = next, gone.id < id {
+        removed.append(gone.id)
+        next = try nextKnown()
+      }
+      let mark = next.flatMap { $0.id == id ? $0.mark : nil }
+      if mark != nil { next = try nextKnown() }
+      guard numbers.contains(row.fields.collection), !new.contains(row.fields.collection) else {
+        if mark != nil { removed.append(id) }
+        continue
+      }
+      if try mark != RowMarks(row, reader.opener).row { changed.append(id) }
+    }
+    while let gone = next {
+      removed.append(gone.id)
+      next = try nextKnown()
+    }
+  }
+
+  private func put(_ id: Int64) throws(StoreError) {
+    let reader = transaction.connection.takeReader()
+    defer { transaction.connection.giveBack(reader) }
+    let row = try reader.row(DocumentID(id), withBody: true, within: transaction.limits)
+    let marks = try RowMarks(row, reader.opener)
+    let head = try reader.opener.openHead(row)
+    let header = DocumentHeader(row, head)
+    let print = try DocumentPrint(header, marks, transaction.keys).value
+    let isUnchanged = try file.run { _ throws(SQLiteError) in
+      try index.isUnchanged(id, in: row.fields.collection, mark: marks.row, print: print)
+    }
+    guard !isUnchanged else { return }
+    let text = try reader.opener.openBody(row, head)
+    try file.run { _ throws(SQLiteError) in
+      try index.put(header, text, mark: marks.row, print: print, isNew: false)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+internal import CofferDocuments
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferText
+
+/// The place of an indexed field's values: within the text, within the attributes, or in the header.
+struct FieldSource {
+  private enum Place {
+    case text(JSONPath)
+    case attributes(JSONPath)
+    case created, modified, size, title, key
+  }
+
+  private let place: Place
+  private let kind: FieldKind
+
+  /// - Throws: `invalidArgument` for a path that can't be read, and for a kind that the place never has.
+  init(_ field: IndexDeclaration.Field) throws(StoreError) {
+    kind = field.kind
+    func path(_ text: some StringProtocol) throws(StoreError) -> JSONPath {
+      guard let path = JSONPath(text) else {
+        throw StoreError(
+          .invalidArgument, "the path of a field can't be read", hint: "write it as $.member, $.list[0] or $.\"a name\"")
+      }
+      return path
+    }
+    guard field.path.hasPrefix("@") else {
+      place = .text(try path(field.path))
+      return
+    }
+    let kinds: [FieldKind]
+    switch field.path {
+    case "@created": (place, kinds) = (.created, [.date])
+    case "@modified": (place, kinds) = (.modified, [.date])
+    case "@size": (place, kinds) = (.size, [.number])
+    case "@title": (place, kinds) = (.title, [.text, .folded])
+    case "@key": (place, kinds) = (.key, [.text, .folded])
+    default:
+      let prefix = "@attributes"
+      guard field.path.hasPrefix(prefix), field.path.count > prefix.count else {
+        throw StoreError(
+          .invalidArgument, "the path of a field can't be read",
+          hint: "of the header there are @created, @modified, @size, @title, @key and @attributes with a path")
+      }
+      (place, kinds) = (.attributes(try path("$" + field.path.dropFirst(prefix.count))), FieldKind.allCases)
+    }
+    guard kinds.contains(kind) else {
+      throw StoreError(
+        .invalidArgument, "\(field.path) is no \(kind.rawValue)",
+        hint: "index it as \(kinds.map(\.rawValue).joined(separator: " or "))")
+    }
+  }
+
+  /// The value of a document, as it is indexed.
+  func value(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) -> SQLiteValue {
+    switch place {
+    case .text(let path): value(at: path, in: text)
+    case .attributes(let path):
+      header.attributes.isEmpty
+        ? .null : header.attributes.canonicalJSON.withUnsafeBytes { value(at: path, in: $0) }
+    case .created: .text(header.created.description)
+    case .modified: .text(header.modified.description)
+    case .size: .integer(Int64(header.byteCount))
+    case .title: header.title.map { string($0) } ?? .null
+    case .key: header.key?.text.map { string($0) } ?? .null
+    }
+  }
+
+  private func value(at path: JSONPath, in json: UnsafeRawBufferPointer) -> SQLiteValue {
+    guard let (found, range) = path.find(in: json) else { return .null }
+    if kind == .number {
+      guard found == .number else { return .null }
+      let literal = String(decoding: json[range], as: UTF8.self)
+      if let integer = Int64(literal) { return .integer(integer) }
+      return Double(literal).map { .real($0) } ?? .null
+    }
+    guard found == .string, let text = path.string(in: json) else { return .null }
+    return string(text)
+  }
+
+  private func string(_ text: String) -> SQLiteValue {
+    switch kind {
+    case .number: .null
+    case .text: .text(text)
+    case .folded: .text(String(decoding: KeyFolding.fold(text), as: UTF8.self))
+    case .date: Timestamp(iso8601: text).map { .text($0.description) } ?? .null
+    }
+  }
+}

@@ -1,0 +1,125 @@
+internal import CofferDocuments
+internal import CofferRecords
+internal import FoundationEssentials
+
+/// The declared indexes of some collections, as an index's root holds them.
+struct IndexDeclaration: Codable, Equatable {
+  struct Field: Codable, Equatable {
+    var name: String
+    var path: String
+    var kind: FieldKind
+  }
+
+  struct Collection: Codable, Equatable {
+    var number: UInt32
+    /// The collection's identity, since numbers are given again.
+    var uid: UInt64
+    /// nil for no index of words.
+    var keepsDiacritics: Bool?
+    var hasSubstrings = false
+    var fields: [Field] = []
+
+    var hasTexts: Bool { keepsDiacritics != nil || hasSubstrings }
+    var isEmpty: Bool { !hasTexts && fields.isEmpty }
+
+    var indexes: [DocumentIndex] {
+      var indexes: [DocumentIndex] = []
+      if let keepsDiacritics { indexes.append(.words(keepingDiacritics: keepsDiacritics)) }
+      if hasSubstrings { indexes.append(.substrings) }
+      return indexes + fields.map { .field($0.name, $0.path, as: $0.kind) }
+    }
+  }
+
+  /// Sorted by number.
+  var collections: [Collection] = []
+
+  static let maximumFields = 64
+
+  init() {}
+
+  /// - Throws: `damaged` for bytes that no writer makes.
+  init(_ bytes: [UInt8]) throws(StoreError) {
+    do {
+      self = try JSONDecoder().decode(IndexDeclaration.self, from: Data(bytes))
+    } catch {
+      throw IndexRoot.damaged("its declaration can't be read")
+    }
+  }
+
+  var bytes: [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    // Numbers, texts and flags always encode.
+    return (try? encoder.encode(self)).map { Array($0) } ?? []
+  }
+
+  func collection(_ number: UInt32) -> Collection? {
+    collections.first { $0.number == number }
+  }
+
+  /// The collection's entry, made if it is missing; `nil` afterwards removes it.
+  mutating func change(_ record: CollectionRecord, _ body: (inout Collection) throws(StoreError) -> Void)
+    throws(StoreError)
+  {
+    var entry = collection(record.id) ?? Collection(number: record.id, uid: record.uid)
+    try body(&entry)
+    collections.removeAll { $0.number == record.id }
+    guard !entry.isEmpty else { return }
+    collections.append(entry)
+    collections.sort { $0.number < $1.number }
+  }
+}
+
+extension IndexDeclaration.Collection {
+  /// - Throws: `invalidArgument` for a field that can't be a column; `alreadyExists` for a name that another field has;
+  ///   `tooLarge`.
+  mutating func add(_ index: DocumentIndex) throws(StoreError) {
+    switch index {
+    case .words(let keepsDiacritics): self.keepsDiacritics = keepsDiacritics
+    case .substrings: hasSubstrings = true
+    case .titles: break
+    case .field(let name, let path, let kind):
+      let field = IndexDeclaration.Field(name: name, path: path, kind: kind)
+      if fields.contains(field) { return }
+      _ = try FieldSource(field)
+      guard !name.isEmpty, !name.utf8.contains(0), name.utf8.count <= 128 else {
+        throw StoreError(.invalidArgument, "the name of a field has 1 to 128 bytes, none of them U+0000")
+      }
+      let taken = DocumentColumn.names + fields.map(\.name)
+      guard !taken.contains(where: { $0.isEqualForSQL(to: name) }) else {
+        throw StoreError(.alreadyExists, "there is a column of that name already", hint: "choose another name")
+      }
+      guard fields.count < IndexDeclaration.maximumFields else {
+        throw StoreError(.tooLarge, "a collection has at most \(IndexDeclaration.maximumFields) fields")
+      }
+      fields.append(field)
+    }
+  }
+
+  mutating func remove(_ index: DocumentIndex) {
+    switch index {
+    case .words: keepsDiacritics = nil
+    case .substrings: hasSubstrings = false
+    case .titles: break
+    case .field(let name, _, _): fields.removeAll { $0.name == name }
+    }
+  }
+}
+
+/// The columns that every collection has in queries.
+enum DocumentColumn {
+  static let names = [
+    "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isJSON",
+    "collection", "rowid", "_rowid_", "oid",
+  ]
+}
+
+extension String {
+  /// Whether SQLite takes both for one name: it ignores the case of ASCII letters.
+  func isEqualForSQL(to other: String) -> Bool {
+    utf8.elementsEqual(other.utf8) { one, two in
+      func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+      return lower(one) == lower(two)
+    }
+  }
+}

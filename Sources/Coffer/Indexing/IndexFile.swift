@@ -1,0 +1,110 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// The inner database of one index, open on one connection of the store.
+///
+/// Its pages are rows of the store, so that it belongs to one transaction at a time. Kept open between transactions as
+/// long as the root row is the one that it has seen last.
+final class IndexFile {
+  /// The most memory for its pages, sealed ones not counted.
+  static let cacheBytes = 12 << 20
+  /// The most memory for changed pages where the store can't be written.
+  static let defaultMemoryLimit = 64 << 20
+
+  let pages: IndexPages
+  let database: Database
+  let declaration: IndexDeclaration
+  let rank = FullTextRank()
+  /// The root row as it was seen or written last.
+  private(set) var sealedRoot: [UInt8]
+  /// The documents that the pages in memory stand for; nil if there are none.
+  private(set) var memoryContents: IndexRoot.Contents?
+  /// Whether pages in memory hold changes that are not committed to the store yet.
+  private(set) var isTentative = false
+  /// What queries keep with this database.
+  var view: AnyObject?
+
+  /// - Throws: `damaged` for a declaration that no writer makes; errors of SQLite as ``failure(_:)`` gives them.
+  init(
+    _ root: IndexRoot, sealed: [UInt8], _ transaction: StoreTransaction, _ access: IndexPages.Access
+  ) throws(StoreError) {
+    declaration = try IndexDeclaration(root.declaration)
+    sealedRoot = sealed
+    pages = IndexPages(root, transaction.database, transaction.keys, access)
+    do throws(SQLiteError) {
+      // The schema is ours: only holders of the keys can write a page.
+      database = try Database(
+        pages: pages, cacheBytes: Self.cacheBytes,
+        configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
+      try database.add(rank)
+    } catch {
+      throw Self.failure(error, pages)
+    }
+  }
+
+  deinit {
+    try? database.close()
+  }
+
+  /// The documents that the index stands for, changes in memory included.
+  var contents: IndexRoot.Contents? { memoryContents ?? pages.root.contents }
+
+  // MARK: Work on the database
+
+  /// Runs work on the inner database.
+  ///
+  /// - Throws: ``IndexFault`` if the index is of no use, or would take too much memory.
+  func run<R>(_ work: (Database) throws(SQLiteError) -> R) throws(StoreError) -> R {
+    do throws(SQLiteError) {
+      return try work(database)
+    } catch {
+      throw Self.failure(error, pages)
+    }
+  }
+
+  /// The error of the store for an error of the inner database.
+  static func failure(_ error: SQLiteError, _ pages: IndexPages) -> StoreError {
+    switch pages.failure {
+    case .damaged(let error): return error
+    case .overLimit: return .indexBehind
+    case .store(let error): return error
+    case nil: break
+    }
+    switch error.code {
+    case .corrupt, .notADatabase, .schema, .sqlLogic, .constraint, .invalidText:
+      return IndexRoot.damaged("its pages are in disorder")
+    default: return StoreError(error)
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Continues in another transaction, which has found the same root row.
+  func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) {
+    pages.use(transaction.database, transaction.keys, access)
+  }
+
+  /// Notes that pages in memory stand for these documents now.
+  func didUpdateMemory(_ contents: IndexRoot.Contents, isTentative: Bool) {
+    memoryContents = contents
+    self.isTentative = isTentative
+  }
+
+  /// Writes the root for the pages that the transaction has written.
+  func write(_ contents: IndexRoot.Contents, _ transaction: StoreTransaction) throws(StoreError) {
+    pages.finish(contents)
+    sealedRoot = try IndexTables(transaction.database).put(pages.root, transaction.keys)
+  }
+}
+
+extension StoreError {
+  static var indexBehind: StoreError {
+    StoreError(
+      .indexBehind, "an index is behind by more than memory may hold, and can't be written here",
+      hint: "bring it up to date with \(.updateIndex)")
+  }
+
+  static func noIndex(_ what: String) -> StoreError {
+    StoreError(.noIndex, "the collection has no index of \(what)", hint: "make one with \(.addIndex)")
+  }
+}

@@ -1,0 +1,93 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+extension StoreEngine {
+  /// Changes the declaration of a collection's indexes and builds those that are new, in one transaction.
+  func changeIndexes(
+    of collection: DocumentCollection, _ progress: ProgressHandler?,
+    _ change: (inout IndexDeclaration.Collection) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try writing { transaction throws(StoreError) in
+      let record = try transaction.requireCollection(collection)
+      var declaration = try transaction.indexDeclaration(IndexPart.contents)
+      // Entries of a collection that is gone.
+      let known = try transaction.collections()
+      declaration.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
+      let before = declaration.collection(record.id)
+      try declaration.change(record, change)
+      guard declaration.collection(record.id) != before else { return }
+      let step = try Self.step(progress, total: transaction.state.count)
+      try transaction.declare(declaration, changing: record.id, step)
+      try transaction.commitIndexes()
+    }
+  }
+
+  func updateIndexes(_ progress: ProgressHandler?) throws(StoreError) -> Bool {
+    try writing { transaction throws(StoreError) in
+      let step = try Self.step(progress, total: transaction.state.count)
+      guard try transaction.writeIndex(IndexPart.contents, progress: step) else { return false }
+      try transaction.commit()
+      return true
+    }
+  }
+
+  private static func step(_ progress: ProgressHandler?, total: UInt64) throws(StoreError)
+    -> ((Int) throws(StoreError) -> Void)
+  {
+    let counter = Counter()
+    return { count throws(StoreError) in
+      counter.done += count
+      try WorkProgress(done: counter.done, total: max(counter.done, Int(clamping: total))).tell(
+        progress, stopped: "indexing was stopped; nothing was changed")
+    }
+  }
+
+  private final class Counter {
+    var done = 0
+  }
+}
+
+extension StoreTransaction {
+  /// Gives the index another declaration, and makes the tables of a collection again.
+  fileprivate func declare(
+    _ declaration: IndexDeclaration, changing collection: UInt32, _ step: @escaping (Int) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let tables = IndexTables(database)
+    let hasTables = hasIndexes ? try tables.exist() : false
+    if !hasTables { try tables.make() }
+    let bytes = declaration.bytes
+    guard bytes.count <= IndexRoot.maximumDeclaration else {
+      throw StoreError(.tooLarge, "too many indexes are declared")
+    }
+    guard let found = try indexRoot(IndexPart.contents) else {
+      let size = try database.integer("PRAGMA page_size") ?? Int64(StoreFormat.pageSize)
+      // Pages of an index fit into pages of the store.
+      return try rebuild(
+        try IndexRoot(part: IndexPart.contents, pageSize: UInt32(max(size, 1024)), declaration: bytes), step)
+    }
+    var root = found.root
+    root.declaration = bytes
+    guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
+    try tables.put(root, keys)
+    connection.openIndexes[root.part] = nil
+    try writeIndex(root.part, adding: [collection], progress: step)
+  }
+
+  /// Commits; the header says whether the store has indexes.
+  fileprivate func commitIndexes() throws(StoreError) {
+    let has = try indexRowsExist()
+    guard has != hasIndexes else { return try commit() }
+    if !has { try IndexTables(database).drop() }
+    let (old, slots) = try proveHeader()
+    var header = old.header
+    header.compatible = header.compatible & ~IndexTables.feature | (has ? IndexTables.feature : 0)
+    header.mac = try header.authenticate(slots, under: old.headerMACKey)
+    try commit(try SessionKeys(root: old.root, header: header, slots: slots), slots)
+  }
+
+  private func indexRowsExist() throws(StoreError) -> Bool {
+    let tables = IndexTables(database)
+    guard try tables.exist() else { return false }
+    return try !tables.roots().isEmpty
+  }
+}

@@ -1,0 +1,143 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// The numbers of a store's indexes.
+enum IndexPart {
+  /// Words, substrings and fields of all collections.
+  static let contents: UInt32 = 1
+  /// Lists of titles.
+  static let titles: UInt32 = 2
+}
+
+extension StoreTransaction {
+  /// Whether the store has indexes at all.
+  var hasIndexes: Bool { keys.session.header.compatible & IndexTables.feature != 0 }
+
+  /// The root of an index as it is in the file; nil if there is none, or it is not one that a writer made for this store.
+  func indexRoot(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
+    let tables = IndexTables(database)
+    guard hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
+    do throws(StoreError) {
+      return (try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys), row.sealed)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      logger.warning("index \(part) is not one that a writer of this store made: it is ignored")
+      return nil
+    }
+  }
+
+  /// What an index is declared to hold; nothing if it is missing.
+  func indexDeclaration(_ part: UInt32) throws(StoreError) -> IndexDeclaration {
+    guard let found = try indexRoot(part) else { return IndexDeclaration() }
+    return try IndexDeclaration(found.root.declaration)
+  }
+
+  // MARK: Up-to-date indexes
+
+  /// The index, brought up to date with this transaction; nil if there is none.
+  ///
+  /// Documents that are missing in it are added in memory, whose pages are kept for the next transaction of this
+  /// connection.
+  ///
+  /// - Throws: `indexBehind` if that takes more memory than `memoryLimit`; `damaged` for documents.
+  func index(_ part: UInt32, memoryLimit: Int = IndexFile.defaultMemoryLimit) throws(StoreError) -> IndexFile? {
+    guard let found = try indexRoot(part) else {
+      connection.openIndexes[part] = nil
+      return nil
+    }
+    let access = IndexPages.Access.inMemory(limit: memoryLimit)
+    do throws(StoreError) {
+      let file = try openIndex(part, found, access)
+      try update(file)
+      return file
+    } catch {
+      connection.openIndexes[part] = nil
+      guard error.code == .damaged, error.documentID == nil else { throw error }
+      // Made again, in memory.
+      logger.warning("index \(part): \(error.message); it is made again in memory")
+      var root = found.root
+      try root.restart()
+      let file = try IndexFile(root, sealed: found.sealed, self, access)
+      try update(file)
+      connection.openIndexes[part] = file
+      return file
+    }
+  }
+
+  private func openIndex(
+    _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access
+  ) throws(StoreError) -> IndexFile {
+    if let open = connection.openIndexes[part] as? IndexFile, open.sealedRoot == found.sealed,
+      !open.isTentative || contentsStand(open)
+    {
+      open.use(self, access)
+      return open
+    }
+    let file = try IndexFile(found.root, sealed: found.sealed, self, access)
+    connection.openIndexes[part] = file
+    return file
+  }
+
+  private func contentsStand(_ file: IndexFile) -> Bool {
+    file.contents?.stand(for: state) == true
+  }
+
+  private func update(_ file: IndexFile) throws(StoreError) {
+    let gap = try gap(since: file.contents)
+    if case .nothing = gap { return }
+    try ContentUpdate(file, self).run(gap)
+    file.didUpdateMemory(try contents(), isTentative: hasWritten)
+  }
+
+  // MARK: Writing
+
+  /// Brings the index up to date in the store.
+  ///
+  /// - Parameters:
+  ///   - adding: collections whose tables are made again.
+  ///   - limit: gives up if more documents may be missing; nil for no limit.
+  /// - Returns: false if it gave up, or if there was nothing to do.
+  @discardableResult
+  func writeIndex(
+    _ part: UInt32, adding: [UInt32] = [], limit: UInt64? = nil, progress: ((Int) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) -> Bool {
+    guard let found = try indexRoot(part) else { return false }
+    let gap = try gap(since: found.root.contents)
+    if case .nothing = gap, adding.isEmpty { return false }
+    if let limit, gap.limit(of: state.count) > limit { return false }
+    // Pages in memory are of no use for the store.
+    if (connection.openIndexes[part] as? IndexFile)?.memoryContents != nil { connection.openIndexes[part] = nil }
+    try keys.beginIndexRun(connection.nonceSource)
+    do throws(StoreError) {
+      let file = try openIndex(part, found, .inStore)
+      try ContentUpdate(file, self, progress: progress).run(gap, adding: adding)
+      try file.write(try contents(), self)
+    } catch {
+      connection.openIndexes[part] = nil
+      guard error.code == .damaged, error.documentID == nil, limit == nil else { throw error }
+      logger.warning("index \(part): \(error.message); it is made again")
+      var root = found.root
+      try root.restart()
+      try rebuild(root, progress)
+    }
+    return true
+  }
+
+  /// Makes an index from nothing.
+  func rebuild(_ root: IndexRoot, _ progress: ((Int) throws(StoreError) -> Void)? = nil) throws(StoreError) {
+    let tables = IndexTables(database)
+    try tables.delete(root.part)
+    connection.openIndexes[root.part] = nil
+    guard try !IndexDeclaration(root.declaration).collections.isEmpty else { return }
+    try keys.beginIndexRun(connection.nonceSource)
+    do throws(StoreError) {
+      let file = try IndexFile(root, sealed: [], self, .inStore)
+      try ContentUpdate(file, self, progress: progress).run(.everything)
+      try file.write(try contents(), self)
+      connection.openIndexes[root.part] = file
+    } catch {
+      connection.openIndexes[root.part] = nil
+      throw error
+    }
+  }
+}
