@@ -128,7 +128,8 @@ package struct IndexRoot: Sendable, Equatable {
     var reader = ByteReader(bytes)
     let counters = 1...UInt64(StoreFormat.maximumCounter)
     guard let identity = reader.bytes(Self.identityCount), let revision: UInt64 = reader.integer(),
-      revision <= counters.upperBound, let pageSize: UInt32 = reader.integer(), let pageCount: UInt32 = reader.integer(),
+      revision <= counters.upperBound, let pageSize: UInt32 = reader.integer(),
+      let pageCount: UInt32 = reader.integer(),
       (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0, pageCount <= UInt32(Int32.max),
       let sum = reader.bytes(SetHash.byteCount), let mark: UInt8 = reader.integer(), mark <= 1
     else { return nil }
@@ -152,6 +153,7 @@ package struct IndexRoot: Sendable, Equatable {
   }
 
   package static func damaged(_ what: String) -> StoreError {
-    StoreError(.damaged, "an index is damaged: \(what)", hint: "documents are not affected; \(.updateIndex) makes it again")
+    StoreError(
+      .damaged, "an index is damaged: \(what)", hint: "documents are not affected; \(.updateIndex) makes it again")
   }
 }

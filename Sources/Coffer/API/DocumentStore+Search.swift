@@ -19,6 +19,32 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
+  /// The documents of a collection that match words best; see ``ReadScope/search(ranked:in:limit:after:withSnippets:memoryLimit:)``.
+  ///
+  /// Runs in a new read transaction. Before it, up to a thousand documents that are missing in the index are added to the
+  /// file, if the store is open for writing and no other writer is at work.
+  public func search(
+    ranked words: String, in collection: DocumentCollection, limit: Int = 20, after cursor: RankedCursor? = nil,
+    withSnippets: Bool = true
+  ) throws -> RankedMatches {
+    try engine.catchUpIndexes()
+    return try read {
+      try $0.search(ranked: words, in: collection, limit: limit, after: cursor, withSnippets: withSnippets)
+    }
+  }
+
+  /// The same for async code. Cancelling the task ends the search.
+  public func search(
+    ranked words: String, in collection: DocumentCollection, limit: Int = 20, after cursor: RankedCursor? = nil,
+    withSnippets: Bool = true
+  ) async throws -> RankedMatches {
+    try await offCooperativePool {
+      try self.search(ranked: words, in: collection, limit: limit, after: cursor, withSnippets: withSnippets)
+    }
+  }
+}
+
+extension DocumentStore {
   /// Runs one SELECT over the decrypted view `documents(…)` in a new read transaction; see ``ReadScope/query(_:_:)``.
   public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws -> QueryResult {
     try read { try $0.query(sql, parameters: parameters) }

@@ -154,13 +154,16 @@ final class ConnectionPool: Sendable {
 
   /// Runs `body` on the connection for writing, one thread at a time, in the order of their calls.
   ///
+  /// - Parameter shorter: the longest time to wait for a lock, in place of the store's.
   /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would keep it from committing,
   ///   those of other open stores of the same file included; `locked` if other writers hold the lock for too long;
   ///   `closed`.
   func withWriter<R>(
-    _ cancellation: Cancellation? = nil, _ body: (StoreConnection) throws(StoreError) -> R
+    _ cancellation: Cancellation? = nil, wait shorter: Duration? = nil,
+    _ body: (StoreConnection) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     try requireOwnProcess()
+    let wait = shorter ?? self.wait
     let thread = currentThread()
     let cancellation = cancellation ?? .current
     guard locks.writer.load(ordering: .acquiring) != thread else {
@@ -186,7 +189,10 @@ final class ConnectionPool: Sendable {
         guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
         guard !hasFailedSync.load(ordering: .relaxed) else { throw Self.notConfirmed }
         let connection = try connection(of: &writing)
+        let database = connection.database.connection
+        if shorter != nil { database.busyTimeout = wait }
         defer {
+          if shorter != nil { database.busyTimeout = self.wait }
           if connection.database.connection.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
           // Without memory a rollback may fail; closing the connection does not.
           if connection.database.isInTransaction { writing.connection = nil }
@@ -200,6 +206,13 @@ final class ConnectionPool: Sendable {
       }
     }
     return try result.get().value
+  }
+
+  /// Whether this thread could write now, outside of `read` and `write`, without waiting for another thread.
+  var mayWriteAtOnce: Bool {
+    let thread = currentThread()
+    return locks.writer.load(ordering: .acquiring) == 0
+      && (isWriteAhead ? idle.withLock { $0.reading[thread] == nil } : !locks.isReading(thread))
   }
 
   /// - Throws: `misuse` inside a `write` of this thread, whose rows no other connection sees.

@@ -63,15 +63,17 @@ final class StoreEngine: Sendable {
   // MARK: Transactions
 
   /// One write transaction; rolled back unless `body` commits it.
+  ///
+  /// - Parameter wait: the longest time to wait for a lock; nil for the store's own.
   func writing<R>(
-    _ cancellation: Cancellation? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil, _ body: (StoreTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     // Another process may have switched on a feature that writers must know.
     guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
       throw .notWritable(path, isChosen: options.isReadOnly)
     }
     return try followingKeyChanges { () throws(StoreError) in
-      try connections.withWriter(cancellation) { connection throws(StoreError) in
+      try connections.withWriter(cancellation, wait: wait) { connection throws(StoreError) in
         let transaction = try StoreTransaction(connection, .immediate, logger: log)
         defer { transaction.rollback() }
         return try body(transaction)

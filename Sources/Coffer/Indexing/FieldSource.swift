@@ -20,7 +20,8 @@ struct FieldSource {
     func path(_ text: some StringProtocol) throws(StoreError) -> JSONPath {
       guard let path = JSONPath(text) else {
         throw StoreError(
-          .invalidArgument, "the path of a field can't be read", hint: "write it as $.member, $.list[0] or $.\"a name\"")
+          .invalidArgument, "the path of a field can't be read", hint: "write it as $.member, $.list[0] or $.\"a name\""
+        )
       }
       return path
     }

@@ -23,6 +23,9 @@ final class IndexFile {
   private(set) var isTentative = false
   /// What queries keep with this database.
   var view: AnyObject?
+  var highlighter: Highlighter?
+  /// The collection whose rows ``rank`` counts.
+  private var ranked: UInt32?
 
   /// - Throws: `damaged` for a declaration that no writer makes; errors of SQLite as ``failure(_:)`` gives them.
   init(
@@ -77,6 +80,29 @@ final class IndexFile {
     }
   }
 
+  /// Sets the rank to the current rows of a collection.
+  func prepareRank(of collection: UInt32) throws(StoreError) {
+    guard ranked != collection else { return }
+    try run { database throws(SQLiteError) in
+      let counts = try ContentIndex.counts(of: collection, database)
+      rank.set(
+        rows: max(counts.rows, 1), tokens: counts.tokens,
+        outdated: try ContentIndex.outdatedRows(of: collection, database))
+    }
+    ranked = collection
+  }
+
+  /// Runs work that ends when the transaction's work is cancelled, or its store is closed.
+  func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    let cancellation = transaction.connection.cancellation
+    let session = transaction.isWriter ? nil : transaction.connection.session
+    try run { database throws(SQLiteError) in
+      try database.setStopCondition { session?.isClosing == true || cancellation?.isCancelled == true }
+    }
+    defer { try? database.setStopCondition(nil) }
+    return try work()
+  }
+
   // MARK: Transactions
 
   /// Continues in another transaction, which has found the same root row.
@@ -87,12 +113,14 @@ final class IndexFile {
   /// Notes that pages in memory stand for these documents now.
   func didUpdateMemory(_ contents: IndexRoot.Contents, isTentative: Bool) {
     memoryContents = contents
+    ranked = nil
     self.isTentative = isTentative
   }
 
   /// Writes the root for the pages that the transaction has written.
   func write(_ contents: IndexRoot.Contents, _ transaction: StoreTransaction) throws(StoreError) {
     pages.finish(contents)
+    ranked = nil
     sealedRoot = try IndexTables(transaction.database).put(pages.root, transaction.keys)
   }
 }

@@ -31,6 +31,29 @@ extension StoreEngine {
     }
   }
 
+  /// The most documents that a search adds to the file.
+  private static let caughtUp: UInt64 = 1000
+
+  /// Adds what is missing to the indexes in the file, if that is little and no other writer is at work.
+  func catchUpIndexes() throws(StoreError) {
+    guard !isReadOnly, connections.mayWriteAtOnce else { return }
+    let isWorthIt = try reading { transaction throws(StoreError) in
+      guard let root = try transaction.indexRoot(IndexPart.contents)?.root else { return false }
+      let missing = try transaction.gap(since: root.contents).limit(of: transaction.state.count)
+      return (1...Self.caughtUp).contains(missing)
+    }
+    guard isWorthIt else { return }
+    do throws(StoreError) {
+      try writing(wait: .zero) { transaction throws(StoreError) in
+        if try transaction.writeIndex(IndexPart.contents, limit: Self.caughtUp) { try transaction.commit() }
+      }
+    } catch {
+      // Another writer is at work, the disk is full, or a page is damaged: what is missing is added in memory.
+      guard [.locked, .diskFull, .damaged].contains(error.code) else { throw error }
+      log.debug("an index was not brought up to date: \(error.message)")
+    }
+  }
+
   private static func step(_ progress: ProgressHandler?, total: UInt64) throws(StoreError)
     -> ((Int) throws(StoreError) -> Void)
   {

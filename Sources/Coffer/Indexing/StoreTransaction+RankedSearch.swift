@@ -1,0 +1,190 @@
+internal import CofferDocuments
+internal import CofferRecords
+internal import CofferSQLite
+
+extension StoreTransaction {
+  func search(
+    ranked query: String, in collection: DocumentCollection, limit: Int, after cursor: RankedCursor?,
+    withSnippets: Bool, memoryLimit: Int
+  ) throws(StoreError) -> RankedMatches {
+    guard let record = try self.collection(named: collection.name) else { throw .noIndex("words") }
+    guard let file = try index(IndexPart.contents, memoryLimit: memoryLimit),
+      let entry = file.declaration.collection(record.id), entry.uid == record.uid,
+      let keepsDiacritics = entry.keepsDiacritics
+    else { throw .noIndex("words") }
+    let generation = state.generation
+    if let cursor {
+      guard cursor.generation == generation else {
+        throw StoreError(
+          .misuse, "the next page belongs to generation \(cursor.generation), and the store is at \(generation)",
+          hint: "search again from the first page")
+      }
+      guard cursor.query == query, cursor.collection == collection.name else {
+        throw StoreError(.misuse, "the next page belongs to another search")
+      }
+    }
+    let found = try RankedRows(file, record.id, self).best(query, limit: limit, after: cursor)
+    var matches: [RankedMatch] = []
+    for hit in found.hits {
+      let match = try self.match(
+        hit, query, in: record.id, withSnippets ? try highlighter(file, keepsDiacritics) : nil)
+      if let match { matches.append(match) }
+    }
+    let last = found.hits.last.flatMap { last in
+      found.hasMore
+        ? RankedCursor(
+          generation: generation, query: query, collection: collection.name, rank: last.rank, id: DocumentID(last.id))
+        : nil
+    }
+    return RankedMatches(matches: matches, total: found.total, generation: generation, next: last)
+  }
+
+  /// The document of a hit, opened; nil if the index names a document that is not there, which verify would report.
+  private func match(
+    _ hit: RankedRows.Hit, _ query: String, in collection: UInt32, _ highlighter: Highlighter?
+  ) throws(StoreError) -> RankedMatch? {
+    do throws(StoreError) {
+      return try reading { reader throws(StoreError) in
+        let row = try reader.row(DocumentID(hit.id), withBody: highlighter != nil, within: limits)
+        let head = try reader.opener.openHead(row)
+        guard row.fields.collection == collection else { return nil }
+        let header = DocumentHeader(row, head)
+        let places = try highlighter.map { highlighter throws(StoreError) in
+          try highlighter.highlights(query, header, try reader.opener.openBody(row, head))
+        }
+        return RankedMatch(
+          header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet)
+      }
+    } catch {
+      guard error.code == .noSuchDocument else { throw error }
+      logger.warning("an index names document \(hit.id), which is not there: check the indexes")
+      return nil
+    }
+  }
+
+  private func highlighter(_ file: IndexFile, _ keepsDiacritics: Bool) throws(StoreError) -> Highlighter {
+    if let known = file.highlighter, known.keepsDiacritics == keepsDiacritics { return known }
+    let made = try Highlighter(keepsDiacritics: keepsDiacritics)
+    file.highlighter = made
+    return made
+  }
+}
+
+/// The rows that FTS5 finds in one collection, ranked among the current ones.
+struct RankedRows {
+  struct Hit {
+    let rank: Double
+    let id: Int64
+
+    /// Whether it comes before another in the result.
+    func precedes(_ other: Hit) -> Bool { (rank, id) < (other.rank, other.id) }
+  }
+
+  private let file: IndexFile
+  private let collection: UInt32
+  private let transaction: StoreTransaction
+
+  init(_ file: IndexFile, _ collection: UInt32, _ transaction: StoreTransaction) throws(StoreError) {
+    self.file = file
+    self.collection = collection
+    self.transaction = transaction
+    try file.prepareRank(of: collection)
+  }
+
+  /// The best rows behind a cursor, and the number of all.
+  func best(_ query: String, limit: Int, after cursor: RankedCursor?) throws(StoreError)
+    -> (hits: [Hit], total: Int, hasMore: Bool)
+  {
+    guard !query.utf8.contains(0) else {
+      throw StoreError(.invalidArgument, "the words to search for hold U+0000")
+    }
+    let start = cursor.map { Hit(rank: $0.rank, id: $0.id.rawValue) }
+    var best = BestHits(limit: max(limit, 0))
+    var (total, behind) = (0, 0)
+    try file.watching(transaction) { () throws(StoreError) in
+      let words = ContentIndex.words(collection)
+      let extra = try file.run { database throws(SQLiteError) in
+        try database.statement("SELECT id FROM extra_row WHERE row=?")
+      }
+      let rows = try file.run { database throws(SQLiteError) in
+        let rows = try database.statement(
+          "SELECT rowid,\(FullTextRank.name)(\(words)) FROM \(words) WHERE \(words) MATCH ?")
+        try rows.bind(query, at: 1)
+        return rows
+      }
+      defer { rows.reset() }
+      while try step(rows, query) {
+        guard !rows.isNull(at: 1) else { continue }
+        var id = rows.int64(at: 0)
+        if id >= ContentIndex.firstExtraRow { id = try document(ofExtraRow: id, extra) }
+        total += 1
+        let hit = Hit(rank: rows.double(at: 1), id: id)
+        if let start, !start.precedes(hit) { continue }
+        behind += 1
+        best.add(hit)
+      }
+    }
+    return (best.sorted(), total, behind > best.count)
+  }
+
+  private func document(ofExtraRow row: Int64, _ statement: Statement) throws(StoreError) -> Int64 {
+    try file.run { _ throws(SQLiteError) in
+      defer { statement.reset() }
+      try statement.bind(row, at: 1)
+      guard try statement.step() else { throw SQLiteError(.corrupt, "a row of no document") }
+      return statement.int64(at: 0)
+    }
+  }
+
+  private func step(_ rows: Statement, _ query: String) throws(StoreError) -> Bool {
+    do throws(SQLiteError) {
+      return try rows.step()
+    } catch {
+      guard error.code == .sqlLogic, file.pages.failure == nil else { throw IndexFile.failure(error, file.pages) }
+      throw WordQuery(query).error(file.database, ContentIndex.words(collection))
+    }
+  }
+}
+
+/// The best hits so far: a heap with the worst one in front.
+private struct BestHits {
+  private let limit: Int
+  private var hits: [RankedRows.Hit] = []
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  var count: Int { hits.count }
+
+  mutating func add(_ hit: RankedRows.Hit) {
+    if hits.count < limit {
+      hits.append(hit)
+      var place = hits.count - 1
+      while place > 0, hits[(place - 1) / 2].precedes(hits[place]) {
+        hits.swapAt(place, (place - 1) / 2)
+        place = (place - 1) / 2
+      }
+    } else if let worst = hits.first, hit.precedes(worst) {
+      hits[0] = hit
+      sink()
+    }
+  }
+
+  private mutating func sink() {
+    var place = 0
+    while true {
+      var worst = place
+      for child in [2 * place + 1, 2 * place + 2] where child < hits.count && hits[worst].precedes(hits[child]) {
+        worst = child
+      }
+      guard worst != place else { return }
+      hits.swapAt(place, worst)
+      place = worst
+    }
+  }
+
+  func sorted() -> [RankedRows.Hit] {
+    hits.sorted { $0.precedes($1) }
+  }
+}

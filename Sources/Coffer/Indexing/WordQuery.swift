@@ -1,0 +1,73 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// The words of a ranked search, in the syntax of FTS5: finds the place of an error in them.
+struct WordQuery {
+  private let query: String
+
+  init(_ query: String) {
+    self.query = query
+  }
+
+  /// The error of a query that FTS5 refused; it names the place and quotes nothing.
+  func error(_ database: Database, _ table: String) -> StoreError {
+    let message = database.lastMessage ?? ""
+    let hint: ErrorHint = "put words with other characters than letters and digits in double quotes"
+    if message.hasPrefix("no such column") {
+      return StoreError(.invalidArgument, "the words name a column that is neither title nor text", hint: hint)
+    }
+    if message.contains("too large") || message.contains("overflow") {
+      return StoreError(.tooLarge, "the words are nested too deeply to be searched for")
+    }
+    if message.hasPrefix("unterminated string") {
+      let place = openQuote.map { " at character \($0)" } ?? ""
+      return StoreError(
+        .invalidArgument, "the words can't be searched for: a quotation has no end\(place)",
+        hint: "close it, or write \"\" for a quotation mark in it")
+    }
+    let prefix = "fts5: syntax error near \""
+    guard message.hasPrefix(prefix), message.hasSuffix("\"") else {
+      return StoreError(.invalidArgument, "the words can't be searched for", hint: hint)
+    }
+    let near = String(message.dropFirst(prefix.count).dropLast())
+    guard !near.isEmpty else {
+      return StoreError(.invalidArgument, "the words to search for end too early", hint: hint)
+    }
+    let place = place(of: near, message, database, table).map { " at character \($0)" } ?? ""
+    return StoreError(.invalidArgument, "the words can't be searched for: the error is\(place)", hint: hint)
+  }
+
+  /// The number of the character that opens a quotation without an end.
+  private var openQuote: Int? {
+    var open: Int?
+    for (index, character) in query.enumerated() where character == "\"" { open = open == nil ? index + 1 : nil }
+    return open
+  }
+
+  /// The number of the character at which the token stands that FTS5 did not expect, from 1.
+  ///
+  /// FTS5 tells the token, and not where it is. The words up to the right one fail in the same way.
+  private func place(of near: String, _ message: String, _ database: Database, _ table: String) -> Int? {
+    var start = query.startIndex
+    for _ in 0..<64 {
+      guard let found = query[start...].firstRange(of: near) else { return nil }
+      if fails(String(query[..<found.upperBound]), message, database, table) {
+        return query.distance(from: query.startIndex, to: found.lowerBound) + 1
+      }
+      start = query.index(after: found.lowerBound)
+    }
+    return nil
+  }
+
+  private func fails(_ words: String, _ message: String, _ database: Database, _ table: String) -> Bool {
+    guard let statement = try? database.statement("SELECT 1 FROM \(table) WHERE \(table) MATCH ?") else { return false }
+    defer { statement.reset() }
+    do {
+      try statement.bind(words, at: 1)
+      _ = try statement.step()
+      return false
+    } catch {
+      return database.lastMessage == message
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import CofferDocuments
+import CofferSQLite
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+@testable import CofferRecords
+
+/// Indexes and ranked search against plain FTS5 tables over the same documents.
+@Suite struct IndexTests {
+  private static let words = [
+    "sealed", "store", "page", "index", "key", "note", "rank", "open", "Öl", "Straße", "naïve", "写", "x9", "Café",
+  ]
+
+  private static func text(_ random: inout Pseudorandom, upTo count: Int = 30) -> String {
+    (0..<(1 + random.number(below: count))).map { _ in
+      words[min(random.number(below: words.count), random.number(below: words.count))]
+    }.joined(separator: [" ", ", ", "\n", " - "][random.number(below: 4)])
+  }
+
+  private static func document(_ random: inout Pseudorandom) -> Document {
+    Document(title: random.number(below: 5) == 0 ? nil : text(&random, upTo: 4), text: text(&random))
+  }
+
+  private static let queries = [
+    "sealed", "sealed store", "rank OR open", "\"sealed store\"", "title: page", "NEAR(page index, 3)", "ope*",
+    "sealed NOT store", "key AND (note OR rank)", "absent", "ol", "cafe", "strasse OR straße",
+  ]
+
+  /// A plain FTS5 table over the current documents of a collection.
+  private func plainTable(_ store: DocumentStore, _ notes: DocumentCollection) throws -> Database {
+    let plain = try Database(":memory:", mode: .create)
+    try plain.execute(
+      "CREATE VIRTUAL TABLE plain USING fts5(title, text, tokenize='unicode61 remove_diacritics 2')")
+    try store.read { scope in
+      try scope.forEach(in: notes) {
+        try plain.execute(
+          "INSERT INTO plain(rowid,title,text) VALUES(?,?,?)", $0.header.id.rawValue, $0.header.title ?? "", $0.text)
+      }
+    }
+    return plain
+  }
+
+  private func expectSame(
+    _ store: DocumentStore, _ notes: DocumentCollection, _ place: SourceLocation = #_sourceLocation
+  )
+    throws
+  {
+    let plain = try plainTable(store, notes)
+    for query in Self.queries {
+      let wanted = try plain.query(
+        "SELECT rowid, bm25(plain) AS r FROM plain WHERE plain MATCH ? ORDER BY r, rowid", query
+      ).rows.map { ($0[0].integer!, -$0[1].real!) }
+      let found = try store.read { scope in try scope.search(ranked: query, in: notes, limit: 1000) }
+      #expect(found.matches.map(\.header.id.rawValue) == wanted.map(\.0), "\(query)", sourceLocation: place)
+      #expect(found.matches.map(\.score) == wanted.map(\.1), "\(query)", sourceLocation: place)
+      #expect(found.total == wanted.count, sourceLocation: place)
+    }
+  }
+
+  @Test func resultsAreThoseOfAPlainTableHoweverMuchIsOutdated() throws {
+    try withTestStore { test in
+      var random = Pseudorandom(seed: 18)
+      let (store, notes) = (test.store, test.notes)
+      var ids = try store.write { scope in
+        try (0..<400).map { _ in try scope.insert(Self.document(&random), into: notes, at: .bottom) }
+      }
+      try store.write { scope in _ = try scope.insert(Document(text: "sealed elsewhere"), into: "other", at: .top) }
+      try store.index(notes, .words())
+      #expect(try store.indexes() == [CollectionIndexes(collection: "notes", indexes: [.words()])])
+      try expectSame(store, notes)
+      for round in 0..<12 {
+        try store.write { scope in
+          for _ in 0..<(round % 4 == 3 ? 60 : 8) {
+            let id = ids[random.number(below: ids.count)]
+            switch random.number(below: 6) {
+            case 0: ids.append(try scope.insert(Self.document(&random), into: notes, at: .top))
+            case 1:
+              try scope.delete(id)
+              ids.removeAll { $0 == id }
+            case 2: try scope.move(id, to: .top)
+            case 3:
+              try scope.move(id, into: "other")
+              ids.removeAll { $0 == id }
+            default:
+              let text = Self.text(&random)
+              try scope.update(id) { $0.text = text }
+            }
+          }
+        }
+        // In memory, in the file, and by another handle.
+        if round % 3 == 0 { try expectSame(store, notes) }
+        if round % 3 == 1 { _ = try store.search(ranked: "sealed", in: notes) }
+        if round % 3 == 2 { #expect(try store.updateIndexes()) }
+        try expectSame(store, notes)
+        try expectSame(try test.reopened(), notes)
+      }
+    }
+  }
+
+  @Test func pagesFollowOneAnotherWithinAGeneration() throws {
+    let test = try TestStore()
+    var random = Pseudorandom(seed: 3)
+    try test.store.write { scope in
+      for _ in 0..<200 { _ = try scope.insert(Self.document(&random), into: test.notes, at: .bottom) }
+    }
+    try test.store.index(test.notes, .words())
+    let all = try test.store.search(ranked: "sealed OR store", in: test.notes, limit: 1000)
+    #expect(all.next == nil && all.total == all.matches.count && all.total > 50)
+    var pages: [RankedMatch] = []
+    var cursor: RankedCursor?
+    repeat {
+      let page = try test.store.search(ranked: "sealed OR store", in: test.notes, limit: 7, after: cursor)
+      #expect(page.total == all.total)
+      pages += page.matches
+      cursor = page.next
+    } while cursor != nil
+    #expect(pages == all.matches)
+    let first = try test.store.search(ranked: "sealed", in: test.notes, limit: 2)
+    expect(.misuse) { try test.store.search(ranked: "store", in: test.notes, after: first.next) }
+    _ = try test.store.write { scope in try scope.insert(Document(text: "sealed"), into: test.notes, at: .top) }
+    expect(.misuse) { try test.store.search(ranked: "sealed", in: test.notes, after: first.next) }
+  }
+
+  @Test func placesAreThoseOfTheWords() throws {
+    let test = try TestStore()
+    _ = try test.store.write { scope in
+      try scope.insert(
+        Document(title: "Öl und Café", text: String(repeating: "zeile ", count: 100) + "ein Café\0 im Öl"),
+        into: test.notes, at: .top)
+      try scope.insert(["text": "tea in a café"], into: test.notes, at: .bottom)
+    }
+    try test.store.index(test.notes, .words())
+    let found = try test.store.search(ranked: "cafe OR ol", in: test.notes)
+    #expect(found.matches.count == 2)
+    let match = try #require(found.matches.first { $0.header.title != nil })
+    #expect(match.titleRanges == [0..<3, 8..<13])
+    let snippet = try #require(match.snippet)
+    #expect(snippet.text.hasPrefix("…") && snippet.text.hasSuffix("ein Café\u{1} im Öl"))
+    #expect(snippet.ranges.map { String(decoding: Array(snippet.text.utf8)[$0], as: UTF8.self) } == ["Café", "Öl"])
+    let value = try #require(found.matches.first { $0.header.isJSON })
+    #expect(value.snippet?.text == "tea in a café\n" && value.snippet?.ranges.count == 1)
+  }
+
+  @Test(arguments: [
+    ("\"sealed", 1), ("sealed )", 8), ("AND", 1), ("sealed AND", 0), ("a-b", 0), ("(sealed store", 0),
+    ("ti tle ? x", 8),
+    ("body: x", 0), ("sealed (a) a (", 0), ("a AND b ) c )", 9), ("", 0),
+  ]) func errorsInTheWordsAreNamed(_ query: String, _ place: Int) throws {
+    let test = try TestStore()
+    _ = try test.store.write { scope in try scope.insert(Document(text: "sealed a b"), into: test.notes, at: .top) }
+    expect(.noIndex) { try test.store.search(ranked: query, in: test.notes) }
+    try test.store.index(test.notes, .words())
+    do {
+      let found = try test.store.search(ranked: query, in: test.notes)
+      #expect(query.isEmpty && found.total == 0)
+    } catch let error as StoreError {
+      #expect(error.code == .invalidArgument, "\(error)")
+      #expect(place == 0 || error.message.hasSuffix("at character \(place)"), "\(query): \(error.message)")
+    }
+  }
+
+  @Test func nothingOfATextIsOnDisk() throws {
+    let test = try TestStore()
+    let secret = "Xylophonspieler"
+    try test.store.write { scope in
+      for number in 0..<300 {
+        _ = try scope.insert(Document(text: "\(secret)\(number) spielt \(number)"), into: test.notes, at: .bottom)
+      }
+    }
+    try test.store.index(test.notes, .words(), .substrings, .field("bytes", "@title", as: .folded))
+    let bytes = try test.bytesOnDisk()
+    for token in [secret, secret.lowercased(), "spieler1", "unicode61", "fts5", "words_"] {
+      #expect(bytes.range(of: Data(token.utf8)) == nil, "\(token)")
+    }
+    #expect(try test.raw().query("SELECT count(*) FROM coffer_x_index_page").rows[0][0].integer! > 5)
+  }
+
+  @Test func droppedIndexesLeaveNoPages() throws {
+    try withTestStore { test in
+      var random = Pseudorandom(seed: 5)
+      try test.store.write { scope in
+        for _ in 0..<50 { _ = try scope.insert(Self.document(&random), into: test.notes, at: .bottom) }
+      }
+      try test.store.index(test.notes, .words(), .field("bytes", "@size", as: .number))
+      try test.store.dropIndexes(test.notes, [.words()])
+      #expect(try test.store.indexes().map(\.indexes) == [[.field("bytes", "@size", as: .number)]])
+      expect(.noIndex) { try test.store.search(ranked: "sealed", in: test.notes) }
+      try test.store.dropIndexes(test.notes)
+      #expect(try test.store.indexes().isEmpty)
+      #expect(try test.raw().query("SELECT name FROM sqlite_schema WHERE name LIKE 'coffer_x%'").rows.isEmpty)
+      #expect(try test.raw().query("SELECT compat FROM coffer_header").rows[0][0] == .integer(0))
+      try test.store.index(test.notes, .words())
+      try expectSame(test.store, test.notes)
+    }
+  }
+}
