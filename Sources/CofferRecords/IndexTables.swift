@@ -44,6 +44,11 @@ package struct IndexTables {
     for (name, _) in Self.objects { try database.execute("DROP TABLE IF EXISTS \(name)") }
   }
 
+  /// Deletes all indexes.
+  package func empty() throws(StoreError) {
+    for (name, _) in Self.objects { try database.execute(SQL.emptyTable(name)) }
+  }
+
   // MARK: Roots
 
   /// The sealed root rows, in the order of their numbers.

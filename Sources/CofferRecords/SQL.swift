@@ -124,8 +124,10 @@ package enum SQL {
 
   // MARK: Features
 
-  package static let featureTables =
-    "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*' AND name NOT GLOB 'coffer_x_index*' ORDER BY name"
+  package static let unknownFeatureTables = """
+    SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'coffer_x_*'
+    AND name NOT IN ('coffer_x_index','coffer_x_index_page') ORDER BY name
+    """
   package static let statisticsTables =
     "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
 

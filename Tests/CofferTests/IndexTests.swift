@@ -195,4 +195,189 @@ import Testing
       try expectSame(test.store, test.notes)
     }
   }
+
+  /// A store with 60 documents and an index of words.
+  private func indexed() throws -> TestStore {
+    let test = try TestStore()
+    var random = Pseudorandom(seed: 60)
+    try test.store.write { scope in
+      for _ in 0..<60 { _ = try scope.insert(Self.document(&random), into: test.notes, at: .bottom) }
+    }
+    try test.store.index(test.notes, .words(), .field("first", "@title", as: .folded))
+    return test
+  }
+
+  // MARK: Keys and copies
+
+  @Test func noPageOpensWithOldKeysAfterARekey() throws {
+    let test = try indexed()
+    let before = try test.raw().query("SELECT place,sealed FROM coffer_x_index_page").rows
+    let old = try test.store.engine.session.keys
+    try test.store.rekey(to: [.published("next")]) { _ in }
+    try expectSame(test.store, test.notes)
+    let after = try test.raw().query("SELECT epoch,rev,sealed FROM coffer_x_index_page").rows
+    #expect(!after.isEmpty && after.allSatisfy { $0[0] == .integer(2) })
+    #expect(Set(before.map { $0[1].blob }).isDisjoint(with: after.map { $0[2].blob }))
+    let row = try #require(try test.raw().query("SELECT epoch,sealed FROM coffer_x_index").rows.first)
+    expect(.damaged) {
+      try IndexRoot(part: 1, epoch: 1, sealed: row[1].blob ?? [], try RowKeys(old))
+    }
+    try test.expectSound()
+    // New keys alone leave the building to the next search or update.
+    try test.store.rekey(to: [.published("primary")], options: .keysOnly) { _ in }
+    #expect(try test.raw().query("SELECT count(*) FROM coffer_x_index_page").rows[0][0] == .integer(0))
+    try expectSame(test.store, test.notes)
+    #expect(try test.store.updateIndexes())
+    #expect(try test.raw().query("SELECT count(*) FROM coffer_x_index_page").rows[0][0].integer! > 0)
+    try expectSame(test.store, test.notes)
+  }
+
+  @Test func copiesHaveTheDeclaredIndexes() throws {
+    let test = try indexed()
+    let backup = test.place.file("backup.coffer")
+    try test.store.backup(to: backup)
+    let export = test.place.file("export.coffer")
+    try test.store.export(.everything, to: export, keys: [.published("primary")])
+    let salvaged = test.place.file("salvaged.coffer")
+    _ = try DocumentStore.salvage(
+      at: test.url, key: .published("primary"), to: salvaged, keys: [.published("primary")], options: .testing)
+    let copy = test.place.file("copy.coffer")
+    let editable = try DocumentStore.openEditableCopy(
+      of: test.url, at: copy, key: .published("primary"), options: .testing)
+    for store in [
+      try DocumentStore.open(at: backup, key: .published("primary"), options: .testing),
+      try DocumentStore.open(at: export, key: .published("primary"), options: .testing),
+      try DocumentStore.open(at: salvaged, key: .published("primary"), options: .testing), editable,
+    ] {
+      #expect(try store.indexes() == test.store.indexes())
+      #expect(try !store.updateIndexes())
+      try expectSame(store, test.notes)
+      #expect(try store.verify().isSound)
+    }
+  }
+
+  // MARK: Attacks
+
+  /// What an attacker without keys does to the rows of an index, and whether verify names it.
+  private static let attacks: [(String, String, isFound: Bool)] = [
+    (
+      "a flipped page",
+      "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT min(place)+1 FROM coffer_x_index_page)",
+      true
+    ),
+    (
+      "pages exchanged",
+      "UPDATE coffer_x_index_page SET sealed=(SELECT sealed FROM coffer_x_index_page WHERE place=(SELECT max(place) FROM coffer_x_index_page)) WHERE place=(SELECT min(place)+1 FROM coffer_x_index_page)",
+      true
+    ),
+    (
+      "a missing page", "DELETE FROM coffer_x_index_page WHERE place=(SELECT max(place) FROM coffer_x_index_page)", true
+    ),
+    ("no pages", "DELETE FROM coffer_x_index_page", true),
+    ("a higher revision", "UPDATE coffer_x_index_page SET rev=rev+1", true),
+    ("another epoch", "UPDATE coffer_x_index_page SET epoch=2", true),
+    ("pages of another class", "UPDATE coffer_x_index_page SET sealed=x'00'", true),
+    ("a flipped root", "UPDATE coffer_x_index SET sealed=zeroblob(length(sealed))", true),
+    ("no root", "DELETE FROM coffer_x_index", false),
+    ("no tables", "DROP TABLE coffer_x_index; DROP TABLE coffer_x_index_page", true),
+    ("another table", "DROP TABLE coffer_x_index; CREATE TABLE coffer_x_index(part, epoch, sealed)", true),
+  ]
+
+  @Test(arguments: attacks.indices)
+  func changedPagesGiveNoForgedResult(_ index: Int) throws {
+    let (name, sql, isFound) = Self.attacks[index]
+    let test = try indexed()
+    let wanted = try test.store.search(ranked: "sealed OR key", in: test.notes, limit: 100)
+    try test.store.close()
+    try test.raw().execute(sql)
+    let store = try test.reopened()
+    #expect(try store.verify().isSound == !isFound, "\(name)")
+    do {
+      // From pages that were made again in memory.
+      let found = try store.search(ranked: "sealed OR key", in: test.notes, limit: 100)
+      #expect(found == wanted, "\(name)")
+    } catch let error as StoreError {
+      #expect(error.code == .noIndex, "\(name): \(error)")
+    }
+    // Where the root opens, an update makes the index again; otherwise it is declared again.
+    if try store.indexes().isEmpty { try store.index(test.notes, .words()) } else { try store.updateIndexes() }
+    #expect(try store.verify().isSound, "\(name)")
+    #expect(try store.search(ranked: "sealed OR key", in: test.notes, limit: 100).matches == wanted.matches, "\(name)")
+  }
+
+  @Test func rootAndPagesOfYesterdayAreBroughtUpToDate() throws {
+    let test = try indexed()
+    let place = test.place.file("old.coffer")
+    try test.store.close()
+    try FileManager.default.copyItem(at: test.url, to: place)
+    var store = try test.reopened()
+    let id = try store.write { scope in
+      try scope.insert(Document(text: "sealed yesterday"), into: test.notes, at: .top)
+    }
+    try store.write { scope in _ = try scope.update(id) { $0.text = "quite another" } }
+    #expect(try store.updateIndexes())
+    try store.close()
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(place.path)' AS old")
+    for table in ["coffer_x_index", "coffer_x_index_page"] {
+      try raw.execute("DELETE FROM \(table)")
+      try raw.execute("INSERT INTO \(table) SELECT * FROM old.\(table)")
+    }
+    try raw.close()
+    store = try test.reopened()
+    try expectSame(store, test.notes)
+    // One old page among new ones: newer pages are refused.
+    _ = try store.updateIndexes()
+    try expectSame(store, test.notes)
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func indexOfAnotherStoreIsRefused() throws {
+    let test = try indexed()
+    let other = try indexed()
+    try other.store.close()
+    try test.store.close()
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(other.url.path)' AS old")
+    try raw.execute("DELETE FROM coffer_x_index_page")
+    try raw.execute("INSERT INTO coffer_x_index_page SELECT * FROM old.coffer_x_index_page")
+    try raw.close()
+    let store = try test.reopened()
+    #expect(try !store.verify().isSound)
+    try expectSame(store, test.notes)
+    #expect(try store.updateIndexes())
+    #expect(try store.verify().isSound)
+  }
+
+  // MARK: Access
+
+  @Test func readOnlyAndBusyStoresAnswerTheSame() throws {
+    let test = try indexed()
+    try test.store.write { scope in
+      for _ in 0..<20 { _ = try scope.insert(Document(text: "sealed newcomer"), into: test.notes, at: .top) }
+    }
+    var options = OpenOptions.testing
+    options.isReadOnly = true
+    let before = try test.raw().query("SELECT sealed FROM coffer_x_index").rows
+    try expectSame(try test.reopened(.published("primary"), options), test.notes)
+    #expect(throws: Interruption()) {
+      try test.store.write { scope in
+        #expect(try scope.search(ranked: "newcomer", in: test.notes).total == 20)
+        _ = try scope.insert(Document(text: "newcomer, not committed"), into: test.notes, at: .top)
+        #expect(try scope.search(ranked: "newcomer", in: test.notes).total == 21)
+        throw Interruption()
+      }
+    }
+    #expect(try test.raw().query("SELECT sealed FROM coffer_x_index").rows.map(\.values) == before.map(\.values))
+    // The insertion was undone, in the store and in memory.
+    try test.store.write { scope throws in #expect(try scope.search(ranked: "newcomer", in: test.notes).total == 20) }
+    #expect(try test.store.search(ranked: "newcomer", in: test.notes).total == 20)
+    #expect(try test.raw().query("SELECT sealed FROM coffer_x_index").rows.map(\.values) != before.map(\.values))
+    expect(.indexBehind) {
+      try test.store.write { scope in
+        _ = try scope.insert(Document(text: "newcomer"), into: test.notes, at: .top)
+        _ = try scope.search(ranked: "newcomer", in: test.notes, memoryLimit: 8192)
+      }
+    }
+  }
 }

@@ -18,14 +18,22 @@ extension StoreEngine {
       guard declaration.collection(record.id) != before else { return }
       let step = try Self.step(progress, total: transaction.state.count)
       try transaction.declare(declaration, changing: record.id, step)
-      try transaction.commitIndexes()
+      try transaction.commit()
     }
   }
 
   func updateIndexes(_ progress: ProgressHandler?) throws(StoreError) -> Bool {
     try writing { transaction throws(StoreError) in
       let step = try Self.step(progress, total: transaction.state.count)
-      guard try transaction.writeIndex(IndexPart.contents, progress: step) else { return false }
+      guard let root = try transaction.indexRoot(IndexPart.contents)?.root else { return false }
+      if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) {
+        log.warning("\(problem.message); it is made again")
+        var new = root
+        try new.restart()
+        try transaction.rebuild(new, step)
+      } else {
+        guard try transaction.writeIndex(root.part, progress: step) else { return false }
+      }
       try transaction.commit()
       return true
     }
@@ -73,7 +81,16 @@ extension StoreEngine {
 extension StoreTransaction {
   /// Gives the index another declaration, and makes the tables of a collection again.
   fileprivate func declare(
-    _ declaration: IndexDeclaration, changing collection: UInt32, _ step: @escaping (Int) throws(StoreError) -> Void
+    _ declaration: IndexDeclaration, changing collection: UInt32?,
+    _ step: ((Int) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) {
+    try write(declaration, changing: collection, step)
+    hasIndexesAfter = try indexRowsExist()
+    if hasIndexesAfter == false { try IndexTables(database).drop() }
+  }
+
+  private func write(
+    _ declaration: IndexDeclaration, changing collection: UInt32?, _ step: ((Int) throws(StoreError) -> Void)?
   ) throws(StoreError) {
     let tables = IndexTables(database)
     let hasTables = hasIndexes ? try tables.exist() : false
@@ -93,24 +110,67 @@ extension StoreTransaction {
     guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
     try tables.put(root, keys)
     connection.openIndexes[root.part] = nil
-    try writeIndex(root.part, adding: [collection], progress: step)
-  }
-
-  /// Commits; the header says whether the store has indexes.
-  fileprivate func commitIndexes() throws(StoreError) {
-    let has = try indexRowsExist()
-    guard has != hasIndexes else { return try commit() }
-    if !has { try IndexTables(database).drop() }
-    let (old, slots) = try proveHeader()
-    var header = old.header
-    header.compatible = header.compatible & ~IndexTables.feature | (has ? IndexTables.feature : 0)
-    header.mac = try header.authenticate(slots, under: old.headerMACKey)
-    try commit(try SessionKeys(root: old.root, header: header, slots: slots), slots)
+    try writeIndex(root.part, adding: collection.map { [$0] } ?? [], progress: step)
   }
 
   private func indexRowsExist() throws(StoreError) -> Bool {
     let tables = IndexTables(database)
     guard try tables.exist() else { return false }
     return try !tables.roots().isEmpty
+  }
+}
+
+// MARK: - Copies and keys
+
+extension StoreTransaction {
+  /// Declares and builds the indexes of another store, as far as their collections are here.
+  func copyIndexes(of declaration: IndexDeclaration) throws(StoreError) {
+    guard !declaration.collections.isEmpty else { return }
+    let known = try collections()
+    var copied = declaration
+    // Copies of collections keep number and identity.
+    copied.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
+    guard !copied.collections.isEmpty else { return }
+    try declare(copied, changing: nil)
+  }
+
+  /// Sums and opens every page of every index.
+  ///
+  /// - Returns: what is wrong with them.
+  func indexProblems() throws(StoreError) -> [String] {
+    guard hasIndexes else { return [] }
+    let tables = IndexTables(database)
+    guard try tables.exist() else { return ["its indexes are gone"] }
+    var problems: [String] = []
+    for row in try tables.roots() {
+      do throws(StoreError) {
+        let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, keys)
+        if let problem = try IndexPages.problem(of: root, database, keys) { throw problem }
+      } catch {
+        guard !error.isPassing else { throw error }
+        problems.append(error.message)
+      }
+    }
+    return problems
+  }
+
+  /// The roots of all indexes, without pages: under new keys they are built from the documents.
+  func emptyIndexRoots() throws(StoreError) -> [IndexRoot] {
+    var roots: [IndexRoot] = []
+    guard hasIndexes, try IndexTables(database).exist() else { return roots }
+    for part in [IndexPart.contents, IndexPart.titles] {
+      guard var root = try indexRoot(part)?.root else { continue }
+      try root.restart()
+      roots.append(root)
+    }
+    return roots
+  }
+
+  /// Deletes all pages, which are sealed under old keys, and writes these roots under the present ones.
+  func restartIndexes(_ roots: [IndexRoot]) throws(StoreError) {
+    let tables = IndexTables(database)
+    guard try tables.exist() else { return }
+    try tables.empty()
+    for root in roots { try tables.put(root, keys) }
   }
 }

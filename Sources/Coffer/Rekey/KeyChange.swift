@@ -227,6 +227,7 @@ extension StoreTransaction {
     if let titles { header.titles = titles.rawValue }
     try forgetUnknownFeatures(in: &header)
     try forgetStatistics()
+    let indexes = try emptyIndexRoots()
     let closed = closedEpochs(of: old.keyring)
     (header.keyring, header.commitment) = try sealing { () throws(SealingError) in
       let keyring = Keyring(
@@ -245,6 +246,7 @@ extension StoreTransaction {
         resealed.epoch = epoch
         try writer.replaceCollection(with: resealed)
       }
+      try restartIndexes(indexes)
       writer.state.target = epoch
       writer.state.cursor = 0
       try commit(new, slots)

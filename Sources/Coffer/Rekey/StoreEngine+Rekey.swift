@@ -50,6 +50,7 @@ extension StoreEngine {
       let walk = RekeyWalk(self, limit: max(1, options.batchSize))
       while try walk.next(&report) { try tell(.working) }
       try tell(.finishing)
+      try rebuildIndexes()
       try clearSlack { () throws(StoreError) in try tell(.waiting) }
       try finishRekey(&report)
     } catch {
@@ -60,6 +61,17 @@ extension StoreEngine {
     if report.isFinished { report.finalPin = report.pin }
     log.info("re-encrypted \(report.documents) documents, skipped \(report.skipped.count)")
     return report
+  }
+
+  /// Builds the indexes, whose pages the key change deleted. Damaged documents, which the report names, leave them for
+  /// later.
+  private func rebuildIndexes() throws(StoreError) {
+    do throws(StoreError) {
+      _ = try updateIndexes(nil)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      log.info("the indexes were not built: \(error.message)")
+    }
   }
 
   func rekeyStatus() throws(StoreError) -> RekeyStatus {

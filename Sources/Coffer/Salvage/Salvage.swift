@@ -86,6 +86,7 @@ struct Salvage {
         // Ids that were given out are never given out again, including those of deleted parents.
         try transaction.writer.reserveIDs(through: max(source.state?.nextID ?? 1, walk.firstUnusedNumber) - 1)
         try walk.findLost(tell)
+        try transaction.copyIndexes(of: source.indexDeclaration)
       })
     walk.conclude(&report)
     report.left = (report.left + refused).sorted { $0.id < $1.id }

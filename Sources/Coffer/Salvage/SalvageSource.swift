@@ -43,6 +43,15 @@ struct SalvageSource {
 
   var database: StoreDatabase { file.database }
 
+  /// The declared indexes; none if their root can't be read.
+  var indexDeclaration: IndexDeclaration {
+    guard let row = try? IndexTables(database).root(of: IndexPart.contents), let keys = try? RowKeys(keys),
+      let root = try? IndexRoot(part: IndexPart.contents, epoch: row.epoch, sealed: row.sealed, keys),
+      let declaration = try? IndexDeclaration(root.declaration)
+    else { return IndexDeclaration() }
+    return declaration
+  }
+
   // MARK: Parts
 
   /// Opens the file with SQLite, or by its pages alone where its first page is lost.

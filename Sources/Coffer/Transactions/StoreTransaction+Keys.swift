@@ -16,11 +16,23 @@ extension StoreTransaction {
     if isOpen, isWriter { try writer.use(connection.keys) }
   }
 
-  /// Commits a transaction that changed or deleted documents of a store with features that this version does not know.
-  func commitForgettingFeatures() throws(StoreError) {
+  /// Whether the commit gives the header other features: indexes were made or dropped, or documents were changed or
+  /// deleted that features may hold which this version does not know.
+  func changesFeatures() throws(StoreError) -> Bool {
+    let compatible = keys.session.header.compatible
+    if let hasIndexesAfter, hasIndexesAfter != (compatible & IndexTables.feature != 0) { return true }
+    guard compatible != 0, isWriter, try writer.changes.staleTexts != [] else { return false }
+    return try unknownFeatures(of: compatible) != 0
+  }
+
+  /// Commits a transaction for which ``changesFeatures()`` is true.
+  func commitChangingFeatures() throws(StoreError) {
     let (old, slots) = try proveHeader()
     var header = old.header
-    try forgetUnknownFeatures(in: &header)
+    if try writer.changes.staleTexts != [] { try forgetUnknownFeatures(in: &header) }
+    if let hasIndexesAfter {
+      header.compatible = header.compatible & ~IndexTables.feature | (hasIndexesAfter ? IndexTables.feature : 0)
+    }
     header.mac = try header.authenticate(slots, under: old.headerMACKey)
     try commit(try SessionKeys(root: old.root, header: header, slots: slots), slots)
   }
@@ -28,10 +40,16 @@ extension StoreTransaction {
   /// Empties the tables of features that this version does not know, and clears their bits: these tables may hold what
   /// the transaction deletes or changes (FORMAT, "Features").
   func forgetUnknownFeatures(in header: inout StoreHeader) throws(StoreError) {
-    let unknown = header.compatible & ~IndexTables.feature
+    let unknown = try unknownFeatures(of: header.compatible)
     guard unknown != 0 else { return }
     header.compatible -= unknown
-    try emptyTables(SQL.featureTables)
+    try emptyTables(SQL.unknownFeatureTables)
+  }
+
+  /// The bits of features that this version does not know; that of indexes counts, if their tables are not ours.
+  private func unknownFeatures(of compatible: UInt64) throws(StoreError) -> UInt64 {
+    guard compatible & IndexTables.feature != 0 else { return compatible }
+    return try IndexTables(database).exist() ? compatible - IndexTables.feature : compatible
   }
 
   /// Empties SQLite's statistics, which hold clear titles and blind indexes under old keys.

@@ -14,6 +14,8 @@ public final class StoreTransaction {
   private(set) var isOpen = true
   /// Whether the commit writes header and slots too.
   var isChangingKeys = false
+  /// Whether the store has indexes after this transaction; nil if it leaves that as it is.
+  var hasIndexesAfter: Bool?
   /// Number of rows moved to another position to make room.
   var renumbered = 0
   /// Whether a source is being read, on any thread, whose documents this transaction inserts.
@@ -136,9 +138,7 @@ public final class StoreTransaction {
     do throws(StoreError) {
       if let failure = rowWriter?.failure { throw failure }
       try connection.cancellation?.check()
-      if !isChangingKeys, keys.session.header.compatible & ~IndexTables.feature != 0, rowWriter?.changes.staleTexts != [] {
-        return try commitForgettingFeatures()
-      }
+      if !isChangingKeys, try changesFeatures() { return try commitChangingFeatures() }
       rowWriter?.end()
       if let rowWriter, rowWriter.hasWritten {
         rowWriter.state.generation = rowWriter.revision

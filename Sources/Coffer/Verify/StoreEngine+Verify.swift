@@ -17,6 +17,7 @@ extension StoreEngine {
       try verifyHeader(transaction, &verdict)
       try verifySet(transaction, &verdict)
       try verifyStructure(transaction, &verdict)
+      verdict.indexProblems = try transaction.indexProblems()
       guard let anchor else { return }
       do throws(StoreError) {
         verdict.anchor = try compare(anchor, with: transaction, anchorOptions)

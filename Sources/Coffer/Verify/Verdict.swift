@@ -8,6 +8,8 @@ public struct Verdict: Sendable {
   public internal(set) var damaged: [DamagedDocument] = []
   /// Problems of the file as a whole.
   public internal(set) var problems: [String] = []
+  /// Problems of indexes, which hold no document: they can be made again.
+  public internal(set) var indexProblems: [String] = []
   /// Whether the rows are exactly those that were written.
   public internal(set) var setMatches = true
   /// Whether the number of documents is the one that was written.
@@ -37,6 +39,9 @@ public struct Verdict: Sendable {
       return StoreError(
         .damaged, "the store is damaged: \(first)",
         hint: "restore it from a backup, or salvage what can be read into a new store")
+    }
+    if let first = indexProblems.first {
+      return StoreError(.damaged, first, hint: "the documents are sound; \(.updateIndex) makes the index again")
     }
     return nil
   }

@@ -62,7 +62,7 @@ struct VerifyVerb: ParsableCommand {
             .object([("id", .integer(damaged.id.rawValue)), ("reason", .string(damaged.reason))])
           })
       ),
-      ("problems", .array(verdict.problems.map { .string($0) })),
+      ("problems", .array((verdict.problems + verdict.indexProblems).map { .string($0) })),
     ])
   }
 }
