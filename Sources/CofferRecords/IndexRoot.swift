@@ -152,8 +152,15 @@ package struct IndexRoot: Sendable, Equatable {
     self.declaration = Array(declaration)
   }
 
+  fileprivate static let damage = "an index is damaged"
+
   package static func damaged(_ what: String) -> StoreError {
     StoreError(
-      .damaged, "an index is damaged: \(what)", hint: "documents are not affected; \(.updateIndex) makes it again")
+      .damaged, "\(damage): \(what)", hint: "documents are not affected; \(.updateIndex) makes it again")
   }
+}
+
+extension StoreError {
+  /// Whether an index, and no document, is not as it was written.
+  package var isIndexDamage: Bool { code == .damaged && message.hasPrefix(IndexRoot.damage) }
 }

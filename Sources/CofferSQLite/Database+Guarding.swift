@@ -14,20 +14,29 @@ internal import Synchronization
 extension Database {
   /// From now on statements may read, and nothing else: no change, no transaction, no ATTACH, no PRAGMA, and none of
   /// the functions that reach out of SQLite. Others throw `notAllowed` when they are compiled.
-  package func allowReadingOnly() throws(SQLiteError) {
+  ///
+  /// - Parameter rule: asked about the tables; it must live as long as this connection.
+  package func allowReadingOnly(_ rule: ReadingRule? = nil) throws(SQLiteError) {
     try connection.check(
       sqlite3_set_authorizer(
         try connection.open(),
-        { _, action, table, function, _, _ in
+        { rule, action, table, detail, database, view in
+          let rule = rule.map { Unmanaged<ReadingRule>.fromOpaque($0).takeUnretainedValue() }
+          if rule?.isLifted == true { return SQLITE_OK }
           switch action {
-          case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: SQLITE_OK
+          case SQLITE_SELECT, SQLITE_RECURSIVE: return SQLITE_OK
+          case SQLITE_READ:
+            guard let rule, let table, let database, strcmp(database, "main") == 0 else { return SQLITE_OK }
+            // Of a table without a column that is read, SQLite does not say in which view it stands.
+            let isInView = view != nil || detail.map { $0.pointee == 0 } ?? true
+            return rule.mayRead(String(cString: table), isInView: isInView) ? SQLITE_OK : SQLITE_DENY
           // Asked when a virtual table says what its columns are; a statement can't change this table anyway.
-          case SQLITE_UPDATE: table.map { strcmp($0, "sqlite_master") } == 0 ? SQLITE_OK : SQLITE_DENY
+          case SQLITE_UPDATE: return table.map { strcmp($0, "sqlite_master") } == 0 ? SQLITE_OK : SQLITE_DENY
           case SQLITE_FUNCTION:
-            function.map { Database.isHarmless(String(cString: $0)) } == true ? SQLITE_OK : SQLITE_DENY
-          default: SQLITE_DENY
+            return detail.map { Database.isHarmless(String(cString: $0)) } == true ? SQLITE_OK : SQLITE_DENY
+          default: return SQLITE_DENY
           }
-        }, nil))
+        }, rule.map { Unmanaged.passUnretained($0).toOpaque() }))
   }
 
   /// False for what loads code, takes addresses, or writes to the log.
@@ -73,6 +82,28 @@ extension Database {
   package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
     try connection.setStopCondition(shouldStop)
   }
+}
+
+/// What the statements of a connection that only reads may read.
+package final class ReadingRule {
+  /// Statements of the program itself are compiled: everything is allowed.
+  package private(set) var isLifted = false
+  /// Whether a statement may read a table of the main database.
+  fileprivate let mayRead: (_ table: String, _ isInView: Bool) -> Bool
+
+  package init(mayRead: @escaping (_ table: String, _ isInView: Bool) -> Bool) {
+    self.mayRead = mayRead
+  }
+
+  /// Allows everything while `work` runs.
+  package func lifting<R, E: Error>(_ work: () throws(E) -> R) throws(E) -> R {
+    let before = isLifted
+    isLifted = true
+    defer { isLifted = before }
+    return try work()
+  }
+
+  fileprivate func mayRead(_ table: String, isInView: Bool) -> Bool { mayRead(table, isInView) }
 }
 
 /// A closure as SQLite can hold it.

@@ -2,7 +2,11 @@ internal import CCofferSQLite
 
 /// Receives a value of a virtual table, NULL by default. Valid during the call it is passed to.
 package struct VirtualResult {
-  fileprivate let context: OpaquePointer
+  let context: OpaquePointer
+
+  package func give(_ number: Double) {
+    sqlite3_result_double(context, number)
+  }
 
   package func give(_ integer: Int64) {
     sqlite3_result_int64(context, integer)
@@ -203,6 +207,7 @@ private enum VirtualTableModule {
   private static func comparison(_ code: UInt8) -> VirtualTableRequest.Condition.Comparison? {
     switch Int32(code) {
     case SQLITE_INDEX_CONSTRAINT_EQ: .equal
+    case SQLITE_INDEX_CONSTRAINT_MATCH: .match
     case SQLITE_INDEX_CONSTRAINT_LT: .less
     case SQLITE_INDEX_CONSTRAINT_LE: .lessOrEqual
     case SQLITE_INDEX_CONSTRAINT_GT: .greater

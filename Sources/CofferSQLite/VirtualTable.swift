@@ -75,6 +75,7 @@ package struct VirtualTableRequest: Sendable {
   package struct Condition: Sendable {
     package enum Comparison: Sendable {
       case equal, less, lessOrEqual, greater, greaterOrEqual
+      case match
     }
 
     /// The condition's number, for the plan's arguments.

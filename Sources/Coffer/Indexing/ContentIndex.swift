@@ -36,54 +36,60 @@ final class ContentIndex {
   static func outdated(_ collection: UInt32) -> String { "outdated_\(collection)" }
   static func column(_ field: Int) -> String { "f\(field)" }
 
+  /// Whether a table is one of the index, or of FTS5 under one.
+  static func isTable(_ name: String) -> Bool {
+    ["document", "made", "extra_row"].contains(name)
+      || ["words_", "parts_", "fields_", "outdated_"].contains { name.hasPrefix($0) }
+  }
+
   /// Makes what every collection uses.
   static func makeTables(_ database: Database) throws(SQLiteError) {
     try database.execute(
       """
-      CREATE TABLE document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, print INTEGER NOT NULL,
+      CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, print INTEGER NOT NULL,
         row INTEGER) STRICT;
-      CREATE TABLE extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL) STRICT;
-      INSERT INTO extra_row VALUES(\(firstExtraRow - 1), 0);
-      DELETE FROM extra_row;
-      CREATE TABLE made(coll INTEGER PRIMARY KEY, outdated_rows INTEGER NOT NULL, outdated_tokens INTEGER NOT NULL) STRICT;
+      CREATE TABLE main.extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL) STRICT;
+      INSERT INTO main.extra_row VALUES(\(firstExtraRow - 1), 0);
+      DELETE FROM main.extra_row;
+      CREATE TABLE main.made(coll INTEGER PRIMARY KEY, outdated_rows INTEGER NOT NULL, outdated_tokens INTEGER NOT NULL) STRICT;
       """)
   }
 
   /// Drops all tables of a collection, and forgets its documents.
   static func dropTables(of collection: UInt32, _ database: Database) throws(SQLiteError) {
     for name in [words(collection), substrings(collection), fields(collection), outdated(collection)] {
-      try database.execute("DROP TABLE IF EXISTS \(name)")
+      try database.execute("DROP TABLE IF EXISTS main.\(name)")
     }
     try database.execute(
-      "DELETE FROM extra_row WHERE id IN (SELECT id FROM document WHERE coll=?)", Int64(collection))
-    try database.execute("DELETE FROM document WHERE coll=?", Int64(collection))
-    try database.execute("DELETE FROM made WHERE coll=?", Int64(collection))
+      "DELETE FROM main.extra_row WHERE id IN (SELECT id FROM main.document WHERE coll=?)", Int64(collection))
+    try database.execute("DELETE FROM main.document WHERE coll=?", Int64(collection))
+    try database.execute("DELETE FROM main.made WHERE coll=?", Int64(collection))
   }
 
   /// Makes the tables of a collection; the indexes of fields come after the documents.
   static func makeTables(of collection: IndexDeclaration.Collection, _ database: Database) throws(SQLiteError) {
     let number = collection.number
-    try database.execute("INSERT INTO made VALUES(?,0,0)", Int64(number))
+    try database.execute("INSERT INTO main.made VALUES(?,0,0)", Int64(number))
     if collection.hasTexts {
-      try database.execute("CREATE TABLE \(outdated(number))(row INTEGER PRIMARY KEY) STRICT")
+      try database.execute("CREATE TABLE main.\(outdated(number))(row INTEGER PRIMARY KEY) STRICT")
     }
     if let keepsDiacritics = collection.keepsDiacritics {
       try database.execute(
         """
-        CREATE VIRTUAL TABLE \(words(number)) USING fts5(title, text, content='',
+        CREATE VIRTUAL TABLE main.\(words(number)) USING fts5(title, text, content='',
           tokenize='unicode61 remove_diacritics \(keepsDiacritics ? 0 : 2)')
         """)
     }
     if collection.hasSubstrings {
       try database.execute(
         """
-        CREATE VIRTUAL TABLE \(substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
+        CREATE VIRTUAL TABLE main.\(substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
           tokenize='trigram case_sensitive 1')
         """)
     }
     if !collection.fields.isEmpty {
       let columns = collection.fields.indices.map { ", \(column($0))" }.joined()
-      try database.execute("CREATE TABLE \(fields(number))(id INTEGER PRIMARY KEY\(columns))")
+      try database.execute("CREATE TABLE main.\(fields(number))(id INTEGER PRIMARY KEY\(columns))")
     }
   }
 
@@ -91,16 +97,16 @@ final class ContentIndex {
   static func finishTables(of collection: IndexDeclaration.Collection, _ database: Database) throws(SQLiteError) {
     let table = fields(collection.number)
     for field in collection.fields.indices {
-      try database.execute("CREATE INDEX \(table)_\(field) ON \(table)(\(column(field)))")
+      try database.execute("CREATE INDEX main.\(table)_\(field) ON \(table)(\(column(field)))")
     }
-    if !collection.fields.isEmpty { try database.execute("ANALYZE \(table)") }
+    if !collection.fields.isEmpty { try database.execute("ANALYZE main.\(table)") }
   }
 
   // MARK: Documents
 
   /// The collection and print of a document as it is indexed; nil if it is not.
   private func known(_ id: Int64) throws(SQLiteError) -> (collection: UInt32, print: Int64, row: Int64?)? {
-    let statement = try database.statement("SELECT coll,print,row FROM document WHERE id=?")
+    let statement = try database.statement("SELECT coll,print,row FROM main.document WHERE id=?")
     defer { statement.reset() }
     try statement.bind(id, at: 1)
     guard try statement.step() else { return nil }
@@ -112,7 +118,7 @@ final class ContentIndex {
   /// Whether only the mark of a document's row is to be changed, which this does then.
   func isUnchanged(_ id: Int64, in collection: UInt32, mark: Int64, print: Int64) throws(SQLiteError) -> Bool {
     guard let known = try known(id), known.collection == collection, known.print == print else { return false }
-    try database.execute("UPDATE document SET mark=? WHERE id=?", mark, id)
+    try database.execute("UPDATE main.document SET mark=? WHERE id=?", mark, id)
     return true
   }
 
@@ -127,7 +133,7 @@ final class ContentIndex {
     guard let collection = declaration.collection(number) else { return }
     if !isNew { try remove(id) }
     let row = collection.hasTexts ? try newRow(id, in: number, isNew: isNew) : id
-    let statement = try database.statement("INSERT INTO document VALUES(?,?,?,?,?)")
+    let statement = try database.statement("INSERT INTO main.document VALUES(?,?,?,?,?)")
     try statement.bind(id, at: 1)
     try statement.bind(Int64(number), at: 2)
     try statement.bind(mark, at: 3)
@@ -137,7 +143,7 @@ final class ContentIndex {
     if collection.hasTexts { try putTexts(collection, row, header, text) }
     guard !collection.fields.isEmpty else { return }
     let marks = collection.fields.map { _ in ",?" }.joined()
-    let fields = try database.statement("INSERT INTO \(Self.fields(number)) VALUES(?\(marks))")
+    let fields = try database.statement("INSERT INTO main.\(Self.fields(number)) VALUES(?\(marks))")
     try fields.bind(id, at: 1)
     for (index, source) in (sources[number] ?? []).enumerated() {
       try fields.bind(source.value(header, text), at: index + 2)
@@ -148,10 +154,10 @@ final class ContentIndex {
   private func newRow(_ id: Int64, in collection: UInt32, isNew: Bool) throws(SQLiteError) -> Int64 {
     var isFree = id < Self.firstExtraRow
     if isFree, !isNew {
-      isFree = try database.firstValue("SELECT 1 FROM \(Self.outdated(collection)) WHERE row=?", id) == nil
+      isFree = try database.firstValue("SELECT 1 FROM main.\(Self.outdated(collection)) WHERE row=?", id) == nil
     }
     guard !isFree else { return id }
-    try database.execute("INSERT INTO extra_row(id) VALUES(?)", id)
+    try database.execute("INSERT INTO main.extra_row(id) VALUES(?)", id)
     return database.lastInsertedID
   }
 
@@ -181,7 +187,7 @@ final class ContentIndex {
   private func insert(
     into table: String, _ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer
   ) throws(SQLiteError) {
-    let statement = try database.statement("INSERT INTO \(table)(rowid,title,text) VALUES(?,?,?)")
+    let statement = try database.statement("INSERT INTO main.\(table)(rowid,title,text) VALUES(?,?,?)")
     try statement.bind(row, at: 1)
     try statement.bind(title, at: 2)
     try statement.bindText(text, at: 3)
@@ -193,16 +199,16 @@ final class ContentIndex {
   func remove(_ id: Int64) throws(SQLiteError) {
     guard let known = try known(id) else { return }
     let number = known.collection
-    try database.execute("DELETE FROM document WHERE id=?", id)
+    try database.execute("DELETE FROM main.document WHERE id=?", id)
     guard let collection = declaration.collection(number) else { return }
-    if !collection.fields.isEmpty { try database.execute("DELETE FROM \(Self.fields(number)) WHERE id=?", id) }
+    if !collection.fields.isEmpty { try database.execute("DELETE FROM main.\(Self.fields(number)) WHERE id=?", id) }
     guard collection.hasTexts else { return }
     let row = known.row ?? id
-    try database.execute("INSERT INTO \(Self.outdated(number)) VALUES(?)", row)
-    if row != id { try database.execute("DELETE FROM extra_row WHERE row=?", row) }
+    try database.execute("INSERT INTO main.\(Self.outdated(number)) VALUES(?)", row)
+    if row != id { try database.execute("DELETE FROM main.extra_row WHERE row=?", row) }
     let tokens = collection.keepsDiacritics == nil ? 0 : try tokens(of: row, in: number)
     try database.execute(
-      "UPDATE made SET outdated_rows=outdated_rows+1,outdated_tokens=outdated_tokens+? WHERE coll=?", tokens,
+      "UPDATE main.made SET outdated_rows=outdated_rows+1,outdated_tokens=outdated_tokens+? WHERE coll=?", tokens,
       Int64(number))
   }
 
@@ -210,17 +216,17 @@ final class ContentIndex {
 
   /// The words of a row, in all columns.
   private func tokens(of row: Int64, in collection: UInt32) throws(SQLiteError) -> Int64 {
-    let sizes = try database.firstValue("SELECT sz FROM \(Self.words(collection))_docsize WHERE id=?", row)
+    let sizes = try database.firstValue("SELECT sz FROM main.\(Self.words(collection))_docsize WHERE id=?", row)
     return Self.varints(sizes?.blob ?? []).reduce(0, &+)
   }
 
   /// The current rows of an index of words, and the words in them.
   static func counts(of collection: UInt32, _ database: Database) throws(SQLiteError) -> (rows: Int64, tokens: Int64) {
     // FTS5 keeps the number of its rows, and the words of each column, in its first block.
-    let block = try database.firstValue("SELECT block FROM \(words(collection))_data WHERE id=1")
+    let block = try database.firstValue("SELECT block FROM main.\(words(collection))_data WHERE id=1")
     let all = varints(block?.blob ?? [])
     let outdated = try database.query(
-      "SELECT outdated_rows,outdated_tokens FROM made WHERE coll=?", Int64(collection)
+      "SELECT outdated_rows,outdated_tokens FROM main.made WHERE coll=?", Int64(collection)
     ).rows.first
     return (
       (all.first ?? 0) - (outdated?[0].integer ?? 0), all.dropFirst().reduce(0, &+) - (outdated?[1].integer ?? 0)
@@ -229,7 +235,7 @@ final class ContentIndex {
 
   /// The outdated rows of a collection, in rising order.
   static func outdatedRows(of collection: UInt32, _ database: Database) throws(SQLiteError) -> [Int64] {
-    let statement = try database.statement("SELECT row FROM \(outdated(collection)) ORDER BY row")
+    let statement = try database.statement("SELECT row FROM main.\(outdated(collection)) ORDER BY row")
     defer { statement.reset() }
     var rows: [Int64] = []
     while try statement.step() { rows.append(statement.int64(at: 0)) }
@@ -241,9 +247,9 @@ final class ContentIndex {
     var worn: [UInt32] = []
     for collection in declaration.collections where collection.hasTexts {
       let number = Int64(collection.number)
-      let outdated = try database.firstValue("SELECT outdated_rows FROM made WHERE coll=?", number)?.integer ?? 0
+      let outdated = try database.firstValue("SELECT outdated_rows FROM main.made WHERE coll=?", number)?.integer ?? 0
       guard outdated > 0 else { continue }
-      let current = try database.firstValue("SELECT count(*) FROM document WHERE coll=?", number)?.integer ?? 0
+      let current = try database.firstValue("SELECT count(*) FROM main.document WHERE coll=?", number)?.integer ?? 0
       if outdated * 4 > current { worn.append(collection.number) }
     }
     return worn

@@ -23,13 +23,15 @@ final class ContentUpdate {
   ///
   /// - Parameter adding: collections whose tables are to be made again.
   func run(_ gap: IndexGap, adding: [UInt32] = []) throws(StoreError) {
-    try file.run { database throws(SQLiteError) in try database.begin(.immediate) }
-    do throws(StoreError) {
-      try apply(gap, adding: adding)
-      try file.run { database throws(SQLiteError) in try database.commit() }
-    } catch {
-      try? file.database.rollback()
-      throw error
+    try file.rule.lifting { () throws(StoreError) in
+      try file.run { database throws(SQLiteError) in try database.begin(.immediate) }
+      do throws(StoreError) {
+        try apply(gap, adding: adding)
+        try file.run { database throws(SQLiteError) in try database.commit() }
+      } catch {
+        try? file.database.rollback()
+        throw error
+      }
     }
   }
 
@@ -57,10 +59,10 @@ final class ContentUpdate {
   /// The collections whose tables are there.
   private func madeCollections() throws(StoreError) -> Set<UInt32> {
     try file.run { database throws(SQLiteError) in
-      if try database.firstValue("SELECT 1 FROM sqlite_schema WHERE name='made'") == nil {
+      if try database.firstValue("SELECT 1 FROM main.sqlite_schema WHERE name='made'") == nil {
         try ContentIndex.makeTables(database)
       }
-      return Set(try database.query("SELECT coll FROM made").rows.map { UInt32($0[0].integer ?? 0) })
+      return Set(try database.query("SELECT coll FROM main.made").rows.map { UInt32($0[0].integer ?? 0) })
     }
   }
 
@@ -119,7 +121,7 @@ final class ContentUpdate {
     _ ids: ClosedRange<Int64>, except new: Set<UInt32>, _ removed: inout [Int64], _ changed: inout [Int64]
   ) throws(StoreError) {
     let known = try file.run { database throws(SQLiteError) in
-      let known = try database.statement("SELECT id,mark,coll FROM document WHERE id BETWEEN ? AND ? ORDER BY id")
+      let known = try database.statement("SELECT id,mark,coll FROM main.document WHERE id BETWEEN ? AND ? ORDER BY id")
       try known.bind(ids.lowerBound, at: 1)
       try known.bind(ids.upperBound, at: 2)
       return known

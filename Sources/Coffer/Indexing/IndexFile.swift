@@ -21,6 +21,10 @@ final class IndexFile {
   private(set) var memoryContents: IndexRoot.Contents?
   /// Whether pages in memory hold changes that are not committed to the store yet.
   private(set) var isTentative = false
+  /// For an app's statements on this database; the index's own are always allowed.
+  private(set) var rule: ReadingRule!
+  /// The tables of the index that statements have read since this was emptied.
+  var tablesRead: Set<String> = []
   /// What queries keep with this database.
   var view: AnyObject?
   var highlighter: Highlighter?
@@ -43,6 +47,17 @@ final class IndexFile {
     } catch {
       throw Self.failure(error, pages)
     }
+    // Tables of the index are read through views alone.
+    rule = ReadingRule { [unowned self] table, isInView in
+      guard ContentIndex.isTable(table) else { return true }
+      tablesRead.insert(table)
+      return isInView
+    }
+  }
+
+  /// From now on statements of an app may read, and nothing else.
+  func allowReadingOnly() throws(SQLiteError) {
+    try database.allowReadingOnly(rule)
   }
 
   deinit {
@@ -59,7 +74,7 @@ final class IndexFile {
   /// - Throws: ``IndexFault`` if the index is of no use, or would take too much memory.
   func run<R>(_ work: (Database) throws(SQLiteError) -> R) throws(StoreError) -> R {
     do throws(SQLiteError) {
-      return try work(database)
+      return try rule.lifting { () throws(SQLiteError) in try work(database) }
     } catch {
       throw Self.failure(error, pages)
     }
@@ -100,7 +115,7 @@ final class IndexFile {
       try database.setStopCondition { session?.isClosing == true || cancellation?.isCancelled == true }
     }
     defer { try? database.setStopCondition(nil) }
-    return try work()
+    return try rule.lifting(work)
   }
 
   // MARK: Transactions

@@ -34,34 +34,54 @@ extension StoreTransaction {
 
   // MARK: Up-to-date indexes
 
-  /// The index, brought up to date with this transaction; nil if there is none.
+  /// Works with the index, brought up to date with this transaction; with nil if there is none.
   ///
   /// Documents that are missing in it are added in memory, whose pages are kept for the next transaction of this
-  /// connection.
+  /// connection. Where a page turns out to be damaged, the index is made again in memory, and `work` runs once more.
   ///
   /// - Throws: `indexBehind` if that takes more memory than `memoryLimit`; `damaged` for documents.
-  func index(_ part: UInt32, memoryLimit: Int = IndexFile.defaultMemoryLimit) throws(StoreError) -> IndexFile? {
+  func withIndex<R>(
+    _ part: UInt32, memoryLimit: Int = IndexFile.defaultMemoryLimit,
+    _ work: (IndexFile?) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    guard let file = try openIndex(part, memoryLimit: memoryLimit) else { return try work(nil) }
+    do throws(StoreError) {
+      try update(file)
+      return try work(file)
+    } catch {
+      connection.openIndexes[part] = nil
+      guard error.isIndexDamage else { throw error }
+      return try work(try remakeIndex(part, error, memoryLimit: memoryLimit))
+    }
+  }
+
+  /// The index as it is, which may be behind; nil if there is none.
+  func openIndex(_ part: UInt32, memoryLimit: Int = IndexFile.defaultMemoryLimit) throws(StoreError) -> IndexFile? {
     guard let found = try indexRoot(part) else {
       connection.openIndexes[part] = nil
       return nil
     }
     let access = IndexPages.Access.inMemory(limit: memoryLimit)
     do throws(StoreError) {
-      let file = try openIndex(part, found, access)
-      try update(file)
-      return file
+      return try openIndex(part, found, access)
     } catch {
-      connection.openIndexes[part] = nil
-      guard error.code == .damaged, error.documentID == nil else { throw error }
-      // Made again, in memory.
-      logger.warning("index \(part): \(error.message); it is made again in memory")
-      var root = found.root
-      try root.restart()
-      let file = try IndexFile(root, sealed: found.sealed, self, access)
-      try update(file)
-      connection.openIndexes[part] = file
-      return file
+      guard error.isIndexDamage else { throw error }
+      return try remakeIndex(part, error, memoryLimit: memoryLimit)
     }
+  }
+
+  /// Makes the index again in memory, after `error` of its pages.
+  func remakeIndex(_ part: UInt32, _ error: StoreError, memoryLimit: Int = IndexFile.defaultMemoryLimit)
+    throws(StoreError) -> IndexFile?
+  {
+    guard let found = try indexRoot(part) else { return nil }
+    logger.warning("index \(part): \(error.message); it is made again in memory")
+    var root = found.root
+    try root.restart()
+    let file = try IndexFile(root, sealed: found.sealed, self, .inMemory(limit: memoryLimit))
+    try update(file)
+    connection.openIndexes[part] = file
+    return file
   }
 
   private func openIndex(
@@ -82,7 +102,8 @@ extension StoreTransaction {
     file.contents?.stand(for: state) == true
   }
 
-  private func update(_ file: IndexFile) throws(StoreError) {
+  /// Adds the documents that are missing, in memory.
+  func update(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
     if case .nothing = gap { return }
     try ContentUpdate(file, self).run(gap)
@@ -114,7 +135,7 @@ extension StoreTransaction {
       try file.write(try contents(), self)
     } catch {
       connection.openIndexes[part] = nil
-      guard error.code == .damaged, error.documentID == nil, limit == nil else { throw error }
+      guard error.isIndexDamage, limit == nil else { throw error }
       logger.warning("index \(part): \(error.message); it is made again")
       var root = found.root
       try root.restart()

@@ -8,10 +8,6 @@ extension StoreTransaction {
     withSnippets: Bool, memoryLimit: Int
   ) throws(StoreError) -> RankedMatches {
     guard let record = try self.collection(named: collection.name) else { throw .noIndex("words") }
-    guard let file = try index(IndexPart.contents, memoryLimit: memoryLimit),
-      let entry = file.declaration.collection(record.id), entry.uid == record.uid,
-      let keepsDiacritics = entry.keepsDiacritics
-    else { throw .noIndex("words") }
     let generation = state.generation
     if let cursor {
       guard cursor.generation == generation else {
@@ -23,20 +19,23 @@ extension StoreTransaction {
         throw StoreError(.misuse, "the next page belongs to another search")
       }
     }
-    let found = try RankedRows(file, record.id, self).best(query, limit: limit, after: cursor)
-    var matches: [RankedMatch] = []
-    for hit in found.hits {
-      let match = try self.match(
-        hit, query, in: record.id, withSnippets ? try highlighter(file, keepsDiacritics) : nil)
-      if let match { matches.append(match) }
-    }
-    let last = found.hits.last.flatMap { last in
-      found.hasMore
-        ? RankedCursor(
+    return try withIndex(IndexPart.contents, memoryLimit: memoryLimit) { file throws(StoreError) in
+      guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
+        let keepsDiacritics = entry.keepsDiacritics
+      else { throw .noIndex("words") }
+      let found = try RankedRows(file, record.id, self).best(query, limit: limit, after: cursor)
+      let highlighter = withSnippets ? try highlighter(file, keepsDiacritics) : nil
+      var matches: [RankedMatch] = []
+      for hit in found.hits {
+        if let match = try match(hit, query, in: record.id, highlighter) { matches.append(match) }
+      }
+      var next: RankedCursor?
+      if found.hasMore, let last = found.hits.last {
+        next = RankedCursor(
           generation: generation, query: query, collection: collection.name, rank: last.rank, id: DocumentID(last.id))
-        : nil
+      }
+      return RankedMatches(matches: matches, total: found.total, generation: generation, next: next)
     }
-    return RankedMatches(matches: matches, total: found.total, generation: generation, next: last)
   }
 
   /// The document of a hit, opened; nil if the index names a document that is not there, which verify would report.
@@ -104,11 +103,11 @@ struct RankedRows {
     try file.watching(transaction) { () throws(StoreError) in
       let words = ContentIndex.words(collection)
       let extra = try file.run { database throws(SQLiteError) in
-        try database.statement("SELECT id FROM extra_row WHERE row=?")
+        try database.statement("SELECT id FROM main.extra_row WHERE row=?")
       }
       let rows = try file.run { database throws(SQLiteError) in
         let rows = try database.statement(
-          "SELECT rowid,\(FullTextRank.name)(\(words)) FROM \(words) WHERE \(words) MATCH ?")
+          "SELECT rowid,\(FullTextRank.name)(\(words)) FROM main.\(words) WHERE \(words) MATCH ?")
         try rows.bind(query, at: 1)
         return rows
       }

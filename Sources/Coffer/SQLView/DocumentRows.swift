@@ -25,10 +25,7 @@ final class DocumentRows: VirtualRows {
   private var statement: StoreStatement?
   private var order: OrderCheck?
   private var lastID: Int64?
-  private var row: RecordRow?
-  private var head: HeadData?
-  private var text: UnsafeRawBufferPointer?
-  private var isJSON: Bool?
+  private let document: DocumentValues
   private(set) var repeatCount: Int64 = 0
   private(set) var repeatedText: VirtualText?
 
@@ -37,6 +34,7 @@ final class DocumentRows: VirtualRows {
     self.transaction = transaction
     self.withTexts = withTexts
     reader = transaction.connection.takeReader()
+    document = DocumentValues(table, transaction, reader)
     // Taken from their end.
     self.source =
       switch source {
@@ -56,8 +54,7 @@ final class DocumentRows: VirtualRows {
 
   func next() throws -> Bool {
     try table.noting { () throws(StoreError) in
-      (row, head, text, isJSON) = (nil, nil, nil, nil)
-      table.leave(self)
+      document.leave()
       try transaction.requireOpen()
       switch source {
       case .counted(var counts):
@@ -93,7 +90,7 @@ final class DocumentRows: VirtualRows {
       let found = try reader.row(forKey: key, in: record, within: transaction.limits)
     else { return false }
     guard withTexts else {
-      (row, head) = found
+      document.load(found.row, found.head)
       return true
     }
     return try read(DocumentID(found.row.fields.id))
@@ -102,7 +99,7 @@ final class DocumentRows: VirtualRows {
   private func read(_ id: DocumentID) throws(StoreError) -> Bool {
     do throws(StoreError) {
       let row = try reader.row(id, withBody: withTexts, within: transaction.limits)
-      (self.row, head) = (row, try reader.opener.openHead(row))
+      document.load(row, try reader.opener.openHead(row))
       return true
     } catch {
       guard error.code == .noSuchDocument else { throw error }
@@ -117,7 +114,7 @@ final class DocumentRows: VirtualRows {
           let row = try transaction.row(statement, within: transaction.limits)
           let head = try reader.opener.openHead(row)
           try order?.check(row.fields, isWriting: transaction.hasWritten)
-          (self.row, self.head) = (row, head)
+          document.load(row, head)
           return true
         }
         statement.reset()
@@ -151,7 +148,7 @@ final class DocumentRows: VirtualRows {
       }
       lastID = id
       if let only, !only.contains(row.fields.collection) { continue }
-      (self.row, head) = (row, try reader.opener.openHead(row))
+      document.load(row, try reader.opener.openHead(row))
       return true
     }
     running.reset()
@@ -160,43 +157,9 @@ final class DocumentRows: VirtualRows {
     return false
   }
 
-  // MARK: Values
-
   func give(_ column: Int, to result: VirtualResult) throws {
     // Of a counted row nothing is read but its repeated text.
-    guard let column = DocumentTable.Column(rawValue: column), let row, let head else { return }
-    table.note(self, DocumentID(rawValue: row.fields.id), withText: column == .text)
-    switch column {
-    case .collection:
-      try table.noting { () throws(StoreError) in
-        let record = try transaction.collections().first { $0.id == row.fields.collection }
-        if let record { result.giveText(record.name) }
-      }
-    case .id: result.give(row.fields.id)
-    case .position: result.give(row.fields.position)
-    case .title: if let title = head.title { result.giveText(title) }
-    case .text: result.giveText(try openedText(row, head))
-    case .key:
-      guard let key = head.key else { return }
-      if UTF8Validity.isValid(key) { result.giveText(key) } else { result.giveBlob(key) }
-    case .created: result.giveText(Timestamp(millisecondsSince1970: head.created).description)
-    case .modified: result.giveText(Timestamp(millisecondsSince1970: head.modified).description)
-    case .isJSON: result.give(row.fields.isJSON ? 1 : 0)
-    case .size: result.give(Int64(head.textCount))
-    case .parent: if let parent = row.fields.parent { result.give(parent) }
-    case .attributes: if !head.attributes.isEmpty { result.giveText(head.attributes) }
-    case .json:
-      let text = try openedText(row, head)
-      let isJSON = self.isJSON ?? JSONScanner.isJSON(text)
-      self.isJSON = isJSON
-      if isJSON { result.giveText(text) }
-    }
-  }
-
-  private func openedText(_ row: RecordRow, _ head: HeadData) throws -> UnsafeRawBufferPointer {
-    if let text { return text }
-    let opened = try table.noting { () throws(StoreError) in try reader.opener.openBody(row, head) }
-    text = opened
-    return opened
+    guard let column = DocumentTable.Column(rawValue: column), document.isLoaded else { return }
+    try document.give(column, to: result)
   }
 }

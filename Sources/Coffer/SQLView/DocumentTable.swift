@@ -101,7 +101,7 @@ final class DocumentTable: VirtualTable {
   }
 
   /// Notes that a cursor gives a value of a document.
-  func note(_ cursor: DocumentRows, _ id: DocumentID, withText: Bool) {
+  func note(_ cursor: DocumentValues, _ id: DocumentID, withText: Bool) {
     let cursor = ObjectIdentifier(cursor)
     if let last = readings.last, last.cursor == cursor, last.id == id, last.withText || !withText { return }
     let isKnown = readings.contains { $0.cursor == cursor && $0.id == id && $0.withText }
@@ -110,7 +110,7 @@ final class DocumentTable: VirtualTable {
   }
 
   /// A cursor leaves its row.
-  func leave(_ cursor: DocumentRows) {
+  func leave(_ cursor: DocumentValues) {
     if !readings.isEmpty { forget(ObjectIdentifier(cursor)) }
   }
 

@@ -27,7 +27,7 @@ public struct QueryRows: ~Copyable {
     do throws(SQLiteError) {
       return try statement.step() ? try statement.row(&columns, decoding: NestedValues.decode) : nil
     } catch {
-      throw transaction.error(ofQuery: error, view.table, isRunning: true)
+      throw transaction.error(ofQuery: error, view, isRunning: true)
     }
   }
 

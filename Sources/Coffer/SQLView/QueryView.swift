@@ -1,41 +1,113 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// A connection in memory that has only the view `documents`: of one query at a time, and kept for the next one.
+/// A connection with the views that queries read: of one query at a time, and kept for the next one.
+///
+/// In a store with indexes it is the inner database of these, so that SQLite plans with the indexes of fields. Otherwise
+/// it is a database in memory without tables.
 final class QueryView {
   let database: Database
   let table: DocumentTable
+  /// The index that the views read; nil in a store without one.
+  private let index: IndexFile?
+  private let matches: [MatchTable]
+  private let function: DocumentFunction
+  /// The collections of the views.
+  private let collections: [CollectionView]
+  /// The statements that read the index, by their text: compiled ones are not looked at again.
+  private var indexed: [String: Bool] = [:]
 
-  private init() throws(StoreError) {
-    table = DocumentTable()
+  private init(_ index: IndexFile?, _ collections: [CollectionView]) throws(StoreError) {
+    self.index = index
+    self.collections = collections
+    let table = DocumentTable()
+    self.table = table
+    function = DocumentFunction(table)
     do throws(SQLiteError) {
-      database = try Database(
-        ":memory:", mode: .create,
-        configuration: .init(
-          isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 16))
-      try database.keepTemporariesInMemory()
-      try database.add(table, named: DocumentTable.name)
-      try database.allowReadingOnly()
+      guard let index else {
+        database = try Database(
+          ":memory:", mode: .create,
+          configuration: .init(
+            isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 16))
+        matches = []
+        try database.keepTemporariesInMemory()
+        try Self.fill(database, table, function, [], collections, nil)
+        try database.allowReadingOnly()
+        return
+      }
+      database = index.database
+      matches = collections.filter(\.hasWords).map { MatchTable($0.number, $0.matchName, index) }
+      try index.rule.lifting { () throws(SQLiteError) in
+        try Self.fill(index.database, table, function, matches, collections, index)
+      }
+      try index.allowReadingOnly()
     } catch {
-      throw StoreError(error)
+      throw index.map { IndexFile.failure(error, $0.pages) } ?? StoreError(error)
     }
+  }
+
+  /// Makes the views and their tables.
+  private static func fill(
+    _ database: Database, _ table: DocumentTable, _ function: DocumentFunction, _ matches: [MatchTable],
+    _ collections: [CollectionView], _ index: IndexFile?
+  ) throws(SQLiteError) {
+    try database.add(table, named: DocumentTable.name)
+    try database.add(function, named: DocumentFunction.name)
+    for match in matches { try database.add(match, named: match.name) }
+    // Views of an earlier query, whose collections may have other names now.
+    for row in try database.query("SELECT name FROM temp.sqlite_schema WHERE type='view'").rows {
+      try database.execute("DROP VIEW temp.\(CollectionView.quoted(row[0].text ?? ""))")
+    }
+    for collection in collections { try database.execute(collection.sql) }
   }
 
   /// A view of a transaction, for one query; give it back after that.
   ///
   /// - Parameter limit: about how long the query may run.
-  static func take(for transaction: StoreTransaction, within limit: Duration?) throws(StoreError) -> QueryView {
+  static func take(
+    _ sql: String, for transaction: StoreTransaction, within limit: Duration?
+  ) throws(StoreError) -> QueryView {
     try transaction.requireOpen()
-    let idle = transaction.connection.idleView as? QueryView
-    let view = if let idle { idle } else { try QueryView() }
+    let index = try mayUseIndex(sql, transaction) ? transaction.openIndex(IndexPart.contents) : nil
+    // An index that was never built has no tables for the views.
+    if let index, index.contents == nil { try transaction.update(index) }
+    let collections = try CollectionView.all(transaction.collections(), index?.declaration)
+    let idle = idle(transaction.connection, index, collections)
+    let view = if let idle { idle } else { try QueryView(index, collections) }
     transaction.connection.idleView = nil
     do throws(SQLiteError) {
       try view.database.setStopCondition(stopCondition(of: transaction, within: limit))
     } catch {
       throw StoreError(error)
     }
-    view.table.show(transaction)
+    view.show(transaction)
     return view
+  }
+
+  /// Whether a query may read an index: only then is it opened.
+  private static func mayUseIndex(_ sql: String, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
+    guard transaction.hasIndexes else { return false }
+    let folded = sql.asciiLowercased
+    // Names in the SQL, whatever it does with them.
+    let names = try transaction.collections().map { $0.name.replacing("\"", with: "\"\"").asciiLowercased }
+    return names.contains { folded.contains($0) } || folded.contains("#")
+  }
+
+  /// The view of the last query, if it still fits.
+  private static func idle(
+    _ connection: StoreConnection, _ index: IndexFile?, _ collections: [CollectionView]
+  ) -> QueryView? {
+    guard let view = connection.idleView as? QueryView, view.index === index, view.collections == collections else {
+      // The next view is made on the same database.
+      return nil
+    }
+    return view
+  }
+
+  private func show(_ transaction: StoreTransaction?) {
+    table.show(transaction)
+    function.show(transaction)
+    for match in matches { match.show(transaction) }
   }
 
   /// Keeps the view for the connection's next query.
@@ -44,14 +116,14 @@ final class QueryView {
   func giveBack(_ statement: Statement, to connection: StoreConnection) {
     statement.reset()
     try? database.setStopCondition(nil)
-    table.show(nil)
+    show(nil)
     connection.idleView = self
   }
 
   /// Closes the view after an error.
-  func close() {
-    try? database.close()
-    table.show(nil)
+  func close(_ connection: StoreConnection) {
+    if index == nil { try? database.close() } else { connection.openIndexes[IndexPart.contents] = nil }
+    show(nil)
   }
 
   /// Ends a query that was cancelled or is over its limit, even if its SQL reads no row, and one of a closed store.
@@ -71,11 +143,32 @@ final class QueryView {
 
   /// Compiles a query, or takes it from the cache, and binds its parameters.
   func compiled(_ sql: String, _ parameters: [(any SQLiteValueConvertible)?]) throws(SQLiteError) -> Statement {
+    index?.tablesRead = []
+    for match in matches { match.wasPlanned = false }
     let statement = try database.statement(sql)
     guard statement.isReadOnly, statement.columnCount > 0 else {
       throw SQLiteError(.notAllowed, "not a SELECT")
     }
     try statement.bind(all: parameters)
     return statement
+  }
+
+  /// The first error of a table of this view; SQLite itself reports none.
+  var failure: StoreError? { table.failure ?? matches.lazy.compactMap(\.failure).first }
+
+  /// The index that a query reads, which was just compiled; nil if it reads none.
+  func indexRead(by sql: String) -> IndexFile? {
+    guard let index else { return nil }
+    if let known = indexed[sql] { return known ? index : nil }
+    if indexed.count > 1000 { indexed = [:] }
+    let reads = !index.tablesRead.isEmpty || !matches.allSatisfy { !$0.wasPlanned }
+    indexed[sql] = reads
+    return reads ? index : nil
+  }
+
+  /// The error of the store for an error of SQLite that the index is the reason of; nil for any other.
+  func indexFailure(_ error: SQLiteError) -> StoreError? {
+    guard let index, index.pages.failure != nil || [.corrupt, .notADatabase].contains(error.code) else { return nil }
+    return IndexFile.failure(error, index.pages)
   }
 }

@@ -6,14 +6,26 @@ extension StoreTransaction {
   func query(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
+    do throws(StoreError) {
+      return try result(of: sql, parameters, within: limit)
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      _ = try remakeIndex(IndexPart.contents, error)
+      return try result(of: sql, parameters, within: limit)
+    }
+  }
+
+  private func result(
+    of sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> QueryResult {
     let (view, statement) = try begin(sql, parameters, within: limit)
     do throws(SQLiteError) {
       let result = try statement.result(decoding: NestedValues.decode)
       view.giveBack(statement, to: connection)
       return result
     } catch {
-      let failure = self.error(ofQuery: error, view.table, isRunning: true)
-      view.close()
+      let failure = self.error(ofQuery: error, view, isRunning: true)
+      view.close(connection)
       throw failure
     }
   }
@@ -22,36 +34,60 @@ extension StoreTransaction {
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?,
     _ body: (inout QueryRows) throws -> R
   ) throws -> R {
-    let (view, statement) = try begin(sql, parameters, within: limit)
+    let (view, statement) = try beginSound(sql, parameters, within: limit)
     var rows = QueryRows(statement, view, self)
     do {
       let result = try body(&rows)
       view.giveBack(statement, to: connection)
       return result
     } catch {
-      view.close()
+      view.close(connection)
       throw error
+    }
+  }
+
+  private func beginSound(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> (QueryView, Statement) {
+    do throws(StoreError) {
+      return try begin(sql, parameters, within: limit)
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      _ = try remakeIndex(IndexPart.contents, error)
+      return try begin(sql, parameters, within: limit)
     }
   }
 
   private func begin(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> (QueryView, Statement) {
-    let view = try QueryView.take(for: self, within: limit)
+    let view = try QueryView.take(sql, for: self, within: limit)
+    let statement: Statement
     do throws(SQLiteError) {
-      return (view, try view.compiled(sql, parameters))
+      statement = try view.compiled(sql, parameters)
     } catch {
-      let failure = self.error(ofQuery: error, view.table, isRunning: false)
-      view.close()
+      let failure = self.error(ofQuery: error, view, isRunning: false)
+      view.close(connection)
       throw failure
+    }
+    guard let index = view.indexRead(by: sql) else { return (view, statement) }
+    do throws(StoreError) {
+      // SQLite compiles the statement again if the update changes tables.
+      try update(index)
+      return (view, statement)
+    } catch {
+      view.close(connection)
+      throw error
     }
   }
 
   // MARK: Errors
 
   /// An error of an app's query. The message may quote the SQL, never a value.
-  func error(ofQuery error: SQLiteError, _ table: DocumentTable, isRunning: Bool) -> StoreError {
-    if let failure = table.failure { return failure }
+  func error(ofQuery error: SQLiteError, _ view: QueryView, isRunning: Bool) -> StoreError {
+    if let failure = view.failure { return failure }
+    if let failure = view.indexFailure(error) { return failure }
+    let table = view.table
     switch error.code {
     case .interrupted where table.isClosed: return .storeClosed
     case .interrupted: return StoreError(.cancelled, "the query was ended before it was done")

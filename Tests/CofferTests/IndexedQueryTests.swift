@@ -1,0 +1,217 @@
+import CofferSQLite
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import Coffer
+@testable import CofferRecords
+
+/// Queries by the fields and words of indexes, against plain SQLite tables with the same values.
+@Suite struct IndexedQueryTests {
+  private struct Order: Codable {
+    var price: Double?
+    var count: Int64?
+    var name: String?
+    var date: String?
+    var customer: Int64
+  }
+
+  private static func order(_ random: inout Pseudorandom) -> Order {
+    Order(
+      price: random.number(below: 5) == 0 ? nil : Double(random.number(below: 4000)) / 8,
+      count: random.number(below: 7) == 0 ? nil : Int64(random.number(below: 50)) + (1 << 60),
+      name: ["Öl", "oel", "ÖL", "öl", "Straße", "x", ""][random.number(below: 7)],
+      date: random.number(below: 6) == 0
+        ? "no date"
+        : "2026-0\(1 + random.number(below: 9))-1\(random.number(below: 10))T10:00:00+0\(random.number(below: 3)):00",
+      customer: Int64(random.number(below: 10)) + 1)
+  }
+
+  private static let fields: [DocumentIndex] = [
+    .field("price", "$.price", as: .number), .field("count", "$.count", as: .number),
+    .field("name", "$.name", as: .folded), .field("date", "$.date", as: .date),
+    .field("customer", "$.customer", as: .number),
+  ]
+
+  /// Orders, customers, and a plain database with the same rows.
+  private func filled(_ count: Int = 300) throws -> (TestStore, Database) {
+    let test = try TestStore()
+    var random = Pseudorandom(seed: 81)
+    try test.store.write { scope in
+      for _ in 0..<count { _ = try scope.insert(Self.order(&random), into: "orders") }
+      for number in 1...10 { _ = try scope.insert(["number": number], into: "customers", title: "customer \(number)") }
+    }
+    try test.store.index("orders", Self.fields)
+    try test.store.index("customers", .field("number", "$.number", as: .number), .words())
+    return (test, try plain(test.store))
+  }
+
+  private func plain(_ store: DocumentStore) throws -> Database {
+    let plain = try Database(":memory:", mode: .create)
+    try plain.execute(
+      "CREATE TABLE orders(id INTEGER PRIMARY KEY, price, count, name, date, customer, title, size, position)")
+    try plain.execute("CREATE TABLE customers(id INTEGER PRIMARY KEY, number, title)")
+    try store.read { scope in
+      try scope.forEach(in: "orders") { opened in
+        let order = try JSONDecoder().decode(Order.self, from: Data(opened.text.utf8))
+        let name = order.name.map { String(decoding: KeyFolding.fold($0), as: UTF8.self) }
+        let date = order.date.flatMap { Timestamp(iso8601: $0) }?.description
+        try plain.execute(
+          "INSERT INTO orders VALUES(?,?,?,?,?,?,?,?,?)", opened.header.id.rawValue,
+          // An integer in JSON is one here.
+          order.price.map { $0 == $0.rounded() ? SQLiteValue.integer(Int64($0)) : .real($0) }, order.count, name, date,
+          order.customer, opened.header.title, opened.header.byteCount, opened.header.position)
+      }
+      try scope.forEach(in: "customers") { opened in
+        let number = try JSONDecoder().decode([String: Int64].self, from: Data(opened.text.utf8))["number"]
+        try plain.execute("INSERT INTO customers VALUES(?,?,?)", opened.header.id.rawValue, number, opened.header.title)
+      }
+    }
+    return plain
+  }
+
+  private static let queries = [
+    "SELECT id, price FROM orders WHERE price < 10 ORDER BY id",
+    "SELECT id FROM orders WHERE price BETWEEN 100 AND 120.5 ORDER BY price, id",
+    "SELECT name, count(*), sum(price), max(date) FROM orders GROUP BY name ORDER BY name",
+    "SELECT id, date FROM orders WHERE date IS NOT NULL ORDER BY date DESC, id LIMIT 50",
+    "SELECT id, count FROM orders WHERE count = 1152921504606846983 ORDER BY id",
+    "SELECT o.id, c.title, o.price FROM orders o JOIN customers c ON c.number = o.customer WHERE o.price > 450 ORDER BY o.id",
+    "SELECT id, size, position FROM orders WHERE name = 'öl' ORDER BY position, id",
+    "SELECT count(*) FROM orders WHERE price IS NULL", "SELECT total(price) FROM orders",
+    "SELECT DISTINCT customer FROM orders ORDER BY customer",
+    "SELECT id FROM orders WHERE date > '2026-05' AND date < '2026-07' ORDER BY id",
+    "SELECT id FROM orders WHERE title IS NULL AND price > 100 ORDER BY id LIMIT 5",
+    "SELECT typeof(price), typeof(count), typeof(name), typeof(date) FROM orders GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+  ]
+
+  @Test func answersAreThoseOfPlainTables() throws {
+    let (test, first) = try filled()
+    var plain = first
+    for round in 0..<3 {
+      for sql in Self.queries {
+        let found = try test.store.query(sql).rows.map(\.values)
+        #expect(try found == plain.query(sql).rows.map(\.values), "\(sql)")
+      }
+      var random = Pseudorandom(seed: UInt64(round))
+      try test.store.write { scope in
+        for id in try scope.ids(in: "orders", sortedBy: .id).prefix(20) {
+          _ = try scope.update(id, as: Order.self) { $0 = Self.order(&random) }
+        }
+        _ = try scope.insert(Self.order(&random), into: "orders")
+        try scope.delete(try scope.ids(in: "orders", sortedBy: .id)[30])
+      }
+      plain = try self.plain(test.store)
+    }
+    try test.expectSound()
+  }
+
+  @Test func plansUseTheIndexesOfFields() throws {
+    let (test, _) = try filled()
+    func plan(_ sql: String) throws -> String {
+      try test.store.query("EXPLAIN QUERY PLAN \(sql)").rows.map { $0[3].text ?? "" }.joined(separator: "; ")
+    }
+    // Only the index is read: no document is opened.
+    let range = try plan("SELECT price FROM orders WHERE price < 10 ORDER BY price")
+    #expect(range.contains("INDEX fields_1_0 (f0<?)") && !range.contains("VIRTUAL") && !range.contains("TEMP B-TREE"))
+    let group = try plan("SELECT customer, count(*) FROM orders GROUP BY customer")
+    #expect(group.contains("COVERING INDEX fields_1_4") && !group.contains("VIRTUAL"))
+    let titles = try plan("SELECT title FROM orders WHERE price = 10")
+    #expect(titles.contains("INDEX fields_1_0 (f0=?)"))
+    let join = try plan("SELECT o.id FROM orders o JOIN customers c ON c.number = o.customer WHERE c.number = 3")
+    #expect(join.contains("fields_2_0") && join.contains("fields_1_4"))
+  }
+
+  @Test func wordsAreJoinedByID() throws {
+    let (test, _) = try filled(30)
+    let sql = """
+      SELECT c.title, m.rank < 0 FROM "customers.match"('customer NOT 3') m JOIN customers c ON c.id = m.id
+      ORDER BY m.rank, m.id
+      """
+    let found = try test.store.query(sql).rows
+    #expect(found.count == 9 && found.allSatisfy { $0[1] == .integer(1) })
+    #expect(try test.store.query("SELECT id FROM \"customers.match\" WHERE words = 'customer 7'").rows.count == 1)
+    #expect(
+      try test.store.query(
+        "SELECT count(*) FROM orders WHERE customer IN (SELECT c.number FROM \"customers.match\"('7') m JOIN customers c USING (id))"
+      ).rows[0][0].integer! > 0)
+    expect(.queryFailed) { try test.store.query("SELECT * FROM \"customers.match\"") }
+    expect(.invalidArgument) { try test.store.query("SELECT * FROM \"customers.match\"('a )')") }
+    expect(.invalidArgument) { try test.store.query("SELECT * FROM \"orders.match\"('a')") }
+  }
+
+  @Test func everyCollectionIsAView() throws {
+    let test = try TestStore()
+    let names = [
+      "notes", "Notes", "documents", "sqlite_x", "a\0b", "d\"e", "document", "words_1", "made", "x.match", "x", "#9",
+    ]
+    try test.store.write { scope in
+      for name in names {
+        _ = try scope.insert(Document(title: name, text: "in \(name)"), into: DocumentCollection(name))
+      }
+    }
+    func check() throws {
+      for (number, name) in names.enumerated() {
+        let view = ["notes", "d\"e", "document", "words_1", "made", "x.match"].contains(name) ? name : "#\(number + 1)"
+        let quoted = "\"" + view.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+        let found = try test.store.query("SELECT title, text, key, parent, json, size FROM \(quoted)").rows
+        #expect(found.count == 1 && found.first?[0] == .text(name), "\(name)")
+      }
+      #expect(try test.store.query("SELECT count(*) FROM documents").rows[0][0] == .integer(Int64(names.count)))
+    }
+    try check()
+    for name in names {
+      try test.store.index(DocumentCollection(name), .field("bytes", "@size", as: .number), .words())
+    }
+    try check()
+    try test.store.write { scope in
+      for name in names { _ = try scope.insert(Document(text: "more"), into: DocumentCollection(name)) }
+      for name in names { try scope.delete(try scope.ids(in: DocumentCollection(name), sortedBy: .id)[1]) }
+    }
+    try check()
+    try test.store.updateIndexes()
+    try check()
+    #expect(try test.store.query("SELECT bytes, size FROM document").rows[0].values == [.integer(11), .integer(11)])
+  }
+
+  @Test func nothingButViewsIsRead() throws {
+    let (test, _) = try filled(10)
+    for sql in [
+      "SELECT * FROM fields_1", "SELECT * FROM main.fields_1", "SELECT * FROM words_2_data", "SELECT * FROM document",
+      "DELETE FROM fields_1", "INSERT INTO words_2(words_2) VALUES('rebuild')", "DROP VIEW orders",
+      "PRAGMA writable_schema = 1", "ATTACH 'x' AS y", "CREATE TEMP TABLE t(a)",
+    ] {
+      // With the name of a collection, so that the index is opened.
+      expect(.invalidArgument) { try test.store.query(sql + " -- orders") }
+    }
+    #expect(try test.store.query("SELECT count(*) FROM orders").rows[0][0] == .integer(10))
+  }
+
+  @Test func fieldsOfHeadersAndAttributesAreColumns() throws {
+    let test = try TestStore()
+    try test.store.write { scope in
+      var document = Document(title: "Öl", text: "plain", key: "K1")
+      document.attributes = ["color": "red", "n": 3]
+      _ = try scope.insert(document, into: test.notes)
+      _ = try scope.insert(Document(text: "other"), into: test.notes)
+    }
+    try test.store.index(
+      test.notes, .field("made", "@created", as: .date), .field("changed", "@modified", as: .date),
+      .field("bytes", "@size", as: .number), .field("heading", "@title", as: .folded),
+      .field("name", "@key", as: .text), .field("color", "@attributes.color", as: .text),
+      .field("n", "@attributes.n", as: .number))
+    let row = try test.store.query(
+      "SELECT made = created, changed = modified, bytes = size, heading, name, color, n FROM notes WHERE color = 'red'")
+    #expect(
+      row.rows.map(\.values) == [
+        [.integer(1), .integer(1), .integer(1), .text("öl"), .text("K1"), .text("red"), .integer(3)]
+      ])
+    #expect(try test.store.query("SELECT heading, name, color FROM notes").rows[1].values == [.null, .null, .null])
+    for (path, kind) in [("@size", FieldKind.text), ("@none", .text), ("$.a[", .text), ("@created", .number)] {
+      expect(.invalidArgument) { try test.store.index(test.notes, .field("z", path, as: kind)) }
+    }
+    expect(.alreadyExists) { try test.store.index(test.notes, .field("Title", "$.a", as: .text)) }
+    expect(.alreadyExists) { try test.store.index(test.notes, .field("MADE", "$.a", as: .text)) }
+    expect(.noSuchCollection) { try test.store.index("none", .words()) }
+  }
+}
