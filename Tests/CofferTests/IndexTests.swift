@@ -380,4 +380,68 @@ import Testing
       }
     }
   }
+
+  // MARK: Substrings
+
+  @Test(
+    arguments: [[], .case, .diacritics, .composition, [.case, .diacritics], [.case, .diacritics, .composition]]
+      as [TextDifferences])
+  func searchesForTextsAnswerTheSameWithAnIndex(_ differences: TextDifferences) throws {
+    let test = try TestStore()
+    var random = Pseudorandom(seed: 27)
+    // Letters whose folding, composition or order differs from their bytes.
+    let letters = [
+      "a", "A", "b", "ß", "s", "S", "ẞ", "é", "e\u{301}", "e", "ά", "α", "ᾳ", "α\u{345}", "αι", "Ι", "ι", "İ", "i", "ı",
+      "ﬁ", "f", "한", "\u{1112}\u{1161}\u{11AB}", "\u{302E}", "o\u{323}\u{302}", "ộ", "\0", " ", "\"", "写", "Ⴀ", "ꭰ",
+      "Ꭰ",
+      "🙂", "\u{1D15E}", "k", "K",
+    ]
+    func text(_ count: Int) -> String { (0..<count).map { _ in letters[random.number(below: letters.count)] }.joined() }
+    try test.store.write { scope in
+      for number in 0..<400 {
+        if number % 5 == 0 {
+          _ = try scope.insert(["one": text(8), "two": text(9)], into: test.notes, title: text(3))
+        } else {
+          _ = try scope.insert(Document(title: text(4), text: text(30)), into: test.notes)
+        }
+      }
+    }
+    var texts: [String] = []
+    try test.store.read { scope in
+      try scope.forEach(in: test.notes) { opened in
+        let scalars = Array(opened.text.unicodeScalars)
+        let start = random.number(below: max(1, scalars.count - 6))
+        var part = String.UnicodeScalarView()
+        part.append(contentsOf: scalars[start..<min(scalars.count, start + 2 + random.number(below: 4))])
+        texts.append(String(part))
+        texts.append(String(part).uppercased())
+      }
+    }
+    func found() throws -> [[DocumentID]] {
+      try texts.compactMap { text in
+        guard let pattern = try? SearchPattern.text(text, ignoring: differences) else { return nil }
+        return try test.store.search(for: pattern, in: test.notes).map(\.header.id)
+      }
+    }
+    let wanted = try found()
+    try test.store.index(test.notes, .substrings)
+    #expect(try found() == wanted)
+    let used = try test.store.read { scope in
+      try texts.filter { text in
+        guard let pattern = try? SearchPattern.text(text, ignoring: differences) else { return false }
+        let record = try #require(try scope.transaction.collection(named: "notes"))
+        return try scope.transaction.candidates(for: pattern, in: record, fields: .all) != nil
+      }.count
+    }
+    #expect(used > 100)
+    try test.store.write { scope in
+      for id in try scope.ids(in: test.notes, sortedBy: .id).prefix(40) {
+        _ = try scope.update(id) { $0.text = text(20) }
+      }
+      try scope.move(400, to: .top)
+    }
+    let indexed = try found()
+    try test.store.dropIndexes(test.notes)
+    #expect(try found() == indexed)
+  }
 }

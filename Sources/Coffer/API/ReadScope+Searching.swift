@@ -33,18 +33,24 @@ extension ReadScope where Self: ~Copyable {
   /// Documents are opened, verified and searched on all cores; memory holds none of those without a match. Of a stored
   /// value the strings are searched, as an app reads them, not its JSON; see ``SearchFields/text``.
   ///
+  /// With an index of substrings, a text of three letters or more opens only the documents that may hold it. The
+  /// documents found are the same.
+  ///
   /// - Parameters:
   ///   - limit: the most documents to find.
   ///   - progress: called now and then with the number of documents searched, of those of the collection; an error
   ///     that it throws ends the search.
-  /// - Throws: the errors of `body` and `progress`; `damaged` with the id at the first damaged document, whether it holds
-  ///   the pattern or not.
+  /// - Throws: the errors of `body` and `progress`; `damaged` with the id at the first damaged document that is opened,
+  ///   whether it holds the pattern or not.
   public func forEachMatch(
     of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max,
     progress: ProgressHandler? = nil, _ body: (FoundDocument) throws -> Void
   ) throws {
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var left = limit
+    if let candidates = try transaction.candidates(for: pattern, in: record, fields: fields) {
+      return try visit(candidates, for: pattern, fields, limit: limit, progress: progress, body)
+    }
     var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: nil)
     if let progress {
       let total = try transaction.count(in: record)
@@ -62,6 +68,25 @@ extension ReadScope where Self: ~Copyable {
         if left == 0 { throw EnoughFound() }
       }
     } catch is EnoughFound {}
+  }
+
+  /// Opens the candidates of an index in order: their texts decide.
+  private func visit(
+    _ candidates: [DocumentHeader], for pattern: SearchPattern, _ fields: SearchFields, limit: Int,
+    progress: ProgressHandler?, _ body: (FoundDocument) throws -> Void
+  ) throws {
+    let matcher = DocumentMatcher(pattern, in: fields)
+    var left = limit
+    for (index, header) in candidates.enumerated() {
+      try transaction.requireOpen()
+      try transaction.withMatch(header.id, matcher, withText: fields.opensTexts) {
+        try body(FoundDocument($0, matcher))
+        left -= 1
+      }
+      if (index + 1) % 64 == 0 { try progress?(WorkProgress(done: index + 1, total: candidates.count)) }
+      if left == 0 { return }
+    }
+    try progress?(WorkProgress(done: candidates.count, total: candidates.count))
   }
 
   /// The documents of a collection that hold a pattern, in order, with the ranges of the matches.

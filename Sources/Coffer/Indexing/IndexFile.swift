@@ -30,6 +30,7 @@ final class IndexFile {
   var highlighter: Highlighter?
   /// The collection whose rows ``rank`` counts.
   private var ranked: UInt32?
+  private var outdated: [UInt32: Set<Int64>] = [:]
 
   /// - Throws: `damaged` for a declaration that no writer makes; errors of SQLite as ``failure(_:)`` gives them.
   init(
@@ -107,6 +108,14 @@ final class IndexFile {
     ranked = collection
   }
 
+  /// The outdated rows of a collection.
+  func outdatedRows(of collection: UInt32) throws(SQLiteError) -> Set<Int64> {
+    if let known = outdated[collection] { return known }
+    let rows = Set(try ContentIndex.outdatedRows(of: collection, database))
+    outdated[collection] = rows
+    return rows
+  }
+
   /// Runs work that ends when the transaction's work is cancelled, or its store is closed.
   func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     let cancellation = transaction.connection.cancellation
@@ -128,14 +137,14 @@ final class IndexFile {
   /// Notes that pages in memory stand for these documents now.
   func didUpdateMemory(_ contents: IndexRoot.Contents, isTentative: Bool) {
     memoryContents = contents
-    ranked = nil
+    (ranked, outdated) = (nil, [:])
     self.isTentative = isTentative
   }
 
   /// Writes the root for the pages that the transaction has written.
   func write(_ contents: IndexRoot.Contents, _ transaction: StoreTransaction) throws(StoreError) {
     pages.finish(contents)
-    ranked = nil
+    (ranked, outdated) = (nil, [:])
     sealedRoot = try IndexTables(transaction.database).put(pages.root, transaction.keys)
   }
 }

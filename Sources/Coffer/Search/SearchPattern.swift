@@ -7,6 +7,8 @@ internal import CofferRecords
 /// ``TextDifferences/composition``. A search makes no String of any document.
 public struct SearchPattern: Sendable {
   let compiled: Pattern
+  /// The text to find; nil for an expression.
+  let text: String?
 
   /// A text, found exactly, or with some differences ignored.
   ///
@@ -19,7 +21,7 @@ public struct SearchPattern: Sendable {
   public static func text(_ text: String, ignoring differences: TextDifferences = []) throws(StoreError)
     -> SearchPattern
   {
-    try compiling { () throws(PatternError) in try Pattern.text(text, ignoring: differences) }
+    try compiling(text) { () throws(PatternError) in try Pattern.text(text, ignoring: differences) }
   }
 
   /// A regular expression. Search time grows only with the text, whatever the expression.
@@ -36,16 +38,17 @@ public struct SearchPattern: Sendable {
     try compiling { () throws(PatternError) in try Pattern.regularExpression(pattern, ignoring: differences) }
   }
 
-  private static func compiling(_ compile: () throws(PatternError) -> Pattern) throws(StoreError) -> SearchPattern {
+  private static func compiling(_ text: String? = nil, _ compile: () throws(PatternError) -> Pattern) throws(StoreError) -> SearchPattern {
     do throws(PatternError) {
-      return SearchPattern(compiled: try compile())
+      return SearchPattern(compiled: try compile(), text: text)
     } catch {
       throw StoreError(error)
     }
   }
 
-  private init(compiled: Pattern) {
+  private init(compiled: Pattern, text: String?) {
     self.compiled = compiled
+    self.text = text
   }
 }
 
