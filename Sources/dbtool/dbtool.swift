@@ -42,7 +42,7 @@ struct Dbtool: ParsableCommand {
         subcommands: [
           CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
           PutVerb.self, EditVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self,
-          TruncateVerb.self, SearchVerb.self, QueryVerb.self,
+          TruncateVerb.self, SearchVerb.self, QueryVerb.self, IndexVerb.self,
         ]),
       CommandGroup(
         name: "Looking after a store",

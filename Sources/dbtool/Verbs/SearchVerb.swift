@@ -67,6 +67,13 @@ struct SearchVerb: ParsableCommand {
   @Option(parsing: .unconditional, help: ArgumentHelp("End after so many.", valueName: "n"))
   var limit: Int?
 
+  @Flag(
+    help: """
+      Rank by words, the best documents first: needs an index of words. TEXT may hold AND, OR, NOT, "a phrase", \
+      beginn*, NEAR(a b, 5), title: word.
+      """)
+  var rank = false
+
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
@@ -74,6 +81,12 @@ struct SearchVerb: ParsableCommand {
     if let context, context < 0 { throw ValidationError("-C must be 0 or more") }
     guard (text == nil) != (pattern == nil) else {
       throw ValidationError("give one thing to look for: TEXT, or -e PATTERN")
+    }
+    if rank,
+      regex || ignoresCase || ignoresDiacritics || titles || memberNames || attributes || showsLines
+        || context != nil || choice.all
+    {
+      throw ValidationError("--rank searches for words in one collection: only --limit and --count go with it")
     }
     if regex, ignoresDiacritics { throw ValidationError("--regex takes -i, but not -d: write [eé] for both") }
     if titles, memberNames { throw ValidationError("--titles opens no text, so --member-names finds nothing") }
@@ -101,6 +114,7 @@ struct SearchVerb: ParsableCommand {
 
   func run() throws {
     let text = pattern ?? text ?? ""
+    if rank { return try printRanked(text) }
     var differences: TextDifferences = ignoresCase ? .case : []
     if ignoresDiacritics { differences.formUnion([.diacritics, .composition]) }
     let pattern: SearchPattern =
@@ -133,6 +147,37 @@ struct SearchVerb: ParsableCommand {
       try table.finish()
     }
     if found == 0 { throw Outcome(.answerIsNo) }
+  }
+
+  /// Documents that fit on a screen.
+  private static let page = 20
+
+  private func printRanked(_ words: String) throws {
+    let store = try options.open(readOnly: true)
+    let name = try store.read { reader in try choice.names(in: reader, of: store)[0] }
+    let found = try store.search(
+      ranked: words, in: store.collection(name), limit: count ? 1 : limit ?? Self.page, withSnippets: !count)
+    try store.close()
+    if count {
+      try printCount(found.total)
+    } else {
+      let fields = isObjects ? HeaderField.allCases : [.id, .title]
+      var table = TableWriter(
+        columns: [.init(name: "score", isNumber: true)] + fields.map(\.column) + [
+          .init(name: "snippet", isNumber: false)
+        ]
+          + (isObjects ? ["title_places", "snippet_places"] : []).map { .init(name: $0, isNumber: false) },
+        format: options.common.listFormat, isUTC: options.common.utc)
+      for match in found.matches {
+        let score = JSONValue.number((match.score * 1000).rounded() / 1000)
+        var cells: [JSONValue?] = [score] + fields.map { $0.value(in: match.header, of: name) }
+        cells.append(match.snippet.map { .string($0.text) })
+        if isObjects { cells += [Self.json(match.titleRanges), Self.json(match.snippet?.ranges ?? [])] }
+        try table.add(cells)
+      }
+      try table.finish()
+    }
+    if found.total == 0 { throw Outcome(.answerIsNo) }
   }
 
   /// Calls a closure for each document found, with its collection.
