@@ -79,6 +79,7 @@ final class ContentIndex {
         CREATE VIRTUAL TABLE main.\(words(number)) USING fts5(title, text, content='',
           tokenize='unicode61 remove_diacritics \(keepsDiacritics ? 0 : 2)')
         """)
+      try fitBlocks(of: words(number), database)
     }
     if collection.hasSubstrings {
       try database.execute(
@@ -86,11 +87,20 @@ final class ContentIndex {
         CREATE VIRTUAL TABLE main.\(substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
           tokenize='trigram case_sensitive 1')
         """)
+      try fitBlocks(of: substrings(number), database)
     }
     if !collection.fields.isEmpty {
       let columns = collection.fields.indices.map { ", \(column($0))" }.joined()
       try database.execute("CREATE TABLE main.\(fields(number))(id INTEGER PRIMARY KEY\(columns))")
     }
+  }
+
+  /// Has FTS5 write blocks that each fill a page: its own size leaves half of every page empty.
+  private static func fitBlocks(of table: String, _ database: Database) throws(SQLiteError) {
+    let page = try database.integerPragma("page_size") ?? Int64(StoreFormat.pageSize)
+    // The cell and the page have heads.
+    let block = page - Int64(IndexPages.reservedBytes) - 66
+    try database.execute("INSERT INTO main.\(table)(\(table), rank) VALUES('pgsz', ?)", block)
   }
 
   /// Makes the indexes of a collection's fields, and SQLite's statistics of them.
