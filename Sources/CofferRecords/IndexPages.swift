@@ -41,6 +41,8 @@ package final class IndexPages: PageStorage {
   private var hasWritten = false
   /// Pages below the count that are not written yet.
   private var gaps: Set<Int> = []
+  /// The marks of the elements of all pages, after these were summed: no other page is read from then on.
+  private var proved: [Int64]?
 
   package init(_ root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys, _ access: Access) {
     self.root = root
@@ -94,7 +96,7 @@ package final class IndexPages: PageStorage {
       }
     case .inStore:
       try noting { () throws(Failure) in
-        hasWritten = true
+        (hasWritten, proved) = (true, nil)
         for page in count..<max(Int(root.pageCount), count) { try removeFromSum(page) }
         do throws(StoreError) {
           try IndexTables(database).deletePages(of: root.part, from: UInt32(count))
@@ -157,6 +159,13 @@ package final class IndexPages: PageStorage {
         try keys.active.index().open(
           sealed, authenticating: keys.binding.indexPage(place(page, revision: revision)),
           plaintext: UnsafeMutableRawBufferPointer(rebasing: bytes[..<bodyCount]))
+        if let proved {
+          let element = try keys.active.set.element(
+            of: keys.binding.indexElement(place(page, revision: revision), sealed: sealed))
+          guard page < proved.count, proved[page] == element.mark else {
+            throw SealingError(.notAuthentic, "another page than the proved one")
+          }
+        }
       } catch {
         guard error.code == .notAuthentic else { throw .store(StoreError(error)) }
         throw .damaged(IndexRoot.damaged("page \(page) is not the one that was written"))
@@ -166,7 +175,7 @@ package final class IndexPages: PageStorage {
   }
 
   private func writeRow(_ page: Int, _ bytes: UnsafeRawBufferPointer) throws(Failure) {
-    hasWritten = true
+    (hasWritten, proved) = (true, nil)
     let place = place(page, revision: root.revision + 1)
     // SQLite may write a page before those in front of it.
     if page < Int(root.pageCount) {
@@ -242,28 +251,43 @@ package final class IndexPages: PageStorage {
 }
 
 extension IndexPages {
+  /// Sums all pages of the store, once: from then on only these pages are read.
+  ///
+  /// - Returns: the problem found; nil if the pages are those that the root names.
+  package func prove() throws(StoreError) -> StoreError? {
+    guard proved == nil else { return nil }
+    return try sumPages(openingEach: false)
+  }
+
   /// Sums all pages of an index again, and opens each.
   ///
-  /// - Returns: what is wrong; nil if the pages are those that the root names.
+  /// - Returns: the problem found; nil if the pages are those that the root names.
   package static func problem(
     of root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys
   ) throws(StoreError) -> StoreError? {
-    let pages = IndexPages(root, database, keys, .inMemory(limit: 0))
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: pages.pageSize, alignment: 16)
+    try IndexPages(root, database, keys, .inMemory(limit: 0)).sumPages(openingEach: true)
+  }
+
+  private func sumPages(openingEach: Bool) throws(StoreError) -> StoreError? {
+    let count = Int(root.pageCount)
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: openingEach ? pageSize : 0, alignment: 16)
     defer { memory.deallocate() }
     var sum = SetHash()
+    var marks: [Int64] = []
+    marks.reserveCapacity(count)
     do throws(Failure) {
-      for page in 0..<pages.pageCount {
-        try pages.readRow(page, into: memory)
-        let element: SetElement? = try pages.row(page) { revision, sealed throws(Failure) in
+      for page in 0..<count {
+        if openingEach { try readRow(page, into: memory) }
+        let element: SetElement? = try row(page) { revision, sealed throws(Failure) in
           do throws(SealingError) {
             return try keys.active.set.element(
-              of: keys.binding.indexElement(pages.place(page, revision: revision), sealed: sealed))
+              of: keys.binding.indexElement(place(page, revision: revision), sealed: sealed))
           } catch {
             throw .store(StoreError(error))
           }
         }
         guard let element else { throw .damaged(IndexRoot.damaged("page \(page) is missing")) }
+        marks.append(element.mark)
         do throws(SealingError) { try keys.summer.add(element, to: &sum) } catch { throw .store(StoreError(error)) }
       }
     } catch {
@@ -274,6 +298,7 @@ extension IndexPages {
       }
     }
     guard sum == root.sum else { return IndexRoot.damaged("its pages are not those that were written last") }
+    proved = marks
     return nil
   }
 }

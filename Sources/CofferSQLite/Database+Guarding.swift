@@ -27,9 +27,10 @@ extension Database {
           case SQLITE_SELECT, SQLITE_RECURSIVE: return SQLITE_OK
           case SQLITE_READ:
             guard let rule, let table, let database, strcmp(database, "main") == 0 else { return SQLITE_OK }
-            // Of a table without a column that is read, SQLite does not say in which view it stands.
+            // Of a table of which no column is read, SQLite does not name the view.
             let isInView = view != nil || detail.map { $0.pointee == 0 } ?? true
-            return rule.mayRead(String(cString: table), isInView: isInView) ? SQLITE_OK : SQLITE_DENY
+            return rule.mayRead(String(cString: table), in: view.map { String(cString: $0) }, isInView: isInView)
+              ? SQLITE_OK : SQLITE_DENY
           // Asked when a virtual table says what its columns are; a statement can't change this table anyway.
           case SQLITE_UPDATE: return table.map { strcmp($0, "sqlite_master") } == 0 ? SQLITE_OK : SQLITE_DENY
           case SQLITE_FUNCTION:
@@ -89,9 +90,15 @@ package final class ReadingRule {
   /// Statements of the program itself are compiled: everything is allowed.
   package private(set) var isLifted = false
   /// Whether a statement may read a table of the main database.
-  fileprivate let mayRead: (_ table: String, _ isInView: Bool) -> Bool
+  private let mayRead: (_ table: String, _ isInView: Bool) -> Bool
+  /// The views that statements read which were compiled since this was emptied.
+  package var views: Set<String> = []
+  /// The tables of the main database that they read, in views or not.
+  package var tables: Set<String> = []
+  /// Those of them that they read in no view, or that no view is known of.
+  package var tablesAlone: Set<String> = []
 
-  package init(mayRead: @escaping (_ table: String, _ isInView: Bool) -> Bool) {
+  package init(mayRead: @escaping (_ table: String, _ isInView: Bool) -> Bool = { _, _ in true }) {
     self.mayRead = mayRead
   }
 
@@ -103,7 +110,11 @@ package final class ReadingRule {
     return try work()
   }
 
-  fileprivate func mayRead(_ table: String, isInView: Bool) -> Bool { mayRead(table, isInView) }
+  fileprivate func mayRead(_ table: String, in view: String?, isInView: Bool) -> Bool {
+    tables.insert(table)
+    if let view { views.insert(view) } else { tablesAlone.insert(table) }
+    return mayRead(table, isInView)
+  }
 }
 
 /// A closure as SQLite can hold it.

@@ -130,4 +130,7 @@ public final class Database {
   /// Taken from the cache if it has one of the same text, without bindings. Keep it for a tight loop: taking it costs a
   /// look-up and an allocation.
   public func statement(_ sql: String) throws(SQLiteError) -> Statement { try connection.statement(sql) }
+
+  /// Ends the compiled statements that rest in the cache.
+  package func emptyStatementCache() { connection.cache.removeAll() }
 }

@@ -48,7 +48,7 @@ extension DocumentStore {
   /// The declared indexes, by collection.
   public func indexes() throws(StoreError) -> [CollectionIndexes] {
     try engine.reading { transaction throws(StoreError) in
-      let declared = try transaction.indexDeclaration(IndexPart.contents)
+      let declared = try transaction.indexDeclaration()
       return try transaction.orderedCollections().compactMap { record in
         guard let entry = declared.collection(record.id), entry.uid == record.uid else { return nil }
         return CollectionIndexes(collection: record.name, indexes: entry.indexes)
@@ -62,5 +62,18 @@ extension DocumentStore {
   @discardableResult
   public func updateIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> Bool {
     try engine.updateIndexes(progress)
+  }
+
+  /// Compares all indexes with the documents: every title, word and field that they hold is found again from the opened
+  /// rows, and nothing else is in them.
+  ///
+  /// Proves first that the pages are those that were written last. Documents that are missing in an index are added in
+  /// memory before the comparison. Opens every document of an indexed collection; memory holds two numbers for each.
+  ///
+  /// - Returns: the differences; none for sound indexes and for a store without any. ``updateIndexes(progress:)`` makes an
+  ///   index again whose pages are damaged; ``dropIndexes(_:_:)`` and `index` any other.
+  /// - Throws: `damaged` with the id of a document; `indexBehind` if more is missing than memory may hold.
+  public func checkIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> [IndexProblem] {
+    try engine.checkIndexes(progress)
   }
 }

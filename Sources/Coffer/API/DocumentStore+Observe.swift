@@ -1,4 +1,5 @@
 internal import CofferRecords
+public import CofferSQLite
 
 extension DocumentStore {
   /// The list of a collection and each change of it, for a list on a screen.
@@ -39,6 +40,36 @@ extension DocumentStore {
         read: { [weak engine] work in
           guard let engine else { return nil }
           return .some(try engine.reading(nil) { transaction throws(StoreError) in try work(transaction) })
+        }))
+  }
+
+  /// The result of a query, and its result again after each change of the documents that it reads.
+  ///
+  /// ```swift
+  /// for try await result in store.observe(query: "SELECT title FROM notes WHERE price < ?", 10) {
+  ///   show(result)
+  /// }
+  /// ```
+  ///
+  /// The first element comes at once; later ones follow commits, of this process or of others, that name a collection
+  /// whose view the statement reads; after any commit for a statement that reads `documents`. A task that is slower than
+  /// the commits gets one result for all of them. Each element is from one read transaction. The result may be equal to
+  /// the one before.
+  ///
+  /// - Returns: a sequence each of whose iterators begins with the present result. Its iteration throws the errors of
+  ///   ``ReadScope/query(_:_:)`` and of reading, such as `locked` and `keyChanged`, and ends with them.
+  public func observe(query sql: String, _ parameters: (any SQLiteValueConvertible & Sendable)?...) -> ObservedQuery {
+    ObservedQuery(
+      sql, parameters.map { $0?.sqliteValue },
+      QuerySource(
+        subscribe: subscription(to: nil),
+        read: { [weak engine] sql, parameters in
+          guard let engine else { return nil }
+          try engine.catchUpIndexes()
+          return try engine.reading(nil) { transaction throws(StoreError) in
+            let (result, reads) = try transaction.queryNotingReads(sql, parameters)
+            return (result, reads, transaction.state.generation)
+          }
         }))
   }
 

@@ -2,10 +2,14 @@ public import CofferSQLite
 
 extension DocumentStore {
   /// The documents of a collection that hold a pattern, in order. Runs in a new read transaction.
+  ///
+  /// Before it, up to a thousand documents that are missing in an index are added to the file, if the store is open for
+  /// writing and no other writer is at work.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws -> [SearchMatch] {
-    try read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
+    try engine.catchUpIndexes()
+    return try read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
   }
 
   /// The same for async code. Cancelling the task ends the search within a few hundred documents.
@@ -45,9 +49,13 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-  /// Runs one SELECT over the decrypted view `documents(…)` in a new read transaction; see ``ReadScope/query(_:_:)``.
+  /// Runs one SELECT over the decrypted views of documents in a new read transaction; see ``ReadScope/query(_:_:)``.
+  ///
+  /// Before it, up to a thousand documents that are missing in an index are added to the file, if the store is open for
+  /// writing and no other writer is at work.
   public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws -> QueryResult {
-    try read { try $0.query(sql, parameters: parameters) }
+    try engine.catchUpIndexes()
+    return try read { try $0.query(sql, parameters: parameters) }
   }
 
   /// The same for async code. Cancelling the task ends the query.
@@ -57,6 +65,9 @@ extension DocumentStore {
     _ sql: String, _ parameters: (any SQLiteValueConvertible & Sendable)?...
   ) async throws -> QueryResult {
     let values = parameters.map { $0?.sqliteValue }
-    return try await read { try $0.query(sql, parameters: values) }
+    return try await offCooperativePool {
+      try self.engine.catchUpIndexes()
+      return try self.read { try $0.query(sql, parameters: values) }
+    }
   }
 }

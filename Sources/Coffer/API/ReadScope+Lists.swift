@@ -26,6 +26,9 @@ extension ReadScope where Self: ~Copyable {
 
   /// Every header in order, one at a time.
   ///
+  /// In `read`, a whole collection with an index of titles is listed from its pages, which are proved before the first
+  /// header is given: none of them is an older one that was put back.
+  ///
   /// In `write`, `body` may change and delete documents, but not add or move any within this collection.
   public func forEachHeader(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
@@ -33,6 +36,9 @@ extension ReadScope where Self: ~Copyable {
   ) throws {
     // SQLite takes a negative limit for none.
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
+    if previous == nil, offset <= 0, limit == .max, let titles = try transaction.provedTitles(of: record) {
+      return try transaction.forEachTitle(in: record, titles, body)
+    }
     let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(max(0, offset)))
     let statement =
       if let previous {

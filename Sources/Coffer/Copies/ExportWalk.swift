@@ -98,7 +98,7 @@ final class ExportWalk {
         try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
       })
     try requireWhole()
-    try target.copyIndexes(of: source.indexDeclaration(IndexPart.contents))
+    try target.copyIndexes(of: source.indexDeclaration())
     if kind == .editableCopy { try target.writer.reserveIDs(through: target.state.firstOwnID - 1) }
     report.parentsDropped = parentsDropped
   }

@@ -6,19 +6,21 @@ internal import CofferSQLite
 ///
 /// FTS5 can't delete from its tables without the old text. So every version of a text has a row number of its own, and
 /// the number of an outdated version is listed until a fifth of them is outdated; then the table is made again.
-final class ContentIndex {
+final class ContentIndex: IndexTablesOfDocuments {
   /// The first row number that is no document's id.
   static let firstExtraRow: Int64 = 1 << 61
 
   private let database: Database
   private let declaration: IndexDeclaration
+  private let keys: RowKeys
   private let sources: [UInt32: [FieldSource]]
   private let text = IndexedText()
   private let folding = SubstringFolding()
 
-  init(_ file: IndexFile) throws(StoreError) {
+  init(_ file: IndexFile, _ keys: RowKeys) throws(StoreError) {
     database = file.database
     declaration = file.declaration
+    self.keys = keys
     var sources: [UInt32: [FieldSource]] = [:]
     for collection in declaration.collections {
       var fields: [FieldSource] = []
@@ -30,11 +32,20 @@ final class ContentIndex {
 
   // MARK: Tables
 
+  var holdsTexts: Bool { true }
+
   static func words(_ collection: UInt32) -> String { "words_\(collection)" }
   static func substrings(_ collection: UInt32) -> String { "parts_\(collection)" }
   static func fields(_ collection: UInt32) -> String { "fields_\(collection)" }
   static func outdated(_ collection: UInt32) -> String { "outdated_\(collection)" }
+  static func tokenizer(keepingDiacritics keeps: Bool) -> String { "unicode61 remove_diacritics \(keeps ? 0 : 2)" }
+  static let trigrams = "trigram case_sensitive 1"
   static func column(_ field: Int) -> String { "f\(field)" }
+
+  /// The collection whose fields a table holds; nil for another table.
+  static func collection(ofFields table: String) -> UInt32? {
+    table.hasPrefix("fields_") ? UInt32(table.dropFirst("fields_".count)) : nil
+  }
 
   /// Whether a table is one of the index, or of FTS5 under one.
   static func isTable(_ name: String) -> Bool {
@@ -42,22 +53,22 @@ final class ContentIndex {
       || ["words_", "parts_", "fields_", "outdated_"].contains { name.hasPrefix($0) }
   }
 
-  /// Makes what every collection uses.
-  static func makeTables(_ database: Database) throws(SQLiteError) {
+  func makeTables() throws(SQLiteError) {
     try database.execute(
       """
       CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, print INTEGER NOT NULL,
         row INTEGER) STRICT;
       CREATE TABLE main.extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL) STRICT;
-      INSERT INTO main.extra_row VALUES(\(firstExtraRow - 1), 0);
+      INSERT INTO main.extra_row VALUES(\(Self.firstExtraRow - 1), 0);
       DELETE FROM main.extra_row;
       CREATE TABLE main.made(coll INTEGER PRIMARY KEY, outdated_rows INTEGER NOT NULL, outdated_tokens INTEGER NOT NULL) STRICT;
       """)
   }
 
-  /// Drops all tables of a collection, and forgets its documents.
-  static func dropTables(of collection: UInt32, _ database: Database) throws(SQLiteError) {
-    for name in [words(collection), substrings(collection), fields(collection), outdated(collection)] {
+  func dropTables(of collection: UInt32) throws(SQLiteError) {
+    for name in [
+      Self.words(collection), Self.substrings(collection), Self.fields(collection), Self.outdated(collection),
+    ] {
       try database.execute("DROP TABLE IF EXISTS main.\(name)")
     }
     try database.execute(
@@ -66,37 +77,36 @@ final class ContentIndex {
     try database.execute("DELETE FROM main.made WHERE coll=?", Int64(collection))
   }
 
-  /// Makes the tables of a collection; the indexes of fields come after the documents.
-  static func makeTables(of collection: IndexDeclaration.Collection, _ database: Database) throws(SQLiteError) {
+  func makeTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
     let number = collection.number
     try database.execute("INSERT INTO main.made VALUES(?,0,0)", Int64(number))
     if collection.hasTexts {
-      try database.execute("CREATE TABLE main.\(outdated(number))(row INTEGER PRIMARY KEY) STRICT")
+      try database.execute("CREATE TABLE main.\(Self.outdated(number))(row INTEGER PRIMARY KEY) STRICT")
     }
     if let keepsDiacritics = collection.keepsDiacritics {
       try database.execute(
         """
-        CREATE VIRTUAL TABLE main.\(words(number)) USING fts5(title, text, content='',
-          tokenize='unicode61 remove_diacritics \(keepsDiacritics ? 0 : 2)')
+        CREATE VIRTUAL TABLE main.\(Self.words(number)) USING fts5(title, text, content='',
+          tokenize='\(Self.tokenizer(keepingDiacritics: keepsDiacritics))')
         """)
-      try fitBlocks(of: words(number), database)
+      try fitBlocks(of: Self.words(number))
     }
     if collection.hasSubstrings {
       try database.execute(
         """
-        CREATE VIRTUAL TABLE main.\(substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
-          tokenize='trigram case_sensitive 1')
+        CREATE VIRTUAL TABLE main.\(Self.substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
+          tokenize='\(Self.trigrams)')
         """)
-      try fitBlocks(of: substrings(number), database)
+      try fitBlocks(of: Self.substrings(number))
     }
     if !collection.fields.isEmpty {
-      let columns = collection.fields.indices.map { ", \(column($0))" }.joined()
-      try database.execute("CREATE TABLE main.\(fields(number))(id INTEGER PRIMARY KEY\(columns))")
+      let columns = collection.fields.indices.map { ", \(Self.column($0))" }.joined()
+      try database.execute("CREATE TABLE main.\(Self.fields(number))(id INTEGER PRIMARY KEY\(columns))")
     }
   }
 
   /// Has FTS5 write blocks that each fill a page: its own size leaves half of every page empty.
-  private static func fitBlocks(of table: String, _ database: Database) throws(SQLiteError) {
+  private func fitBlocks(of table: String) throws(SQLiteError) {
     let page = try database.integerPragma("page_size") ?? Int64(StoreFormat.pageSize)
     // The cell and the page have heads.
     let block = page - Int64(IndexPages.reservedBytes) - 66
@@ -104,10 +114,10 @@ final class ContentIndex {
   }
 
   /// Makes the indexes of a collection's fields, and SQLite's statistics of them.
-  static func finishTables(of collection: IndexDeclaration.Collection, _ database: Database) throws(SQLiteError) {
-    let table = fields(collection.number)
+  func finishTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
+    let table = Self.fields(collection.number)
     for field in collection.fields.indices {
-      try database.execute("CREATE INDEX main.\(table)_\(field) ON \(table)(\(column(field)))")
+      try database.execute("CREATE INDEX main.\(table)_\(field) ON \(table)(\(Self.column(field)))")
     }
     if !collection.fields.isEmpty { try database.execute("ANALYZE main.\(table)") }
   }
@@ -125,19 +135,25 @@ final class ContentIndex {
     )
   }
 
-  /// Whether only the mark of a document's row is to be changed, which this does then.
-  func isUnchanged(_ id: Int64, in collection: UInt32, mark: Int64, print: Int64) throws(SQLiteError) -> Bool {
-    guard let known = try known(id), known.collection == collection, known.print == print else { return false }
-    try database.execute("UPDATE main.document SET mark=? WHERE id=?", mark, id)
+  func isUnchanged(_ document: IndexedDocument) throws(SQLiteError) -> Bool {
+    let id = document.header.id.rawValue
+    guard let known = try known(id), known.collection == document.header.collection.rawValue,
+      try known.print == print(document)
+    else { return false }
+    try database.execute("UPDATE main.document SET mark=? WHERE id=?", document.marks.row, id)
     return true
   }
 
-  /// Indexes a document in place of its earlier version.
-  ///
-  /// - Parameter isNew: the index has not had a document of that id since its collection's tables were made.
-  func put(
-    _ header: DocumentHeader, _ text: UnsafeRawBufferPointer, mark: Int64, print: Int64, isNew: Bool
-  ) throws(SQLiteError) {
+  private func print(_ document: IndexedDocument) throws(SQLiteError) -> Int64 {
+    do throws(StoreError) {
+      return try DocumentPrint(document.header, document.marks, keys).value
+    } catch {
+      throw SQLiteError(.other, error.message)
+    }
+  }
+
+  func put(_ document: IndexedDocument, isNew: Bool) throws(SQLiteError) {
+    let header = document.header
     let id = header.id.rawValue
     let number = header.collection.rawValue
     guard let collection = declaration.collection(number) else { return }
@@ -146,19 +162,22 @@ final class ContentIndex {
     let statement = try database.statement("INSERT INTO main.document VALUES(?,?,?,?,?)")
     try statement.bind(id, at: 1)
     try statement.bind(Int64(number), at: 2)
-    try statement.bind(mark, at: 3)
-    try statement.bind(print, at: 4)
+    try statement.bind(document.marks.row, at: 3)
+    try statement.bind(print(document), at: 4)
     if row == id { try statement.bindNull(at: 5) } else { try statement.bind(row, at: 5) }
     try statement.run()
-    if collection.hasTexts { try putTexts(collection, row, header, text) }
+    if collection.hasTexts { try putTexts(collection, row, document) }
     guard !collection.fields.isEmpty else { return }
     let marks = collection.fields.map { _ in ",?" }.joined()
     let fields = try database.statement("INSERT INTO main.\(Self.fields(number)) VALUES(?\(marks))")
     try fields.bind(id, at: 1)
-    for (index, source) in (sources[number] ?? []).enumerated() {
-      try fields.bind(source.value(header, text), at: index + 2)
-    }
+    for (index, value) in values(of: document).enumerated() { try fields.bind(value, at: index + 2) }
     try fields.run()
+  }
+
+  /// The values of a document's fields, as they are indexed.
+  func values(of document: IndexedDocument) -> [SQLiteValue] {
+    (sources[document.header.collection.rawValue] ?? []).map { $0.value(document.header, document.text) }
   }
 
   private func newRow(_ id: Int64, in collection: UInt32, isNew: Bool) throws(SQLiteError) -> Int64 {
@@ -172,24 +191,40 @@ final class ContentIndex {
   }
 
   private func putTexts(
-    _ collection: IndexDeclaration.Collection, _ row: Int64, _ header: DocumentHeader, _ text: UnsafeRawBufferPointer
+    _ collection: IndexDeclaration.Collection, _ row: Int64, _ document: IndexedDocument
   ) throws(SQLiteError) {
-    let title = header.title ?? ""
-    var failure: SQLiteError?
-    func noting(_ work: () throws(SQLiteError) -> Void) {
-      do throws(SQLiteError) { try work() } catch { failure = error }
-    }
-    let number = collection.number
-    self.text.with(text, isValue: header.isJSON) { text in
+    try withTexts(of: document, collection) { texts throws(SQLiteError) in
       if collection.keepsDiacritics != nil {
-        noting { () throws(SQLiteError) in try insert(into: Self.words(number), row, title, text) }
+        try insert(into: Self.words(collection.number), row, texts.title, texts.text)
       }
-      if collection.hasSubstrings, failure == nil {
-        let folded = folding.folded(title)
-        folding.with(text) { text in
-          noting { () throws(SQLiteError) in try insert(into: Self.substrings(number), row, folded, text) }
-        }
+      if collection.hasSubstrings {
+        try insert(into: Self.substrings(collection.number), row, texts.foldedTitle, texts.foldedText)
       }
+    }
+  }
+
+  /// A document's title and text as they are indexed: by words, and folded by substrings.
+  struct Texts {
+    let title: String
+    let text: UnsafeRawBufferPointer
+    /// Empty without an index of substrings.
+    var foldedTitle = ""
+    var foldedText = UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  /// - Parameter body: called once, with texts that are valid during the call.
+  func withTexts<E: Error>(
+    of document: IndexedDocument, _ collection: IndexDeclaration.Collection, _ body: (Texts) throws(E) -> Void
+  ) throws(E) {
+    var failure: E?
+    func noting(_ texts: Texts) {
+      do throws(E) { try body(texts) } catch { failure = error }
+    }
+    let title = document.header.title ?? ""
+    text.with(document.text, isValue: document.header.isJSON) { text in
+      guard collection.hasSubstrings else { return noting(Texts(title: title, text: text)) }
+      let folded = folding.folded(title)
+      folding.with(text) { noting(Texts(title: title, text: text, foldedTitle: folded, foldedText: $0)) }
     }
     if let failure { throw failure }
   }
@@ -205,7 +240,6 @@ final class ContentIndex {
     try statement.run()
   }
 
-  /// Forgets a document; does nothing for one that is not indexed.
   func remove(_ id: Int64) throws(SQLiteError) {
     guard let known = try known(id) else { return }
     let number = known.collection
@@ -252,8 +286,7 @@ final class ContentIndex {
     return rows
   }
 
-  /// The collections of which more than a fifth of the rows are outdated.
-  static func worn(_ declaration: IndexDeclaration, _ database: Database) throws(SQLiteError) -> [UInt32] {
+  func worn() throws(SQLiteError) -> [UInt32] {
     var worn: [UInt32] = []
     for collection in declaration.collections where collection.hasTexts {
       let number = Int64(collection.number)

@@ -18,15 +18,28 @@ struct IndexDeclaration: Codable, Equatable {
     var keepsDiacritics: Bool?
     var hasSubstrings = false
     var fields: [Field] = []
+    var hasTitles = false
 
     var hasTexts: Bool { keepsDiacritics != nil || hasSubstrings }
-    var isEmpty: Bool { !hasTexts && fields.isEmpty }
+    var isEmpty: Bool { !hasTexts && fields.isEmpty && !hasTitles }
 
     var indexes: [DocumentIndex] {
       var indexes: [DocumentIndex] = []
       if let keepsDiacritics { indexes.append(.words(keepingDiacritics: keepsDiacritics)) }
       if hasSubstrings { indexes.append(.substrings) }
+      if hasTitles { indexes.append(.titles) }
       return indexes + fields.map { .field($0.name, $0.path, as: $0.kind) }
+    }
+
+    /// The indexes that are in one inner database.
+    fileprivate func part(_ part: UInt32) -> Collection {
+      var entry = Collection(number: number, uid: uid)
+      if part == IndexPart.titles {
+        entry.hasTitles = hasTitles
+      } else {
+        (entry.keepsDiacritics, entry.hasSubstrings, entry.fields) = (keepsDiacritics, hasSubstrings, fields)
+      }
+      return entry
     }
   }
 
@@ -53,6 +66,31 @@ struct IndexDeclaration: Codable, Equatable {
     return (try? encoder.encode(self)).map { Array($0) } ?? []
   }
 
+  /// The declaration of one inner database.
+  func part(_ part: UInt32) -> IndexDeclaration {
+    var declaration = IndexDeclaration()
+    declaration.collections = collections.map { $0.part(part) }.filter { !$0.isEmpty }
+    return declaration
+  }
+
+  /// Adds the declaration of another inner database.
+  mutating func join(_ other: IndexDeclaration) {
+    for entry in other.collections {
+      guard let index = collections.firstIndex(where: { $0.number == entry.number && $0.uid == entry.uid }) else {
+        collections.append(entry)
+        continue
+      }
+      if entry.hasTitles {
+        collections[index].hasTitles = true
+      } else {
+        let hasTitles = collections[index].hasTitles
+        collections[index] = entry
+        collections[index].hasTitles = hasTitles
+      }
+    }
+    collections.sort { ($0.number, $0.uid) < ($1.number, $1.uid) }
+  }
+
   func collection(_ number: UInt32) -> Collection? {
     collections.first { $0.number == number }
   }
@@ -77,7 +115,7 @@ extension IndexDeclaration.Collection {
     switch index {
     case .words(let keepsDiacritics): self.keepsDiacritics = keepsDiacritics
     case .substrings: hasSubstrings = true
-    case .titles: break
+    case .titles: hasTitles = true
     case .field(let name, let path, let kind):
       let field = IndexDeclaration.Field(name: name, path: path, kind: kind)
       if fields.contains(field) { return }
@@ -100,7 +138,7 @@ extension IndexDeclaration.Collection {
     switch index {
     case .words: keepsDiacritics = nil
     case .substrings: hasSubstrings = false
-    case .titles: break
+    case .titles: hasTitles = false
     case .field(let name, _, _): fields.removeAll { $0.name == name }
     }
   }

@@ -22,9 +22,7 @@ final class IndexFile {
   /// Whether pages in memory hold changes that are not committed to the store yet.
   private(set) var isTentative = false
   /// For an app's statements on this database; the index's own are always allowed.
-  private(set) var rule: ReadingRule!
-  /// The tables of the index that statements have read since this was emptied.
-  var tablesRead: Set<String> = []
+  let rule: ReadingRule
   /// What queries keep with this database.
   var view: AnyObject?
   var highlighter: Highlighter?
@@ -39,6 +37,9 @@ final class IndexFile {
     declaration = try IndexDeclaration(root.declaration)
     sealedRoot = sealed
     pages = IndexPages(root, transaction.database, transaction.keys, access)
+    try Self.prove(pages, access)
+    // Tables of the index are read through views alone.
+    rule = ReadingRule { table, isInView in isInView || !ContentIndex.isTable(table) }
     do throws(SQLiteError) {
       // The schema is ours: only holders of the keys can write a page.
       database = try Database(
@@ -47,12 +48,6 @@ final class IndexFile {
       try database.add(rank)
     } catch {
       throw Self.failure(error, pages)
-    }
-    // Tables of the index are read through views alone.
-    rule = ReadingRule { [unowned self] table, isInView in
-      guard ContentIndex.isTable(table) else { return true }
-      tablesRead.insert(table)
-      return isInView
     }
   }
 
@@ -67,6 +62,11 @@ final class IndexFile {
 
   /// The documents that the index stands for, changes in memory included.
   var contents: IndexRoot.Contents? { memoryContents ?? pages.root.contents }
+
+  /// The tables of the index, for an update.
+  func tables(_ keys: RowKeys) throws(StoreError) -> any IndexTablesOfDocuments {
+    pages.root.part == IndexPart.titles ? TitleIndex(self) : try ContentIndex(self, keys)
+  }
 
   // MARK: Work on the database
 
@@ -130,8 +130,15 @@ final class IndexFile {
   // MARK: Transactions
 
   /// Continues in another transaction, which has found the same root row.
-  func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) {
+  func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) throws(StoreError) {
     pages.use(transaction.database, transaction.keys, access)
+    try Self.prove(pages, access)
+  }
+
+  /// Proves all pages of an index that lists everything, before SQLite reads the first one.
+  private static func prove(_ pages: IndexPages, _ access: IndexPages.Access) throws(StoreError) {
+    guard pages.root.part == IndexPart.titles, access != .inStore, let problem = try pages.prove() else { return }
+    throw problem
   }
 
   /// Notes that pages in memory stand for these documents now.

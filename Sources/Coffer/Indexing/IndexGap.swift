@@ -7,6 +7,9 @@ enum IndexGap {
   case ids([ClosedRange<Int64>])
   case everything
 
+  /// The most documents that a search, query or list adds to an index without being asked.
+  static let caughtUp: UInt64 = 1000
+
   /// The number of ids, or `count` for everything.
   func limit(of count: UInt64) -> UInt64 {
     switch self {

@@ -9,7 +9,7 @@ extension StoreEngine {
   ) throws(StoreError) {
     try writing { transaction throws(StoreError) in
       let record = try transaction.requireCollection(collection)
-      var declaration = try transaction.indexDeclaration(IndexPart.contents)
+      var declaration = try transaction.indexDeclaration()
       // Entries of a collection that is gone.
       let known = try transaction.collections()
       declaration.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
@@ -25,35 +25,67 @@ extension StoreEngine {
   func updateIndexes(_ progress: ProgressHandler?) throws(StoreError) -> Bool {
     try writing { transaction throws(StoreError) in
       let step = try Self.step(progress, total: transaction.state.count)
-      guard let root = try transaction.indexRoot(IndexPart.contents)?.root else { return false }
-      if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) {
-        log.warning("\(problem.message); it is made again")
-        var new = root
-        try new.restart()
-        try transaction.rebuild(new, step)
-      } else {
-        guard try transaction.writeIndex(root.part, progress: step) else { return false }
+      var hasWritten = false
+      for part in IndexPart.all {
+        guard let root = try transaction.indexRoot(part)?.root else { continue }
+        if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) {
+          log.warning("\(problem.message); it is made again")
+          var new = root
+          try new.restart()
+          try transaction.rebuild(new, step)
+          hasWritten = true
+        } else if try transaction.writeIndex(part, progress: step) {
+          hasWritten = true
+        }
       }
-      try transaction.commit()
-      return true
+      if hasWritten { try transaction.commit() }
+      return hasWritten
     }
   }
 
-  /// The most documents that a search adds to the file.
-  private static let caughtUp: UInt64 = 1000
+  /// Compares all indexes with the documents; what is missing in them is added in memory first.
+  func checkIndexes(_ progress: ProgressHandler?) throws(StoreError) -> [IndexProblem] {
+    try reading { transaction throws(StoreError) in
+      let step = try Self.step(progress, total: transaction.state.count, "checking was stopped")
+      var problems = try transaction.indexProblems().map { IndexProblem(nil, nil, nil, $0) }
+      guard problems.isEmpty else { return problems }
+      for part in IndexPart.all {
+        do throws(StoreError) {
+          guard let file = try transaction.openIndex(part) else { continue }
+          try transaction.update(file)
+          try file.watching(transaction) { () throws(StoreError) in
+            var check = IndexCheck(transaction, file, step)
+            try check.run()
+            problems += check.problems
+          }
+        } catch {
+          transaction.connection.openIndexes[part] = nil
+          guard error.isIndexDamage else { throw error }
+          problems.append(IndexProblem(nil, nil, nil, error.message))
+        }
+      }
+      return problems
+    }
+  }
 
   /// Adds what is missing to the indexes in the file, if that is little and no other writer is at work.
   func catchUpIndexes() throws(StoreError) {
-    guard !isReadOnly, connections.mayWriteAtOnce else { return }
-    let isWorthIt = try reading { transaction throws(StoreError) in
-      guard let root = try transaction.indexRoot(IndexPart.contents)?.root else { return false }
-      let missing = try transaction.gap(since: root.contents).limit(of: transaction.state.count)
-      return (1...Self.caughtUp).contains(missing)
+    guard !isReadOnly, session.header.compatible & IndexTables.feature != 0, connections.mayWriteAtOnce else { return }
+    let behind = try reading { transaction throws(StoreError) in
+      var behind: [UInt32] = []
+      for part in IndexPart.all {
+        guard let root = try transaction.indexRoot(part)?.root else { continue }
+        let missing = try transaction.gap(since: root.contents).limit(of: transaction.state.count)
+        if (1...IndexGap.caughtUp).contains(missing) { behind.append(part) }
+      }
+      return behind
     }
-    guard isWorthIt else { return }
+    guard !behind.isEmpty else { return }
     do throws(StoreError) {
       try writing(wait: .zero) { transaction throws(StoreError) in
-        if try transaction.writeIndex(IndexPart.contents, limit: Self.caughtUp) { try transaction.commit() }
+        var hasWritten = false
+        for part in behind where try transaction.writeIndex(part, limit: IndexGap.caughtUp) { hasWritten = true }
+        if hasWritten { try transaction.commit() }
       }
     } catch {
       // Another writer is at work, the disk is full, or a page is damaged: what is missing is added in memory.
@@ -62,14 +94,14 @@ extension StoreEngine {
     }
   }
 
-  private static func step(_ progress: ProgressHandler?, total: UInt64) throws(StoreError)
-    -> ((Int) throws(StoreError) -> Void)
-  {
+  private static func step(
+    _ progress: ProgressHandler?, total: UInt64, _ stopped: String = "indexing was stopped; nothing was changed"
+  ) throws(StoreError) -> ((Int) throws(StoreError) -> Void) {
     let counter = Counter()
     return { count throws(StoreError) in
       counter.done += count
       try WorkProgress(done: counter.done, total: max(counter.done, Int(clamping: total))).tell(
-        progress, stopped: "indexing was stopped; nothing was changed")
+        progress, stopped: stopped)
     }
   }
 
@@ -84,39 +116,35 @@ extension StoreTransaction {
     _ declaration: IndexDeclaration, changing collection: UInt32?,
     _ step: ((Int) throws(StoreError) -> Void)? = nil
   ) throws(StoreError) {
-    try write(declaration, changing: collection, step)
-    hasIndexesAfter = try indexRowsExist()
-    if hasIndexesAfter == false { try IndexTables(database).drop() }
-  }
-
-  private func write(
-    _ declaration: IndexDeclaration, changing collection: UInt32?, _ step: ((Int) throws(StoreError) -> Void)?
-  ) throws(StoreError) {
     let tables = IndexTables(database)
     let hasTables = hasIndexes ? try tables.exist() : false
     if !hasTables { try tables.make() }
+    for part in IndexPart.all { try write(part, declaration.part(part), changing: collection, step) }
+    hasIndexesAfter = try !tables.roots().isEmpty
+    if hasIndexesAfter == false { try tables.drop() }
+  }
+
+  private func write(
+    _ part: UInt32, _ declaration: IndexDeclaration, changing collection: UInt32?, _ step: ((Int) throws(StoreError) -> Void)?
+  ) throws(StoreError) {
+    let tables = IndexTables(database)
     let bytes = declaration.bytes
     guard bytes.count <= IndexRoot.maximumDeclaration else {
       throw StoreError(.tooLarge, "too many indexes are declared")
     }
-    guard let found = try indexRoot(IndexPart.contents) else {
+    guard let found = try indexRoot(part) else {
+      guard !declaration.collections.isEmpty else { return try tables.delete(part) }
       let size = try database.integer("PRAGMA page_size") ?? Int64(StoreFormat.pageSize)
       // Pages of an index fit into pages of the store.
-      return try rebuild(
-        try IndexRoot(part: IndexPart.contents, pageSize: UInt32(max(size, 1024)), declaration: bytes), step)
+      return try rebuild(try IndexRoot(part: part, pageSize: UInt32(max(size, 1024)), declaration: bytes), step)
     }
     var root = found.root
+    guard root.declaration != bytes else { return }
     root.declaration = bytes
     guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
     try tables.put(root, keys)
     connection.openIndexes[root.part] = nil
     try writeIndex(root.part, adding: collection.map { [$0] } ?? [], progress: step)
-  }
-
-  private func indexRowsExist() throws(StoreError) -> Bool {
-    let tables = IndexTables(database)
-    guard try tables.exist() else { return false }
-    return try !tables.roots().isEmpty
   }
 }
 
@@ -158,7 +186,7 @@ extension StoreTransaction {
   func emptyIndexRoots() throws(StoreError) -> [IndexRoot] {
     var roots: [IndexRoot] = []
     guard hasIndexes, try IndexTables(database).exist() else { return roots }
-    for part in [IndexPart.contents, IndexPart.titles] {
+    for part in IndexPart.all {
       guard var root = try indexRoot(part)?.root else { continue }
       try root.restart()
       roots.append(root)

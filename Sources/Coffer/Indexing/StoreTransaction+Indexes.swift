@@ -7,6 +7,7 @@ enum IndexPart {
   static let contents: UInt32 = 1
   /// Lists of titles.
   static let titles: UInt32 = 2
+  static let all = [contents, titles]
 }
 
 extension StoreTransaction {
@@ -26,10 +27,13 @@ extension StoreTransaction {
     }
   }
 
-  /// What an index is declared to hold; nothing if it is missing.
-  func indexDeclaration(_ part: UInt32) throws(StoreError) -> IndexDeclaration {
-    guard let found = try indexRoot(part) else { return IndexDeclaration() }
-    return try IndexDeclaration(found.root.declaration)
+  /// The declared indexes.
+  func indexDeclaration() throws(StoreError) -> IndexDeclaration {
+    var declaration = IndexDeclaration()
+    for part in IndexPart.all {
+      if let found = try indexRoot(part) { declaration.join(try IndexDeclaration(found.root.declaration)) }
+    }
+    return declaration
   }
 
   // MARK: Up-to-date indexes
@@ -90,7 +94,7 @@ extension StoreTransaction {
     if let open = connection.openIndexes[part] as? IndexFile, open.sealedRoot == found.sealed,
       !open.isTentative || contentsStand(open)
     {
-      open.use(self, access)
+      try open.use(self, access)
       return open
     }
     let file = try IndexFile(found.root, sealed: found.sealed, self, access)
@@ -106,7 +110,7 @@ extension StoreTransaction {
   func update(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
     if case .nothing = gap { return }
-    try ContentUpdate(file, self).run(gap)
+    try IndexUpdate(file, self).run(gap)
     file.didUpdateMemory(try contents(), isTentative: hasWritten)
   }
 
@@ -131,7 +135,7 @@ extension StoreTransaction {
     try keys.beginIndexRun(connection.nonceSource)
     do throws(StoreError) {
       let file = try openIndex(part, found, .inStore)
-      try ContentUpdate(file, self, progress: progress).run(gap, adding: adding)
+      try IndexUpdate(file, self, progress: progress).run(gap, adding: adding)
       try file.write(try contents(), self)
     } catch {
       connection.openIndexes[part] = nil
@@ -153,7 +157,7 @@ extension StoreTransaction {
     try keys.beginIndexRun(connection.nonceSource)
     do throws(StoreError) {
       let file = try IndexFile(root, sealed: [], self, .inStore)
-      try ContentUpdate(file, self, progress: progress).run(.everything)
+      try IndexUpdate(file, self, progress: progress).run(.everything)
       try file.write(try contents(), self)
       connection.openIndexes[root.part] = file
     } catch {

@@ -9,7 +9,7 @@ internal import CofferSQLite
 final class MatchTable: VirtualTable {
   let columns = [VirtualColumn("id", "INTEGER"), VirtualColumn("words", "TEXT HIDDEN"), VirtualColumn("rank", "REAL")]
   let name: String
-  private let collection: UInt32
+  let collection: UInt32
   private unowned let index: IndexFile
   private var transaction: StoreTransaction?
   private(set) var failure: StoreError?

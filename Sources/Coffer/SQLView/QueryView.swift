@@ -14,8 +14,9 @@ final class QueryView {
   private let function: DocumentFunction
   /// The collections of the views.
   private let collections: [CollectionView]
-  /// The statements that read the index, by their text: compiled ones are not looked at again.
-  private var indexed: [String: Bool] = [:]
+  /// The tables and views that statements read, by their text: of compiled ones SQLite does not say it again.
+  private var reads: [String: QueryReads] = [:]
+  private let rule: ReadingRule
 
   private init(_ index: IndexFile?, _ collections: [CollectionView]) throws(StoreError) {
     self.index = index
@@ -23,6 +24,7 @@ final class QueryView {
     let table = DocumentTable()
     self.table = table
     function = DocumentFunction(table)
+    rule = index?.rule ?? ReadingRule()
     do throws(SQLiteError) {
       guard let index else {
         database = try Database(
@@ -32,11 +34,13 @@ final class QueryView {
         matches = []
         try database.keepTemporariesInMemory()
         try Self.fill(database, table, function, [], collections, nil)
-        try database.allowReadingOnly()
+        try database.allowReadingOnly(rule)
         return
       }
       database = index.database
       matches = collections.filter(\.hasWords).map { MatchTable($0.number, $0.matchName, index) }
+      // Those of an earlier view may mean other views by the same names.
+      database.emptyStatementCache()
       try index.rule.lifting { () throws(SQLiteError) in
         try Self.fill(index.database, table, function, matches, collections, index)
       }
@@ -143,7 +147,7 @@ final class QueryView {
 
   /// Compiles a query, or takes it from the cache, and binds its parameters.
   func compiled(_ sql: String, _ parameters: [(any SQLiteValueConvertible)?]) throws(SQLiteError) -> Statement {
-    index?.tablesRead = []
+    (rule.views, rule.tables, rule.tablesAlone) = ([], [], [])
     for match in matches { match.wasPlanned = false }
     let statement = try database.statement(sql)
     guard statement.isReadOnly, statement.columnCount > 0 else {
@@ -158,12 +162,22 @@ final class QueryView {
 
   /// The index that a query reads, which was just compiled; nil if it reads none.
   func indexRead(by sql: String) -> IndexFile? {
-    guard let index else { return nil }
-    if let known = indexed[sql] { return known ? index : nil }
-    if indexed.count > 1000 { indexed = [:] }
-    let reads = !index.tablesRead.isEmpty || !matches.allSatisfy { !$0.wasPlanned }
-    indexed[sql] = reads
-    return reads ? index : nil
+    reads(of: sql).usesIndex ? index : nil
+  }
+
+  /// The tables and views that a query reads, which was just compiled.
+  func reads(of sql: String) -> QueryReads {
+    if let known = reads[sql] { return known }
+    if reads.count > 1000 { reads = [:] }
+    let planned = matches.filter(\.wasPlanned)
+    var found = QueryReads(usesIndex: !planned.isEmpty || rule.tables.contains { ContentIndex.isTable($0) })
+    if index == nil { found.usesIndex = false }
+    var numbers = Set(planned.map(\.collection) + rule.tablesAlone.compactMap { ContentIndex.collection(ofFields: $0) })
+    numbers.formUnion(collections.filter { rule.views.contains($0.name) }.map(\.number))
+    // SQLite does not report a virtual table of which no column is read, as for count(*).
+    found.collections = sql.asciiLowercased.contains(DocumentTable.name) ? nil : numbers
+    reads[sql] = found
+    return found
   }
 
   /// The error of the store for an error of SQLite that the index is the reason of; nil for any other.
@@ -171,4 +185,11 @@ final class QueryView {
     guard let index, index.pages.failure != nil || [.corrupt, .notADatabase].contains(error.code) else { return nil }
     return IndexFile.failure(error, index.pages)
   }
+}
+
+/// The parts of a store that a query reads.
+struct QueryReads {
+  var usesIndex: Bool
+  /// The numbers of the collections; nil for any.
+  var collections: Set<UInt32>?
 }

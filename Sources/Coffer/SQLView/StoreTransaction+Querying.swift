@@ -6,6 +6,13 @@ extension StoreTransaction {
   func query(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
+    try queryNotingReads(sql, parameters, within: limit).result
+  }
+
+  /// The result of a query, and the parts of the store that it was read from.
+  func queryNotingReads(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration? = nil
+  ) throws(StoreError) -> (result: QueryResult, reads: QueryReads) {
     do throws(StoreError) {
       return try result(of: sql, parameters, within: limit)
     } catch {
@@ -17,12 +24,13 @@ extension StoreTransaction {
 
   private func result(
     of sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
-  ) throws(StoreError) -> QueryResult {
+  ) throws(StoreError) -> (result: QueryResult, reads: QueryReads) {
     let (view, statement) = try begin(sql, parameters, within: limit)
+    let reads = view.reads(of: sql)
     do throws(SQLiteError) {
       let result = try statement.result(decoding: NestedValues.decode)
       view.giveBack(statement, to: connection)
-      return result
+      return (result, reads)
     } catch {
       let failure = self.error(ofQuery: error, view, isRunning: true)
       view.close(connection)

@@ -45,10 +45,14 @@ struct SalvageSource {
 
   /// The declared indexes; none if their root can't be read.
   var indexDeclaration: IndexDeclaration {
-    guard let row = try? IndexTables(database).root(of: IndexPart.contents), let keys = try? RowKeys(keys),
-      let root = try? IndexRoot(part: IndexPart.contents, epoch: row.epoch, sealed: row.sealed, keys),
-      let declaration = try? IndexDeclaration(root.declaration)
-    else { return IndexDeclaration() }
+    var declaration = IndexDeclaration()
+    for part in IndexPart.all {
+      guard let row = try? IndexTables(database).root(of: part), let keys = try? RowKeys(keys),
+        let root = try? IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys),
+        let declared = try? IndexDeclaration(root.declaration)
+      else { continue }
+      declaration.join(declared)
+    }
     return declaration
   }
 

@@ -2,10 +2,10 @@ internal import CofferRecords
 internal import CofferSQLite
 
 /// Brings an index up to date with the documents of one transaction.
-final class ContentUpdate {
+final class IndexUpdate {
   private let transaction: StoreTransaction
   private let file: IndexFile
-  private let index: ContentIndex
+  private let index: any IndexTablesOfDocuments
   private let progress: ((Int) throws(StoreError) -> Void)?
   private let numbers: Set<UInt32>
 
@@ -15,7 +15,7 @@ final class ContentUpdate {
     self.file = file
     self.transaction = transaction
     self.progress = progress
-    index = try ContentIndex(file)
+    index = try file.tables(transaction.keys)
     numbers = Set(file.declaration.collections.map(\.number))
   }
 
@@ -38,7 +38,7 @@ final class ContentUpdate {
   private func apply(_ gap: IndexGap, adding: [UInt32]) throws(StoreError) {
     let made = try madeCollections()
     for number in made.subtracting(numbers).union(adding) where made.contains(number) {
-      try file.run { database throws(SQLiteError) in try ContentIndex.dropTables(of: number, database) }
+      try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
     }
     let new = numbers.subtracting(made).union(adding).intersection(numbers)
     switch gap {
@@ -49,9 +49,9 @@ final class ContentUpdate {
     case .everything: break
     }
     for number in new.sorted() { try build(number) }
-    let worn = try file.run { database throws(SQLiteError) in try ContentIndex.worn(file.declaration, database) }
+    let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
     for number in worn {
-      try file.run { database throws(SQLiteError) in try ContentIndex.dropTables(of: number, database) }
+      try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
       try build(number)
     }
   }
@@ -60,7 +60,7 @@ final class ContentUpdate {
   private func madeCollections() throws(StoreError) -> Set<UInt32> {
     try file.run { database throws(SQLiteError) in
       if try database.firstValue("SELECT 1 FROM main.sqlite_schema WHERE name='made'") == nil {
-        try ContentIndex.makeTables(database)
+        try index.makeTables()
       }
       return Set(try database.query("SELECT coll FROM main.made").rows.map { UInt32($0[0].integer ?? 0) })
     }
@@ -70,27 +70,30 @@ final class ContentUpdate {
 
   private func build(_ number: UInt32) throws(StoreError) {
     guard let collection = file.declaration.collection(number) else { return }
-    try file.run { database throws(SQLiteError) in try ContentIndex.makeTables(of: collection, database) }
+    try file.run { _ throws(SQLiteError) in try index.makeTables(of: collection) }
     // A collection that is gone, or whose number another has now, has no documents.
     let isThere = try transaction.collections().contains { $0.id == number && $0.uid == collection.uid }
     if isThere { try fill(number) }
-    try file.run { database throws(SQLiteError) in try ContentIndex.finishTables(of: collection, database) }
+    try file.run { _ throws(SQLiteError) in try index.finishTables(of: collection) }
   }
 
   private func fill(_ number: UInt32) throws(StoreError) {
     var marks: RowMarks?
-    var scan = RowScan(withTexts: true)
+    var scan = RowScan(withTexts: index.holdsTexts)
     scan.noteMarks = { marks = $0 }
     scan.changesNoRows = true
     let progress = progress
     scan.progress = { count in try progress?(count) }
-    let statement = try transaction.database.statement(SQL.byIDWithBody, Int64(number))
+    let statement = try transaction.database.statement(
+      index.holdsTexts ? SQL.byIDWithBody : SQL.inOrder, Int64(number))
+    let order =
+      index.holdsTexts
+      ? OrderCheck(idsOf: number) : OrderCheck(collection: number, after: nil, limit: transaction.state.count)
     do {
-      try transaction.scan(statement, OrderCheck(idsOf: number), scan) { header, text in
+      try transaction.scan(statement, order, scan) { header, text in
         guard let marks else { return }
-        let print = try DocumentPrint(header, marks, transaction.keys).value
         do throws(SQLiteError) {
-          try index.put(header, text, mark: marks.row, print: print, isNew: true)
+          try index.put(IndexedDocument(header: header, marks: marks, text: text), isNew: true)
         } catch {
           throw IndexFile.failure(error, file.pages)
         }
@@ -166,18 +169,13 @@ final class ContentUpdate {
   private func put(_ id: Int64) throws(StoreError) {
     let reader = transaction.connection.takeReader()
     defer { transaction.connection.giveBack(reader) }
-    let row = try reader.row(DocumentID(id), withBody: true, within: transaction.limits)
+    let row = try reader.row(DocumentID(id), withBody: index.holdsTexts, within: transaction.limits)
     let marks = try RowMarks(row, reader.opener)
     let head = try reader.opener.openHead(row)
-    let header = DocumentHeader(row, head)
-    let print = try DocumentPrint(header, marks, transaction.keys).value
-    let isUnchanged = try file.run { _ throws(SQLiteError) in
-      try index.isUnchanged(id, in: row.fields.collection, mark: marks.row, print: print)
-    }
-    guard !isUnchanged else { return }
-    let text = try reader.opener.openBody(row, head)
-    try file.run { _ throws(SQLiteError) in
-      try index.put(header, text, mark: marks.row, print: print, isNew: false)
-    }
+    var document = IndexedDocument(
+      header: DocumentHeader(row, head), marks: marks, text: UnsafeRawBufferPointer(start: nil, count: 0))
+    guard try file.run({ _ throws(SQLiteError) in try !index.isUnchanged(document) }) else { return }
+    if index.holdsTexts { document.text = try reader.opener.openBody(row, head) }
+    try file.run { _ throws(SQLiteError) in try index.put(document, isNew: false) }
   }
 }

@@ -1,0 +1,281 @@
+internal import CofferDocuments
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+/// Compares an index with the documents: every indexed word, field and title is found again from the opened rows.
+///
+/// Memory holds two numbers for each document of the collection at hand, and the words of some hundred documents.
+struct IndexCheck {
+  private let transaction: StoreTransaction
+  private let file: IndexFile
+  private let step: (Int) throws(StoreError) -> Void
+  private(set) var problems: [IndexProblem] = []
+
+  init(
+    _ transaction: StoreTransaction, _ file: IndexFile, _ step: @escaping (Int) throws(StoreError) -> Void
+  ) {
+    (self.transaction, self.file, self.step) = (transaction, file, step)
+  }
+
+  mutating func run() throws(StoreError) {
+    let findings = try file.run { database throws(SQLiteError) in
+      try database.query("PRAGMA main.integrity_check(10)").rows.compactMap { $0[0].text }
+    }
+    for finding in findings where finding != "ok" {
+      problems.append(IndexProblem(nil, nil, nil, "an index is in disorder: \(finding)"))
+    }
+    for record in try transaction.orderedCollections() {
+      guard let entry = file.declaration.collection(record.id), entry.uid == record.uid else { continue }
+      if entry.hasTitles { try compareTitles(record) } else { try compareContents(record, entry) }
+    }
+  }
+
+  private mutating func note(
+    _ record: CollectionRecord, _ index: DocumentIndex?, _ id: Int64, _ message: String
+  ) {
+    problems.append(IndexProblem(record.name, index, DocumentID(rawValue: id), message))
+  }
+
+  private func statement(_ sql: String) throws(StoreError) -> Statement {
+    try file.run { database throws(SQLiteError) in try database.statement(sql) }
+  }
+
+  /// Steps through a collection's documents; `visit` gets each with its marks.
+  private func walk(
+    _ statement: StoreStatement, _ order: OrderCheck, withTexts: Bool, _ visit: (IndexedDocument) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var marks: RowMarks?
+    var scan = RowScan(withTexts: withTexts)
+    scan.noteMarks = { marks = $0 }
+    scan.changesNoRows = true
+    let step = step
+    scan.progress = { count in try step(count) }
+    do {
+      try transaction.scan(statement, order, scan) { header, text in
+        if let marks { try visit(IndexedDocument(header: header, marks: marks, text: text)) }
+      }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a walk threw \(type(of: error))")
+    }
+  }
+
+  // MARK: Titles
+
+  /// Both lists side by side.
+  private mutating func compareTitles(_ record: CollectionRecord) throws(StoreError) {
+    let number = record.id
+    let listed = try statement("SELECT position,id,header FROM main.\(TitleIndex.titles(number))")
+    defer { listed.reset() }
+    func next() throws(StoreError) -> DocumentHeader? {
+      try file.run { _ throws(SQLiteError) in
+        guard try listed.step() else { return nil }
+        let (position, id) = (listed.int64(at: 0), listed.int64(at: 1))
+        guard let header = PackedHeader.header(id, in: number, at: position, listed.blobPointer(at: 2)) else {
+          throw SQLiteError(.corrupt, "a header that no writer makes")
+        }
+        return header
+      }
+    }
+    var found = try next()
+    var wrong: [(Int64, String)] = []
+    let rows = try transaction.database.statement(SQL.inOrder, Int64(number))
+    let order = OrderCheck(collection: number, after: nil, limit: transaction.state.count)
+    try walk(rows, order, withTexts: false) { document throws(StoreError) in
+      let header = document.header
+      while let other = found, (other.position, other.id) < (header.position, header.id) {
+        wrong.append((other.id.rawValue, "it is listed where it is not"))
+        found = try next()
+      }
+      guard let other = found, other.id == header.id, other.position == header.position else {
+        wrong.append((header.id.rawValue, "it is missing in the list"))
+        return
+      }
+      if other != header { wrong.append((header.id.rawValue, "its title, dates or size are others in the list")) }
+      found = try next()
+    }
+    while let other = found {
+      wrong.append((other.id.rawValue, "it is listed where it is not"))
+      found = try next()
+    }
+    for (id, message) in wrong { note(record, .titles, id, message) }
+  }
+
+  // MARK: Words, substrings and fields
+
+  private mutating func compareContents(
+    _ record: CollectionRecord, _ entry: IndexDeclaration.Collection
+  ) throws(StoreError) {
+    let number = entry.number
+    let index = try ContentIndex(file, transaction.keys)
+    let known = try statement("SELECT mark,print,row FROM main.document WHERE coll=\(number) AND id=?")
+    let fields = entry.fields.isEmpty ? nil : try statement("SELECT * FROM main.\(ContentIndex.fields(number)) WHERE id=?")
+    let words =
+      if let keeps = entry.keepsDiacritics {
+        try WordSums(file, ContentIndex.words(number), ContentIndex.tokenizer(keepingDiacritics: keeps), detail: "full")
+      } else {
+        nil as WordSums?
+      }
+    let parts =
+      entry.hasSubstrings
+      ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, detail: "none") : nil
+    var wrong: [(Int64, DocumentIndex?, String)] = []
+    var ids: [Int64: Int64] = [:]
+    let rows = try transaction.database.statement(SQL.byIDWithBody, Int64(number))
+    try walk(rows, OrderCheck(idsOf: number), withTexts: true) { document throws(StoreError) in
+      let id = document.header.id.rawValue
+      let print = try DocumentPrint(document.header, document.marks, transaction.keys).value
+      let row = try file.run { _ throws(SQLiteError) -> Int64? in
+        defer { known.reset() }
+        try known.bind(id, at: 1)
+        guard try known.step(), known.int64(at: 0) == document.marks.row, known.int64(at: 1) == print else { return nil }
+        return known.isNull(at: 2) ? id : known.int64(at: 2)
+      }
+      guard let row else {
+        wrong.append((id, nil, "it is missing, or another version of it is indexed"))
+        return
+      }
+      ids[row] = id
+      if let fields {
+        let values = try file.run { _ throws(SQLiteError) -> [SQLiteValue] in
+          defer { fields.reset() }
+          try fields.bind(id, at: 1)
+          guard try fields.step() else { return [] }
+          var values: [SQLiteValue] = []
+          for place in entry.fields.indices { values.append(try fields.value(at: place + 1)) }
+          return values
+        }
+        for (place, expected) in index.values(of: document).enumerated()
+        where place >= values.count || values[place] != expected {
+          let field = entry.fields[place]
+          wrong.append((id, .field(field.name, field.path, as: field.kind), "another value is indexed"))
+        }
+      }
+      guard entry.hasTexts else { return }
+      try index.withTexts(of: document, entry) { texts throws(StoreError) in
+        try words?.add(row, texts.title, texts.text)
+        try parts?.add(row, texts.foldedTitle, texts.foldedText)
+      }
+    }
+    try words?.subtractIndexed { ids[$0] != nil }
+    try parts?.subtractIndexed { ids[$0] != nil }
+    for (sums, kind) in [(words, entry.keepsDiacritics.map { DocumentIndex.words(keepingDiacritics: $0) }), (parts, .substrings)] {
+      for row in sums?.differing ?? [] {
+        wrong.append((ids[row] ?? row, kind, "other words than those of its text are indexed"))
+      }
+    }
+    let count = try file.run { database throws(SQLiteError) in
+      try database.firstValue("SELECT count(*) FROM main.document WHERE coll=?", Int64(number))?.integer ?? 0
+    }
+    if wrong.isEmpty, count != Int64(ids.count) {
+      problems.append(IndexProblem(record.name, nil, nil, "documents are indexed that are not there"))
+    }
+    for (id, kind, message) in wrong.sorted(by: { $0.0 < $1.0 }) { note(record, kind, id, message) }
+  }
+}
+
+/// For each row of a full-text table, the sum over its words and their places: once from the texts, once from the index.
+private final class WordSums {
+  /// So many bytes of texts are split into words at once.
+  private static let batchBytes = 1 << 20
+
+  private let file: IndexFile
+  private let table: String
+  private let scratch: Database
+  private var pending = 0
+  private var sums: [Int64: Int] = [:]
+
+  init(_ file: IndexFile, _ table: String, _ tokenizer: String, detail: String) throws(StoreError) {
+    self.file = file
+    self.table = table
+    do throws(SQLiteError) {
+      scratch = try Database(
+        ":memory:", mode: .create,
+        configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 8))
+      try scratch.keepTemporariesInMemory()
+      try scratch.execute(
+        """
+        CREATE VIRTUAL TABLE texts USING fts5(title, text, content='', detail=\(detail), tokenize='\(tokenizer)');
+        CREATE VIRTUAL TABLE words USING fts5vocab('texts', 'instance');
+        """)
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  func add(_ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer) throws(StoreError) {
+    sums[row] = sums[row] ?? 0
+    do throws(SQLiteError) {
+      let statement = try scratch.statement("INSERT INTO texts(rowid,title,text) VALUES(?,?,?)")
+      try statement.bind(row, at: 1)
+      try statement.bind(title, at: 2)
+      try statement.bindText(text, at: 3)
+      defer { statement.clearBindings() }
+      try statement.run()
+      pending += text.count
+      if pending > Self.batchBytes { try addPending() }
+    } catch {
+      throw StoreError(error)
+    }
+  }
+
+  private func addPending() throws(SQLiteError) {
+    let words = try scratch.statement("SELECT term,doc,col,offset FROM words")
+    while try words.step() { sums[words.int64(at: 1), default: 0] &+= Self.hash(words) }
+    words.reset()
+    try scratch.execute("INSERT INTO texts(texts) VALUES('delete-all')")
+    pending = 0
+  }
+
+  /// - Parameter isCurrent: whether a row number is one of the present versions.
+  func subtractIndexed(_ isCurrent: (Int64) -> Bool) throws(StoreError) {
+    do throws(SQLiteError) { try addPending() } catch { throw StoreError(error) }
+    try file.run { database throws(SQLiteError) in
+      try database.execute("CREATE VIRTUAL TABLE temp.coffer_words USING fts5vocab('main', '\(table)', 'instance')")
+      do throws(SQLiteError) {
+        let words = try database.statement("SELECT term,doc,col,offset FROM temp.coffer_words")
+        while try words.step() {
+          let row = words.int64(at: 1)
+          if isCurrent(row) { sums[row, default: 0] &-= Self.hash(words) }
+        }
+        words.reset()
+      } catch {
+        _ = try? database.execute("DROP TABLE temp.coffer_words")
+        throw error
+      }
+      try database.execute("DROP TABLE temp.coffer_words")
+    }
+  }
+
+  private static func hash(_ word: Statement) -> Int {
+    var hasher = Hasher()
+    hasher.combine(bytes: word.blobPointer(at: 0))
+    hasher.combine(word.blobPointer(at: 0).count)
+    hasher.combine(bytes: word.blobPointer(at: 2))
+    hasher.combine(word.int64(at: 3))
+    return hasher.finalize()
+  }
+
+  /// The rows whose words are others.
+  var differing: [Int64] { sums.filter { $0.value != 0 }.keys.sorted() }
+}
+
+/// A difference between an index and the documents, from ``DocumentStore/checkIndexes(progress:)``.
+public struct IndexProblem: Sendable, Hashable {
+  /// nil for a problem of an index as a whole.
+  public let collection: String?
+  /// nil if several indexes of the collection are concerned.
+  public let index: DocumentIndex?
+  public let documentID: DocumentID?
+  /// In words, without values of the document.
+  public let message: String
+
+  init(_ collection: String?, _ index: DocumentIndex?, _ documentID: DocumentID?, _ message: String) {
+    self.collection = collection
+    self.index = index
+    self.documentID = documentID
+    self.message = message
+  }
+}

@@ -1,0 +1,37 @@
+internal import CofferDocuments
+internal import CofferSQLite
+
+/// A document as it goes into an index.
+struct IndexedDocument {
+  let header: DocumentHeader
+  let marks: RowMarks
+  /// Empty for an index that holds no texts.
+  var text: UnsafeRawBufferPointer
+}
+
+/// The tables of one index in its inner database, as ``IndexUpdate`` fills them.
+///
+/// Each has a table `document` with id, coll and mark of every indexed document, and a table `made` of the collections
+/// whose tables are there.
+protocol IndexTablesOfDocuments: AnyObject {
+  /// Whether texts are indexed, and not headers alone.
+  var holdsTexts: Bool { get }
+  /// Makes the tables that all collections share.
+  func makeTables() throws(SQLiteError)
+  /// Drops all tables of a collection, and forgets its documents.
+  func dropTables(of collection: UInt32) throws(SQLiteError)
+  /// Makes the tables of a collection.
+  func makeTables(of collection: IndexDeclaration.Collection) throws(SQLiteError)
+  /// Completes the tables of a collection after its documents were put in.
+  func finishTables(of collection: IndexDeclaration.Collection) throws(SQLiteError)
+  /// The collections whose tables hold so many outdated versions that they are to be made again.
+  func worn() throws(SQLiteError) -> [UInt32]
+  /// Whether nothing that is indexed has changed in a document; then its new mark is noted.
+  func isUnchanged(_ document: IndexedDocument) throws(SQLiteError) -> Bool
+  /// Indexes a document in place of its earlier version.
+  ///
+  /// - Parameter isNew: the index has not had a document of that id since its collection's tables were made.
+  func put(_ document: IndexedDocument, isNew: Bool) throws(SQLiteError)
+  /// Forgets a document; does nothing for one that is not indexed.
+  func remove(_ id: Int64) throws(SQLiteError)
+}
