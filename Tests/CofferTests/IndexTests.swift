@@ -332,6 +332,62 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
+  /// The limit of the promise: SECURITY.md names it.
+  @Test func oldPageGivesOldValuesUntilTheCheck() throws {
+    let test = try TestStore()
+    let id = try test.store.write { scope in
+      try scope.insert(Document(text: #"{"price": 10}"#), into: test.notes, at: .top)
+    }
+    try test.store.index(test.notes, .field("price", "$.price", as: .number))
+    try test.store.close()
+    let old = test.place.file("old.coffer")
+    try FileManager.default.copyItem(at: test.url, to: old)
+    var store = try test.reopened()
+    try store.write { scope in _ = try scope.update(id) { $0.text = #"{"price": 20}"# } }
+    #expect(try store.updateIndexes())
+    try store.close()
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(old.path)' AS old")
+    try raw.execute(
+      "REPLACE INTO coffer_x_index_page SELECT * FROM old.coffer_x_index_page WHERE place & 0xFFFFFFFF > 0")
+    try raw.close()
+    store = try test.reopened()
+    let prices = { try store.query("SELECT price, json ->> '$.price' FROM notes").rows.map(\.values) }
+    #expect(try prices() == [[.integer(10), .integer(20)]])
+    #expect(try !store.verify().isSound)
+    #expect(try !store.checkIndexes().isEmpty)
+    #expect(try store.updateIndexes())
+    #expect(try store.checkIndexes().isEmpty)
+    #expect(try prices() == [[.integer(20), .integer(20)]])
+  }
+
+  @Test func wordsOfDeletedTextsStaySealed() throws {
+    let test = try indexed()
+    let id = try test.store.write { scope in
+      try scope.insert(Document(text: "xylophone"), into: test.notes, at: .top)
+    }
+    try test.store.updateIndexes()
+    try test.store.write { scope in try scope.delete(id) }
+    try test.store.updateIndexes()
+    func isThere() throws -> Bool {
+      try test.store.engine.reading { transaction throws(StoreError) in
+        guard let file = try transaction.openIndex(IndexPart.contents) else { return false }
+        return try file.run { database throws(SQLiteError) in
+          try database.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab('main', 'words_1', 'row')")
+          let found = try database.firstValue("SELECT 1 FROM temp.seen WHERE term='xylophone'") != nil
+          try database.execute("DROP TABLE temp.seen")
+          return found
+        }
+      }
+    }
+    #expect(try isThere())
+    #expect(try test.store.search(ranked: "xylophone", in: test.notes).total == 0)
+    #expect(try test.bytesOnDisk().range(of: Data("xylophone".utf8)) == nil)
+    try test.store.dropIndexes(test.notes)
+    try test.store.index(test.notes, .words())
+    #expect(try !isThere())
+  }
+
   @Test func indexOfAnotherStoreIsRefused() throws {
     let test = try indexed()
     let other = try indexed()

@@ -26,6 +26,27 @@ struct SecondReaderTests {
     #expect(try SecondReader.read(test.url, ["--key-file", PublishedKeys.url("primary").path])["count"].int == 38)
   }
 
+  /// The second reader sums and opens every page, and compares the documents that an index names with the rows.
+  @Test func indexesReadTheSame() throws {
+    let test = try TestStore()
+    try fill(test)
+    for collection in try test.store.read({ scope in try scope.collections() }) {
+      try test.store.index(
+        test.store.collection(collection.name), .words(), .substrings, .titles, .field("bytes", "@size", as: .number))
+    }
+    try expectSame(test)
+    try test.store.write { scope in _ = try scope.insert(Document(text: "behind"), into: test.notes, at: .top) }
+    try expectSame(test)
+    #expect(try test.store.updateIndexes())
+    try expectSame(test)
+    try test.store.rekey()
+    try expectSame(test)
+    try test.store.close()
+    try test.raw().execute("UPDATE coffer_x_index_page SET rev=rev+1 WHERE place=(SELECT max(place) FROM coffer_x_index_page)")
+    let found = try SecondReader.read(test.url, ["--key-file", PublishedKeys.url("primary").path])
+    #expect(!found["problems"].array.isEmpty)
+  }
+
   @Test func everySlotOpensForBoth() throws {
     let test = try TestStore(keys: [
       .published("primary"), .passphraseFile(PublishedKeys.passphrase), .recipient(PublishedKeys.recipient),

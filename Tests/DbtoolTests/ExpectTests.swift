@@ -29,7 +29,8 @@ import Testing
     ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
     ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
-    ["merge", "s.coffer", "b.coffer"], ["restore", "s.coffer", "b.coffer", "--id", "1"],
+    ["index", "s.coffer"], ["index", "s.coffer", "add", "-c", "documents", "--words"], ["index", "s.coffer", "update"],
+    ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"], ["restore", "s.coffer", "b.coffer", "--id", "1"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {

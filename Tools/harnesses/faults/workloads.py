@@ -87,6 +87,15 @@ _OTHER = (
 )
 
 
+# Indexes of both collections, and changes that they lack.
+_INDEXES = [["index", STORE, *PRIMARY, "add", "-c", name, "--words", "--substrings", "--titles", "--field", "n=@size:number"]
+            for name in ("one", "two")]
+_BEHIND = (
+    *_INDEXES, ["put", STORE, *PRIMARY, "--id", "5", "-c", "one", "--text", f"{IN_TEXTS} later"], ["rm", STORE, *PRIMARY, "6"],
+    ["put", STORE, *PRIMARY, "-c", "two", "--text", f"{IN_TEXTS}, new", "--title", IN_TITLES],
+)
+
+
 def _import(*options, **fields):
     return _verb("import", INPUT, "--keep-ids", *options, **fields)
 
@@ -133,7 +142,13 @@ _EACH = {
         f"export-{kind}": _verb("export", "-c", "one", "-o", f"out.{kind}", outputs=(f"out.{kind}",))
         for kind in ("csv", "tsv", "plist")
     },
+    "index-add": dict(command=_INDEXES[0]),
+    "index-again": dict(command=_INDEXES[1], before=_INDEXES[:1]),
+    "index-update": _verb("index", "update", before=_BEHIND),
+    "index-drop": _verb("index", "drop", "-c", "one", before=tuple(_INDEXES)),
+    "put-indexed": _verb("put", "--text", IN_TEXTS * 9, "--title", IN_TITLES, before=tuple(_INDEXES)),
     "rekey": _rekey(),
+    "rekey-indexed": _rekey(before=_BEHIND),
     "rekey-titles": _rekey("--titles", "clear", titles=("sealed", "clear")),
     "rekey-phrase": _rekey(new=NEW_PHRASE, last=PHRASE, keys=(OLD_KEY, BY_PHRASE)),
     "key-add": dict(command=["key", "add", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, BOTH)),

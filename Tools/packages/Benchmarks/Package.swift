@@ -9,7 +9,8 @@ let package = Package(
     .executableTarget(
       name: "coffer-bench",
       dependencies: [
-        .product(name: "Coffer", package: "coffer"), .product(name: "CofferFormats", package: "coffer"),
+        .product(name: "Coffer", package: "coffer"), .product(name: "CofferSQLite", package: "coffer"),
+        .product(name: "CofferFormats", package: "coffer"),
       ],
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),

@@ -3,7 +3,7 @@
 import sqlite3
 from collections import Counter
 
-from . import database, proofs
+from . import database, indexes, proofs
 from .errors import Damaged, NotAStore, StoreError
 from .header import COMMIT_START, TITLES, Header
 from .primitives import SetHash, hmac
@@ -208,7 +208,7 @@ class Store:
                     problems.append(f"collection {coll}: the index hides documents")
             except StoreError as error:
                 problems.append(str(error))
-        return list(dict.fromkeys(problems))
+        return list(dict.fromkeys(problems + indexes.problems(self)))
 
     def _place_problems(self, row, head, collections):
         if row.coll not in collections:

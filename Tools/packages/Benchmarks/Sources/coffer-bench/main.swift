@@ -1,5 +1,5 @@
 // coffer-bench: our side of the benchmark, `coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS
-// 64|default`, and `coffer-bench convert FILE ROUNDS`.
+// 64|default`, `coffer-bench convert FILE ROUNDS`, and `coffer-bench indexes FOLDER DOCUMENTS ROWS ROUNDS`.
 //
 // Does: one piece of work on one store through the library, or converts a text; prints its wall and CPU seconds, set-up
 // excluded. `changes` prints "listening", and then the CPU seconds of hearing of another process's update, twice.
@@ -50,7 +50,7 @@ func stop(_ text: String, code: Int32) -> Never {
 let arguments = CommandLine.arguments
 let modes: [String: TitleMode] = ["sealed": .sealed, "clear": .clear, "none": .none]
 let usage =
-  "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS 64|default, or convert FILE ROUNDS"
+  "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS 64|default, convert FILE ROUNDS, or indexes FOLDER DOCUMENTS ROWS ROUNDS"
 guard arguments.count > 3, let count = Int(arguments[3]) else { stop(usage, code: 64) }
 
 /// Wall and CPU seconds of a piece of work, as they are printed.
@@ -66,6 +66,12 @@ do {
   if arguments[1] == "convert" {
     let conversion = try Conversion(file: arguments[2])
     print(try times { try conversion.run(rounds: count) })
+    exit(0)
+  }
+  if arguments[1] == "indexes" {
+    guard arguments.count == 6, let rows = Int(arguments[4]), let rounds = Int(arguments[5]) else { stop(usage, code: 64) }
+    var bench = IndexBench(folder: URL(filePath: arguments[2]), documents: count, rows: rows, rounds: rounds)
+    try bench.run()
     exit(0)
   }
   guard arguments.count == 8, let titles = modes[arguments[4]], let textByteCount = Int(arguments[5]),
