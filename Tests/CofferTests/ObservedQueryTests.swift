@@ -52,8 +52,10 @@ import Testing
     try insert("x", into: "other", store)
     try insert(#"{"n": 1}"#, into: "orders", store)
     try store.index("orders", .field("n", "$.n", as: .number))
-    var iterator = store.observe(query: "SELECT count(*), (SELECT max(generation) FROM (SELECT 1 AS generation)) FROM orders")
-      .makeAsyncIterator()
+    var iterator = store.observe(
+      query: "SELECT count(*), (SELECT max(generation) FROM (SELECT 1 AS generation)) FROM orders"
+    )
+    .makeAsyncIterator()
     #expect(try numbers(await iterator.next()) == [1])
     for _ in 0..<5 { try insert("y", into: "other", store) }
     try insert(#"{"n": 2}"#, into: "orders", store)

@@ -151,7 +151,8 @@ import Testing
     try test.store.write { scope in
       for number in 0..<50 {
         _ = try scope.insert(
-          Document(title: "title \(number)", text: #"{"price": \#(number), "name": "Öl \#(number)"}"#), into: test.notes,
+          Document(title: "title \(number)", text: #"{"price": \#(number), "name": "Öl \#(number)"}"#),
+          into: test.notes,
           at: .bottom)
       }
     }

@@ -30,7 +30,8 @@ import Testing
     ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
     ["index", "s.coffer"], ["index", "s.coffer", "add", "-c", "documents", "--words"], ["index", "s.coffer", "update"],
-    ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"], ["restore", "s.coffer", "b.coffer", "--id", "1"],
+    ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"],
+    ["restore", "s.coffer", "b.coffer", "--id", "1"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {

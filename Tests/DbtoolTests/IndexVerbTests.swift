@@ -26,14 +26,18 @@ import Testing
         "notes\twords\t\t\t", "notes\ttitles\t\t\t", "notes\tfield\tprice\t$.price\tnumber",
         "notes\tfield\tday\t$.day\tdate",
       ])
-    #expect(try sandbox.succeed("query", "s.coffer", "SELECT title, price FROM notes WHERE price > ?", "3").text == "apple\t12\n")
+    #expect(
+      try sandbox.succeed("query", "s.coffer", "SELECT title, price FROM notes WHERE price > ?", "3").text
+        == "apple\t12\n")
     #expect(try sandbox.succeed("query", "s.coffer", "SELECT title FROM notes WHERE day < '2027'").text == "pear\n")
-    let plan = try sandbox.succeed("query", "s.coffer", "EXPLAIN QUERY PLAN SELECT title FROM notes WHERE price < 3").text
+    let plan = try sandbox.succeed("query", "s.coffer", "EXPLAIN QUERY PLAN SELECT title FROM notes WHERE price < 3")
+      .text
     #expect(plan.contains("INDEX fields_"))
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes", "--format", "csv").lines.count == 5)
     #expect(try sandbox.succeed("index", "s.coffer", "check").text == "")
     try sandbox.succeed("index", "s.coffer", "drop", "-c", "notes", "--field", "price", "--titles")
-    #expect(try sandbox.succeed("index", "s.coffer", "list").lines.map { $0.split(separator: "\t")[1] } == ["words", "field"])
+    #expect(
+      try sandbox.succeed("index", "s.coffer", "list").lines.map { $0.split(separator: "\t")[1] } == ["words", "field"])
     try sandbox.succeed("index", "s.coffer", "drop", "-c", "notes")
     #expect(try sandbox.succeed("index", "s.coffer").text == "")
     #expect(try sandbox.succeed("verify", "s.coffer").status == 0)
@@ -62,9 +66,11 @@ import Testing
     let sandbox = try filled()
     try sandbox.succeed("index", "s.coffer", "add", "-c", "notes", "--words")
     try Database(sandbox.path("s.coffer")).execute(
-      "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT max(place) FROM coffer_x_index_page)")
+      "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT max(place) FROM coffer_x_index_page)"
+    )
     let checked = try sandbox.run("index", "s.coffer", "check")
-    #expect(checked.status == 20 && checked.text.contains("page") && checked.errors.contains("differ"), "\(checked.errors)")
+    #expect(
+      checked.status == 20 && checked.text.contains("page") && checked.errors.contains("differ"), "\(checked.errors)")
     #expect(try sandbox.run("verify", "s.coffer").status == 20)
     // A search makes it again in memory, an update in the file.
     #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed", "--count").text == "2\n")

@@ -23,7 +23,7 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-  /// The documents of a collection that match words best; see ``ReadScope/search(ranked:in:limit:after:withSnippets:memoryLimit:)``.
+  /// The documents of a collection that match words best; see ``ReadScope/search(ranked:in:limit:after:withSnippets:)``.
   ///
   /// Runs in a new read transaction. Before it, up to a thousand documents that are missing in the index are added to the
   /// file, if the store is open for writing and no other writer is at work.

@@ -36,8 +36,10 @@ extension ReadScope where Self: ~Copyable {
   ) throws {
     // SQLite takes a negative limit for none.
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
+    var previous = previous
     if previous == nil, offset <= 0, limit == .max, let titles = try transaction.provedTitles(of: record) {
-      return try transaction.forEachTitle(in: record, titles, body)
+      guard let unfinished = try transaction.forEachTitle(in: record, titles, body) else { return }
+      previous = unfinished.last
     }
     let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(max(0, offset)))
     let statement =

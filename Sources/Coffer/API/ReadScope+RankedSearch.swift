@@ -13,14 +13,13 @@ extension ReadScope where Self: ~Copyable {
   /// - Parameters:
   ///   - cursor: ``RankedMatches/next`` of the page before.
   ///   - withSnippets: finds the places in title and text, which opens the texts of the page.
-  ///   - memoryLimit: the most memory for changes of the index.
   /// - Throws: `noIndex`; `invalidArgument` with the place of an error in the words; `misuse` for a cursor of another
-  ///   generation or search; `indexBehind` if changes take more memory; `damaged`.
+  ///   generation or search; `indexBehind` if changes take more memory than ``OpenOptions/indexMemoryBytes``; `damaged`.
   public func search(
     ranked words: String, in collection: DocumentCollection, limit: Int = 20, after cursor: RankedCursor? = nil,
-    withSnippets: Bool = true, memoryLimit: Int = 64 << 20
+    withSnippets: Bool = true
   ) throws(StoreError) -> RankedMatches {
     try transaction.search(
-      ranked: words, in: collection, limit: limit, after: cursor, withSnippets: withSnippets, memoryLimit: memoryLimit)
+      ranked: words, in: collection, limit: limit, after: cursor, withSnippets: withSnippets)
   }
 }

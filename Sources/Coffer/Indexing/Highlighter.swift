@@ -2,7 +2,7 @@ internal import CofferDocuments
 internal import CofferRecords
 internal import CofferSQLite
 
-/// Finds the places of a query in one opened document: FTS5 itself, over a table in memory that holds that document alone.
+/// Finds the places of a query in some opened documents: FTS5 itself, over a table in memory that holds these alone.
 final class Highlighter {
   let keepsDiacritics: Bool
   private let database: Database
@@ -13,6 +13,11 @@ final class Highlighter {
   private static let close: UInt8 = 0xFF
   private static let cut: UInt8 = 0xFD
   private static let snippetWords = 24
+  /// So many bytes of texts are looked at together.
+  private static let batchBytes = 1 << 20
+
+  /// Bytes of the documents at hand; nil if there are none.
+  private var pending: Int?
 
   init(keepsDiacritics: Bool) throws(StoreError) {
     self.keepsDiacritics = keepsDiacritics
@@ -24,7 +29,7 @@ final class Highlighter {
       try database.execute("PRAGMA secure_delete = ON")
       try database.execute(
         """
-        CREATE VIRTUAL TABLE one USING fts5(title, text,
+        CREATE VIRTUAL TABLE hits USING fts5(title, text,
           tokenize='unicode61 remove_diacritics \(keepsDiacritics ? 0 : 2)')
         """)
     } catch {
@@ -32,50 +37,64 @@ final class Highlighter {
     }
   }
 
-  /// The places in the title, and a snippet of the text.
-  func highlights(_ query: String, _ header: DocumentHeader, _ text: UnsafeRawBufferPointer) throws(StoreError)
-    -> (title: [Range<Int>], snippet: HighlightedText)
-  {
+  /// Whether the documents at hand are enough for one look.
+  var isFull: Bool { pending ?? 0 >= Self.batchBytes }
+
+  /// Takes a document.
+  func add(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) throws(StoreError) {
     let result = self.text.with(text, isValue: header.isJSON) { text in
-      Result { () throws(SQLiteError) in try highlights(query, header.title ?? "", text) }
+      Result { () throws(SQLiteError) in try insert(header.id.rawValue, header.title ?? "", text) }
     }
-    do throws(SQLiteError) {
-      return try result.get()
-    } catch {
-      throw StoreError(error)
-    }
+    do throws(SQLiteError) { try result.get() } catch { throw StoreError(error) }
   }
 
-  private func highlights(_ query: String, _ title: String, _ text: UnsafeRawBufferPointer) throws(SQLiteError)
-    -> (title: [Range<Int>], snippet: HighlightedText)
-  {
+  private func insert(_ id: Int64, _ title: String, _ text: UnsafeRawBufferPointer) throws(SQLiteError) {
+    if pending == nil { try database.begin(.immediate) }
+    pending = (pending ?? 0) + text.count
+    let insert = try database.statement("INSERT INTO hits(rowid,title,text) VALUES(?,?,?)")
+    try insert.bind(id, at: 1)
     // FTS5 takes a text to end at U+0000.
-    let withoutZeros = text.contains(0) ? text.map { $0 == 0 ? 1 : $0 } : nil
-    try database.begin(.immediate)
-    // The document does not stay.
-    defer { try? database.rollback() }
-    let insert = try database.statement("INSERT INTO one(rowid,title,text) VALUES(1,?,?)")
-    try insert.bind(title.replacing("\0", with: "\u{1}"), at: 1)
-    if let withoutZeros {
-      try insert.bind(String(decoding: withoutZeros, as: UTF8.self), at: 2)
+    try insert.bind(title.replacing("\0", with: "\u{1}"), at: 2)
+    if text.contains(0) {
+      try insert.bind(String(decoding: text.map { $0 == 0 ? 1 : $0 }, as: UTF8.self), at: 3)
     } else {
-      try insert.bindText(text, at: 2)
+      try insert.bindText(text, at: 3)
     }
     defer { insert.clearBindings() }
     try insert.run()
-    let marked = try database.statement(
-      """
-      SELECT highlight(one,0,X'\(Self.hex(Self.open))',X'\(Self.hex(Self.close))'),
-        snippet(one,1,X'\(Self.hex(Self.open))',X'\(Self.hex(Self.close))',X'\(Self.hex(Self.cut))',\(Self.snippetWords))
-      FROM one WHERE one MATCH ?
-      """)
-    defer { marked.reset() }
-    try marked.bind(query, at: 1)
-    guard try marked.step() else { return ([], HighlightedText(text: "", ranges: [])) }
-    return (
-      Self.unmarked(marked.storedTextPointer(at: 0, isUTF16: false)).ranges,
-      Self.unmarked(marked.storedTextPointer(at: 1, isUTF16: false))
-    )
+  }
+
+  /// The places in the titles of the documents at hand, and snippets of their texts, by their ids; then forgets them.
+  func places(_ query: String) throws(StoreError) -> [Int64: (title: [Range<Int>], snippet: HighlightedText)] {
+    defer { forget() }
+    var places: [Int64: (title: [Range<Int>], snippet: HighlightedText)] = [:]
+    guard pending != nil else { return places }
+    do throws(SQLiteError) {
+      let marked = try database.statement(
+        """
+        SELECT rowid, highlight(hits,0,X'\(Self.hex(Self.open))',X'\(Self.hex(Self.close))'),
+          snippet(hits,1,X'\(Self.hex(Self.open))',X'\(Self.hex(Self.close))',X'\(Self.hex(Self.cut))',\(Self.snippetWords))
+        FROM hits WHERE hits MATCH ?
+        """)
+      defer { marked.reset() }
+      try marked.bind(query, at: 1)
+      while try marked.step() {
+        places[marked.int64(at: 0)] = (
+          Self.unmarked(marked.storedTextPointer(at: 1, isUTF16: false)).ranges,
+          Self.unmarked(marked.storedTextPointer(at: 2, isUTF16: false))
+        )
+      }
+    } catch {
+      throw StoreError(error)
+    }
+    return places
+  }
+
+  /// Forgets the documents at hand.
+  func forget() {
+    guard pending != nil else { return }
+    try? database.rollback()
+    pending = nil
   }
 
   private static func hex(_ byte: UInt8) -> String { String(byte, radix: 16, uppercase: true) }

@@ -43,7 +43,8 @@ struct IndexCheck {
 
   /// Steps through a collection's documents; `visit` gets each with its marks.
   private func walk(
-    _ statement: StoreStatement, _ order: OrderCheck, withTexts: Bool, _ visit: (IndexedDocument) throws(StoreError) -> Void
+    _ statement: StoreStatement, _ order: OrderCheck, withTexts: Bool,
+    _ visit: (IndexedDocument) throws(StoreError) -> Void
   ) throws(StoreError) {
     var marks: RowMarks?
     var scan = RowScan(withTexts: withTexts)
@@ -111,7 +112,8 @@ struct IndexCheck {
     let number = entry.number
     let index = try ContentIndex(file, transaction.keys)
     let known = try statement("SELECT mark,print,row FROM main.document WHERE coll=\(number) AND id=?")
-    let fields = entry.fields.isEmpty ? nil : try statement("SELECT * FROM main.\(ContentIndex.fields(number)) WHERE id=?")
+    let fields =
+      entry.fields.isEmpty ? nil : try statement("SELECT * FROM main.\(ContentIndex.fields(number)) WHERE id=?")
     let words =
       if let keeps = entry.keepsDiacritics {
         try WordSums(file, ContentIndex.words(number), ContentIndex.tokenizer(keepingDiacritics: keeps), detail: "full")
@@ -130,7 +132,9 @@ struct IndexCheck {
       let row = try file.run { _ throws(SQLiteError) -> Int64? in
         defer { known.reset() }
         try known.bind(id, at: 1)
-        guard try known.step(), known.int64(at: 0) == document.marks.row, known.int64(at: 1) == print else { return nil }
+        guard try known.step(), known.int64(at: 0) == document.marks.row, known.int64(at: 1) == print else {
+          return nil
+        }
         return known.isNull(at: 2) ? id : known.int64(at: 2)
       }
       guard let row else {
@@ -161,7 +165,9 @@ struct IndexCheck {
     }
     try words?.subtractIndexed { ids[$0] != nil }
     try parts?.subtractIndexed { ids[$0] != nil }
-    for (sums, kind) in [(words, entry.keepsDiacritics.map { DocumentIndex.words(keepingDiacritics: $0) }), (parts, .substrings)] {
+    for (sums, kind) in [
+      (words, entry.keepsDiacritics.map { DocumentIndex.words(keepingDiacritics: $0) }), (parts, .substrings),
+    ] {
       for row in sums?.differing ?? [] {
         wrong.append((ids[row] ?? row, kind, "other words than those of its text are indexed"))
       }

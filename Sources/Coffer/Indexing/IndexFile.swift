@@ -6,11 +6,6 @@ internal import CofferSQLite
 /// Its pages are rows of the store, so that it belongs to one transaction at a time. Kept open between transactions as
 /// long as the root row is the one that it has seen last.
 final class IndexFile {
-  /// The most memory for its pages, sealed ones not counted.
-  static let cacheBytes = 12 << 20
-  /// The most memory for changed pages where the store can't be written.
-  static let defaultMemoryLimit = 64 << 20
-
   let pages: IndexPages
   let database: Database
   let declaration: IndexDeclaration
@@ -43,7 +38,7 @@ final class IndexFile {
     do throws(SQLiteError) {
       // The schema is ours: only holders of the keys can write a page.
       database = try Database(
-        pages: pages, cacheBytes: Self.cacheBytes,
+        pages: pages, cacheBytes: transaction.connection.session.indexCacheBytes,
         configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
       try database.add(rank)
     } catch {

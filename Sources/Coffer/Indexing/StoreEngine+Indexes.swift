@@ -125,7 +125,8 @@ extension StoreTransaction {
   }
 
   private func write(
-    _ part: UInt32, _ declaration: IndexDeclaration, changing collection: UInt32?, _ step: ((Int) throws(StoreError) -> Void)?
+    _ part: UInt32, _ declaration: IndexDeclaration, changing collection: UInt32?,
+    _ step: ((Int) throws(StoreError) -> Void)?
   ) throws(StoreError) {
     let tables = IndexTables(database)
     let bytes = declaration.bytes

@@ -43,46 +43,47 @@ extension StoreTransaction {
   /// Documents that are missing in it are added in memory, whose pages are kept for the next transaction of this
   /// connection. Where a page turns out to be damaged, the index is made again in memory, and `work` runs once more.
   ///
-  /// - Throws: `indexBehind` if that takes more memory than `memoryLimit`; `damaged` for documents.
+  /// - Throws: `indexBehind` if that takes more memory than the options allow; `damaged` for documents.
   func withIndex<R>(
-    _ part: UInt32, memoryLimit: Int = IndexFile.defaultMemoryLimit,
-    _ work: (IndexFile?) throws(StoreError) -> R
+    _ part: UInt32, _ work: (IndexFile?) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    guard let file = try openIndex(part, memoryLimit: memoryLimit) else { return try work(nil) }
+    guard let file = try openIndex(part) else { return try work(nil) }
     do throws(StoreError) {
       try update(file)
       return try work(file)
     } catch {
       connection.openIndexes[part] = nil
       guard error.isIndexDamage else { throw error }
-      return try work(try remakeIndex(part, error, memoryLimit: memoryLimit))
+      return try work(try remakeIndex(part, error))
     }
   }
 
+  private var inMemory: IndexPages.Access { .inMemory(limit: connection.session.indexMemoryBytes) }
+
   /// The index as it is, which may be behind; nil if there is none.
-  func openIndex(_ part: UInt32, memoryLimit: Int = IndexFile.defaultMemoryLimit) throws(StoreError) -> IndexFile? {
+  func openIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
     guard let found = try indexRoot(part) else {
       connection.openIndexes[part] = nil
       return nil
     }
-    let access = IndexPages.Access.inMemory(limit: memoryLimit)
+    let access = inMemory
     do throws(StoreError) {
       return try openIndex(part, found, access)
     } catch {
       guard error.isIndexDamage else { throw error }
-      return try remakeIndex(part, error, memoryLimit: memoryLimit)
+      return try remakeIndex(part, error)
     }
   }
 
   /// Makes the index again in memory, after `error` of its pages.
-  func remakeIndex(_ part: UInt32, _ error: StoreError, memoryLimit: Int = IndexFile.defaultMemoryLimit)
+  func remakeIndex(_ part: UInt32, _ error: StoreError)
     throws(StoreError) -> IndexFile?
   {
     guard let found = try indexRoot(part) else { return nil }
     logger.warning("index \(part): \(error.message); it is made again in memory")
     var root = found.root
     try root.restart()
-    let file = try IndexFile(root, sealed: found.sealed, self, .inMemory(limit: memoryLimit))
+    let file = try IndexFile(root, sealed: found.sealed, self, inMemory)
     try update(file)
     connection.openIndexes[part] = file
     return file

@@ -5,7 +5,7 @@ internal import CofferSQLite
 extension StoreTransaction {
   func search(
     ranked query: String, in collection: DocumentCollection, limit: Int, after cursor: RankedCursor?,
-    withSnippets: Bool, memoryLimit: Int
+    withSnippets: Bool
   ) throws(StoreError) -> RankedMatches {
     guard let record = try self.collection(named: collection.name) else { throw .noIndex("words") }
     let generation = state.generation
@@ -19,16 +19,13 @@ extension StoreTransaction {
         throw StoreError(.misuse, "the next page belongs to another search")
       }
     }
-    return try withIndex(IndexPart.contents, memoryLimit: memoryLimit) { file throws(StoreError) in
+    return try withIndex(IndexPart.contents) { file throws(StoreError) in
       guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
         let keepsDiacritics = entry.keepsDiacritics
       else { throw .noIndex("words") }
       let found = try RankedRows(file, record.id, self).best(query, limit: limit, after: cursor)
       let highlighter = withSnippets ? try highlighter(file, keepsDiacritics) : nil
-      var matches: [RankedMatch] = []
-      for hit in found.hits {
-        if let match = try match(hit, query, in: record.id, highlighter) { matches.append(match) }
-      }
+      let matches = try matches(found.hits, query, in: record.id, highlighter)
       var next: RankedCursor?
       if found.hasMore, let last = found.hits.last {
         next = RankedCursor(
@@ -38,21 +35,41 @@ extension StoreTransaction {
     }
   }
 
-  /// The document of a hit, opened; nil if the index names a document that is not there, which verify would report.
-  private func match(
-    _ hit: RankedRows.Hit, _ query: String, in collection: UInt32, _ highlighter: Highlighter?
-  ) throws(StoreError) -> RankedMatch? {
+  /// The documents of hits, opened.
+  private func matches(
+    _ hits: [RankedRows.Hit], _ query: String, in collection: UInt32, _ highlighter: Highlighter?
+  ) throws(StoreError) -> [RankedMatch] {
+    var matches: [RankedMatch] = []
+    var opened: [(hit: RankedRows.Hit, header: DocumentHeader)] = []
+    defer { highlighter?.forget() }
+    for (index, hit) in hits.enumerated() {
+      try requireOpen()
+      if let header = try header(of: hit, in: collection, highlighter) { opened.append((hit, header)) }
+      guard index == hits.count - 1 || highlighter?.isFull != false else { continue }
+      let places = try highlighter?.places(query) ?? [:]
+      for (hit, header) in opened {
+        let places = places[hit.id]
+        matches.append(
+          RankedMatch(header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet))
+      }
+      opened = []
+    }
+    return matches
+  }
+
+  /// The document of a hit, whose text is given to the highlighter; nil if the index names a document that is not there,
+  /// which verify would report.
+  private func header(
+    of hit: RankedRows.Hit, in collection: UInt32, _ highlighter: Highlighter?
+  ) throws(StoreError) -> DocumentHeader? {
     do throws(StoreError) {
       return try reading { reader throws(StoreError) in
         let row = try reader.row(DocumentID(hit.id), withBody: highlighter != nil, within: limits)
         let head = try reader.opener.openHead(row)
         guard row.fields.collection == collection else { return nil }
         let header = DocumentHeader(row, head)
-        let places = try highlighter.map { highlighter throws(StoreError) in
-          try highlighter.highlights(query, header, try reader.opener.openBody(row, head))
-        }
-        return RankedMatch(
-          header: header, score: -hit.rank, titleRanges: places?.title ?? [], snippet: places?.snippet)
+        if let highlighter { try highlighter.add(header, try reader.opener.openBody(row, head)) }
+        return header
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }

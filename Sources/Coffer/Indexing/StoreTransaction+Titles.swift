@@ -19,29 +19,62 @@ extension StoreTransaction {
     }
   }
 
-  /// Every header of a collection in order, from proved pages.
+  /// The headers of a collection in order, from proved pages.
+  ///
+  /// - Returns: the last header that `body` was given if a page can't be opened, behind which the rows are to be listed;
+  ///   nil once all were given.
   func forEachTitle(
     in record: CollectionRecord, _ titles: IndexFile, _ body: (DocumentHeader) throws -> Void
-  ) throws {
-    let number = record.id
-    let statement = try titles.run { database throws(SQLiteError) in
-      try database.statement("SELECT position,id,header FROM main.\(TitleIndex.titles(number))")
-    }
-    defer { statement.reset() }
+  ) throws -> UnfinishedTitles? {
+    var last: DocumentHeader?
     var count = 0
+    let rows: Statement
+    do throws(StoreError) {
+      rows = try titles.run { database throws(SQLiteError) in
+        try database.statement("SELECT position,id,header FROM main.\(TitleIndex.titles(record.id))")
+      }
+    } catch {
+      return try unfinished(nil, error)
+    }
+    defer { rows.reset() }
     while true {
       if count % 64 == 0 { try requireOpen() }
       count += 1
-      let header = try titles.run { _ throws(SQLiteError) -> DocumentHeader? in
-        guard try statement.step() else { return nil }
-        let (position, id) = (statement.int64(at: 0), statement.int64(at: 1))
-        guard let header = PackedHeader.header(id, in: number, at: position, statement.blobPointer(at: 2)) else {
-          throw SQLiteError(.corrupt, "a header that no writer makes")
-        }
-        return header
+      let header: DocumentHeader?
+      do throws(StoreError) {
+        header = try nextTitle(rows, in: record.id, titles)
+      } catch {
+        return try unfinished(last, error)
       }
-      guard let header else { return }
+      guard let header else { return nil }
       try body(header)
+      last = header
+    }
+  }
+
+  /// A list from the index of titles that ended before its end.
+  struct UnfinishedTitles {
+    /// nil if no header was given.
+    let last: DocumentHeader?
+  }
+
+  private func unfinished(_ last: DocumentHeader?, _ error: StoreError) throws(StoreError) -> UnfinishedTitles {
+    guard error.isIndexDamage else { throw error }
+    connection.openIndexes[IndexPart.titles] = nil
+    logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
+    return UnfinishedTitles(last: last)
+  }
+
+  private func nextTitle(
+    _ rows: Statement, in collection: UInt32, _ titles: IndexFile
+  ) throws(StoreError) -> DocumentHeader? {
+    try titles.run { _ throws(SQLiteError) -> DocumentHeader? in
+      guard try rows.step() else { return nil }
+      let (position, id) = (rows.int64(at: 0), rows.int64(at: 1))
+      guard let header = PackedHeader.header(id, in: collection, at: position, rows.blobPointer(at: 2)) else {
+        throw SQLiteError(.corrupt, "a header that no writer makes")
+      }
+      return header
     }
   }
 }

@@ -60,7 +60,9 @@ struct WordQuery {
   }
 
   private func fails(_ words: String, _ message: String, _ database: Database, _ table: String) -> Bool {
-    guard let statement = try? database.statement("SELECT 1 FROM main.\(table) WHERE \(table) MATCH ?") else { return false }
+    guard let statement = try? database.statement("SELECT 1 FROM main.\(table) WHERE \(table) MATCH ?") else {
+      return false
+    }
     defer { statement.reset() }
     do {
       try statement.bind(words, at: 1)

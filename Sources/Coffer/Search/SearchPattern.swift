@@ -38,7 +38,9 @@ public struct SearchPattern: Sendable {
     try compiling { () throws(PatternError) in try Pattern.regularExpression(pattern, ignoring: differences) }
   }
 
-  private static func compiling(_ text: String? = nil, _ compile: () throws(PatternError) -> Pattern) throws(StoreError) -> SearchPattern {
+  private static func compiling(_ text: String? = nil, _ compile: () throws(PatternError) -> Pattern) throws(StoreError)
+    -> SearchPattern
+  {
     do throws(PatternError) {
       return SearchPattern(compiled: try compile(), text: text)
     } catch {

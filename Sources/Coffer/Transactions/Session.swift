@@ -19,9 +19,13 @@ final class Session: Sendable {
   let values: CodableValues
   private let closing = Atomic<Bool>(false)
 
+  let indexCacheBytes: Int
+  let indexMemoryBytes: Int
+
   init(keys: SessionKeys, generation: UInt64, options: OpenOptions) {
     let cacheBytes = options.textCacheBytes
     values = CodableValues(coding: options.values)
+    (indexCacheBytes, indexMemoryBytes) = (options.indexCacheBytes, options.indexMemoryBytes)
     texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
     known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
   }

@@ -63,7 +63,9 @@ struct IndexVerb: ParsableCommand {
     if !changes, collection != nil || namesIndexes {
       throw ValidationError("-c, --words, --substrings, --titles and --field belong to 'add' and 'drop'")
     }
-    if action == .add, !namesIndexes { throw ValidationError("name an index: --words, --substrings, --titles or --field") }
+    if action == .add, !namesIndexes {
+      throw ValidationError("name an index: --words, --substrings, --titles or --field")
+    }
     if keepDiacritics, !(words && action == .add) {
       throw ValidationError("--keep-diacritics belongs to 'add --words'")
     }

@@ -132,6 +132,10 @@ _EACH = {
     "merge": _on(
         "merge", "copy.coffer", reads="copy.coffer", holds=_replaced(2, LONGER),
         before=(("fork", STORE, "copy.coffer", *PRIMARY), ("put", "copy.coffer", *PRIMARY, "--id", "2", "--text", LONGER))),
+    "index-add": _on("index", "add", "-c", "one", "--words", "--substrings", "--titles"),
+    "index-update": _on("index", "update", before=(
+        ("index", STORE, *PRIMARY, "add", "-c", "two", "--words", "--titles"), ("rm", STORE, *PRIMARY, "3")),
+        holds=_without(3)),
     "salvage": _on("salvage", "-o", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
     "export-store": _export("new.coffer", _NUMBERED, "--all", *NEW),
     **{f"export-{kind}": _export(f"out.{kind}") for kind in ("ndjson", "json", "sqlite")},

@@ -33,6 +33,7 @@ def _put(*options, text="a new text " * 40):
     return ["put", STORE, "--text", text, *options, *PRIMARY]
 
 
+_INDEX = ["index", STORE, "add", "-c", "documents", "--words", "--titles", "--field", "n=@size:number", *PRIMARY]
 _TEXTS = ["export", STORE, "-o", "out.text", "--to", "text", *PRIMARY]
 _EACH = [
     Workload("put", (_put(),)),
@@ -62,6 +63,9 @@ _EACH = [
         *BASE, ["fork", STORE, "copy.coffer", *PRIMARY],
         ["put", "copy.coffer", "--id", "3", "--text", "from the copy " * 300, *PRIMARY],
         ["put", "copy.coffer", "--text", "new there", *PRIMARY], ["rm", "copy.coffer", "2", *PRIMARY])),
+    Workload("index-add", (_INDEX,)),
+    Workload("index-update", (["index", STORE, "update", *PRIMARY],), before=(
+        *BASE, _INDEX, _put("--title", "later"), ["rm", STORE, "2", *PRIMARY])),
     Workload("restore-id", (["restore", STORE, "copy.coffer", "--id", "3-4", *PRIMARY],), outputs=("copy.coffer",),
         before=(*BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", "4", *PRIMARY])),
     Workload("export-text", (_TEXTS,), outputs=("out.text",)),
