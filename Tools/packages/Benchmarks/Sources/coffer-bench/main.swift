@@ -69,7 +69,9 @@ do {
     exit(0)
   }
   if arguments[1] == "indexes" {
-    guard arguments.count == 6, let rows = Int(arguments[4]), let rounds = Int(arguments[5]) else { stop(usage, code: 64) }
+    guard arguments.count == 6, let rows = Int(arguments[4]), let rounds = Int(arguments[5]) else {
+      stop(usage, code: 64)
+    }
     var bench = IndexBench(folder: URL(filePath: arguments[2]), documents: count, rows: rows, rounds: rounds)
     try bench.run()
     exit(0)
