@@ -10,7 +10,12 @@ from .primitives import NONCE_SIZE, SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHa
 
 FEATURE = 1
 RESERVED = 96
-CONTENTS, TITLES = 1, 2
+# Tables of another text are no indexes.
+TABLES = {
+    b"CREATE TABLE coffer_x_index(part INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
+    b"CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
+    b"sealed BLOB NOT NULL) STRICT",
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ def index_key(store):
 
 def roots(store):
     """Every root that is in the store; raises where one does not open."""
-    if not store.header.compat & FEATURE:
+    tables = store.connection.execute("SELECT sql FROM sqlite_schema WHERE name IN ('coffer_x_index', 'coffer_x_index_page')")
+    if not store.header.compat & FEATURE or {bytes(sql) for (sql,) in tables} != TABLES:
         return []
     return [
         _root(store, *row) for row in store.connection.execute("SELECT part, epoch, sealed FROM coffer_x_index ORDER BY part")
