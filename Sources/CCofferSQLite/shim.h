@@ -163,6 +163,8 @@ static void coffer_sqlite_rank(
   (void)count;
   (void)values;
   const coffer_sqlite_ranking *ranking = (const coffer_sqlite_ranking *)api->xUserData(table);
+  // A command of FTS5 to itself has no phrases, and no rows to ask about.
+  if (api->xPhraseCount(table) == 0) return;
   if (coffer_sqlite_is_outdated(ranking, api->xRowid(table))) return;
   const double k1 = 1.2, b = 0.75;
   int status = SQLITE_OK;

@@ -81,6 +81,28 @@ package struct IndexTables {
     return sealed
   }
 
+  /// Whether there are roots of other numbers, or pages whose root is not there.
+  package func holdsOthers(than parts: [UInt32]) throws(StoreError) -> Bool {
+    let numbers = parts.map { String($0) }.joined(separator: ",")
+    let others = try database.rows("SELECT 1 FROM coffer_x_index WHERE part NOT IN (\(numbers)) LIMIT 1")
+    let pages = try database.rows(
+      "SELECT 1 FROM coffer_x_index_page WHERE place>>32 NOT IN (SELECT part FROM coffer_x_index) LIMIT 1")
+    return !others.isEmpty || !pages.isEmpty
+  }
+
+  /// Deletes all indexes but some, and pages that belong to none of these.
+  ///
+  /// - Returns: whether there were any.
+  package func removeAll(but parts: [UInt32]) throws(StoreError) -> Bool {
+    let numbers = parts.map { String($0) }.joined(separator: ",")
+    let strays = try !database.rows("SELECT 1 FROM coffer_x_index WHERE part NOT IN (\(numbers)) LIMIT 1").isEmpty
+    let pages = try !database.rows("SELECT 1 FROM coffer_x_index_page WHERE place>>32 NOT IN (\(numbers)) LIMIT 1").isEmpty
+    guard strays || pages else { return false }
+    try database.execute("DELETE FROM coffer_x_index WHERE part NOT IN (\(numbers))")
+    try database.execute("DELETE FROM coffer_x_index_page WHERE place>>32 NOT IN (\(numbers))")
+    return true
+  }
+
   /// Deletes an index with all its pages.
   package func delete(_ part: UInt32) throws(StoreError) {
     try deletePages(of: part)

@@ -27,14 +27,14 @@ extension Database {
           case SQLITE_SELECT, SQLITE_RECURSIVE: return SQLITE_OK
           case SQLITE_READ:
             guard let rule, let table, let database, strcmp(database, "main") == 0 else { return SQLITE_OK }
-            // Of a table of which no column is read, SQLite does not name the view.
-            let isInView = view != nil || detail.map { $0.pointee == 0 } ?? true
-            return rule.mayRead(String(cString: table), in: view.map { String(cString: $0) }, isInView: isInView)
-              ? SQLITE_OK : SQLITE_DENY
+            return rule.mayRead(
+              String(cString: table), in: view.map { String(cString: $0) },
+              hasColumn: detail.map { $0.pointee != 0 } ?? false) ? SQLITE_OK : SQLITE_DENY
           // Asked when a virtual table says what its columns are; a statement can't change this table anyway.
           case SQLITE_UPDATE: return table.map { strcmp($0, "sqlite_master") } == 0 ? SQLITE_OK : SQLITE_DENY
           case SQLITE_FUNCTION:
-            return detail.map { Database.isHarmless(String(cString: $0)) } == true ? SQLITE_OK : SQLITE_DENY
+            guard let name = detail.map({ String(cString: $0) }), Database.isHarmless(name) else { return SQLITE_DENY }
+            return rule?.mayCall(name, view.map { String(cString: $0) }) == false ? SQLITE_DENY : SQLITE_OK
           default: return SQLITE_DENY
           }
         }, rule.map { Unmanaged.passUnretained($0).toOpaque() }))
@@ -79,6 +79,9 @@ extension Database {
     }
   }
 
+  /// Whether a condition is polled while statements run.
+  package var hasStopCondition: Bool { connection.stopCondition != nil }
+
   /// Polls a condition while a statement runs, which ends with `interrupted` if it is true; nil removes it.
   package func setStopCondition(_ shouldStop: (@Sendable () -> Bool)?) throws(SQLiteError) {
     try connection.setStopCondition(shouldStop)
@@ -90,7 +93,9 @@ package final class ReadingRule {
   /// Statements of the program itself are compiled: everything is allowed.
   package private(set) var isLifted = false
   /// Whether a statement may read a table of the main database.
-  private let mayRead: (_ table: String, _ isInView: Bool) -> Bool
+  private let mayRead: (Reading) -> Bool
+  /// Whether a statement may call a function within a view, or outside of any.
+  package var mayCall: (_ function: String, _ view: String?) -> Bool
   /// The views that statements read which were compiled since this was emptied.
   package var views: Set<String> = []
   /// The tables of the main database that they read, in views or not.
@@ -98,8 +103,20 @@ package final class ReadingRule {
   /// Those of them that they read in no view, or that no view is known of.
   package var tablesAlone: Set<String> = []
 
-  package init(mayRead: @escaping (_ table: String, _ isInView: Bool) -> Bool = { _, _ in true }) {
+  /// A table that a statement reads.
+  package struct Reading {
+    package let table: String
+    /// The view, or expression of WITH, that names the table; nil if none does, or if no column is read.
+    package let view: String?
+    package let hasColumn: Bool
+  }
+
+  package init(
+    mayRead: @escaping (Reading) -> Bool = { _ in true },
+    mayCall: @escaping (_ function: String, _ view: String?) -> Bool = { _, _ in true }
+  ) {
     self.mayRead = mayRead
+    self.mayCall = mayCall
   }
 
   /// Allows everything while `work` runs.
@@ -110,10 +127,10 @@ package final class ReadingRule {
     return try work()
   }
 
-  fileprivate func mayRead(_ table: String, in view: String?, isInView: Bool) -> Bool {
+  fileprivate func mayRead(_ table: String, in view: String?, hasColumn: Bool) -> Bool {
     tables.insert(table)
     if let view { views.insert(view) } else { tablesAlone.insert(table) }
-    return mayRead(table, isInView)
+    return mayRead(Reading(table: table, view: view, hasColumn: hasColumn))
   }
 }
 

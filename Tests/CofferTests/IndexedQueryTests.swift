@@ -187,6 +187,74 @@ import Testing
     #expect(try test.store.query("SELECT count(*) FROM orders").rows[0][0] == .integer(10))
   }
 
+  /// A name of WITH is none of our views, and `document_value` is theirs alone.
+  @Test(arguments: [
+    "WITH c AS (SELECT * FROM main.document) SELECT * FROM c -- orders",
+    "WITH c AS (SELECT block FROM main.words_2_data) SELECT * FROM c -- orders",
+    "WITH orders AS (SELECT * FROM main.document) SELECT * FROM orders",
+    "SELECT count(*) FROM main.document -- orders", "SELECT count(*) FROM main.words_2_idx -- orders",
+    "SELECT * FROM sqlite_stat1 -- orders", "SELECT id FROM main.extra_row WHERE row=? -- orders",
+    "SELECT document_value(3,1,1) -- orders", "WITH c AS (SELECT document_value(3,1,1) AS v) SELECT v FROM c -- orders",
+  ])
+  func innerTablesAreReadByNoOtherName(_ sql: String) throws {
+    let (test, _) = try filled(20)
+    expect(.invalidArgument) { try test.store.query(sql) }
+    // Not even after the index itself has run that text.
+    _ = try test.store.search(ranked: "customer", in: "customers")
+    expect(.invalidArgument) { try test.store.query(sql.replacing(" -- orders", with: "")) }
+    expect(.invalidArgument) { try test.store.query(sql) }
+  }
+
+  /// SQLite says which tables a statement reads when it compiles it, and not again.
+  @Test func manyOtherStatementsLeaveOneThatIsInUseUpToDate() throws {
+    let (test, _) = try filled(20)
+    let hot = "SELECT count(*) FROM orders WHERE customer > 0"
+    let store = test.store
+    for number in 0..<1100 {
+      let found = try store.read { scope in try scope.query(hot).rows[0][0] }
+      if number == 0 { #expect(found == .integer(20)) }
+      _ = try store.read { scope in try scope.query("SELECT \(number) FROM orders LIMIT 1") }
+    }
+    _ = try store.write { scope in try scope.insert(Document(text: #"{"customer": 5}"#), into: "orders", at: .bottom) }
+    #expect(try store.read { scope in try scope.query(hot).rows[0][0] } == .integer(21))
+  }
+
+  @Test func timeLimitOutlivesAMatchTable() throws {
+    let (test, _) = try filled(20)
+    expect(.cancelled) {
+      try test.store.read { scope in
+        try scope.query(
+          """
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+          SELECT count(*) FROM "customers.match"('customer') m, n
+          """, parameters: [], timeLimit: .milliseconds(50))
+      }
+    }
+  }
+
+  @Test func collectionsOfAnyNameAreFound() throws {
+    let test = try TestStore()
+    let names = ["fields_1", "words_3", "document", "#words", "\u{301}x", "a\"b", "a`b", "it's", "[x]", "made", "x.match"]
+    for name in names {
+      _ = try test.store.write { scope in
+        try scope.insert(Document(text: #"{"n": 7, "t": "words"}"#), into: DocumentCollection(name), at: .top)
+      }
+      try test.store.index(
+        DocumentCollection(name), .words(), .field("n", "$.n", as: .number), .field("e\u{301}", "$.t", as: .text),
+        .field("é", "$.t", as: .text))
+    }
+    for name in names {
+      let number = try #require(try test.store.read { scope in try scope.collections().first { $0.name == name } }).id
+      let view = name.hasPrefix("#") || name == "x.match" && false ? "#\(number.rawValue)" : name
+      let quoted = "\"" + view.replacing("\"", with: "\"\"") + "\""
+      #expect(try test.store.query("SELECT n FROM \(quoted) WHERE n = 7").rows.count == 1, "\(name)")
+      let match = "\"" + (view + ".match").replacing("\"", with: "\"\"") + "\""
+      #expect(try test.store.query("SELECT id FROM \(match)('words')").rows.count == 1, "\(name)")
+      #expect(try test.store.indexes().contains { $0.collection == name && $0.indexes.count == 4 }, "\(name)")
+    }
+    #expect(try test.store.checkIndexes().isEmpty)
+  }
+
   @Test func fieldsOfHeadersAndAttributesAreColumns() throws {
     let test = try TestStore()
     try test.store.write { scope in

@@ -44,13 +44,22 @@ final class ContentIndex: IndexTablesOfDocuments {
 
   /// The collection whose fields a table holds; nil for another table.
   static func collection(ofFields table: String) -> UInt32? {
-    table.hasPrefix("fields_") ? UInt32(table.dropFirst("fields_".count)) : nil
+    number(behind: "fields_", in: table).flatMap { $0.rest.isEmpty ? $0.number : nil }
   }
 
   /// Whether a table is one of the index, or of FTS5 under one.
   static func isTable(_ name: String) -> Bool {
-    ["document", "made", "extra_row"].contains(name)
-      || ["words_", "parts_", "fields_", "outdated_"].contains { name.hasPrefix($0) }
+    if ["document", "made", "extra_row"].contains(name) { return true }
+    if let (_, rest) = number(behind: "fields_", in: name) ?? number(behind: "outdated_", in: name) { return rest.isEmpty }
+    guard let (_, rest) = number(behind: "words_", in: name) ?? number(behind: "parts_", in: name) else { return false }
+    return ["", "_data", "_idx", "_content", "_docsize", "_config"].contains(rest)
+  }
+
+  private static func number(behind prefix: String, in name: String) -> (number: UInt32, rest: Substring)? {
+    guard name.hasPrefix(prefix) else { return nil }
+    let digits = name.dropFirst(prefix.count).prefix { ("0"..."9").contains($0) }
+    guard let number = UInt32(digits), String(number) == digits else { return nil }
+    return (number, name[digits.endIndex...])
   }
 
   func makeTables() throws(SQLiteError) {
@@ -131,7 +140,7 @@ final class ContentIndex: IndexTablesOfDocuments {
     try statement.bind(id, at: 1)
     guard try statement.step() else { return nil }
     return (
-      UInt32(statement.int64(at: 0)), statement.int64(at: 1), statement.isNull(at: 2) ? nil : statement.int64(at: 2)
+      try IndexedNumbers.collection(statement.int64(at: 0)), statement.int64(at: 1), statement.isNull(at: 2) ? nil : statement.int64(at: 2)
     )
   }
 
@@ -273,7 +282,7 @@ final class ContentIndex: IndexTablesOfDocuments {
       "SELECT outdated_rows,outdated_tokens FROM main.made WHERE coll=?", Int64(collection)
     ).rows.first
     return (
-      (all.first ?? 0) - (outdated?[0].integer ?? 0), all.dropFirst().reduce(0, &+) - (outdated?[1].integer ?? 0)
+      (all.first ?? 0) &- (outdated?[0].integer ?? 0), all.dropFirst().reduce(0, &+) &- (outdated?[1].integer ?? 0)
     )
   }
 
@@ -293,7 +302,7 @@ final class ContentIndex: IndexTablesOfDocuments {
       let outdated = try database.firstValue("SELECT outdated_rows FROM main.made WHERE coll=?", number)?.integer ?? 0
       guard outdated > 0 else { continue }
       let current = try database.firstValue("SELECT count(*) FROM main.document WHERE coll=?", number)?.integer ?? 0
-      if outdated * 4 > current { worn.append(collection.number) }
+      if outdated > current / 4 { worn.append(collection.number) }
     }
     return worn
   }

@@ -239,19 +239,19 @@ private final class WordSums {
   func subtractIndexed(_ isCurrent: (Int64) -> Bool) throws(StoreError) {
     do throws(SQLiteError) { try addPending() } catch { throw StoreError(error) }
     try file.run { database throws(SQLiteError) in
-      try database.execute("CREATE VIRTUAL TABLE temp.coffer_words USING fts5vocab('main', '\(table)', 'instance')")
+      try database.execute("CREATE VIRTUAL TABLE temp.\"#words\" USING fts5vocab('main', '\(table)', 'instance')")
       do throws(SQLiteError) {
-        let words = try database.statement("SELECT term,doc,col,offset FROM temp.coffer_words")
+        let words = try database.statement("SELECT term,doc,col,offset FROM temp.\"#words\"")
         while try words.step() {
           let row = words.int64(at: 1)
           if isCurrent(row) { sums[row, default: 0] &-= Self.hash(words) }
         }
         words.reset()
       } catch {
-        _ = try? database.execute("DROP TABLE temp.coffer_words")
+        _ = try? database.execute("DROP TABLE temp.\"#words\"")
         throw error
       }
-      try database.execute("DROP TABLE temp.coffer_words")
+      try database.execute("DROP TABLE temp.\"#words\"")
     }
   }
 

@@ -118,7 +118,10 @@ extension IndexDeclaration.Collection {
     case .titles: hasTitles = true
     case .field(let name, let path, let kind):
       let field = IndexDeclaration.Field(name: name, path: path, kind: kind)
-      if fields.contains(field) { return }
+      let isThere = fields.contains {
+        $0.kind == kind && $0.name.utf8.elementsEqual(name.utf8) && $0.path.utf8.elementsEqual(path.utf8)
+      }
+      if isThere { return }
       _ = try FieldSource(field)
       guard !name.isEmpty, !name.utf8.contains(0), name.utf8.count <= 128 else {
         throw StoreError(.invalidArgument, "the name of a field has 1 to 128 bytes, none of them U+0000")

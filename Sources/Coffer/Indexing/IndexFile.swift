@@ -34,7 +34,9 @@ final class IndexFile {
     pages = IndexPages(root, transaction.database, transaction.keys, access)
     try Self.prove(pages, access)
     // Tables of the index are read through views alone.
-    rule = ReadingRule { table, isInView in isInView || !ContentIndex.isTable(table) }
+    let views = Views()
+    self.views = views
+    rule = ReadingRule(mayRead: { reading in views.mayRead(reading) })
     do throws(SQLiteError) {
       // The schema is ours: only holders of the keys can write a page.
       database = try Database(
@@ -61,6 +63,25 @@ final class IndexFile {
   /// The tables of the index, for an update.
   func tables(_ keys: RowKeys) throws(StoreError) -> any IndexTablesOfDocuments {
     pages.root.part == IndexPart.titles ? TitleIndex(self) : try ContentIndex(self, keys)
+  }
+
+  /// The tables of fields that the views of queries read, by the names of the views.
+  private final class Views {
+    var tables: [String: String] = [:]
+
+    /// Of the index, only the fields of a view, in that view. SQLite names no view where no column is read.
+    func mayRead(_ reading: ReadingRule.Reading) -> Bool {
+      guard ContentIndex.isTable(reading.table) else { return !reading.table.hasPrefix("sqlite_stat") }
+      guard reading.hasColumn else { return ContentIndex.collection(ofFields: reading.table) != nil }
+      return reading.view.map { tables[$0] == reading.table } ?? false
+    }
+  }
+
+  private let views: Views
+
+  var viewTables: [String: String] {
+    get { views.tables }
+    set { views.tables = newValue }
   }
 
   // MARK: Work on the database
@@ -113,6 +134,8 @@ final class IndexFile {
 
   /// Runs work that ends when the transaction's work is cancelled, or its store is closed.
   func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
+    // A query watches more than that already.
+    guard !database.hasStopCondition else { return try rule.lifting(work) }
     let cancellation = transaction.connection.cancellation
     let session = transaction.isWriter ? nil : transaction.connection.session
     try run { database throws(SQLiteError) in

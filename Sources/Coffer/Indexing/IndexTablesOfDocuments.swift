@@ -35,3 +35,14 @@ protocol IndexTablesOfDocuments: AnyObject {
   /// Forgets a document; does nothing for one that is not indexed.
   func remove(_ id: Int64) throws(SQLiteError)
 }
+
+/// Numbers as the inner database gives them: an old page that is put back may hold any.
+enum IndexedNumbers {
+  /// - Throws: `corrupt` for a number that no collection has.
+  static func collection(_ number: Int64) throws(SQLiteError) -> UInt32 {
+    guard (1...Int64(Int32.max)).contains(number) else {
+      throw SQLiteError(.corrupt, "a collection of a number that none has")
+    }
+    return UInt32(number)
+  }
+}

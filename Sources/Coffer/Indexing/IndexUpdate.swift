@@ -62,7 +62,11 @@ final class IndexUpdate {
       if try database.firstValue("SELECT 1 FROM main.sqlite_schema WHERE name='made'") == nil {
         try index.makeTables()
       }
-      return Set(try database.query("SELECT coll FROM main.made").rows.map { UInt32($0[0].integer ?? 0) })
+      var numbers: Set<UInt32> = []
+      for row in try database.query("SELECT coll FROM main.made").rows {
+        numbers.insert(try IndexedNumbers.collection(row[0].integer ?? 0))
+      }
+      return numbers
     }
   }
 

@@ -22,14 +22,18 @@ extension StoreEngine {
     }
   }
 
-  func updateIndexes(_ progress: ProgressHandler?) throws(StoreError) -> Bool {
-    try writing { transaction throws(StoreError) in
+  /// - Parameter makingAgain: makes all indexes from nothing.
+  func updateIndexes(_ progress: ProgressHandler?, makingAgain: Bool = false) throws(StoreError) -> Bool {
+    let (hasWritten, hasLost) = try writing { transaction throws(StoreError) in
       let step = try Self.step(progress, total: transaction.state.count)
-      var hasWritten = false
+      let hasLost = try transaction.removeStrayIndexes()
+      var hasWritten = hasLost
       for part in IndexPart.all {
         guard let root = try transaction.indexRoot(part)?.root else { continue }
-        if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) {
-          log.warning("\(problem.message); it is made again")
+        let problem =
+          makingAgain ? nil : try IndexPages.problem(of: root, transaction.database, transaction.keys)
+        if let problem { log.warning("\(problem.message); it is made again") }
+        if makingAgain || problem != nil {
           var new = root
           try new.restart()
           try transaction.rebuild(new, step)
@@ -39,8 +43,13 @@ extension StoreEngine {
         }
       }
       if hasWritten { try transaction.commit() }
-      return hasWritten
+      return (hasWritten, hasLost)
     }
+    guard !hasLost else {
+      throw StoreError(
+        .damaged, "an index could not be opened, and was removed", hint: "declare its indexes again with \(.addIndex)")
+    }
+    return hasWritten
   }
 
   /// Compares all indexes with the documents; what is missing in them is added in memory first.
@@ -163,6 +172,22 @@ extension StoreTransaction {
     try declare(copied, changing: nil)
   }
 
+  /// Deletes roots that can't be opened, roots of unknown numbers, and pages without a root.
+  ///
+  /// - Returns: whether there were any.
+  func removeStrayIndexes() throws(StoreError) -> Bool {
+    let tables = IndexTables(database)
+    guard hasIndexes, try tables.exist() else { return false }
+    var sound: [UInt32] = []
+    for part in IndexPart.all where try indexRoot(part) != nil { sound.append(part) }
+    let hasRemoved = try tables.removeAll(but: sound)
+    if hasRemoved, sound.isEmpty {
+      hasIndexesAfter = false
+      try tables.drop()
+    }
+    return hasRemoved
+  }
+
   /// Sums and opens every page of every index.
   ///
   /// - Returns: what is wrong with them.
@@ -172,6 +197,7 @@ extension StoreTransaction {
     // Somebody may have dropped them: nothing but them is lost.
     guard try tables.exist() else { return [] }
     var problems: [String] = []
+    if try tables.holdsOthers(than: IndexPart.all) { problems.append("pages of no index are there") }
     for row in try tables.roots() {
       do throws(StoreError) {
         let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, keys)

@@ -28,10 +28,16 @@ extension StoreTransaction {
     guard let ids else { return nil }
     var headers: [DocumentHeader] = []
     for id in ids {
-      let header = try reading { reader throws(StoreError) in
-        try reader.header(DocumentID(rawValue: id), within: limits)
+      do throws(StoreError) {
+        let header = try reading { reader throws(StoreError) in
+          try reader.header(DocumentID(rawValue: id), within: limits)
+        }
+        if header.collection.rawValue == record.id { headers.append(header) }
+      } catch {
+        // An old page that was put back names it.
+        guard error.code == .noSuchDocument else { throw error }
+        logger.warning("an index names document \(id), which is not there: check the indexes")
       }
-      headers.append(header)
     }
     return headers.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
   }

@@ -111,9 +111,7 @@ struct RankedRows {
   func best(_ query: String, limit: Int, after cursor: RankedCursor?) throws(StoreError)
     -> (hits: [Hit], total: Int, hasMore: Bool)
   {
-    guard !query.utf8.contains(0) else {
-      throw StoreError(.invalidArgument, "the words to search for hold U+0000")
-    }
+    try WordQuery(query).check()
     let start = cursor.map { Hit(rank: $0.rank, id: $0.id.rawValue) }
     var best = BestHits(limit: max(limit, 0))
     var (total, behind) = (0, 0)

@@ -62,9 +62,9 @@ final class TitleIndex: IndexTablesOfDocuments {
       let number = known[0].integer, let position = known[1].integer
     else { return }
     try database.execute("DELETE FROM main.document WHERE id=?", id)
-    guard declaration.collection(UInt32(truncatingIfNeeded: number)) != nil else { return }
-    try database.execute(
-      "DELETE FROM main.\(Self.titles(UInt32(truncatingIfNeeded: number))) WHERE position=? AND id=?", position, id)
+    let collection = try IndexedNumbers.collection(number)
+    guard declaration.collection(collection) != nil else { return }
+    try database.execute("DELETE FROM main.\(Self.titles(collection)) WHERE position=? AND id=?", position, id)
   }
 }
 

@@ -9,6 +9,25 @@ struct WordQuery {
     self.query = query
   }
 
+  /// FTS5 takes a time that grows with the square of the number of phrases.
+  private static let maximumByteCount = 4096
+
+  /// Refuses queries that are not for FTS5.
+  func check() throws(StoreError) {
+    guard !query.utf8.contains(0) else {
+      throw StoreError(.invalidArgument, "the words to search for hold U+0000")
+    }
+    guard query.utf8.count <= Self.maximumByteCount else {
+      throw StoreError(.invalidArgument, "the words to search for have more than \(Self.maximumByteCount) bytes")
+    }
+    // A command of FTS5 to itself, and no query.
+    guard query.utf8.first != UInt8(ascii: "*") else {
+      throw StoreError(
+        .invalidArgument, "the words can't be searched for: the error is at character 1",
+        hint: "a star ends the beginning of a word, as in seal*")
+    }
+  }
+
   /// The error of a query that FTS5 refused; it names the place and quotes nothing.
   func error(_ database: Database, _ table: String) -> StoreError {
     let message = database.lastMessage ?? ""

@@ -67,7 +67,7 @@ extension StoreEngine {
   /// later.
   private func rebuildIndexes() throws(StoreError) {
     do throws(StoreError) {
-      _ = try updateIndexes(nil)
+      _ = try updateIndexes(nil, makingAgain: true)
     } catch {
       guard error.code == .damaged else { throw error }
       log.info("the indexes were not built: \(error.message)")

@@ -25,6 +25,10 @@ final class QueryView {
     self.table = table
     function = DocumentFunction(table)
     rule = index?.rule ?? ReadingRule()
+    let names = Set(collections.map(\.name))
+    rule.mayCall = { function, view in function != DocumentFunction.name || view.map(names.contains) == true }
+    index?.viewTables = Dictionary(
+      uniqueKeysWithValues: collections.map { ($0.name, ContentIndex.fields($0.number)) })
     do throws(SQLiteError) {
       guard let index else {
         database = try Database(
@@ -91,10 +95,15 @@ final class QueryView {
   /// Whether a query may read an index: only then is it opened.
   private static func mayUseIndex(_ sql: String, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     guard transaction.hasIndexes else { return false }
-    let folded = sql.asciiLowercased
-    // Names in the SQL, whatever it does with them.
-    let names = try transaction.collections().map { $0.name.replacing("\"", with: "\"\"").asciiLowercased }
-    return names.contains { folded.contains($0) } || folded.contains("#")
+    let folded = Array(sql.asciiLowercased.utf8)
+    // Names in the SQL, whatever it does with them; names that quotation changes are taken to be there.
+    let quotes = Set("\"'`[]".utf8)
+    let records = try transaction.collections()
+    return folded.contains(UInt8(ascii: "#"))
+      || records.contains { record in
+        record.name.utf8.contains { quotes.contains($0) }
+          || folded.firstRange(of: Array(record.name.asciiLowercased.utf8)) != nil
+      }
   }
 
   /// The view of the last query, if it still fits.
@@ -149,7 +158,8 @@ final class QueryView {
   func compiled(_ sql: String, _ parameters: [(any SQLiteValueConvertible)?]) throws(SQLiteError) -> Statement {
     (rule.views, rule.tables, rule.tablesAlone) = ([], [], [])
     for match in matches { match.wasPlanned = false }
-    let statement = try database.statement(sql)
+    // Statements of an app rest in the cache beside those of the index, which may read more: no text is both.
+    let statement = try database.statement(sql + "\n")
     guard statement.isReadOnly, statement.columnCount > 0 else {
       throw SQLiteError(.notAllowed, "not a SELECT")
     }
@@ -168,7 +178,11 @@ final class QueryView {
   /// The tables and views that a query reads, which was just compiled.
   func reads(of sql: String) -> QueryReads {
     if let known = reads[sql] { return known }
-    if reads.count > 1000 { reads = [:] }
+    if reads.count > 1000 {
+      reads = [:]
+      // SQLite says what a statement reads when it compiles it, and not again.
+      database.emptyStatementCache()
+    }
     let planned = matches.filter(\.wasPlanned)
     var found = QueryReads(usesIndex: !planned.isEmpty || rule.tables.contains { ContentIndex.isTable($0) })
     if index == nil { found.usesIndex = false }

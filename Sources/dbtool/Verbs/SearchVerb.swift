@@ -177,7 +177,7 @@ struct SearchVerb: ParsableCommand {
       }
       try table.finish()
     }
-    if found.total == 0 { throw Outcome(.answerIsNo) }
+    if count ? found.total == 0 : found.matches.isEmpty { throw Outcome(.answerIsNo) }
   }
 
   /// Calls a closure for each document found, with its collection.
