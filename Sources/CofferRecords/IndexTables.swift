@@ -96,7 +96,8 @@ package struct IndexTables {
   package func removeAll(but parts: [UInt32]) throws(StoreError) -> Bool {
     let numbers = parts.map { String($0) }.joined(separator: ",")
     let strays = try !database.rows("SELECT 1 FROM coffer_x_index WHERE part NOT IN (\(numbers)) LIMIT 1").isEmpty
-    let pages = try !database.rows("SELECT 1 FROM coffer_x_index_page WHERE place>>32 NOT IN (\(numbers)) LIMIT 1").isEmpty
+    let pages = try !database.rows("SELECT 1 FROM coffer_x_index_page WHERE place>>32 NOT IN (\(numbers)) LIMIT 1")
+      .isEmpty
     guard strays || pages else { return false }
     try database.execute("DELETE FROM coffer_x_index WHERE part NOT IN (\(numbers))")
     try database.execute("DELETE FROM coffer_x_index_page WHERE place>>32 NOT IN (\(numbers))")

@@ -606,6 +606,7 @@ import Testing
     var texts: [String] = []
     try test.store.read { scope in
       try scope.forEach(in: test.notes) { opened in
+        guard opened.header.id.rawValue % 6 == 1 else { return }
         let scalars = Array(opened.text.unicodeScalars)
         let start = random.number(below: max(1, scalars.count - 6))
         var part = String.UnicodeScalarView()
@@ -630,7 +631,7 @@ import Testing
         return try scope.transaction.candidates(for: pattern, in: record, fields: .all) != nil
       }.count
     }
-    #expect(used > 100)
+    #expect(used > 20)
     try test.store.write { scope in
       for id in try scope.ids(in: test.notes, sortedBy: .id).prefix(40) {
         _ = try scope.update(id) { $0.text = text(20) }

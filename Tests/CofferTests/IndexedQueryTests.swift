@@ -234,7 +234,9 @@ import Testing
 
   @Test func collectionsOfAnyNameAreFound() throws {
     let test = try TestStore()
-    let names = ["fields_1", "words_3", "document", "#words", "\u{301}x", "a\"b", "a`b", "it's", "[x]", "made", "x.match"]
+    let names = [
+      "fields_1", "words_3", "document", "#words", "\u{301}x", "a\"b", "a`b", "it's", "[x]", "made", "x.match",
+    ]
     for name in names {
       _ = try test.store.write { scope in
         try scope.insert(Document(text: #"{"n": 7, "t": "words"}"#), into: DocumentCollection(name), at: .top)

@@ -50,7 +50,9 @@ final class ContentIndex: IndexTablesOfDocuments {
   /// Whether a table is one of the index, or of FTS5 under one.
   static func isTable(_ name: String) -> Bool {
     if ["document", "made", "extra_row"].contains(name) { return true }
-    if let (_, rest) = number(behind: "fields_", in: name) ?? number(behind: "outdated_", in: name) { return rest.isEmpty }
+    if let (_, rest) = number(behind: "fields_", in: name) ?? number(behind: "outdated_", in: name) {
+      return rest.isEmpty
+    }
     guard let (_, rest) = number(behind: "words_", in: name) ?? number(behind: "parts_", in: name) else { return false }
     return ["", "_data", "_idx", "_content", "_docsize", "_config"].contains(rest)
   }
@@ -140,7 +142,8 @@ final class ContentIndex: IndexTablesOfDocuments {
     try statement.bind(id, at: 1)
     guard try statement.step() else { return nil }
     return (
-      try IndexedNumbers.collection(statement.int64(at: 0)), statement.int64(at: 1), statement.isNull(at: 2) ? nil : statement.int64(at: 2)
+      try IndexedNumbers.collection(statement.int64(at: 0)), statement.int64(at: 1),
+      statement.isNull(at: 2) ? nil : statement.int64(at: 2)
     )
   }
 
