@@ -55,7 +55,7 @@ package final class IndexPages: PageStorage {
   }
 
   deinit {
-    forgetChanges()
+    for memory in changed.values { memory.deallocate() }
     sealed.deallocate()
   }
 
@@ -63,7 +63,6 @@ package final class IndexPages: PageStorage {
 
   package var pageSize: Int { Int(root.pageSize) }
   package var reservedCount: Int { Self.reservedBytes }
-  package var isReadOnly: Bool { false }
 
   package func read(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws {
     if let kept = changed[page] { return bytes.copyMemory(from: UnsafeRawBufferPointer(kept)) }
@@ -230,7 +229,7 @@ package final class IndexPages: PageStorage {
     failure = nil
   }
 
-  /// Notes the documents that the pages stand for now; call after the inner database has committed, and write
+  /// Notes the documents that the pages now contain; call after the inner database has committed, and write
   /// ``root`` then.
   package func finish(_ contents: IndexRoot.Contents) {
     precondition(gaps.isEmpty, "internal error: pages of an index were never written")
@@ -238,16 +237,6 @@ package final class IndexPages: PageStorage {
     hasWritten = false
     root.contents = contents
   }
-
-  /// Forgets the pages in memory.
-  package func forgetChanges() {
-    for memory in changed.values { memory.deallocate() }
-    changed = [:]
-    pageCount = Int(root.pageCount)
-  }
-
-  /// Whether any page is in memory only.
-  package var hasChangesInMemory: Bool { !changed.isEmpty }
 }
 
 extension IndexPages {

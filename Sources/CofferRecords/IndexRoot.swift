@@ -11,7 +11,7 @@ package struct IndexPlace {
   package let revision: UInt64
 }
 
-/// The sealed root row of an index: its pages, and the documents that they stand for (FORMAT, "Indexes").
+/// The sealed root row of an index: its pages, and the state of the documents in them (FORMAT, "Indexes").
 ///
 /// An index is derived: the rows of documents are the truth, and an index can always be dropped and made again.
 package struct IndexRoot: Sendable, Equatable {
@@ -25,12 +25,12 @@ package struct IndexRoot: Sendable, Equatable {
   package var pageCount: UInt32
   /// The sum over all pages.
   package var sum: SetHash
-  /// The documents that the pages stand for; nil for an index that is to be built.
+  /// The state of the documents in the pages; nil for an index that is to be built.
   package var contents: Contents?
   /// The indexed collections, fields and texts, as JSON.
   package var declaration: [UInt8]
 
-  /// Which documents an index stands for.
+  /// The state of the documents in an index.
   package struct Contents: Sendable, Equatable {
     package var generation: UInt64
     /// The mark of the state of that generation.
@@ -53,8 +53,8 @@ package struct IndexRoot: Sendable, Equatable {
       (self.generation, self.mark, self.count, self.set) = (generation, mark, count, set)
     }
 
-    /// Whether these are the documents of a state.
-    package func stand(for state: StoreState) -> Bool {
+    /// Whether the store's documents in that state are the indexed ones.
+    package func match(_ state: StoreState) -> Bool {
       count == state.count && set == state.set
     }
   }

@@ -24,8 +24,8 @@ package struct IndexTables {
     self.database = database
   }
 
-  /// Whether both tables are there, with our texts. Tables of another text are nobody's index: their names are free for
-  /// any feature, and a program that does not know ours may have emptied or dropped them.
+  /// Whether both tables exist, made by our SQL. A table with other SQL is ignored: a program that does not
+  /// know indexes may use the name, and may have emptied or dropped our table.
   package func exist() throws(StoreError) -> Bool {
     for (name, sql) in Self.objects {
       let rows = try database.rows("SELECT sql FROM sqlite_schema WHERE type='table' AND name=?", name)

@@ -9,8 +9,6 @@ package protocol PageStorage: AnyObject {
   var reservedCount: Int { get }
   /// The number of pages; 0 for a new database.
   var pageCount: Int { get }
-  /// SQLite may not change anything.
-  var isReadOnly: Bool { get }
 
   /// Reads a page, counted from 0, into `pageSize` bytes.
   func read(_ page: Int, into bytes: UnsafeMutableRawBufferPointer) throws

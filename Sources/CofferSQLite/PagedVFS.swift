@@ -14,11 +14,7 @@ internal import Synchronization
 /// One connection uses such a database, so that locks are not needed. Every other file is refused: journals must be in
 /// memory, and nothing is put aside in temporary files.
 enum PagedVFS {
-  private static let name = "coffer-pages"
-  // Written once, and from then on SQLite's own to read.
-  nonisolated(unsafe) private static let system = sqlite3_vfs_find(nil)
-  private static let registration = register()
-  /// The storages that are being opened, by the names that stand for them.
+  /// The storages that are being opened, by their file names.
   private static let opening = Mutex<Opening>(Opening())
 
   private struct Opening: @unchecked Sendable {
@@ -31,10 +27,7 @@ enum PagedVFS {
   static func opening<R>(
     _ storage: any PageStorage, _ open: (_ name: String, _ vfs: String) throws(SQLiteError) -> R
   ) throws(SQLiteError) -> R {
-    guard registration == SQLITE_OK else {
-      throw SQLiteError(
-        SQLiteError.Code(result: registration), SQLiteError.plainMessage(registration), extendedCode: registration)
-    }
+    let vfs = try registration.registeredName()
     let lent = Lent(storage: storage)
     let file = opening.withLock { opening in
       opening.next += 1
@@ -43,7 +36,7 @@ enum PagedVFS {
       return file
     }
     defer { opening.withLock { _ = $0.storages.removeValue(forKey: file) } }
-    return try open(file, name)
+    return try open(file, vfs)
   }
 
   private struct Lent: @unchecked Sendable {
@@ -53,29 +46,22 @@ enum PagedVFS {
 
   // MARK: The VFS
 
-  private static func register() -> Int32 {
-    guard let system, let name = strdup(name) else { return SQLITE_NOMEM }
-    // Never freed: SQLite keeps it until the process ends.
-    let paged = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    // Time, sleep and randomness are the system's.
-    paged.initialize(to: system.pointee)
-    paged.pointee.pNext = nil
-    paged.pointee.zName = UnsafePointer(name)
-    paged.pointee.szOsFile = Int32(MemoryLayout<coffer_sqlite_paged_file>.size)
-    paged.pointee.xOpen = { _, name, file, flags, openedFlags in
+  // Time, sleep and randomness are the system's.
+  private static let registration = VFSRegistration("coffer-pages") { vfs in
+    vfs.szOsFile = Int32(MemoryLayout<coffer_sqlite_paged_file>.size)
+    vfs.xOpen = { _, name, file, flags, openedFlags in
       PagedVFS.open(name, file!, flags, openedFlags)
     }
-    paged.pointee.xDelete = { _, _, _ in IOFailure.delete }
-    paged.pointee.xAccess = { _, _, _, answer in
+    vfs.xDelete = { _, _, _ in IOFailure.delete }
+    vfs.xAccess = { _, _, _, answer in
       answer?.pointee = 0
       return SQLITE_OK
     }
-    paged.pointee.xFullPathname = { _, name, count, result in
+    vfs.xFullPathname = { _, name, count, result in
       guard let name, let result, strlen(name) < count else { return SQLITE_CANTOPEN }
       strcpy(result, name)
       return SQLITE_OK
     }
-    return sqlite3_vfs_register(paged, 0)
   }
 
   private static func open(
@@ -185,7 +171,6 @@ private final class PagedFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
-    guard !storage.isReadOnly else { return SQLITE_READONLY }
     guard offset % pageSize == 0, bytes.count == pageSize else { return IOFailure.write }
     do {
       try storage.write(offset / pageSize, bytes)
@@ -196,7 +181,7 @@ private final class PagedFile {
   }
 
   func truncate(to size: Int) -> Int32 {
-    guard !storage.isReadOnly, size % pageSize == 0 else { return IOFailure.truncate }
+    guard size % pageSize == 0 else { return IOFailure.truncate }
     do {
       try storage.truncate(to: size / pageSize)
       return SQLITE_OK

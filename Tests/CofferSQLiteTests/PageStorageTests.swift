@@ -11,7 +11,6 @@ import Testing
   private final class Pages: PageStorage {
     let pageSize: Int
     let reservedCount = 96
-    var isReadOnly = false
     var pages: [[UInt8]] = []
     var failsToRead: Int?
     var writesLeft = Int.max
@@ -106,19 +105,6 @@ import Testing
     #expect(throws: error(.ioError)) { try database.query("SELECT a FROM t") }
     pages.failsToRead = nil
     #expect(try database.query("SELECT length(a) FROM t").rows[0][0] == .integer(100_000))
-  }
-
-  @Test func storageThatOnlyReadsStaysAsItIs() throws {
-    let pages = Pages()
-    do {
-      let database = try Database(pages: pages, cacheBytes: 1 << 16)
-      try database.execute("CREATE TABLE t(a)")
-    }
-    let before = pages.pages
-    pages.isReadOnly = true
-    let database = try Database(pages: pages, cacheBytes: 1 << 16)
-    #expect(throws: error(.readOnly)) { try database.execute("INSERT INTO t VALUES(1)") }
-    #expect(try database.query("SELECT * FROM t").rows.isEmpty && pages.pages == before)
   }
 
   @Test func warmCacheReadsThePagesOnce() throws {

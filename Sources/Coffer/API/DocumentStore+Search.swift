@@ -18,7 +18,7 @@ extension DocumentStore {
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) async throws -> [SearchMatch] {
-    try await read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
+    try await offCooperativePool { try self.search(for: pattern, in: collection, fields: fields, limit: limit) }
   }
 }
 

@@ -4,8 +4,9 @@ internal import CofferSQLite
 
 /// The tables of the index of words, substrings and fields, in the inner database (FORMAT, "Indexes").
 ///
-/// FTS5 can't delete from its tables without the old text. So every version of a text has a row number of its own, and
-/// the number of an outdated version is listed until a fifth of them is outdated; then the table is made again.
+/// FTS5 can't delete a row from a table without contents unless it gets the old text. Each version of a text therefore has
+/// a separate row number, and a table lists the row numbers of outdated versions. When a fifth of all versions is
+/// outdated, the full-text table is rebuilt.
 final class ContentIndex: IndexTablesOfDocuments {
   /// The first row number that is no document's id.
   static let firstExtraRow: Int64 = 1 << 61
@@ -207,10 +208,11 @@ final class ContentIndex: IndexTablesOfDocuments {
   ) throws(SQLiteError) {
     try withTexts(of: document, collection) { texts throws(SQLiteError) in
       if collection.keepsDiacritics != nil {
-        try insert(into: Self.words(collection.number), row, texts.title, texts.text)
+        try database.insertTexts(into: "main.\(Self.words(collection.number))", row, texts.title, texts.text)
       }
       if collection.hasSubstrings {
-        try insert(into: Self.substrings(collection.number), row, texts.foldedTitle, texts.foldedText)
+        try database.insertTexts(
+          into: "main.\(Self.substrings(collection.number))", row, texts.foldedTitle, texts.foldedText)
       }
     }
   }
@@ -239,17 +241,6 @@ final class ContentIndex: IndexTablesOfDocuments {
       folding.with(text) { noting(Texts(title: title, text: text, foldedTitle: folded, foldedText: $0)) }
     }
     if let failure { throw failure }
-  }
-
-  private func insert(
-    into table: String, _ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer
-  ) throws(SQLiteError) {
-    let statement = try database.statement("INSERT INTO main.\(table)(rowid,title,text) VALUES(?,?,?)")
-    try statement.bind(row, at: 1)
-    try statement.bind(title, at: 2)
-    try statement.bindText(text, at: 3)
-    defer { statement.clearBindings() }
-    try statement.run()
   }
 
   func remove(_ id: Int64) throws(SQLiteError) {

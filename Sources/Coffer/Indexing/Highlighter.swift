@@ -13,19 +13,16 @@ final class Highlighter {
   private static let close: UInt8 = 0xFF
   private static let cut: UInt8 = 0xFD
   private static let snippetWords = 24
-  /// So many bytes of texts are looked at together.
+  /// The bytes of texts that are searched at a time.
   private static let batchBytes = 1 << 20
 
-  /// Bytes of the documents at hand; nil if there are none.
+  /// The bytes of the added documents' texts; nil if none was added.
   private var pending: Int?
 
   init(keepsDiacritics: Bool) throws(StoreError) {
     self.keepsDiacritics = keepsDiacritics
     do throws(SQLiteError) {
-      database = try Database(
-        ":memory:", mode: .create,
-        configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
-      try database.keepTemporariesInMemory()
+      database = try Database.scratch()
       try database.execute("PRAGMA secure_delete = ON")
       try database.execute(
         """
@@ -37,10 +34,10 @@ final class Highlighter {
     }
   }
 
-  /// Whether the documents at hand are enough for one look.
+  /// Whether the pending documents are to be searched before others are added.
   var isFull: Bool { pending ?? 0 >= Self.batchBytes }
 
-  /// Takes a document.
+  /// Adds a document.
   func add(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) throws(StoreError) {
     let result = self.text.with(text, isValue: header.isJSON) { text in
       Result { () throws(SQLiteError) in try insert(header.id.rawValue, header.title ?? "", text) }
@@ -51,20 +48,17 @@ final class Highlighter {
   private func insert(_ id: Int64, _ title: String, _ text: UnsafeRawBufferPointer) throws(SQLiteError) {
     if pending == nil { try database.begin(.immediate) }
     pending = (pending ?? 0) + text.count
-    let insert = try database.statement("INSERT INTO hits(rowid,title,text) VALUES(?,?,?)")
-    try insert.bind(id, at: 1)
     // FTS5 takes a text to end at U+0000.
-    try insert.bind(title.replacing("\0", with: "\u{1}"), at: 2)
-    if text.contains(0) {
-      try insert.bind(String(decoding: text.map { $0 == 0 ? 1 : $0 }, as: UTF8.self), at: 3)
-    } else {
-      try insert.bindText(text, at: 3)
+    let title = title.replacing("\0", with: "\u{1}")
+    guard text.contains(0) else { return try database.insertTexts(into: "hits", id, title, text) }
+    let changed = text.map { $0 == 0 ? 1 : $0 }
+    let result = changed.withUnsafeBytes { changed in
+      Result { () throws(SQLiteError) in try database.insertTexts(into: "hits", id, title, changed) }
     }
-    defer { insert.clearBindings() }
-    try insert.run()
+    try result.get()
   }
 
-  /// The places in the titles of the documents at hand, and snippets of their texts, by their ids; then forgets them.
+  /// The matches in the titles of the added documents, and snippets of their texts, by id. The documents are removed.
   func places(_ query: String) throws(StoreError) -> [Int64: (title: [Range<Int>], snippet: HighlightedText)] {
     defer { forget() }
     var places: [Int64: (title: [Range<Int>], snippet: HighlightedText)] = [:]
@@ -90,7 +84,7 @@ final class Highlighter {
     return places
   }
 
-  /// Forgets the documents at hand.
+  /// Removes the added documents.
   func forget() {
     guard pending != nil else { return }
     try? database.rollback()

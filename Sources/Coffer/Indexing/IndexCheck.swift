@@ -41,65 +41,31 @@ struct IndexCheck {
     try file.run { database throws(SQLiteError) in try database.statement(sql) }
   }
 
-  /// Steps through a collection's documents; `visit` gets each with its marks.
-  private func walk(
-    _ statement: StoreStatement, _ order: OrderCheck, withTexts: Bool,
-    _ visit: (IndexedDocument) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    var marks: RowMarks?
-    var scan = RowScan(withTexts: withTexts)
-    scan.noteMarks = { marks = $0 }
-    scan.changesNoRows = true
-    let step = step
-    scan.progress = { count in try step(count) }
-    do {
-      try transaction.scan(statement, order, scan) { header, text in
-        if let marks { try visit(IndexedDocument(header: header, marks: marks, text: text)) }
-      }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: a walk threw \(type(of: error))")
-    }
-  }
-
   // MARK: Titles
 
   /// Both lists side by side.
   private mutating func compareTitles(_ record: CollectionRecord) throws(StoreError) {
     let number = record.id
-    let listed = try statement("SELECT position,id,header FROM main.\(TitleIndex.titles(number))")
+    let listed = try TitleList(file, number)
     defer { listed.reset() }
-    func next() throws(StoreError) -> DocumentHeader? {
-      try file.run { _ throws(SQLiteError) in
-        guard try listed.step() else { return nil }
-        let (position, id) = (listed.int64(at: 0), listed.int64(at: 1))
-        guard let header = PackedHeader.header(id, in: number, at: position, listed.blobPointer(at: 2)) else {
-          throw SQLiteError(.corrupt, "a header that no writer makes")
-        }
-        return header
-      }
-    }
-    var found = try next()
+    var found = try listed.next()
     var wrong: [(Int64, String)] = []
-    let rows = try transaction.database.statement(SQL.inOrder, Int64(number))
-    let order = OrderCheck(collection: number, after: nil, limit: transaction.state.count)
-    try walk(rows, order, withTexts: false) { document throws(StoreError) in
+    try transaction.forEachIndexed(in: number, withTexts: false, step) { document throws(StoreError) in
       let header = document.header
       while let other = found, (other.position, other.id) < (header.position, header.id) {
-        wrong.append((other.id.rawValue, "it is listed where it is not"))
-        found = try next()
+        wrong.append((other.id.rawValue, "the list has it at another place"))
+        found = try listed.next()
       }
       guard let other = found, other.id == header.id, other.position == header.position else {
         wrong.append((header.id.rawValue, "it is missing in the list"))
         return
       }
       if other != header { wrong.append((header.id.rawValue, "its title, dates or size are others in the list")) }
-      found = try next()
+      found = try listed.next()
     }
     while let other = found {
-      wrong.append((other.id.rawValue, "it is listed where it is not"))
-      found = try next()
+      wrong.append((other.id.rawValue, "the list has it at another place"))
+      found = try listed.next()
     }
     for (id, message) in wrong { note(record, .titles, id, message) }
   }
@@ -125,8 +91,7 @@ struct IndexCheck {
       ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, detail: "none") : nil
     var wrong: [(Int64, DocumentIndex?, String)] = []
     var ids: [Int64: Int64] = [:]
-    let rows = try transaction.database.statement(SQL.byIDWithBody, Int64(number))
-    try walk(rows, OrderCheck(idsOf: number), withTexts: true) { document throws(StoreError) in
+    try transaction.forEachIndexed(in: number, withTexts: true, step) { document throws(StoreError) in
       let id = document.header.id.rawValue
       let print = try DocumentPrint(document.header, document.marks, transaction.keys).value
       let row = try file.run { _ throws(SQLiteError) -> Int64? in
@@ -184,7 +149,7 @@ struct IndexCheck {
 
 /// For each row of a full-text table, the sum over its words and their places: once from the texts, once from the index.
 private final class WordSums {
-  /// So many bytes of texts are split into words at once.
+  /// The bytes of texts that are split into words at a time.
   private static let batchBytes = 1 << 20
 
   private let file: IndexFile
@@ -197,10 +162,7 @@ private final class WordSums {
     self.file = file
     self.table = table
     do throws(SQLiteError) {
-      scratch = try Database(
-        ":memory:", mode: .create,
-        configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 8))
-      try scratch.keepTemporariesInMemory()
+      scratch = try Database.scratch()
       try scratch.execute(
         """
         CREATE VIRTUAL TABLE texts USING fts5(title, text, content='', detail=\(detail), tokenize='\(tokenizer)');
@@ -214,12 +176,7 @@ private final class WordSums {
   func add(_ row: Int64, _ title: String, _ text: UnsafeRawBufferPointer) throws(StoreError) {
     sums[row] = sums[row] ?? 0
     do throws(SQLiteError) {
-      let statement = try scratch.statement("INSERT INTO texts(rowid,title,text) VALUES(?,?,?)")
-      try statement.bind(row, at: 1)
-      try statement.bind(title, at: 2)
-      try statement.bindText(text, at: 3)
-      defer { statement.clearBindings() }
-      try statement.run()
+      try scratch.insertTexts(into: "texts", row, title, text)
       pending += text.count
       if pending > Self.batchBytes { try addPending() }
     } catch {

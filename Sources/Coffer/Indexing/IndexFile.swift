@@ -12,20 +12,18 @@ final class IndexFile {
   let rank = FullTextRank()
   /// The root row as it was seen or written last.
   private(set) var sealedRoot: [UInt8]
-  /// The documents that the pages in memory stand for; nil if there are none.
+  /// The state of the documents in the pages in memory; nil if no page was changed in memory.
   private(set) var memoryContents: IndexRoot.Contents?
   /// Whether pages in memory hold changes that are not committed to the store yet.
   private(set) var isTentative = false
   /// For an app's statements on this database; the index's own are always allowed.
   let rule: ReadingRule
-  /// What queries keep with this database.
-  var view: AnyObject?
   var highlighter: Highlighter?
   /// The collection whose rows ``rank`` counts.
   private var ranked: UInt32?
   private var outdated: [UInt32: Set<Int64>] = [:]
 
-  /// - Throws: `damaged` for a declaration that no writer makes; errors of SQLite as ``failure(_:)`` gives them.
+  /// - Throws: `damaged` for a declaration that no writer makes; SQLite's errors as ``failure(_:_:)`` maps them.
   init(
     _ root: IndexRoot, sealed: [UInt8], _ transaction: StoreTransaction, _ access: IndexPages.Access
   ) throws(StoreError) {
@@ -57,7 +55,7 @@ final class IndexFile {
     try? database.close()
   }
 
-  /// The documents that the index stands for, changes in memory included.
+  /// The state of the indexed documents, changes in memory included.
   var contents: IndexRoot.Contents? { memoryContents ?? pages.root.contents }
 
   /// The tables of the index, for an update.
@@ -69,7 +67,8 @@ final class IndexFile {
   private final class Views {
     var tables: [String: String] = [:]
 
-    /// Of the index, only the fields of a view, in that view. SQLite names no view where no column is read.
+    /// A view may read its own table of fields and no other table of the index. SQLite names no view if no column is
+    /// read.
     func mayRead(_ reading: ReadingRule.Reading) -> Bool {
       guard ContentIndex.isTable(reading.table) else { return !reading.table.hasPrefix("sqlite_stat") }
       guard reading.hasColumn else { return ContentIndex.collection(ofFields: reading.table) != nil }
@@ -88,7 +87,7 @@ final class IndexFile {
 
   /// Runs work on the inner database.
   ///
-  /// - Throws: ``IndexFault`` if the index is of no use, or would take too much memory.
+  /// - Throws: `damaged` if a page is damaged; `indexBehind` if changed pages exceed the memory limit.
   func run<R>(_ work: (Database) throws(SQLiteError) -> R) throws(StoreError) -> R {
     do throws(SQLiteError) {
       return try rule.lifting { () throws(SQLiteError) in try work(database) }
@@ -159,7 +158,7 @@ final class IndexFile {
     throw problem
   }
 
-  /// Notes that pages in memory stand for these documents now.
+  /// Notes the state of the documents that an update in memory has reached.
   func didUpdateMemory(_ contents: IndexRoot.Contents, isTentative: Bool) {
     memoryContents = contents
     (ranked, outdated) = (nil, [:])

@@ -21,12 +21,12 @@ enum IndexGap {
 }
 
 extension StoreTransaction {
-  /// The documents that may have changed since the state that an index stands for.
+  /// The documents that may have changed since an index was last brought up to date.
   ///
   /// The ring of the state names them if it holds that state's mark; otherwise everything may have changed.
   func gap(since contents: IndexRoot.Contents?) throws(StoreError) -> IndexGap {
     guard let contents else { return .everything }
-    if contents.stand(for: state) { return .nothing }
+    if contents.match(state) { return .nothing }
     var changes: [RingChanges] = []
     if contents.generation == start.generation {
       guard try connection.mark(of: start) == contents.mark else { return .everything }

@@ -77,36 +77,16 @@ final class IndexUpdate {
     try file.run { _ throws(SQLiteError) in try index.makeTables(of: collection) }
     // A collection that is gone, or whose number another has now, has no documents.
     let isThere = try transaction.collections().contains { $0.id == number && $0.uid == collection.uid }
-    if isThere { try fill(number) }
-    try file.run { _ throws(SQLiteError) in try index.finishTables(of: collection) }
-  }
-
-  private func fill(_ number: UInt32) throws(StoreError) {
-    var marks: RowMarks?
-    var scan = RowScan(withTexts: index.holdsTexts)
-    scan.noteMarks = { marks = $0 }
-    scan.changesNoRows = true
-    let progress = progress
-    scan.progress = { count in try progress?(count) }
-    let statement = try transaction.database.statement(
-      index.holdsTexts ? SQL.byIDWithBody : SQL.inOrder, Int64(number))
-    let order =
-      index.holdsTexts
-      ? OrderCheck(idsOf: number) : OrderCheck(collection: number, after: nil, limit: transaction.state.count)
-    do {
-      try transaction.scan(statement, order, scan) { header, text in
-        guard let marks else { return }
+    if isThere {
+      try transaction.forEachIndexed(in: number, withTexts: index.holdsTexts, progress) { document throws(StoreError) in
         do throws(SQLiteError) {
-          try index.put(IndexedDocument(header: header, marks: marks, text: text), isNew: true)
+          try index.put(document, isNew: true)
         } catch {
           throw IndexFile.failure(error, file.pages)
         }
       }
-    } catch let error as StoreError {
-      throw error
-    } catch {
-      preconditionFailure("internal error: indexing threw \(type(of: error))")
     }
+    try file.run { _ throws(SQLiteError) in try index.finishTables(of: collection) }
   }
 
   // MARK: Changed documents

@@ -190,7 +190,7 @@ extension StoreTransaction {
 
   /// Sums and opens every page of every index.
   ///
-  /// - Returns: what is wrong with them.
+  /// - Returns: a sentence for each problem.
   func indexProblems() throws(StoreError) -> [String] {
     guard hasIndexes else { return [] }
     let tables = IndexTables(database)

@@ -93,7 +93,7 @@ extension StoreTransaction {
     _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access
   ) throws(StoreError) -> IndexFile {
     if let open = connection.openIndexes[part] as? IndexFile, open.sealedRoot == found.sealed,
-      !open.isTentative || contentsStand(open)
+      !open.isTentative || isUpToDate(open)
     {
       try open.use(self, access)
       return open
@@ -103,8 +103,8 @@ extension StoreTransaction {
     return file
   }
 
-  private func contentsStand(_ file: IndexFile) -> Bool {
-    file.contents?.stand(for: state) == true
+  private func isUpToDate(_ file: IndexFile) -> Bool {
+    file.contents?.match(state) == true
   }
 
   /// Adds the documents that are missing, in memory.

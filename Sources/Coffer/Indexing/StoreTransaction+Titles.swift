@@ -28,21 +28,19 @@ extension StoreTransaction {
   ) throws -> UnfinishedTitles? {
     var last: DocumentHeader?
     var count = 0
-    let rows: Statement
+    let list: TitleList
     do throws(StoreError) {
-      rows = try titles.run { database throws(SQLiteError) in
-        try database.statement("SELECT position,id,header FROM main.\(TitleIndex.titles(record.id))")
-      }
+      list = try TitleList(titles, record.id)
     } catch {
       return try unfinished(nil, error)
     }
-    defer { rows.reset() }
+    defer { list.reset() }
     while true {
       if count % 64 == 0 { try requireOpen() }
       count += 1
       let header: DocumentHeader?
       do throws(StoreError) {
-        header = try nextTitle(rows, in: record.id, titles)
+        header = try list.next()
       } catch {
         return try unfinished(last, error)
       }
@@ -63,18 +61,5 @@ extension StoreTransaction {
     connection.openIndexes[IndexPart.titles] = nil
     logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
     return UnfinishedTitles(last: last)
-  }
-
-  private func nextTitle(
-    _ rows: Statement, in collection: UInt32, _ titles: IndexFile
-  ) throws(StoreError) -> DocumentHeader? {
-    try titles.run { _ throws(SQLiteError) -> DocumentHeader? in
-      guard try rows.step() else { return nil }
-      let (position, id) = (rows.int64(at: 0), rows.int64(at: 1))
-      guard let header = PackedHeader.header(id, in: collection, at: position, rows.blobPointer(at: 2)) else {
-        throw SQLiteError(.corrupt, "a header that no writer makes")
-      }
-      return header
-    }
   }
 }

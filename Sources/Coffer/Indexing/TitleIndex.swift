@@ -68,6 +68,34 @@ final class TitleIndex: IndexTablesOfDocuments {
   }
 }
 
+/// The headers of a collection in order, as an index of titles lists them.
+struct TitleList {
+  private let file: IndexFile
+  private let collection: UInt32
+  private let rows: Statement
+
+  init(_ file: IndexFile, _ collection: UInt32) throws(StoreError) {
+    (self.file, self.collection) = (file, collection)
+    rows = try file.run { database throws(SQLiteError) in
+      try database.statement("SELECT position,id,header FROM main.\(TitleIndex.titles(collection))")
+    }
+  }
+
+  /// - Returns: nil behind the last header.
+  func next() throws(StoreError) -> DocumentHeader? {
+    try file.run { _ throws(SQLiteError) -> DocumentHeader? in
+      guard try rows.step() else { return nil }
+      let (position, id) = (rows.int64(at: 0), rows.int64(at: 1))
+      guard let header = PackedHeader.header(id, in: collection, at: position, rows.blobPointer(at: 2)) else {
+        throw SQLiteError(.corrupt, "a header that no writer makes")
+      }
+      return header
+    }
+  }
+
+  func reset() { rows.reset() }
+}
+
 /// A header without id, collection and position, as the index of titles holds it (FORMAT, "Indexes").
 enum PackedHeader {
   private enum Flag {

@@ -63,9 +63,9 @@ struct WordQuery {
     return open
   }
 
-  /// The number of the character at which the token stands that FTS5 did not expect, from 1.
+  /// The place of the token that FTS5 rejected: the number of its first character, from 1.
   ///
-  /// FTS5 tells the token, and not where it is. The words up to the right one fail in the same way.
+  /// FTS5 reports the token without its place. A query that is cut behind the rejected token fails with the same message.
   private func place(of near: String, _ message: String, _ database: Database, _ table: String) -> Int? {
     var start = query.startIndex
     for _ in 0..<64 {

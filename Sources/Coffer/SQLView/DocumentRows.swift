@@ -85,7 +85,7 @@ final class DocumentRows: VirtualRows {
   }
 
   private func read(_ key: ExternalKey, in record: CollectionRecord) throws(StoreError) -> Bool {
-    // What can't be a key of this collection is the key of no document.
+    // A value that can't be a key of this collection matches no document.
     guard (1...ExternalKey.maximumByteCount).contains(key.bytes.count), !record.foldsKeys || key.text != nil,
       let found = try reader.row(forKey: key, in: record, within: transaction.limits)
     else { return false }

@@ -31,12 +31,8 @@ final class QueryView {
       uniqueKeysWithValues: collections.map { ($0.name, ContentIndex.fields($0.number)) })
     do throws(SQLiteError) {
       guard let index else {
-        database = try Database(
-          ":memory:", mode: .create,
-          configuration: .init(
-            isHardened: true, lengthLimit: Int(StoreFormat.maximumValue), statementCacheCapacity: 16))
+        database = try Database.scratch()
         matches = []
-        try database.keepTemporariesInMemory()
         try Self.fill(database, table, function, [], collections, nil)
         try database.allowReadingOnly(rule)
         return

@@ -117,7 +117,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Of the documents at hand the one whose text is no JSON; nil if the value is none of theirs, as after GROUP BY.
+  /// The last document read whose text is not JSON. If the query opened no text, the last document read; nil if there is none.
   private func documentWithoutJSON(_ readings: [DocumentTable.Reading]) -> DocumentID? {
     let texts = readings.reversed().filter(\.withText)
     let found = texts.first { reading in

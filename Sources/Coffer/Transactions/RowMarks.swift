@@ -2,9 +2,9 @@ internal import CofferRecords
 
 /// Numbers that tell, without a key's work or the text, whether a row is the one that was seen before.
 struct RowMarks: Hashable {
-  /// Of the whole row: the beginning of its element of the set hash.
+  /// The first 8 bytes of the row's element of the set hash.
   let row: Int64
-  /// Of the text's seal, which stays while only the rest of the row changes.
+  /// The last 8 bytes of the text's seal, which change with the text and with nothing else in the row.
   let text: Int64
 
   init(_ row: RecordRow, _ opener: RecordOpener) throws(StoreError) {
