@@ -146,7 +146,8 @@ import Testing
   @Test(arguments: [
     ("\"sealed", 1), ("sealed )", 8), ("AND", 1), ("sealed AND", 0), ("a-b", 0), ("(sealed store", 0),
     ("ti tle ? x", 8),
-    ("body: x", 0), ("sealed (a) a (", 0), ("a AND b ) c )", 9), ("", 0),
+    ("body: x", 1), ("sealed OR {title body}: x", 0), ("Straße bödy: é", 8), ("e\u{301} )\u{301}", 3),
+    ("sealed (a) a (", 0), ("a AND b ) c )", 9), ("", 0),
   ]) func errorsInTheWordsAreNamed(_ query: String, _ place: Int) throws {
     let test = try TestStore()
     _ = try test.store.write { scope in try scope.insert(Document(text: "sealed a b"), into: test.notes, at: .top) }
@@ -332,6 +333,27 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
+  /// Pages newer than the root make the index useless, even if each of them opens.
+  @Test func oldRootUnderNewPagesIsRefused() throws {
+    let test = try indexed()
+    let old = try #require(try test.raw().firstValue("SELECT sealed FROM coffer_x_index")?.blob)
+    try test.store.write { scope in
+      _ = try scope.insert(Document(text: "sealed today"), into: test.notes, at: .top)
+    }
+    #expect(try test.store.updateIndexes())
+    try test.store.close()
+    let raw = try test.raw()
+    try raw.execute("UPDATE coffer_x_index SET sealed=?", old)
+    try raw.close()
+    let store = try test.reopened()
+    let problems = try store.verify().indexProblems
+    #expect(problems.contains { $0.contains("is newer than its root") }, "\(problems)")
+    try expectSame(store, test.notes)
+    #expect(try store.updateIndexes())
+    try expectSame(store, test.notes)
+    #expect(try store.verify().isSound)
+  }
+
   /// Every kind of answer from a store whose index rows were changed at random is the sound one, or there is no index.
   @Test func flippedBitsGiveNoForgedResult() throws {
     let test = try TestStore()
@@ -410,19 +432,78 @@ import Testing
         }
         try transaction.commit()
       }
-      let again = try test.reopened()
-      for question in [
-        { _ = try again.search(ranked: "sealed OR key", in: test.notes) },
-        { _ = try again.query("SELECT bytes, title FROM notes WHERE bytes > 3 ORDER BY bytes") },
-        { _ = try again.read { scope in try scope.headers(in: test.notes) } }, { _ = try again.checkIndexes() },
-        { _ = try again.updateIndexes() },
-      ] as [() throws -> Void] {
-        do { try question() } catch is StoreError {}
-      }
-      #expect(try again.read { scope in try scope.text(of: 1) } == store.read { scope in try scope.text(of: 1) })
-      try again.dropIndexes(test.notes)
-      #expect(try again.verify().isSound)
+      try askEverything(test)
     }
+  }
+
+  /// Rows of the inner databases that no writer makes, sealed by a holder of the keys.
+  @Test(arguments: [
+    "UPDATE document SET coll=-5", "UPDATE document SET coll=1<<40", "UPDATE document SET mark=0", "DELETE FROM made",
+    "INSERT INTO made VALUES(-1,0,0)", "INSERT INTO made VALUES(-1)",
+    "UPDATE made SET outdated_rows=9223372036854775807,outdated_tokens=-9223372036854775807-1",
+    "UPDATE document SET row=9223372036854775807", "UPDATE document SET row=-1", "INSERT INTO outdated_1 VALUES(-3)",
+    "INSERT INTO outdated_1 SELECT id FROM document", "DELETE FROM fields_1", "DROP TABLE document", "DROP TABLE made",
+    "DELETE FROM words_1_data", "UPDATE words_1_data SET block=x'' WHERE id=1",
+    "UPDATE words_1_docsize SET sz=x'ffffffffffffffffffff'", "UPDATE titles_1 SET header=x'00'",
+    "UPDATE titles_1 SET header=x''", "UPDATE titles_1 SET id=-id",
+    "INSERT INTO words_1(rowid,title,text) VALUES(-4,'sealed','key'),(1<<62,'sealed','key')",
+  ])
+  func rowsThatNoWriterMakesEndInNoIndexOrAnError(_ sql: String) throws {
+    let test = try indexed()
+    try test.store.index(test.notes, .titles, .substrings, .field("bytes", "@size", as: .number))
+    let store = try test.reopened()
+    var changes = 0
+    try store.engine.writing { transaction throws(StoreError) in
+      for part in IndexPart.all {
+        guard let found = try transaction.indexRoot(part) else { continue }
+        try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
+        let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
+        do throws(SQLiteError) {
+          let inner = try Database(pages: pages, cacheBytes: 1 << 20)
+          try inner.execute(sql)
+          changes += 1
+        } catch {
+          // The tables of the other index.
+          continue
+        }
+        pages.finish(found.root.contents!)
+        try IndexTables(transaction.database).put(pages.root, transaction.keys)
+      }
+      try transaction.commit()
+    }
+    try store.close()
+    #expect(changes > 0)
+    try askEverything(test)
+  }
+
+  /// Reads a store whose index holds anything in every way, and updates and drops the index.
+  private func askEverything(_ test: TestStore) throws {
+    let store = try test.reopened()
+    for question in [
+      { _ = try store.search(ranked: "sealed OR key", in: test.notes) },
+      { _ = try store.search(for: .text("sealed"), in: test.notes) },
+      { _ = try store.query("SELECT bytes, title FROM notes WHERE bytes > 3 ORDER BY bytes") },
+      { _ = try store.query("SELECT n.id FROM notes n JOIN \"notes.match\"('sealed') m ON m.id = n.id") },
+      { _ = try store.read { scope in try scope.headers(in: test.notes) } }, { _ = try store.checkIndexes() },
+      { _ = try store.write { scope in try scope.update(1) { $0.title = "changed" } } },
+      { _ = try store.search(ranked: "changed", in: test.notes) }, { _ = try store.updateIndexes() },
+    ] as [() throws -> Void] {
+      do { try question() } catch is StoreError {}
+    }
+    #expect(try store.read { scope in try scope.header(of: 1).title } == "changed")
+    try store.dropIndexes(test.notes)
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func asyncSearchesBringTheIndexUpToDate() async throws {
+    let test = try indexed()
+    try test.store.index(test.notes, .substrings)
+    try await test.store.write { scope in
+      _ = try scope.insert(Document(text: "quite new"), into: test.notes, at: .top)
+    }
+    #expect(try await test.store.search(for: .text("quite new"), in: test.notes).count == 1)
+    // Nothing is left to do.
+    #expect(try await !offCooperativePool { try test.store.updateIndexes() })
   }
 
   /// Roots that don't open, and rows that no writer makes, are found by verify and removed by an update.
@@ -468,6 +549,29 @@ import Testing
     try test.store.rekey(options: RekeyOptions())
     #expect(try test.store.checkIndexes().isEmpty)
     try expectSame(test.store, test.notes)
+  }
+
+  /// An old schema, put back whole, has no table for the fields that were declared since.
+  @Test func oldSchemaPutBackIsMadeAgain() throws {
+    let test = try indexed()
+    try test.store.close()
+    let old = test.place.file("old.coffer")
+    try FileManager.default.copyItem(at: test.url, to: old)
+    var store = try test.reopened()
+    try store.index(test.notes, .field("bytes", "@size", as: .number))
+    let sql = "SELECT id, first, bytes FROM notes WHERE bytes > 10 ORDER BY bytes, id"
+    let wanted = try store.query(sql).rows.map(\.values)
+    try store.close()
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(old.path)' AS old")
+    try raw.execute("REPLACE INTO coffer_x_index_page SELECT * FROM old.coffer_x_index_page")
+    try raw.close()
+    store = try test.reopened()
+    #expect(try store.query(sql).rows.map(\.values) == wanted)
+    #expect(try !store.verify().isSound)
+    #expect(try store.updateIndexes())
+    #expect(try store.query(sql).rows.map(\.values) == wanted)
+    #expect(try store.checkIndexes().isEmpty)
   }
 
   /// The limit of the promise: SECURITY.md names it.

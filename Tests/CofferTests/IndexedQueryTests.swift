@@ -147,6 +147,20 @@ import Testing
     }
   }
 
+  @Test func deletedDocumentsAreInNoAnswer() throws {
+    let (test, _) = try filled(50)
+    let statements = ["SELECT count(*) FROM orders", "SELECT sum(customer) FROM orders", "SELECT max(id) FROM orders"]
+    for sql in statements { _ = try test.store.query(sql) }
+    try test.store.write { scope in
+      for id in try scope.ids(in: "orders", sortedBy: .id).suffix(7) { try scope.delete(id) }
+    }
+    let plain = try plain(test.store)
+    for sql in statements {
+      #expect(try test.store.query(sql).rows.map(\.values) == plain.query(sql).rows.map(\.values), "\(sql)")
+    }
+    #expect(try test.store.checkIndexes().isEmpty)
+  }
+
   @Test func thousandGeneratedStatementsAnswerAsPlainTables() throws {
     let (test, plain) = try filled()
     var random = Pseudorandom(seed: 1000)

@@ -111,6 +111,19 @@ final class IndexFile {
     }
   }
 
+  /// Refuses an index whose tables of fields are not the declared ones, as old pages that are put back may make them.
+  func checkFieldTables() throws(StoreError) {
+    for collection in declaration.collections where !collection.fields.isEmpty {
+      let table = ContentIndex.fields(collection.number)
+      let columns = try run { database throws(SQLiteError) in
+        try database.query("SELECT name FROM pragma_table_info(?,'main') ORDER BY cid", table).rows.map { $0[0].text }
+      }
+      guard columns == ["id"] + collection.fields.indices.map({ ContentIndex.column($0) }) else {
+        throw IndexRoot.damaged("it has not the tables that are declared")
+      }
+    }
+  }
+
   /// Sets the rank to the current rows of a collection.
   func prepareRank(of collection: UInt32) throws(StoreError) {
     guard ranked != collection else { return }

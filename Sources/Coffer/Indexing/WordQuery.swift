@@ -32,8 +32,12 @@ struct WordQuery {
   func error(_ database: Database, _ table: String) -> StoreError {
     let message = database.lastMessage ?? ""
     let hint: ErrorHint = "put words with other characters than letters and digits in double quotes"
-    if message.hasPrefix("no such column") {
-      return StoreError(.invalidArgument, "the words name a column that is neither title nor text", hint: hint)
+    let noColumn = "no such column: "
+    if message.hasPrefix(noColumn) {
+      let name = String(message.dropFirst(noColumn.count))
+      let place = place(of: name, completedBy: " : x", message, database, table)
+      return StoreError(
+        .invalidArgument, "the words name a column other than title and text\(Self.said(place))", hint: hint)
     }
     if message.contains("too large") || message.contains("overflow") {
       return StoreError(.tooLarge, "the words are nested too deeply to be searched for")
@@ -52,8 +56,12 @@ struct WordQuery {
     guard !near.isEmpty else {
       return StoreError(.invalidArgument, "the words to search for end too early", hint: hint)
     }
-    let place = place(of: near, message, database, table).map { " at character \($0)" } ?? ""
-    return StoreError(.invalidArgument, "the words can't be searched for: the error is\(place)", hint: hint)
+    let place = place(of: near, message, database, table)
+    return StoreError(.invalidArgument, "the words can't be searched for\(Self.said(place))", hint: hint)
+  }
+
+  private static func said(_ place: Int?) -> String {
+    place.map { ": the error is at character \($0)" } ?? ""
   }
 
   /// The number of the character that opens a quotation without an end.
@@ -66,14 +74,18 @@ struct WordQuery {
   /// The place of the token that FTS5 rejected: the number of its first character, from 1.
   ///
   /// FTS5 reports the token without its place. A query that is cut behind the rejected token fails with the same message.
-  private func place(of near: String, _ message: String, _ database: Database, _ table: String) -> Int? {
-    var start = query.startIndex
-    for _ in 0..<64 {
-      guard let found = query[start...].firstRange(of: near) else { return nil }
-      if fails(String(query[..<found.upperBound]), message, database, table) {
-        return query.distance(from: query.startIndex, to: found.lowerBound) + 1
-      }
-      start = query.index(after: found.lowerBound)
+  ///
+  /// - Parameter end: makes a query of the part up to the token.
+  private func place(
+    of token: String, completedBy end: String = "", _ message: String, _ database: Database, _ table: String
+  ) -> Int? {
+    let (scalars, token) = (Array(query.unicodeScalars), Array(token.unicodeScalars))
+    func text(_ count: Int) -> String { String(String.UnicodeScalarView(scalars[..<count])) }
+    var tries = 0
+    for start in scalars.indices.dropLast(token.count - 1) where scalars[start...].starts(with: token) {
+      if fails(text(start + token.count) + end, message, database, table) { return text(start).count + 1 }
+      tries += 1
+      if tries == 64 { break }
     }
     return nil
   }

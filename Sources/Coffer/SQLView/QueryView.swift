@@ -29,6 +29,7 @@ final class QueryView {
     rule.mayCall = { function, view in function != DocumentFunction.name || view.map(names.contains) == true }
     index?.viewTables = Dictionary(
       uniqueKeysWithValues: collections.map { ($0.name, ContentIndex.fields($0.number)) })
+    try index?.checkFieldTables()
     do throws(SQLiteError) {
       guard let index else {
         database = try Database.scratch()

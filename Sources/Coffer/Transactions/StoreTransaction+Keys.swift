@@ -73,8 +73,8 @@ extension StoreTransaction {
     try new.header.update(database, slots: slots)
     writer.state.headerMAC = new.header.mac
     // Until the log is emptied, the file itself still has the old pages.
-    let opensLess = new.slots != old.slots || new.header.keyring != old.header.keyring
-    if connection.file.isWriteAhead, opensLess { writer.state.unwiped = writer.revision }
+    let changesKeys = new.slots != old.slots || new.header.keyring != old.header.keyring
+    if connection.file.isWriteAhead, changesKeys { writer.state.unwiped = writer.revision }
     if keys.session !== new { try use(new) }
     connection.session.announce(new)
     do throws(StoreError) {
@@ -82,12 +82,12 @@ extension StoreTransaction {
     } catch {
       connection.session.announce(nil)
       try connection.use(old)
-      guard error.code == .ioFailure else { throw error }
+      guard error.code == .ioFailure, changesKeys else { throw error }
       // The commit may have been written before it failed.
       throw StoreError(
         error.code, error.message,
         hint:
-          "it is not sure whether the keys were changed: keep the old and the new ones, and see which open the store")
+          "the keys may have been changed: keep the old and the new ones, and see which open the store")
     }
     connection.session.replaceKeys(new)
   }
