@@ -9,7 +9,9 @@ Beyond that it depends on what the damaged bytes are for:
   its number and by its key;
 - values of the header, a slot or the state: the store is refused;
 - values of a collection: every document is read by its number, and verify says that something is wrong;
-- an index: every document is read by its number, and verify says that something is wrong;
+- an index of SQLite: every document is read by its number, and verify says that something is wrong;
+- a sealed index: every document is read and listed, verify says that something is wrong, and searches and queries answer
+  as before, or not at all where the root is damaged;
 - what SQLite finds rows by in a page of documents: documents with no part in that page are read as before;
 - the same anywhere else, SQLite's header, its schema: what is read is right, and that is all;
 - bytes that nothing points to: everything is read.
@@ -18,6 +20,7 @@ Beyond that it depends on what the damaged bytes are for:
 from .pages import FILE_HEADER, FREE, INDEX, STRUCTURE, VALUES
 
 DOCUMENTS = {"coffer_record", "coffer_body"}
+INDEXES = {"coffer_x_index", "coffer_x_index_page"}
 HEADS = {"coffer_header", "coffer_slot", "coffer_state"}
 OPENING = {
     "ok", "damaged", "notAStore", "otherFormat", "cannotUnlock", "parametersRefused", "testKeyRefused", "rolledBack"}
@@ -40,7 +43,7 @@ def violations(found, store, edit):
 
 def is_unharmed(found):
     return found["open"] == "ok" and not (
-        found["documents"] or found["lists"] or found["keys"] or found["others"])
+        found["documents"] or found["lists"] or found["keys"] or found["others"] or found["answers"])
 
 
 def always(found):
@@ -54,6 +57,9 @@ def always(found):
         for kind, walk in listing.items():
             if walk["different"] or walk["end"] not in READING:
                 yield f"{kind} of {name}: {walk['end']}, different: {walk['different']}"
+    for question, end in found["answers"].items():
+        if end not in READING | {"noIndex", "invalidArgument"}:
+            yield f"{question}: {end}"
     for other in found["others"]:
         if not other.endswith((" damaged", " missing")):
             yield f"other: {other}"
@@ -84,6 +90,8 @@ def by_region(found, store, regions, patches):
             yield from _documents(found, {str(row) for row in rows})
         elif tables == {"coffer_collection"}:
             yield from _apart(found)
+        elif tables <= INDEXES:
+            yield from _beside(found)
     elif all(region.kind in (INDEX, FREE) for region in regions):
         yield from _apart(found)
     elif all(region.table in DOCUMENTS and region.is_leaf or region.kind == FREE for region in regions):
@@ -111,6 +119,17 @@ def _documents(found, damaged):
         yield f"what is damaged is not refused: {sorted(damaged)}, {found['documents']}"
     if damaged - set(found["named"]):
         yield f"verify does not name {sorted(damaged)}: {found['named']}"
+
+
+def _beside(found):
+    """Damage of a sealed index, which is made again from the documents."""
+    yield from _apart(found)
+    for part in ("lists", "keys", "others"):
+        if found[part]:
+            yield f"an index is damaged, and so are {part}: {found[part]}"
+    for question, end in found["answers"].items():
+        if end not in ("noIndex", "invalidArgument"):
+            yield f"{question}: {end}, from a damaged index"
 
 
 def _apart(found):

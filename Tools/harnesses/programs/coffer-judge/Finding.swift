@@ -8,6 +8,9 @@ struct Finding: Encodable {
   var lists: [String: Listing] = [:]
   /// For each key that does not lead to its document: the code, "missing" or "different".
   var keys: [String: String] = [:]
+  /// For each search or query of a store with indexes that is not answered as it was: the code of the error, "missing"
+  /// where rows are left out, or "different".
+  var answers: [String: String] = [:]
   /// What else is not as it was: "collections", "generation", "count", "slots", or these with an error's code.
   var others: [String] = []
   /// "ok", "mismatch" or "damaged"; or the code of the error that was thrown.

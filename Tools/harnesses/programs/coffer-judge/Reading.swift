@@ -14,8 +14,12 @@ struct Content {
   let byID: [DocumentID: Stored]
   let generation: UInt64
   let slots: [KeySlot]
+  /// The rows of each question's answer; none for a store without indexes.
+  let answers: [(question: Question, rows: [String])]
 
   init(_ store: DocumentStore) throws {
+    let indexed = try store.indexes().map(\.collection)
+    answers = try indexed.flatMap(Question.all).map { ($0, try $0.ask(store)) }
     slots = try store.keys.list()
     (collections, generation, listed) = try store.read { reader in
       var listed: [String: [Stored]] = [:]
@@ -55,6 +59,30 @@ struct Content {
   }
 }
 
+/// A search or query that an index answers.
+struct Question {
+  let name: String
+  let ask: (DocumentStore) throws -> [String]
+
+  static func all(_ name: String) -> [Question] {
+    let collection = DocumentCollection(name)
+    return [
+      Question(name: "text in \(name)") { store in
+        try store.search(for: .text("text"), in: collection).map { "\($0.header)" }
+      },
+      Question(name: "words in \(name)") { store in
+        try store.search(ranked: "first OR more OR seven OR x*", in: collection).matches.map {
+          "\($0.header) \($0.score) \($0.titleRanges) \($0.snippet?.text ?? "")"
+        }
+      },
+      Question(name: "query of \(name)") { store in
+        let sql = "SELECT id, bytes, title, text FROM \(name) WHERE bytes > 2 ORDER BY bytes, id"
+        return try store.query(sql).rows.map { "\($0.values)" }
+      },
+    ]
+  }
+}
+
 /// Opens one path again and again, and reads what is there in every way.
 struct Reading {
   let url: URL
@@ -84,6 +112,7 @@ struct Reading {
       } catch {
         finding.others.append("read \(code(error))")
       }
+      ask(store, &finding, beside: sound)
       do {
         if try store.keys.list() != sound.slots { finding.others.append("slots") }
       } catch {
@@ -115,6 +144,18 @@ struct Reading {
         where isSmall || !isWhole || named.contains(stored.header.id.description) {
           get(reader, stored, in: collection.name, &finding)
         }
+      }
+    }
+  }
+
+  private func ask(_ store: DocumentStore, _ finding: inout Finding, beside sound: Content) {
+    for (question, rows) in sound.answers {
+      do {
+        let found = try question.ask(store)
+        guard found != rows else { continue }
+        finding.answers[question.name] = found == rows.filter(found.contains) ? "missing" : "different"
+      } catch {
+        finding.answers[question.name] = code(error)
       }
     }
   }
