@@ -436,6 +436,39 @@ import Testing
     }
   }
 
+  /// Pages that are no database, sealed and summed by a holder of the keys.
+  @Test(arguments: [UInt8(0), 0xAA])
+  func pagesOfNoDatabaseAreMadeAgain(_ byte: UInt8) throws {
+    let test = try indexed()
+    try test.store.index(test.notes, .titles, .substrings)
+    let wanted = try test.store.read { scope in try scope.headers(in: test.notes) }
+    try test.store.engine.writing { transaction throws(StoreError) in
+      for part in IndexPart.all {
+        guard let found = try transaction.indexRoot(part) else { continue }
+        try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
+        let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
+        do {
+          for page in 0..<pages.pageCount {
+            try [UInt8](repeating: byte, count: pages.pageSize).withUnsafeBytes { try pages.write(page, $0) }
+          }
+        } catch {
+          throw StoreError(.systemFailure, "\(error)")
+        }
+        pages.finish(found.root.contents!)
+        try IndexTables(transaction.database).put(pages.root, transaction.keys)
+      }
+      try transaction.commit()
+    }
+    let store = try test.reopened()
+    #expect(try store.read { scope in try scope.headers(in: test.notes) } == wanted)
+    #expect(try store.search(for: .text("seal"), in: test.notes).count > 0)
+    #expect(try store.query("SELECT count(first) FROM notes").rows[0][0].integer ?? 0 > 0)
+    try expectSame(store, test.notes)
+    #expect(try !store.checkIndexes().isEmpty)
+    try store.close()
+    try askEverything(test)
+  }
+
   /// Rows of the inner databases that no writer makes, sealed by a holder of the keys.
   @Test(arguments: [
     "UPDATE document SET coll=-5", "UPDATE document SET coll=1<<40", "UPDATE document SET mark=0", "DELETE FROM made",
@@ -504,6 +537,18 @@ import Testing
     #expect(try await test.store.search(for: .text("quite new"), in: test.notes).count == 1)
     // Nothing is left to do.
     #expect(try await !offCooperativePool { try test.store.updateIndexes() })
+  }
+
+  @Test func declarationThatCannotBeReadIsAProblem() throws {
+    let test = try indexed()
+    try test.store.engine.writing { transaction throws(StoreError) in
+      guard var root = try transaction.indexRoot(IndexPart.contents)?.root else { return }
+      root.declaration = Array("[]".utf8)
+      try IndexTables(transaction.database).put(root, transaction.keys)
+      try transaction.commit()
+    }
+    let store = try test.reopened()
+    #expect(try store.verify().indexProblems.count == 1)
   }
 
   /// Roots that don't open, and rows that no writer makes, are found by verify and removed by an update.

@@ -105,7 +105,8 @@ final class IndexFile {
     case nil: break
     }
     switch error.code {
-    case .corrupt, .notADatabase, .schema, .sqlLogic, .constraint, .invalidText:
+    // Without an error of the store, an I/O error is one of offsets: the pages are no database.
+    case .corrupt, .notADatabase, .schema, .sqlLogic, .constraint, .invalidText, .ioError:
       return IndexRoot.damaged("its pages are in disorder")
     default: return StoreError(error)
     }

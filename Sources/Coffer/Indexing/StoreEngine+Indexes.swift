@@ -60,7 +60,7 @@ extension StoreEngine {
       guard problems.isEmpty else { return problems }
       for part in IndexPart.all {
         do throws(StoreError) {
-          guard let file = try transaction.openIndex(part) else { continue }
+          guard let file = try transaction.storedIndex(part) else { continue }
           try transaction.update(file)
           try file.watching(transaction) { () throws(StoreError) in
             var check = IndexCheck(transaction, file, step)
@@ -201,6 +201,7 @@ extension StoreTransaction {
     for row in try tables.roots() {
       do throws(StoreError) {
         let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, keys)
+        _ = try IndexDeclaration(root.declaration)
         if let problem = try IndexPages.problem(of: root, database, keys) { throw problem }
       } catch {
         guard !error.isPassing else { throw error }

@@ -75,6 +75,15 @@ extension StoreTransaction {
     }
   }
 
+  /// The index as its pages in the store have it, opened afresh; nil if there is none.
+  ///
+  /// - Throws: `damaged` if it is damaged: it is not made again.
+  func storedIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
+    connection.openIndexes[part] = nil
+    guard let found = try indexRoot(part) else { return nil }
+    return try openIndex(part, found, inMemory)
+  }
+
   /// Makes the index again in memory, after `error` of its pages.
   func remakeIndex(_ part: UInt32, _ error: StoreError)
     throws(StoreError) -> IndexFile?

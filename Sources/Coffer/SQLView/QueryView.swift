@@ -193,7 +193,9 @@ final class QueryView {
 
   /// The error of the store for an error of SQLite that the index is the reason of; nil for any other.
   func indexFailure(_ error: SQLiteError) -> StoreError? {
-    guard let index, index.pages.failure != nil || [.corrupt, .notADatabase].contains(error.code) else { return nil }
+    guard let index, index.pages.failure != nil || [.corrupt, .notADatabase, .ioError].contains(error.code) else {
+      return nil
+    }
     return IndexFile.failure(error, index.pages)
   }
 }

@@ -33,6 +33,8 @@ class Attack:
     quick: str = None
     anchor: str = "ok"
     put: str = None
+    # Texts that are searched for.
+    searches: tuple = ()
     open_by: dict = field(default_factory=dict)
     also: dict = field(default_factory=dict)
     # Documents that are authentic and not as in the base: {id: as the base's history has them}.
@@ -73,6 +75,8 @@ class Attack:
                 found["anchors"] = anchors
             if self.put:
                 found["put"] = self.put
+            if self.searches:
+                found["searches"] = searches(base, self.searches)
             if self.reads:
                 found["documents"] = {str(id): document for id, document in self.reads.items()}
         if self.also:
@@ -80,6 +84,12 @@ class Attack:
         if self.note:
             found["note"] = self.note
         return found
+
+
+def searches(writer, texts):
+    """The documents of the first collection that hold a text in title or text, in its order."""
+    listed = sorted((r for r in writer.records.values() if r.coll == 1), key=lambda r: (r.pos, r.id))
+    return {text: [r.id for r in listed if text.encode() in (r.title or b"") + b"\0" + r.text] for text in texts}
 
 
 def run(*statements):

@@ -157,6 +157,11 @@ class Judge:
             what = f"anchor {case['anchor'].split(':', 5)[2:5]}{' with a pin' if pin else ''}"
             self.expect(what, self.reader.anchor(case["anchor"], pin=pin), case["verdict"])
             self.expect(f"{what}, descent proved", self.reader.anchor(case["anchor"], True, pin), case["descends"])
+        for text, ids in attack.get("searches", {}).items() if hasattr(self.reader, "search") else ():
+            kind, found = self.reader.search(text)
+            is_less = "missing" in also.get("searches", ()) and found == [id for id in ids if id in found]
+            if found != ids and not is_less:
+                self.differences.append(f"search for {text!r}: {kind}, {found}, expected {ids}")
         if "put" in attack:
             self.expect("put", self.reader.put(), attack["put"], also.get("put", ()))
 

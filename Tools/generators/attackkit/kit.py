@@ -4,14 +4,14 @@ import json
 import shutil
 from pathlib import Path
 
-from . import files, headers, insiders, plants, rekeys, rows, schemas, states, stores
+from . import files, headers, indexes, insiders, plants, rekeys, rows, schemas, states, stores
 from .contents import contents, document
 from .primitives import lines, primitives
 from .sessions import SESSIONS
 from .writer import database
 
 README = Path(__file__).with_name("README.txt")
-MATRIX = (rows, files, headers, schemas, insiders, states, rekeys)
+MATRIX = (rows, files, headers, schemas, insiders, states, rekeys, indexes)
 
 
 class Kit:

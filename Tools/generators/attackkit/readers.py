@@ -219,6 +219,11 @@ class Dbtool:
         headers = json.loads(output)
         return {str(header["id"]): header.get("title") for header in headers}, kind
 
+    def search(self, text):
+        """The documents of the first collection that hold a text, by a scan or an index, as it is."""
+        kind, output = self.run("search", "-c", "Notes", "--json", "--", text)
+        return kind, [match["id"] for match in json.loads(output)] if kind == "ok" and output else []
+
     def verify(self, is_quick):
         return self.run("verify", "--quick", "--json")[0] if is_quick else self.verdict
 

@@ -6,7 +6,7 @@ slots 1 (key), 2 (passphrase) and 3 (recipient) unless its function gives it oth
 
 import unicodedata
 
-from . import layout
+from . import indexes, layout
 from .secrets import KEY, NEXT, OTHER_PASSPHRASE, PASSPHRASE, RECIPIENT, REMOVED, SECRETS, WRONG, value
 from .writer import CLEAR, NONE, SEALED, Random, Writer
 
@@ -106,10 +106,22 @@ def _take_over(writer, seed):
 def shapes(seed, made):
     """Further sound stores, by name; `made` holds the histories."""
     stores = {}
-    for make in (_plain, _slots, _texts, _rekeys, _rings, _copies):
+    for make in (_plain, _slots, _texts, _rekeys, _rings, _copies, _indexed):
         for name, writer in make(lambda name: f"{seed}/{name}", made):
             stores[name] = writer
     return stores
+
+
+def _indexed(seed, made):
+    for name in ("indexed", "indexed-other"):
+        writer = created(seed(name), page_size=2048)
+        writer.compat = indexes.FEATURE
+        moments = {label: moment.copy() for label, moment in fill(writer)}
+        earlier, last = moments["filled"], moments["last"]
+        indexes.indexed(earlier, last)
+        if name == "indexed":
+            yield "indexed-earlier", earlier
+        yield name, last
 
 
 def only_key(writer):

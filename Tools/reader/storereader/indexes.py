@@ -43,10 +43,14 @@ def index_key(store):
     return XAES(hkdf(epoch.epoch.key, store.header.store_id, b"coffer2/index" + u32(store.active_epoch)))
 
 
+def has_tables(store):
+    tables = store.connection.execute("SELECT sql FROM sqlite_schema WHERE name IN ('coffer_x_index', 'coffer_x_index_page')")
+    return bool(store.header.compat & FEATURE) and {bytes(sql) for (sql,) in tables} == TABLES
+
+
 def roots(store):
     """Every root that is in the store; raises where one does not open."""
-    tables = store.connection.execute("SELECT sql FROM sqlite_schema WHERE name IN ('coffer_x_index', 'coffer_x_index_page')")
-    if not store.header.compat & FEATURE or {bytes(sql) for (sql,) in tables} != TABLES:
+    if not has_tables(store):
         return []
     return [
         _root(store, *row) for row in store.connection.execute("SELECT part, epoch, sealed FROM coffer_x_index ORDER BY part")
@@ -55,6 +59,8 @@ def roots(store):
 
 def _root(store, part, epoch, sealed):
     what = f"index {part}"
+    if part not in (1, 2):
+        raise Damaged(f"{what}: there is no such part")
     if epoch != store.active_epoch:
         raise Damaged(f"{what}: another epoch")
     data = label16(b"coffer2/index") + store.header.store_id + u32(part) + u32(epoch)
@@ -65,12 +71,22 @@ def _root(store, part, epoch, sealed):
     contents = None
     if cursor.unsigned(1):
         contents = cursor.unsigned(8), cursor.take(32), cursor.unsigned(8), cursor.take(SetHash.SIZE)
-    declaration = json.loads(cursor.take(cursor.unsigned(4)))
+    declaration = _declaration(cursor.take(cursor.unsigned(4)), what)
     cursor.end()
     if revision > COUNTER_LIMIT or not 1024 <= page_size <= 65536 or page_size & page_size - 1:
         raise Damaged(f"{what}: a number out of its range")
     return Root(
         store.header.store_id, part, epoch, identity, revision, page_size, page_count, total, contents, declaration)
+
+
+def _declaration(data, what):
+    try:
+        declaration = json.loads(data)
+        if all(isinstance(entry["number"], int) for entry in declaration["collections"]):
+            return declaration
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise Damaged(f"{what}: its declaration can't be read")
 
 
 def pages(store, root):
@@ -97,7 +113,10 @@ def problems(store):
     """The faults of all indexes: pages that their roots do not name, and documents that the rows do not have."""
     found = []
     try:
-        for root in roots(store):
+        found_roots = roots(store)
+        if _has_other_pages(store, [root.part for root in found_roots]):
+            found.append("pages of no index")
+        for root in found_roots:
             content = pages(store, root)
             if root.contents and content:
                 found += _inner_problems(store, root, content)
@@ -106,6 +125,13 @@ def problems(store):
     except sqlite3.DatabaseError as error:
         found.append(f"an index: SQLite: {error}")
     return found
+
+
+def _has_other_pages(store, parts):
+    if not has_tables(store):
+        return False
+    places = store.connection.execute("SELECT DISTINCT place >> 32 FROM coffer_x_index_page").fetchall()
+    return not {part for (part,) in places} <= set(parts)
 
 
 def _inner_problems(store, root, content):
