@@ -23,6 +23,14 @@ extension Database {
       throw SQLiteError(.notAllowed, "this SQLite keeps no journal in memory")
     }
     try statement("PRAGMA synchronous = OFF").run()
-    try statement("PRAGMA cache_size = -\(max(cacheBytes >> 10, 64))").run()
+    try setCache(byteCount: cacheBytes)
+  }
+
+  /// Sets the most memory for pages, beside those that a transaction has changed. Pages beyond it are released.
+  package func setCache(byteCount: Int) throws(SQLiteError) {
+    // SQLite sets it when it compiles the pragma: a statement from the cache would do nothing.
+    try connection.runAll("PRAGMA cache_size = -\(max(byteCount >> 10, 64))") { statement throws(SQLiteError) in
+      try statement.run()
+    }
   }
 }

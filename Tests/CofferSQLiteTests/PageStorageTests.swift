@@ -107,6 +107,26 @@ import Testing
     #expect(try database.query("SELECT length(a) FROM t").rows[0][0] == .integer(100_000))
   }
 
+  @Test func cacheCanShrinkAndGrowAgain() throws {
+    let pages = Pages()
+    let database = try Database(pages: pages, cacheBytes: 1 << 22)
+    try database.execute("CREATE TABLE t(a)")
+    for _ in 0..<200 { try database.execute("INSERT INTO t VALUES(zeroblob(3500))") }
+    func reads() throws -> Int {
+      pages.reads = 0
+      _ = try database.query("SELECT sum(length(a)) FROM t")
+      return pages.reads
+    }
+    for _ in 0..<2 {
+      try database.setCache(byteCount: 1 << 22)
+      _ = try reads()
+      #expect(try reads() == 1)
+      try database.setCache(byteCount: 1 << 17)
+      _ = try reads()
+      #expect(try reads() > 100)
+    }
+  }
+
   @Test func warmCacheReadsThePagesOnce() throws {
     let pages = Pages()
     let database = try Database(pages: pages, cacheBytes: 1 << 20)

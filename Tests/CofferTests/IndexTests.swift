@@ -694,6 +694,18 @@ import Testing
 
   // MARK: Access
 
+  @Test func openIndexesShareOneCache() throws {
+    let test = try indexed()
+    try test.store.index(test.notes, .titles)
+    let caches = test.store.engine.session.indexCaches
+    _ = try test.store.search(ranked: "sealed", in: test.notes)
+    let alone = caches.share
+    _ = try test.store.read { scope in try scope.headers(in: test.notes) }
+    #expect(caches.share < alone)
+    try test.store.close()
+    #expect(caches.share == OpenOptions().indexCacheBytes)
+  }
+
   @Test func readOnlyAndBusyStoresAnswerTheSame() throws {
     let test = try indexed()
     try test.store.write { scope in

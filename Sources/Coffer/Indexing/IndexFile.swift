@@ -10,6 +10,8 @@ final class IndexFile {
   let database: Database
   let declaration: IndexDeclaration
   let rank = FullTextRank()
+  private let cache: IndexCaches.Place
+  private var cacheBytes: Int
   /// The root row as it was seen or written last.
   private(set) var sealedRoot: [UInt8]
   /// The state of the documents in the pages in memory; nil if no page was changed in memory.
@@ -31,6 +33,8 @@ final class IndexFile {
     sealedRoot = sealed
     pages = IndexPages(root, transaction.database, transaction.keys, access)
     try Self.prove(pages, access)
+    cache = IndexCaches.Place(transaction.connection.session.indexCaches)
+    cacheBytes = cache.share
     // Tables of the index are read through views alone.
     let views = Views()
     self.views = views
@@ -38,7 +42,7 @@ final class IndexFile {
     do throws(SQLiteError) {
       // The schema is ours: only holders of the keys can write a page.
       database = try Database(
-        pages: pages, cacheBytes: transaction.connection.session.indexCacheBytes,
+        pages: pages, cacheBytes: cacheBytes,
         configuration: .init(isHardened: true, lengthLimit: Int(StoreFormat.maximumValue)))
       try database.add(rank)
     } catch {
@@ -164,6 +168,10 @@ final class IndexFile {
   func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) throws(StoreError) {
     pages.use(transaction.database, transaction.keys, access)
     try Self.prove(pages, access)
+    let share = cache.share
+    guard share != cacheBytes else { return }
+    try run { database throws(SQLiteError) in try database.setCache(byteCount: share) }
+    cacheBytes = share
   }
 
   /// Proves all pages of an index that lists everything, before SQLite reads the first one.

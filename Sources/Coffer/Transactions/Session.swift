@@ -19,13 +19,14 @@ final class Session: Sendable {
   let values: CodableValues
   private let closing = Atomic<Bool>(false)
 
-  let indexCacheBytes: Int
+  let indexCaches: IndexCaches
   let indexMemoryBytes: Int
 
   init(keys: SessionKeys, generation: UInt64, options: OpenOptions) {
     let cacheBytes = options.textCacheBytes
     values = CodableValues(coding: options.values)
-    (indexCacheBytes, indexMemoryBytes) = (options.indexCacheBytes, options.indexMemoryBytes)
+    indexCaches = IndexCaches(byteCount: options.indexCacheBytes)
+    indexMemoryBytes = options.indexMemoryBytes
     texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
     known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
   }

@@ -28,9 +28,10 @@ public struct OpenOptions: Sendable {
   /// connections are open as reads run at once, and up to four afterwards. The connection that writes has at least
   /// 64 MiB, which hold the pages of a bulk transaction.
   public var pageCacheBytes = 8 << 20
-  /// Size in bytes of the cache of opened pages of an index, for each connection that uses it. A query that groups or joins
-  /// a million rows in the order of an index is several times faster if the index fits.
-  public var indexCacheBytes = 16 << 20
+  /// Size in bytes of the caches of opened index pages, of all connections of a store together. Each connection that
+  /// searches or queries has an equal share, and adjusts it at its next search or query. A query that groups or joins a
+  /// million rows in the order of an index is several times faster if the index fits.
+  public var indexCacheBytes = 64 << 20
   /// The most memory in bytes for pages of an index that are changed where the file can't be written; beyond it searches
   /// and queries throw `indexBehind`.
   public var indexMemoryBytes = 64 << 20
