@@ -67,7 +67,9 @@ struct IndexBench {
 
   private mutating func runTexts() throws {
     let plain = try plain("words.db")
-    let store = try openStore(folder.appending(path: "words.coffer").path, titles: .sealed, cache: "default")
+    var store = try openStore(folder.appending(path: "words.coffer").path, titles: .sealed, cache: "default")
+    // The same documents and updates, and no index.
+    var bare = try openStore(folder.appending(path: "bare.coffer").path, titles: .sealed, cache: "default")
     let notes = store.collection("notes")
     var texts: [(title: String, text: String)] = []
     for _ in 0..<documents { texts.append((text(4), text(120))) }
@@ -81,8 +83,11 @@ struct IndexBench {
           "2026-11-23T10:00:00.000Z", "2026-11-23T10:00:00.000Z", document.text.utf8.count)
       }
     }
-    try store.write { tx in
-      _ = try tx.insert(contentsOf: texts.map { Document(title: $0.title, text: $0.text) }, into: notes)
+    for each in [store, bare] {
+      try each.write { tx in
+        _ = try tx.insert(
+          contentsOf: texts.map { Document(title: $0.title, text: $0.text) }, into: each.collection("notes"))
+      }
     }
     let tokenizer = "tokenize='unicode61 remove_diacritics 2'"
     let make = "CREATE VIRTUAL TABLE f USING fts5(title, text, content='t', content_rowid='id', \(tokenizer))"
@@ -146,8 +151,10 @@ struct IndexBench {
       try plain.transaction(.immediate) {
         for (index, text) in changed { try plain.execute("UPDATE t SET text=? WHERE id=?", text, Int64(index + 1)) }
       }
-      try store.write { tx in
-        for (index, text) in changed { _ = try tx.update(DocumentID(Int64(index + 1))) { $0.text = text } }
+      for each in [store, bare] {
+        try each.write { tx in
+          for (index, text) in changed { _ = try tx.update(DocumentID(Int64(index + 1))) { $0.text = text } }
+        }
       }
       mine.append(try measured { _ = try store.search(ranked: "nowhere", in: notes) })
     }
@@ -174,11 +181,10 @@ struct IndexBench {
     }
     show("list every title from the index", 0.6, theirs, mine)
 
-    let bare = try openStore(folder.appending(path: "bare.coffer").path, titles: .sealed, cache: "default")
-    try bare.write { tx in
-      _ = try tx.insert(
-        contentsOf: texts.map { Document(title: $0.title, text: $0.text) }, into: bare.collection("notes"))
-    }
+    // Both with empty caches.
+    for each in [store, bare] { try each.close() }
+    store = try openStore(folder.appending(path: "words.coffer").path, titles: .sealed, cache: "default")
+    bare = try openStore(folder.appending(path: "bare.coffer").path, titles: .sealed, cache: "default")
     (theirs, mine) = ([], [])
     for _ in 0..<max(rounds, 5) {
       var changed: [(Int, String)] = []
