@@ -36,26 +36,22 @@ extension Timestamp: CustomStringConvertible {
     let (days, milliseconds) = millisecondsSince1970.quotientAndRemainder(floor: 86_400_000)
     let (year, month, day) = Self.civil(fromDays: days)
     let seconds = milliseconds / 1000
-    var text = ""
-    text.reserveCapacity(24)
-    if year < 0 || year > 9999 {
-      text += year < 0 ? "-" : "+"
+    // A sign, a year of nine digits, and what follows it.
+    return String(unsafeUninitializedCapacity: 32) { bytes in
+      var writer = DigitWriter(bytes: bytes)
+      let isLong = year < 0 || year > 9999
+      if isLong { writer.append(mark: year < 0 ? "-" : "+") }
+      writer.append(year.magnitude, width: isLong ? 6 : 4)
+      for (mark, value, width) in [
+        ("-", month, 2), ("-", day, 2), ("T", seconds / 3600, 2), (":", seconds / 60 % 60, 2), (":", seconds % 60, 2),
+        (".", milliseconds % 1000, 3),
+      ] as [(Unicode.Scalar, Int64, Int)] {
+        writer.append(mark: mark)
+        writer.append(value.magnitude, width: width)
+      }
+      writer.append(mark: "Z")
+      return writer.count
     }
-    Self.append(year.magnitude, width: year < 0 || year > 9999 ? 6 : 4, to: &text)
-    text += "-"
-    Self.append(month.magnitude, width: 2, to: &text)
-    text += "-"
-    Self.append(day.magnitude, width: 2, to: &text)
-    text += "T"
-    Self.append((seconds / 3600).magnitude, width: 2, to: &text)
-    text += ":"
-    Self.append((seconds / 60 % 60).magnitude, width: 2, to: &text)
-    text += ":"
-    Self.append((seconds % 60).magnitude, width: 2, to: &text)
-    text += "."
-    Self.append((milliseconds % 1000).magnitude, width: 3, to: &text)
-    text += "Z"
-    return text
   }
 
   /// Reads an ISO 8601 date with time and zone (`Z` or `±hh:mm`), fractions down to milliseconds.
@@ -97,11 +93,6 @@ extension Timestamp: CustomStringConvertible {
     self.millisecondsSince1970 = moment
   }
 
-  private static func append(_ value: UInt64, width: Int, to text: inout String) {
-    let digits = String(value)
-    text += String(repeating: "0", count: max(0, width - digits.count)) + digits
-  }
-
   /// Days since 1970-01-01 in the proleptic Gregorian calendar, by eras of 400 years that begin in March.
   private static func days(fromYear year: Int64, month: Int64, day: Int64) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
@@ -126,6 +117,33 @@ extension Int64 {
   fileprivate func quotientAndRemainder(floor divisor: Int64) -> (Int64, Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}
+
+/// Writes numbers with leading zeros, and marks, as ASCII.
+private struct DigitWriter {
+  let bytes: UnsafeMutableBufferPointer<UInt8>
+  private(set) var count = 0
+
+  init(bytes: UnsafeMutableBufferPointer<UInt8>) {
+    self.bytes = bytes
+  }
+
+  mutating func append(mark: Unicode.Scalar) {
+    bytes[count] = UInt8(ascii: mark)
+    count += 1
+  }
+
+  mutating func append(_ value: UInt64, width: Int) {
+    var (width, limit) = (width, UInt64(1))
+    for _ in 0..<width { limit *= 10 }
+    while value >= limit { (width, limit) = (width + 1, limit * 10) }
+    var rest = value
+    for place in stride(from: count + width - 1, through: count, by: -1) {
+      bytes[place] = UInt8(0x30 + rest % 10)
+      rest /= 10
+    }
+    count += width
   }
 }
 

@@ -190,7 +190,7 @@ final class ContentIndex: IndexTablesOfDocuments {
 
   /// The values of a document's fields, as they are indexed.
   func values(of document: IndexedDocument) -> [SQLiteValue] {
-    (sources[document.header.collection.rawValue] ?? []).map { $0.value(document.header, document.text) }
+    FieldSource.values(of: sources[document.header.collection.rawValue] ?? [], document.header, document.text)
   }
 
   private func newRow(_ id: Int64, in collection: UInt32, isNew: Bool) throws(SQLiteError) -> Int64 {

@@ -52,13 +52,36 @@ struct FieldSource {
     }
   }
 
-  /// The value of a document, as it is indexed.
-  func value(_ header: DocumentHeader, _ text: UnsafeRawBufferPointer) -> SQLiteValue {
+  /// The values of a document, as they are indexed.
+  static func values(
+    of fields: [FieldSource], _ header: DocumentHeader, _ text: UnsafeRawBufferPointer
+  ) -> [SQLiteValue] {
+    var document: JSONValueRange?
+    if fields.contains(where: \.readsText) {
+      var scanner = JSONScanner(text)
+      document = try? scanner.scanDocument()
+    }
+    return fields.map { $0.value(header, text, document) }
+  }
+
+  private typealias JSONValueRange = (kind: JSONScanner.Kind, range: Range<Int>)
+
+  private var readsText: Bool {
+    if case .text = place { true } else { false }
+  }
+
+  /// - Parameter document: the JSON value that the text is; nil for any other text.
+  private func value(
+    _ header: DocumentHeader, _ text: UnsafeRawBufferPointer, _ document: JSONValueRange?
+  ) -> SQLiteValue {
     switch place {
-    case .text(let path): value(at: path, in: text)
+    case .text(let path): document.flatMap { path.find(in: text, $0) }.map { value($0, in: text) } ?? .null
     case .attributes(let path):
       header.attributes.isEmpty
-        ? .null : header.attributes.canonicalJSON.withUnsafeBytes { value(at: path, in: $0) }
+        ? .null
+        : header.attributes.canonicalJSON.withUnsafeBytes { json in
+          path.find(in: json).map { value($0, in: json) } ?? .null
+        }
     case .created: .text(header.created.description)
     case .modified: .text(header.modified.description)
     case .size: .integer(Int64(header.byteCount))
@@ -67,16 +90,15 @@ struct FieldSource {
     }
   }
 
-  private func value(at path: JSONPath, in json: UnsafeRawBufferPointer) -> SQLiteValue {
-    guard let (found, range) = path.find(in: json) else { return .null }
+  private func value(_ found: JSONValueRange, in json: UnsafeRawBufferPointer) -> SQLiteValue {
     if kind == .number {
-      guard found == .number else { return .null }
-      let literal = String(decoding: json[range], as: UTF8.self)
+      guard found.kind == .number else { return .null }
+      let literal = String(decoding: json[found.range], as: UTF8.self)
       if let integer = Int64(literal) { return .integer(integer) }
       return Double(literal).map { .real($0) } ?? .null
     }
-    guard found == .string, let text = path.string(in: json) else { return .null }
-    return string(text)
+    guard found.kind == .string else { return .null }
+    return string(String(decoding: JSONPath.bytes(ofStringAt: found.range, in: json), as: UTF8.self))
   }
 
   private func string(_ text: String) -> SQLiteValue {

@@ -115,7 +115,15 @@ extension JSONPath {
   /// - Returns: nil if the bytes are not JSON or have no value there.
   package func find(in json: UnsafeRawBufferPointer) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
     var whole = JSONScanner(json)
-    guard var found = try? whole.scanDocument() else { return nil }
+    guard let document = try? whole.scanDocument() else { return nil }
+    return find(in: json, document)
+  }
+
+  /// Finds the value in UTF-8 of which `document` is the one JSON value, as a scan has found it.
+  package func find(
+    in json: UnsafeRawBufferPointer, _ document: (kind: JSONScanner.Kind, range: Range<Int>)
+  ) -> (kind: JSONScanner.Kind, range: Range<Int>)? {
+    var found = document
     for step in steps {
       guard let inner = try? Self.take(step, json, found.range) else { return nil }
       found = inner
@@ -134,7 +142,7 @@ extension JSONPath {
       while let name = try scanner.nextName(isFirst: isFirst) {
         let start = scanner.position
         let kind = try scanner.skipValue(depth: 1)
-        if scanner.value(of: name) == wanted { return (kind, start..<scanner.position) }
+        if scanner.equals(name, wanted) { return (kind, start..<scanner.position) }
         isFirst = false
       }
     case (.element(let wanted), JSONByte.openBracket):
@@ -159,7 +167,7 @@ extension JSONPath {
     return String(decoding: Self.bytes(ofStringAt: found.range, in: json), as: UTF8.self)
   }
 
-  static func bytes(ofStringAt range: Range<Int>, in json: UnsafeRawBufferPointer) -> [UInt8] {
+  package static func bytes(ofStringAt range: Range<Int>, in json: UnsafeRawBufferPointer) -> [UInt8] {
     var scanner = JSONScanner(json, in: range)
     guard let token = try? scanner.scanString() else { return [] }
     return scanner.value(of: token)

@@ -151,6 +151,13 @@ extension JSONScanner {
     return true
   }
 
+  /// True when a scanned string has exactly this value.
+  package func equals(_ token: StringToken, _ value: [UInt8]) -> Bool {
+    guard !token.hasEscapes else { return self.value(of: token) == value }
+    return token.range.count == value.count
+      && value.elementsEqual(UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: value.count))
+  }
+
   /// The scanned number as an integer; nil with a fraction or exponent, or beyond 64 bits.
   package func integer(of token: NumberToken) -> Int64? {
     guard token.isInteger else { return nil }
