@@ -263,7 +263,8 @@ extension IndexPages {
     defer { memory.deallocate() }
     var sum = SetHash()
     var marks: [Int64] = []
-    marks.reserveCapacity(count)
+    // The count is not proved yet.
+    marks.reserveCapacity(min(count, 1 << 16))
     do throws(Failure) {
       for page in 0..<count {
         if openingEach { try readRow(page, into: memory) }

@@ -146,7 +146,9 @@ import Testing
   @Test(arguments: [
     ("\"sealed", 1), ("sealed )", 8), ("AND", 1), ("sealed AND", 0), ("a-b", 0), ("(sealed store", 0),
     ("ti tle ? x", 8),
-    ("body: x", 1), ("sealed OR {title body}: x", 0), ("Straße bödy: é", 8), ("e\u{301} )\u{301}", 3),
+    ("body: x", 1), ("sealed OR {title body}: x", 0), ("Straße bödy: é", 8), ("bodywork OR body: x", 13),
+    ("\"body\": x", 2), ("\"\": x", 0),
+    ("{title \"\"}: x", 0), ("- \"\": x", 0), ("body OR {title body}: x", 16), ("e\u{301} )\u{301}", 3),
     ("sealed (a) a (", 0), ("a AND b ) c )", 9), ("", 0),
   ]) func errorsInTheWordsAreNamed(_ query: String, _ place: Int) throws {
     let test = try TestStore()
@@ -549,6 +551,65 @@ import Testing
     }
     let store = try test.reopened()
     #expect(try store.verify().indexProblems.count == 1)
+    expect(.noIndex) { try store.search(ranked: "sealed", in: test.notes) }
+    _ = try store.search(for: .text("sealed"), in: test.notes)
+    // The declaration is lost: the update removes the index and says so.
+    expect(.damaged) { try store.updateIndexes() }
+    #expect(try store.verify().isSound && store.indexes().isEmpty)
+    try store.index(test.notes, .words())
+    try expectSame(store, test.notes)
+  }
+
+  @Test func checkFindsRowsOfNoDocument() throws {
+    for sql in [
+      "INSERT INTO fields_1 VALUES(9999,'x')", "INSERT INTO words_1(rowid,title,text) VALUES(9999,'sealed','key')",
+      "INSERT INTO document VALUES(9999,1,1,1,NULL)",
+    ] {
+      let test = try indexed()
+      try change(IndexPart.contents, of: test.store, sql)
+      #expect(try !test.store.checkIndexes().isEmpty, "\(sql)")
+    }
+  }
+
+  @Test func oldSchemaPutBackUnderAnOpenStoreIsMadeAgain() throws {
+    let test = try indexed()
+    let old = test.place.file("old.coffer")
+    try FileManager.default.copyItem(at: test.url, to: old)
+    try test.store.index(test.notes, .field("bytes", "@size", as: .number))
+    let sql = "SELECT id, first, bytes FROM notes WHERE bytes > 10 ORDER BY bytes, id"
+    let wanted = try test.store.query(sql).rows.map(\.values)
+    let raw = try test.raw()
+    try raw.execute("ATTACH '\(old.path)' AS old")
+    try raw.execute("REPLACE INTO coffer_x_index_page SELECT * FROM old.coffer_x_index_page")
+    try raw.close()
+    for _ in 0..<2 { #expect(try test.store.query(sql + " LIMIT 1000").rows.map(\.values) == wanted) }
+  }
+
+  @Test func searchesOfAFileWithAnotherNameAnswer() throws {
+    let test = try indexed()
+    try test.store.write { scope in
+      _ = try scope.insert(Document(text: "sealed today"), into: test.notes, at: .top)
+    }
+    try FileManager.default.linkItem(at: test.url, to: test.place.file("other.coffer"))
+    defer { try? FileManager.default.removeItem(at: test.place.file("other.coffer")) }
+    #expect(try test.store.search(ranked: "today", in: test.notes).total == 1)
+  }
+
+  /// Changes an inner database as a holder of the keys can.
+  private func change(_ part: UInt32, of store: DocumentStore, _ sql: String) throws {
+    try store.engine.writing { transaction throws(StoreError) in
+      guard let found = try transaction.indexRoot(part) else { return }
+      try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
+      let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
+      do throws(SQLiteError) {
+        _ = try Database(pages: pages, cacheBytes: 1 << 20).execute(sql)
+      } catch {
+        throw StoreError(error)
+      }
+      pages.finish(found.root.contents!)
+      try IndexTables(transaction.database).put(pages.root, transaction.keys)
+      try transaction.commit()
+    }
   }
 
   /// Roots that don't open, and rows that no writer makes, are found by verify and removed by an update.
@@ -702,6 +763,11 @@ import Testing
     let alone = caches.share
     _ = try test.store.read { scope in try scope.headers(in: test.notes) }
     #expect(caches.share < alone)
+    try test.store.read { scope in
+      _ = try scope.headers(in: test.notes)
+      let open = scope.transaction.connection.openIndexes.values.compactMap { $0 as? IndexFile }
+      #expect(open.count == 2 && open.allSatisfy { $0.cacheBytes == caches.share })
+    }
     try test.store.close()
     #expect(caches.share == OpenOptions().indexCacheBytes)
   }

@@ -53,18 +53,18 @@ struct IndexCheck {
     try transaction.forEachIndexed(in: number, withTexts: false, step) { document throws(StoreError) in
       let header = document.header
       while let other = found, (other.position, other.id) < (header.position, header.id) {
-        wrong.append((other.id.rawValue, "the list has it at another place"))
+        wrong.append((other.id.rawValue, "the list has it where the collection does not"))
         found = try listed.next()
       }
       guard let other = found, other.id == header.id, other.position == header.position else {
         wrong.append((header.id.rawValue, "it is missing in the list"))
         return
       }
-      if other != header { wrong.append((header.id.rawValue, "its title, dates or size are others in the list")) }
+      if other != header { wrong.append((header.id.rawValue, "its title, dates or size differ in the list")) }
       found = try listed.next()
     }
     while let other = found {
-      wrong.append((other.id.rawValue, "the list has it at another place"))
+      wrong.append((other.id.rawValue, "the list has it where the collection does not"))
       found = try listed.next()
     }
     for (id, message) in wrong { note(record, .titles, id, message) }
@@ -128,19 +128,25 @@ struct IndexCheck {
         try parts?.add(row, texts.foldedTitle, texts.foldedText)
       }
     }
-    try words?.subtractIndexed { ids[$0] != nil }
-    try parts?.subtractIndexed { ids[$0] != nil }
+    let outdated = entry.hasTexts ? try file.run { _ throws(SQLiteError) in try file.outdatedRows(of: number) } : []
+    for sums in [words, parts] { try sums?.subtractIndexed { ids[$0] != nil || !outdated.contains($0) } }
+    let missing = Set(wrong.filter { $0.1 == nil }.map(\.0))
     for (sums, kind) in [
       (words, entry.keepsDiacritics.map { DocumentIndex.words(keepingDiacritics: $0) }), (parts, .substrings),
     ] {
-      for row in sums?.differing ?? [] {
+      for row in sums?.differing ?? [] where !missing.contains(ids[row] ?? row) {
         wrong.append((ids[row] ?? row, kind, "other words than those of its text are indexed"))
       }
     }
-    let count = try file.run { database throws(SQLiteError) in
-      try database.firstValue("SELECT count(*) FROM main.document WHERE coll=?", Int64(number))?.integer ?? 0
+    let hasOthers = try file.run { database throws(SQLiteError) in
+      func counts(_ table: String) throws(SQLiteError) -> Bool {
+        try database.firstValue("SELECT count(*) FROM main.\(table)")?.integer == Int64(ids.count)
+      }
+      if try !counts("document WHERE coll=\(number)") { return true }
+      if entry.fields.isEmpty { return false }
+      return try !counts(ContentIndex.fields(number))
     }
-    if wrong.isEmpty, count != Int64(ids.count) {
+    if wrong.isEmpty, hasOthers {
       problems.append(IndexProblem(record.name, nil, nil, "documents are indexed that are not there"))
     }
     for (id, kind, message) in wrong.sorted(by: { $0.0 < $1.0 }) { note(record, kind, id, message) }
@@ -192,8 +198,8 @@ private final class WordSums {
     pending = 0
   }
 
-  /// - Parameter isCurrent: whether a row number is one of the present versions.
-  func subtractIndexed(_ isCurrent: (Int64) -> Bool) throws(StoreError) {
+  /// - Parameter isCounted: whether the words of a row count: those of an outdated version don't.
+  func subtractIndexed(_ isCounted: (Int64) -> Bool) throws(StoreError) {
     do throws(SQLiteError) { try addPending() } catch { throw StoreError(error) }
     try file.run { database throws(SQLiteError) in
       try database.execute("CREATE VIRTUAL TABLE temp.\"#words\" USING fts5vocab('main', '\(table)', 'instance')")
@@ -201,7 +207,7 @@ private final class WordSums {
         let words = try database.statement("SELECT term,doc,col,offset FROM temp.\"#words\"")
         while try words.step() {
           let row = words.int64(at: 1)
-          if isCurrent(row) { sums[row, default: 0] &-= Self.hash(words) }
+          if isCounted(row) { sums[row, default: 0] &-= Self.hash(words) }
         }
         words.reset()
       } catch {

@@ -11,7 +11,8 @@ final class IndexFile {
   let declaration: IndexDeclaration
   let rank = FullTextRank()
   private let cache: IndexCaches.Place
-  private var cacheBytes: Int
+  /// The size of the cache, as last set.
+  private(set) var cacheBytes: Int
   /// The root row as it was seen or written last.
   private(set) var sealedRoot: [UInt8]
   /// The state of the documents in the pages in memory; nil if no page was changed in memory.
@@ -109,10 +110,9 @@ final class IndexFile {
     case nil: break
     }
     switch error.code {
-    // Without an error of the store, an I/O error is one of offsets: the pages are no database.
-    case .corrupt, .notADatabase, .schema, .sqlLogic, .constraint, .invalidText, .ioError:
-      return IndexRoot.damaged("its pages are in disorder")
-    default: return StoreError(error)
+    case .noMemory, .interrupted, .rolledBack: return StoreError(error)
+    // Without an error of the store, any other one is caused by the content of the pages.
+    default: return IndexRoot.damaged("its pages are in disorder")
     }
   }
 
@@ -124,7 +124,7 @@ final class IndexFile {
         try database.query("SELECT name FROM pragma_table_info(?,'main') ORDER BY cid", table).rows.map { $0[0].text }
       }
       guard columns == ["id"] + collection.fields.indices.map({ ContentIndex.column($0) }) else {
-        throw IndexRoot.damaged("it has not the tables that are declared")
+        throw IndexRoot.damaged("its tables of fields differ from the declared fields")
       }
     }
   }
@@ -168,6 +168,10 @@ final class IndexFile {
   func use(_ transaction: StoreTransaction, _ access: IndexPages.Access) throws(StoreError) {
     pages.use(transaction.database, transaction.keys, access)
     try Self.prove(pages, access)
+  }
+
+  /// Adjusts the cache to the index's share of the store's memory.
+  func fitCache() throws(StoreError) {
     let share = cache.share
     guard share != cacheBytes else { return }
     try run { database throws(SQLiteError) in try database.setCache(byteCount: share) }

@@ -68,7 +68,7 @@ extension StoreEngine {
             problems += check.problems
           }
         } catch {
-          transaction.connection.openIndexes[part] = nil
+          transaction.connection.closeIndex(part)
           guard error.isIndexDamage else { throw error }
           problems.append(IndexProblem(nil, nil, nil, error.message))
         }
@@ -98,7 +98,7 @@ extension StoreEngine {
       }
     } catch {
       // Another writer is at work, the disk is full, or a page is damaged: what is missing is added in memory.
-      guard [.locked, .diskFull, .damaged].contains(error.code) else { throw error }
+      guard [.locked, .diskFull, .readOnly, .damaged].contains(error.code) else { throw error }
       log.debug("an index was not brought up to date: \(error.message)")
     }
   }
@@ -153,7 +153,7 @@ extension StoreTransaction {
     root.declaration = bytes
     guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
     try tables.put(root, keys)
-    connection.openIndexes[root.part] = nil
+    connection.closeIndex(root.part)
     try writeIndex(root.part, adding: collection.map { [$0] } ?? [], progress: step)
   }
 }

@@ -19,7 +19,10 @@ extension StoreTransaction {
     let tables = IndexTables(database)
     guard hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
     do throws(StoreError) {
-      return (try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys), row.sealed)
+      let root = try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys)
+      let isKnown = (connection.openIndexes[part] as? IndexFile)?.sealedRoot == row.sealed
+      if !isKnown { _ = try IndexDeclaration(root.declaration) }
+      return (root, row.sealed)
     } catch {
       guard error.code == .damaged else { throw error }
       logger.warning("index \(part) is not one that a writer of this store made: it is ignored")
@@ -52,7 +55,7 @@ extension StoreTransaction {
       try update(file)
       return try work(file)
     } catch {
-      connection.openIndexes[part] = nil
+      connection.closeIndex(part)
       guard error.isIndexDamage else { throw error }
       return try work(try remakeIndex(part, error))
     }
@@ -63,7 +66,7 @@ extension StoreTransaction {
   /// The index as it is, which may be behind; nil if there is none.
   func openIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
     guard let found = try indexRoot(part) else {
-      connection.openIndexes[part] = nil
+      connection.closeIndex(part)
       return nil
     }
     let access = inMemory
@@ -79,7 +82,7 @@ extension StoreTransaction {
   ///
   /// - Throws: `damaged` if it is damaged: it is not made again.
   func storedIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
-    connection.openIndexes[part] = nil
+    connection.closeIndex(part)
     guard let found = try indexRoot(part) else { return nil }
     return try openIndex(part, found, inMemory)
   }
@@ -92,6 +95,7 @@ extension StoreTransaction {
     logger.warning("index \(part): \(error.message); it is made again in memory")
     var root = found.root
     try root.restart()
+    connection.closeIndex(part)
     let file = try IndexFile(root, sealed: found.sealed, self, inMemory)
     try update(file)
     connection.openIndexes[part] = file
@@ -105,11 +109,20 @@ extension StoreTransaction {
       !open.isTentative || isUpToDate(open)
     {
       try open.use(self, access)
+      try fitCaches()
       return open
     }
+    // Before the new one is opened: both would share the memory.
+    connection.closeIndex(part)
     let file = try IndexFile(found.root, sealed: found.sealed, self, access)
     connection.openIndexes[part] = file
+    try fitCaches()
     return file
+  }
+
+  /// Gives each open index of this connection its share of the memory.
+  private func fitCaches() throws(StoreError) {
+    for case let file as IndexFile in connection.openIndexes.values { try file.fitCache() }
   }
 
   private func isUpToDate(_ file: IndexFile) -> Bool {
@@ -141,14 +154,14 @@ extension StoreTransaction {
     if case .nothing = gap, adding.isEmpty { return false }
     if let limit, gap.limit(of: state.count) > limit { return false }
     // Pages in memory are of no use for the store.
-    if (connection.openIndexes[part] as? IndexFile)?.memoryContents != nil { connection.openIndexes[part] = nil }
+    if (connection.openIndexes[part] as? IndexFile)?.memoryContents != nil { connection.closeIndex(part) }
     try keys.beginIndexRun(connection.nonceSource)
     do throws(StoreError) {
       let file = try openIndex(part, found, .inStore)
       try IndexUpdate(file, self, progress: progress).run(gap, adding: adding)
       try file.write(try contents(), self)
     } catch {
-      connection.openIndexes[part] = nil
+      connection.closeIndex(part)
       guard error.isIndexDamage, limit == nil else { throw error }
       logger.warning("index \(part): \(error.message); it is made again")
       var root = found.root
@@ -162,7 +175,7 @@ extension StoreTransaction {
   func rebuild(_ root: IndexRoot, _ progress: ((Int) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     let tables = IndexTables(database)
     try tables.delete(root.part)
-    connection.openIndexes[root.part] = nil
+    connection.closeIndex(root.part)
     guard try !IndexDeclaration(root.declaration).collections.isEmpty else { return }
     try keys.beginIndexRun(connection.nonceSource)
     do throws(StoreError) {
@@ -171,7 +184,7 @@ extension StoreTransaction {
       try file.write(try contents(), self)
       connection.openIndexes[root.part] = file
     } catch {
-      connection.openIndexes[root.part] = nil
+      connection.closeIndex(root.part)
       throw error
     }
   }

@@ -58,7 +58,7 @@ extension StoreTransaction {
 
   private func unfinished(_ last: DocumentHeader?, _ error: StoreError) throws(StoreError) -> UnfinishedTitles {
     guard error.isIndexDamage else { throw error }
-    connection.openIndexes[IndexPart.titles] = nil
+    connection.closeIndex(IndexPart.titles)
     logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
     return UnfinishedTitles(last: last)
   }

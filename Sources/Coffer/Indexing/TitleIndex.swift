@@ -81,7 +81,7 @@ struct TitleList {
     }
   }
 
-  /// - Returns: nil behind the last header.
+  /// - Returns: nil after the last header.
   func next() throws(StoreError) -> DocumentHeader? {
     try file.run { _ throws(SQLiteError) -> DocumentHeader? in
       guard try rows.step() else { return nil }

@@ -35,7 +35,7 @@ struct WordQuery {
     let noColumn = "no such column: "
     if message.hasPrefix(noColumn) {
       let name = String(message.dropFirst(noColumn.count))
-      let place = place(of: name, completedBy: " : x", message, database, table)
+      let place = place(ofColumn: name, message, database, table)
       return StoreError(
         .invalidArgument, "the words name a column other than title and text\(Self.said(place))", hint: hint)
     }
@@ -74,21 +74,33 @@ struct WordQuery {
   /// The place of the token that FTS5 rejected: the number of its first character, from 1.
   ///
   /// FTS5 reports the token without its place. A query that is cut behind the rejected token fails with the same message.
-  ///
-  /// - Parameter end: makes a query of the part up to the token.
-  private func place(
-    of token: String, completedBy end: String = "", _ message: String, _ database: Database, _ table: String
-  ) -> Int? {
-    let (scalars, token) = (Array(query.unicodeScalars), Array(token.unicodeScalars))
-    func text(_ count: Int) -> String { String(String.UnicodeScalarView(scalars[..<count])) }
-    var tries = 0
-    for start in scalars.indices.dropLast(token.count - 1) where scalars[start...].starts(with: token) {
-      if fails(text(start + token.count) + end, message, database, table) { return text(start).count + 1 }
-      tries += 1
-      if tries == 64 { break }
-    }
-    return nil
+  private func place(of token: String, _ message: String, _ database: Database, _ table: String) -> Int? {
+    let token = Array(token.unicodeScalars)
+    guard !token.isEmpty else { return nil }
+    let starts = scalars.indices.dropLast(token.count - 1).filter { scalars[$0...].starts(with: token) }
+    let start = starts.prefix(Self.tries).first { fails(text($0 + token.count), message, database, table) }
+    return start.map(character)
   }
+
+  /// The place of a column that FTS5 does not know: the last one of that name before the colon at which the error begins.
+  private func place(ofColumn name: String, _ message: String, _ database: Database, _ table: String) -> Int? {
+    let name = Array(name.unicodeScalars)
+    guard !name.isEmpty else { return nil }
+    let colons = scalars.indices.filter { scalars[$0] == ":" }
+    let colon = colons.prefix(Self.tries).first { fails(text($0 + 1) + " x", message, database, table) }
+    guard let colon, colon >= name.count else { return nil }
+    let start = (0...(colon - name.count)).last { scalars[$0..<colon].starts(with: name) }
+    return start.map(character)
+  }
+
+  /// The number of queries that are tried to find one place.
+  private static let tries = 64
+
+  private var scalars: [Unicode.Scalar] { Array(query.unicodeScalars) }
+
+  private func text(_ count: Int) -> String { String(String.UnicodeScalarView(scalars[..<count])) }
+
+  private func character(_ scalar: Int) -> Int { text(scalar).count + 1 }
 
   private func fails(_ words: String, _ message: String, _ database: Database, _ table: String) -> Bool {
     guard let statement = try? database.statement("SELECT 1 FROM main.\(table) WHERE \(table) MATCH ?") else {

@@ -132,7 +132,7 @@ final class QueryView {
 
   /// Closes the view after an error.
   func close(_ connection: StoreConnection) {
-    if index == nil { try? database.close() } else { connection.openIndexes[IndexPart.contents] = nil }
+    if index == nil { try? database.close() } else { connection.closeIndex(IndexPart.contents) }
     show(nil)
   }
 
@@ -193,9 +193,12 @@ final class QueryView {
 
   /// The error of the store for an error of SQLite that the index is the reason of; nil for any other.
   func indexFailure(_ error: SQLiteError) -> StoreError? {
-    guard let index, index.pages.failure != nil || [.corrupt, .notADatabase, .ioError].contains(error.code) else {
-      return nil
+    guard let index else { return nil }
+    // A name that no table has may be one of an old schema that was put back.
+    if [.sqlLogic, .schema].contains(error.code) {
+      do throws(StoreError) { try index.checkFieldTables() } catch { return error }
     }
+    guard index.pages.failure != nil || [.corrupt, .notADatabase, .ioError].contains(error.code) else { return nil }
     return IndexFile.failure(error, index.pages)
   }
 }

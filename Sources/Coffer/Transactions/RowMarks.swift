@@ -4,7 +4,7 @@ internal import CofferRecords
 struct RowMarks: Hashable {
   /// The first 8 bytes of the row's element of the set hash.
   let row: Int64
-  /// The last 8 bytes of the text's seal, which change with the text and with nothing else in the row.
+  /// The last 8 bytes of the text's seal: another text, epoch or collection changes them.
   let text: Int64
 
   init(_ row: RecordRow, _ opener: RecordOpener) throws(StoreError) {

@@ -18,6 +18,13 @@ final class StoreConnection {
   ///
   /// Of a type of the folder Indexing, which this one does not know.
   var openIndexes: [UInt32: AnyObject] = [:]
+
+  /// Closes an index, and the view that reads it.
+  func closeIndex(_ part: UInt32) {
+    openIndexes[part] = nil
+    idleView = nil
+  }
+
   private var cipher: StateCipher
   /// The state row as last read or written, so that an unchanged row is opened only once.
   private var lastState: (sealed: [UInt8], state: StoreState)?
@@ -117,6 +124,7 @@ final class StoreConnection {
     idleReaders = []
     idleBatches = []
     openIndexes = [:]
+    idleView = nil
     cipher = try StateCipher(session)
     lastState = nil
     collections.use(keys)

@@ -29,7 +29,8 @@ public struct OpenOptions: Sendable {
   /// 64 MiB, which hold the pages of a bulk transaction.
   public var pageCacheBytes = 8 << 20
   /// Size in bytes of the caches of opened index pages, of all connections of a store together. Each connection that
-  /// searches or queries has an equal share, and adjusts it at its next search or query. A query that groups or joins a
+  /// searches, queries or lists has an equal share, and adjusts it at its next search, query or list: up to four idle
+  /// connections keep the share that they had. A query that groups or joins a
   /// million rows in the order of an index is several times faster if the index fits.
   public var indexCacheBytes = 64 << 20
   /// The most memory in bytes for pages of an index that are changed where the file can't be written; beyond it searches

@@ -1,6 +1,6 @@
-"""Sealed indexes, written from FORMAT.md, "Indexes", and attacks on their rows.
+"""Sealed indexes, written from FORMAT, "Indexes", and attacks on their rows.
 
-An index is derived: whatever happens to it, every document is read, listed and found as before, and verify says so.
+An index is derived: whatever happens to it, every document is read, listed and found as before.
 """
 
 import copy
@@ -285,7 +285,7 @@ def _pages():
         run(*(f"UPDATE {PAGE} SET place=-1 WHERE place={CONTENTS << 32};"
               f"UPDATE {PAGE} SET place={CONTENTS << 32} WHERE place={TITLES << 32};"
               f"UPDATE {PAGE} SET place={TITLES << 32} WHERE place=-1").split(";")))
-    # Pages behind the last one are read by nobody.
+    # No reader reads a page after the last one.
     for name, place in {"negative": -5, "of-no-part": 9 << 32}.items():
         yield _attack(
             f"page-{name}", "a page that belongs to no index",
@@ -293,7 +293,7 @@ def _pages():
 
 
 def _replays(kit):
-    """Rows of an earlier moment, which somebody who may read and write the file has kept."""
+    """Earlier rows, kept by an attacker who can read and write the file."""
 
     def put_back(part, pages, root):
         def edit(db, kit):
@@ -366,13 +366,16 @@ def _forged():
 
         return _attack(f"forged-{name}", what, forge=forge, verify=verify, **options)
 
-    def root(name, **odd):
-        return forged(f"root-{name}", f"a root with another {name}", lambda writer, index: index.seal_root(writer, **odd))
+    def root(name, part=TITLES, **odd):
+        return forged(
+            f"root-{name}", f"a root with another {name}", lambda writer, index: index.seal_root(writer, **odd), part)
 
     yield root("page-size", page_size=1000)
     yield root("page-size-512", page_size=512)
     yield root("page-count", page_count=3)
+    yield root("page-count-2-to-31", page_count=2**31 - 1)
     yield root("page-count-greatest", page_count=2**32 - 1)
+    yield root("declaration-of-contents", part=CONTENTS, declaration=b"{}")
     yield root("sum", sum=bytes(layout.SET_HASH_SIZE))
     yield root("revision", revision=2**63)
     yield root("declaration", declaration=b"[]")

@@ -28,6 +28,8 @@ private let run: @Sendable ([UInt8]) -> Void = {
   case "pin": readPinLine
   case "anchor": readAnchorLine
   case "query": queryStore
+  case "index": readEditedIndexes
+  case "words": searchForWords
   case "utf16": readUTF16
   default: fatalError("COFFER_FUZZ names no target: see Tools/harnesses/fuzz")
   }

@@ -10,7 +10,7 @@ private let template: [UInt8] = {
   do {
     // Nothing that a query asks for may take all the memory there is.
     _ = try Database(":memory:", mode: .create).query("PRAGMA hard_heap_limit=268435456")
-    let store = try DocumentStore.create(at: url, keys: [.keyFile(keyURL)], creation: creation, options: options)
+    let store = try DocumentStore.create(at: url, keys: [.keyFile(fuzzKeyURL)], creation: creation, options: options)
     try store.write { tx in
       for number in 1...5 {
         var document = Document(title: "Title \(number)", text: #"{"n":\#(number),"t":"ä😀"}"#)
@@ -25,8 +25,8 @@ private let template: [UInt8] = {
   return bytes(of: path)
 }()
 
-private let keyURL = URL(filePath: ProcessInfo.processInfo.environment["COFFER_FUZZ_KEY"] ?? "")
-private let keyFile = StoreKey.keyFile(keyURL)
+let fuzzKeyURL = URL(filePath: ProcessInfo.processInfo.environment["COFFER_FUZZ_KEY"] ?? "")
+private let keyFile = StoreKey.keyFile(fuzzKeyURL)
 
 private let creation: CreateOptions = {
   var creation = CreateOptions()
