@@ -1,6 +1,6 @@
 # Set-up shared by demo and test; sourced by them with the repository as working directory.
-# Does: finds what a build and the checks need and installs, by apt, only what is missing.
-# Knows: the names of Debian's packages. Does not know: what is built or checked.
+# Does: finds the tools and libraries that a build and the checks need, and installs missing ones by apt.
+# Knows: the names of Debian's packages. Does not know: the builds and checks themselves.
 
 python=python3
 
@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-# Whether what a Debian package is wanted for is there, whoever installed it.
+# Whether the tool or library of a Debian package is present, from any source.
 have() {
   case $1 in
     libsqlite3-dev) command -v pkg-config > /dev/null && pkg-config --exists sqlite3 ;;
@@ -25,7 +25,7 @@ have() {
   esac
 }
 
-# A python3 of one's own may lack what Debian's has.
+# Sets $python to a python3 with `cryptography`: the first on the PATH may lack it while Debian's has it.
 find_python() {
   for python in python3 /usr/bin/python3; do
     if "$python" -c 'import cryptography' 2> /dev/null; then return 0; fi
@@ -34,7 +34,7 @@ find_python() {
   return 1
 }
 
-# need PACKAGE...: installs those that are missing.
+# need PACKAGE...: installs the missing packages.
 need() {
   missing=
   for package in "$@"; do
@@ -47,7 +47,7 @@ need() {
     # shellcheck disable=SC2086 # a list of words
     as_root apt-get install -q -y --no-install-recommends $missing
     for package in $missing; do
-      have "$package" || fail "$package was installed, but what it is for is still missing"
+      have "$package" || fail "$package was installed, but its tool or library is still missing"
     done
   fi
   command -v swift > /dev/null || fail "swift is not on the PATH (Swift 6.1 or newer, see swift.org/install)"
@@ -62,8 +62,8 @@ as_root() {
   fi
 }
 
-# Builds the dbtool that people use, with Swift's libraries in it: it starts in two thirds of the time that it takes with
-# shared ones, and needs no toolchain where it runs. Its path is $dbtool then.
+# Builds the dbtool that people use and sets $dbtool to its path. It contains Swift's libraries: it starts in two thirds
+# of the time that it takes with shared ones, and needs no toolchain where it runs.
 release_dbtool() {
   dbtool=$PWD/.build/release/dbtool
   swift build -c release --static-swift-stdlib --product dbtool

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads a store without the library: a second reader, written from FORMAT.md alone.
 
-Opens STORE, checks all that a reader checks, verifies every document, and prints one JSON object:
+Opens STORE, does every check of a reader, verifies every document, and prints one JSON object:
 store_id, rk_generation, phase, pin, generation, anchor, descent ("same", "newer" or "newer, descent not proved", of
 the anchor given), titles, padded, test, next_id, count, target, cursor, unwiped, origin, epochs, changes {generation:
 entries of the ring, as [kind, collection, ranges of ids]}, collections {number: name}, documents in (coll, pos, id)
@@ -70,7 +70,7 @@ def secrets(options):
 
 
 def documents(store):
-    """Every document that opens, in order; what does not open is among the problems."""
+    """Every document that opens, in order; the others are among the problems."""
     opened = []
     for values in store.record_rows():
         try:

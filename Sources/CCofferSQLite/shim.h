@@ -50,7 +50,7 @@ static inline void coffer_sqlite_result_blob(sqlite3_context *context, const voi
   sqlite3_result_blob64(context, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
 
-// What SQLite holds of a virtual table and of a cursor on it, each with ours behind.
+// SQLite's structures for a virtual table and for a cursor on it, each followed by our data.
 
 typedef struct coffer_sqlite_table {
   sqlite3_vtab base;

@@ -33,7 +33,7 @@ static void put(uint8_t *output, uint32_t scalar, size_t length) {
 /// Takes ASCII, 8 units at a time; `low` is the place of a unit's lower byte.
 static inline coffer_walk past_ascii(
     coffer_walk walk, const uint8_t *input, size_t count, uint8_t *output, size_t room, size_t low) {
-  // In the order of the bytes in memory, whatever the processor's.
+  // Copied as bytes, so that the mask fits processors of either byte order.
   static const uint8_t others[2][8] = {{0x80, 0xFF, 0x80, 0xFF, 0x80, 0xFF, 0x80, 0xFF},
                                        {0xFF, 0x80, 0xFF, 0x80, 0xFF, 0x80, 0xFF, 0x80}};
   uint64_t mask;

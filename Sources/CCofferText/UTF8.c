@@ -2,8 +2,8 @@
 //
 // The method is that of J. Keiser and D. Lemire, "Validating UTF-8 in less than one instruction per byte" (2021): every
 // pair of neighbours is looked up by three half bytes, the first's two and the second's upper one; a pair is ill-formed
-// in a way in which all three tables agree. What pairs can't tell, that a third and a fourth byte are due, is counted
-// beside it.
+// in a way in which all three tables agree. A pair can't show that a character needs a third or a fourth byte: this is
+// computed beside the tables.
 #include "CCofferText.h"
 
 #if defined(__x86_64__)
@@ -20,7 +20,7 @@ enum {
   SURROGATE = 1 << 4,       // ED, then A0 to BF
   LONG_2 = 1 << 5,          // C0 or C1, then a continuation
   LONG_4_OR_HIGH = 1 << 6,  // F0, then 80 to 8F; F5 and more, then 80 to 8F
-  TWO_TAILS = 1 << 7,       // two continuations: well-formed only where a third or a fourth byte is due
+  TWO_TAILS = 1 << 7,       // two continuations: well-formed only if the second is a third or a fourth byte
   ANY_LOW = CUT_SHORT | NOT_WANTED | TWO_TAILS,
   ANY_TAIL = NOT_WANTED | TWO_TAILS | LONG_2,
 };
@@ -56,7 +56,7 @@ KERNEL static inline __m256i faults(__m256i block, __m256i previous) {
           _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(first, 4), half)),
           _mm256_shuffle_epi8(first_low, _mm256_and_si256(first, half))),
       _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(block, 4), half)));
-  // The top bit where a lead of three stands two bytes before, or a lead of four three bytes before.
+  // The top bit is set if a lead of three is two bytes before, or a lead of four three bytes before.
   __m256i third = _mm256_subs_epu8(BEFORE(2), _mm256_set1_epi8(BYTE(0xE0 - 0x80)));
   __m256i fourth = _mm256_subs_epu8(BEFORE(3), _mm256_set1_epi8(BYTE(0xF0 - 0x80)));
   __m256i due = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8(BYTE(0x80)));

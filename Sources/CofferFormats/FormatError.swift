@@ -81,7 +81,7 @@ public struct InputLocation: Hashable, Sendable {
   public var line: Int?
   /// From 1, in Unicode scalars.
   public var column: Int?
-  /// From 0, in bytes of the file, the byte order mark included; nil where records have no bytes of their own, as in a
+  /// From 0, in bytes of the file, the byte order mark included; nil if records have no byte range in the file, as in a
   /// database.
   public var byteOffset: Int?
 

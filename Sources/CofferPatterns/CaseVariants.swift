@@ -4,7 +4,7 @@ internal import CofferText
 struct CaseVariants: Sendable {
   static let table = CaseVariants()
 
-  /// By folded scalar: every scalar that folds to exactly this one, itself included.
+  /// For each folded scalar: every scalar that folds to exactly this one, itself included.
   private var single: [UInt32: [UInt32]] = [:]
   /// Scalars that fold to more than one, as `ß` to `ss`, keyed by the first of these.
   private var several: [UInt32: [(scalar: UInt32, folded: [UInt32])]] = [:]

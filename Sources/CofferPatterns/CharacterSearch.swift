@@ -5,7 +5,7 @@ final class FoldedText: Sendable {
 
   let differences: TextDifferences
   let scalars: [UInt32]
-  /// By length of a matched prefix: the length of the longest proper prefix that is also its suffix.
+  /// For each length of a matched prefix: the length of the longest proper prefix that is also its suffix.
   let borders: [Int]
   let scan: CharacterScan
   /// The text begins with a scalar that belongs to the character before it.
@@ -42,8 +42,8 @@ final class FoldedText: Sendable {
 final class CharacterSearch {
   private let pattern: FoldedText
   private let folding: CharacterFolding
-  /// By place in the stream, as far back as a match may begin: the character's place in the text if the scalar is its
-  /// first, else -1.
+  /// For each place in the stream, as far back as a match may begin: the character's place in the text if the scalar is
+  /// its first, else -1.
   private let places: UnsafeMutablePointer<Int>
   private let mask: Int
 
@@ -115,7 +115,7 @@ final class CharacterSearch {
     private var count = 0
     /// The number of scalars of the pattern that the last ones taken match.
     var met = 0
-    /// Where the match begins that ended with the last scalar.
+    /// The beginning of the match that ended with the last scalar.
     private(set) var found: Int?
 
     init(

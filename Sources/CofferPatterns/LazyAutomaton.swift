@@ -1,6 +1,6 @@
 /// A deterministic automaton for a pattern, built lazily: a state is added when a text first reaches it.
 ///
-/// Every scalar costs one step, whatever the pattern, so no text makes a search slow. A state is the set of program
+/// Every scalar costs one step, with every pattern, so no text makes a search slow. A state is the set of program
 /// steps that may be active, with the traits of the scalar before them; a match is reported one scalar after its end.
 /// Used by one thread at a time.
 final class LazyAutomaton {
@@ -22,7 +22,7 @@ final class LazyAutomaton {
   private let isFloating: Bool
   private let width: Int
   private let rowLimit: Int
-  /// By state and class: twice the offset of the next state's row, plus one if a match ends before this scalar.
+  /// For each state and class: twice the offset of the next state's row, plus one if a match ends before this scalar.
   private let transitions: UnsafeMutablePointer<Int32>
   private var states: [State] = []
   private var offsets: [State: Int32] = [:]

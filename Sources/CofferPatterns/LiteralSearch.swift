@@ -8,7 +8,7 @@ final class LiteralSearch: Sendable {
   let bytes: [UInt8]
   /// Scans for the two rarest of the bytes.
   private let scan: PairScan
-  /// By length of a matched prefix: the length of the longest proper prefix that is also its suffix.
+  /// For each length of a matched prefix: the length of the longest proper prefix that is also its suffix.
   private let borders: [Int]
 
   init(_ bytes: [UInt8]) {
@@ -68,7 +68,7 @@ final class LiteralSearch: Sendable {
 
 /// The table of Knuth, Morris and Pratt.
 enum Borders {
-  /// By length of a prefix: the length of the longest proper prefix that is also its suffix.
+  /// For each length of a prefix: the length of the longest proper prefix that is also its suffix.
   static func borders<Element: Equatable>(of pattern: [Element]) -> [Int] {
     var borders = Array(repeating: 0, count: pattern.count + 1)
     var border = 0

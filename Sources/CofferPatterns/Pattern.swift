@@ -19,7 +19,7 @@ package struct Pattern: Sendable {
     return Pattern(kind: .characters(try FoldedText(text, ignoring: known)))
   }
 
-  /// A regular expression. Of the differences only case can be ignored, scalar by scalar.
+  /// A regular expression. Case is the only difference that can be ignored, scalar by scalar.
   ///
   /// Syntax: `.` (anything within a line), `[…]` `[^…]`, `( )` `(?: )`, `|`, `*` `+` `?` `{m}` `{m,}` `{m,n}`, `^` `$`
   /// at lines, `\A` `\z` at the text's ends, `\b` `\B`, `\d` (0–9), `\w` `\s` (Unicode's) and their capitals, `\n` `\r`

@@ -61,7 +61,7 @@ struct PatternParser {
     let scalar = next!
     switch scalar {
     case "(": return try group()
-    case "*", "+", "?", "{": throw error("nothing stands before \(scalar) that could be repeated")
+    case "*", "+", "?", "{": throw error("nothing before \(scalar) can be repeated")
     default: index += 1
     }
     switch scalar {

@@ -34,7 +34,7 @@ final class PatternProgram: Sendable {
     let folded = CaseVariants.fold(text)
     let table = CaseVariants.table
     var builder = Builder()
-    // By place in the folded text: the step that continues there. Built from the end.
+    // For each place in the folded text: the step that continues there. Built from the end.
     var places = [try builder.add(.match)]
     func step(from place: Int) -> Int { places[folded.count - place] }
     for place in folded.indices.reversed() {
@@ -133,9 +133,9 @@ struct ScalarAlphabet: Sendable {
   private let classesOfRuns: [UInt16]
   /// Classes of the scalars that take at most two bytes of UTF-8.
   private let low: [UInt16]
-  /// By class; the last class is the end of the text.
+  /// The traits of each class; the last class is the end of the text.
   let traits: [Traits]
-  /// By class and set.
+  /// For each class and set: whether the class is part of the set.
   private let members: [[Bool]]
 
   /// Includes the class of the end of the text.

@@ -16,7 +16,7 @@ struct BinaryPropertyListReader: PropertyListReader {
   private(set) var bytes: [UInt8] = []
   private(set) var place: Int
   var budget: PropertyListBudget
-  /// References are objects of their own here.
+  /// Has no effect: a binary property list has a kind of object for references.
   var readsReferences = true
 
   private struct Container {

@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// A property list in memory, whose records come out as JSON one by one.
+/// A property list in memory, whose records are read one by one, as JSON.
 ///
 /// An array of dictionaries has a record for each, and so has an ordered table `{autoincrement, data, index}`, in the
 /// order of its index; a keyed archive has one for each top object; any other value is one record. The bytes stay the
@@ -108,7 +108,7 @@ package struct PropertyList: Sendable {
     return (reader.range(of: place), fault)
   }
 
-  /// The outermost value of a binary property list as JSON, whatever it is; nil where the bytes are none.
+  /// The outermost value of a binary property list as JSON, of any kind; nil if the bytes are no binary property list.
   package static func json(ofBinary bytes: [UInt8]) -> [UInt8]? {
     bytes.withUnsafeBytes { file in
       var json: [UInt8] = []

@@ -94,6 +94,6 @@ enum PropertyListLimits {
   /// The deepest nesting of arrays and dictionaries.
   static let depth = JSONScanner.maximumDepth
   static let tooDeep = "more than \(depth) arrays and dictionaries inside each other"
-  static let tooMuch = "objects shared so often that they stand for far more than the file holds"
+  static let tooMuch = "objects shared so often that they expand to far more than the file holds"
   static let repeatedKey = "a dictionary with the same key twice"
 }

@@ -110,7 +110,7 @@ struct XMLMarkup {
     }
   }
 
-  /// Steps over what is left of an element that is open, its end tag included, whatever elements it holds.
+  /// Steps over the rest of an open element, with all elements in it and its end tag.
   mutating func skipContent(of name: XMLName) throws(PropertyListFault) {
     var open = [name]
     var ignored: [UInt8] = []
@@ -287,7 +287,7 @@ struct XMLMarkup {
       }
     }
     skipSpace()
-    if next == UInt8(ascii: "[") { throw fault("a document type with declarations of its own, which are not read") }
+    if next == UInt8(ascii: "[") { throw fault("a document type with internal declarations, which are not read") }
     guard take(">") else { throw fault("a document type that is not closed") }
   }
 

@@ -50,7 +50,7 @@ package struct CollectionSettings: Sendable, Hashable {
     let settings = CollectionSettings(
       titleRule: rule, foldsKeys: folding == 1, order: Int64(number("order") ?? 0),
       attributes: own.map { Attributes(uncheckedCanonicalJSON: json[$0.range]) } ?? Attributes())
-    // Whatever else is there, a writer makes other bytes.
+    // A writer would not make these bytes if they held anything else.
     guard own.map({ $0.kind == .object && $0.range.count > 2 }) ?? true, Self.orders.contains(settings.order),
       settings.attributes.canonicalJSON.count <= StoreFormat.maximumCollectionData,
       settings.canonicalJSON.elementsEqual(json)

@@ -1,7 +1,7 @@
 /// The net effect of one transaction on each document, and the collections it changed.
 ///
-/// Changes of rising ids make runs, where neighbours with the same effect share an entry: a bulk insert keeps one run,
-/// whatever its length. Other changes take an entry each; with too many of them, everything counts as changed.
+/// Changes of rising ids make runs, where neighbours with the same effect share an entry: a bulk insert of any
+/// length keeps one run. Other changes take an entry each; with too many of them, everything counts as changed.
 struct NetChanges {
   /// Entries that are enough for a ring: several times the ranges that it can hold, since neighbours may still come
   /// together.

@@ -62,12 +62,12 @@ package final class RecordOpener {
     }
     if let title = row.title {
       guard head.title == nil, UTF8Validity.isValid(title) else {
-        throw .damagedDocument(id, "its title stands in the wrong place or is no text")
+        throw .damagedDocument(id, "its title is in the wrong place or is no text")
       }
     }
     let isInPlace = (row.title == nil || mode == .clear) && (head.title == nil || mode == .sealed)
     guard isInPlace || row.isBelowTarget else {
-      throw .damagedDocument(id, "its title stands where this store keeps none")
+      throw .damagedDocument(id, "its title is in a place where this store keeps none")
     }
     head.title = head.title ?? row.title
     return head
@@ -112,7 +112,7 @@ package final class RecordOpener {
     return bodyMemory.room(count)
   }
 
-  /// The row's element of the set hash; computed without opening the row, whatever its bounds.
+  /// The row's element of the set hash; computed without opening the row or checking its bounds.
   package func element(of row: RecordRow) throws(StoreError) -> SetElement {
     let context = try context(of: row)
     let element = keys.binding.element(

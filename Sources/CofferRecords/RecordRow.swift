@@ -42,7 +42,7 @@ package struct RecordRow {
   package private(set) var hasBodyInRecord = false
   /// The running rekey has not rewritten this row yet; if that rekey changes the title mode, the row has the old mode.
   package let isBelowTarget: Bool
-  /// The running rekey has passed this row and left it, or somebody put it there.
+  /// The running rekey has passed this id but not rewritten the row: the rekey left it, or an attacker put it there.
   package let isBehindCursor: Bool
 
   /// - Throws: `damaged`, naming the document and the column.

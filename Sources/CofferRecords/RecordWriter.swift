@@ -310,8 +310,8 @@ package final class RecordWriter {
 
   /// Deletes a document. Its row must be the one that was written, or the set hash would no longer reveal a change.
   ///
-  /// A row that a rekey left behind can be deleted too, so that the rekey can end. If somebody with old keys put it there,
-  /// it is no element of the set, and the set hash goes on showing that.
+  /// A row that a rekey left behind can be deleted too, so that the rekey can end. If an attacker with old keys put it
+  /// there, it is no element of the set, and the set hash continues to show that.
   ///
   /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
   package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {

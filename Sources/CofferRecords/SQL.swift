@@ -131,7 +131,7 @@ package enum SQL {
   package static let statisticsTables =
     "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
 
-  /// Empties a table whose name comes from the file.
+  /// Empties a table whose name was read from the file.
   package static func emptyTable(_ name: String) -> String {
     "DELETE FROM \"\(name.replacing("\"", with: "\"\""))\""
   }

@@ -154,7 +154,7 @@ extension StoreError {
   package static var slotCountRefused: StoreError {
     StoreError(
       .parametersRefused, "the number of slots is not in 1…\(KeySlotRecord.maximumSlots)",
-      hint: "somebody changed this file: restore it from a backup")
+      hint: "another program changed this file: restore it from a backup")
   }
 
   package static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {

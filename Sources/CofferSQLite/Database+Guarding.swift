@@ -52,7 +52,7 @@ extension Database {
     try statement("PRAGMA temp_store = MEMORY").run()
     let usesFiles = sqlite3_compileoption_used("TEMP_STORE=0") != 0
     guard !usesFiles, try integerPragma("temp_store") == 2 else {
-      throw SQLiteError(.notAllowed, "this SQLite sorts in files and can't be told otherwise")
+      throw SQLiteError(.notAllowed, "this SQLite sorts in files, and no setting prevents it")
     }
   }
 
@@ -88,7 +88,7 @@ extension Database {
   }
 }
 
-/// What the statements of a connection that only reads may read.
+/// The tables and functions that statements of a reading connection may use.
 package final class ReadingRule {
   /// Statements of the program itself are compiled: everything is allowed.
   package private(set) var isLifted = false

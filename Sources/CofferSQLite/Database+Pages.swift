@@ -4,7 +4,7 @@ extension Database {
   /// Opens a database whose pages are in `pages`; nothing of it reaches a file.
   ///
   /// For one connection at a time: SQLite takes no lock. The journal is in memory, and so is everything that SQLite puts
-  /// aside. Whoever changes the pages in another way must close the database before.
+  /// aside. A caller that changes the pages in another way must close the database before.
   ///
   /// - Parameter cacheBytes: the most memory for pages, beside those that a transaction has changed.
   package convenience init(

@@ -48,7 +48,7 @@ extension Database {
   }
 }
 
-/// Which pages of a file are nodes of its trees, by the file format's own rules (sqlite.org/fileformat2.html).
+/// Tells the pages that are nodes of a file's trees from others, by SQLite's file format (sqlite.org/fileformat2.html).
 private struct PageLayout {
   let pageSize: Int64
   let pageCount: Int64

@@ -3,7 +3,7 @@ extension Database {
   public enum TransactionKind: Sendable, Hashable {
     /// Reading, at its first statement; writing, at its first change. For reading: all it reads is of one moment.
     case deferred
-    /// The write lock, at once. For whatever will write.
+    /// The write lock, at once. For every transaction that will write.
     case immediate
     /// As `immediate`, and in the rollback journal readers are kept out too.
     case exclusive
@@ -17,8 +17,8 @@ extension Database {
     }
   }
 
-  /// Runs the body in a transaction, committed when it returns, rolled back when it throws or the commit fails; inside
-  /// of a transaction in a savepoint of it, whatever the kind.
+  /// Runs the body in a transaction, committed when it returns, rolled back when it throws or the commit fails. Inside
+  /// a transaction, the body runs in a savepoint of that one, and `kind` has no effect.
   ///
   /// An error of SQLite may roll the whole transaction back at once (a full disk, an interrupt, a conflict clause
   /// ROLLBACK). If the body catches it and continues, every further call throws `rolledBack`, and so does the transaction

@@ -8,7 +8,7 @@ internal import CCofferSQLite
   internal import Darwin
 #endif
 
-/// Which files SQLite may open as a database, its journal and its log.
+/// Checks the files that SQLite opens as a database, its journal and its log.
 ///
 /// A file beside a database must be regular, have one name, and belong to the database's owner, to root or to this
 /// process's user, unless the database itself may be written by others. `-shm` never passes xOpen, so it is looked at

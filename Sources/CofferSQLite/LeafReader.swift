@@ -1,6 +1,6 @@
 internal import CCofferSQLite
 
-/// Rows of a file's tables, found by looking at every page, whatever trees lead to it or don't (SQLite's file format,
+/// Rows of a file's tables, found by looking at every page, whether or not a tree leads to it (SQLite's file format,
 /// "B-tree Pages", "Record Format").
 ///
 /// For damaged files: what it finds may be anything, pages that are free or stale included. Reads the file itself, past

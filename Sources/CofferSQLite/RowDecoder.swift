@@ -92,14 +92,14 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     throw ColumnDecoder.unsupported(key.stringValue)
   }
 
-  // Of classes: the superclass reads the same row.
+  // For classes: the superclass reads the same row.
   func superDecoder() -> any Decoder { RowDecoder(row: row) }
   func superDecoder(forKey key: Key) -> any Decoder { RowDecoder(row: row) }
 }
 
 /// The value of one column.
 private struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
-  /// The type has members or elements of its own, so that it must be decoded from JSON.
+  /// The type has members or elements, so that it must be decoded from JSON.
   private struct NeedsJSON: Error {}
 
   let value: SQLiteValue

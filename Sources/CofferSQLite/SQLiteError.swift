@@ -33,7 +33,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case full
     /// A constraint of the schema is not met. SQLITE_CONSTRAINT
     case constraint(Constraint)
-    /// Somebody called `interrupt()`. SQLITE_INTERRUPT
+    /// The program called `interrupt()`. SQLITE_INTERRUPT
     case interrupted
     /// Reading or writing the file failed. SQLITE_IOERR
     case ioError
@@ -60,7 +60,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case other
   }
 
-  /// Which kind of constraint is not met.
+  /// The kind of a constraint that is not met.
   public enum Constraint: Sendable, Hashable {
     case unique, primaryKey, rowID, notNull, check, foreignKey, trigger, dataType, other
   }

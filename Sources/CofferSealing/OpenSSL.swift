@@ -48,9 +48,9 @@ extension SealingError {
   }
 }
 
-/// Before whatever may be the first call of a process.
+/// Sets OpenSSL up. Call before every call of OpenSSL that may be the first of the process.
 ///
-/// - Throws: `systemFailure` where OpenSSL found no memory to set itself up: it would go through a null pointer then.
+/// - Throws: `systemFailure` if OpenSSL found no memory for that: the next call would go through a null pointer.
 func requireOpenSSL() throws(SealingError) {
   guard OSSL_LIB_CTX_get0_global_default() != nil else { throw .openSSL("setting itself up") }
 }

@@ -10,7 +10,7 @@ package final class ScratchMemory {
     release()
   }
 
-  /// At least `count` bytes; what stood there may be gone, and earlier pointers are no longer valid.
+  /// At least `count` bytes; their former content may be gone, and earlier pointers are no longer valid.
   package func room(_ count: Int) -> UnsafeMutableRawBufferPointer {
     if count > memory.count {
       release()

@@ -29,8 +29,8 @@ extension HMACKey {
   }
 }
 
-/// The keyed multiset hash over all rows: LtHash16, a sum of 1,024 lanes modulo 2^16, whatever the order of its
-/// elements (FORMAT, "Set hash").
+/// The keyed multiset hash over all rows: LtHash16, a sum of 1,024 lanes modulo 2^16. The order of the elements
+/// doesn't matter (FORMAT, "Set hash").
 package struct SetHash: Hashable, Sendable {
   package static let byteCount = 2 * laneCount
   private static let laneCount = 1024

@@ -4,9 +4,9 @@
 
 /// The first halves of the nonces of one transaction (FORMAT, "Sealing" and "Random bytes").
 ///
-/// Each half comes from fresh bytes of the operating system, the clock, and the nonce and tag of the state that the
-/// transaction found. Two processes restored from one snapshot of memory therefore share no half, unless the snapshot was
-/// taken within a transaction.
+/// Each half is derived from fresh bytes of the operating system, the clock, and the nonce and tag of the state that
+/// the transaction found. Two processes restored from one snapshot of memory therefore share no half, unless the
+/// snapshot was taken within a transaction.
 package struct NonceSource: Sendable {
   private let found: [UInt8]
 

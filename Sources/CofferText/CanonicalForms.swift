@@ -94,7 +94,7 @@ package struct CanonicalForms: Sendable {
 private enum Hangul {
   private static let leading: UInt32 = 0x1100
   private static let vowel: UInt32 = 0x1161
-  /// One before the first trailing consonant; stands for no trailing consonant.
+  /// One before the first trailing consonant; means that there is none.
   private static let trailing: UInt32 = 0x11A7
   private static let syllable: UInt32 = 0xAC00
   private static let leadingCount: UInt32 = 19

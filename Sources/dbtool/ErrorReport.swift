@@ -49,7 +49,8 @@ struct ErrorReport {
     return print(missingVerb ?? misplacedWord(harmless) ?? usage(harmless))
   }
 
-  /// Letters behind one dash that ask for help by accident: a request for help is a word of its own.
+  /// An option such as `-xh`, whose `h` the parser takes for a request for help; nil if the user asks for help in a
+  /// separate word.
   private var helpInCluster: String? {
     let options = arguments.prefix { $0 != "--" }
     let requests: Set = ["-h", "--help", "-help", "--help-hidden", "-help-hidden", "help", "--version"]

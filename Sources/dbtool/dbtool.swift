@@ -25,11 +25,11 @@ struct Dbtool: ParsableCommand {
         dbtool show texts.coffer 1
         dbtool export texts.coffer --to csv -o phrases.csv
 
-      Keys come from a file, an identity, a passphrase (asked, or from a file), a descriptor, a command or a provider; \
-      never from an argument. 'dbtool VERB --help' never asks for one. Options of keys and of every verb may be in \
-      front of the verb, too. --generate-completion-script bash|zsh|fish prints a completion. A list is read to its \
-      end before it waits for a slow reader, so that 'ls | less' keeps no writer out. A terminal gets control characters \
-      escaped, in every format.
+      A key is read from a file, an identity, a passphrase (asked, or from a file), a descriptor, a command or a \
+      provider; never from an argument. 'dbtool VERB --help' never asks for one. Options of keys and of every verb may \
+      be in front of the verb, too. --generate-completion-script bash|zsh|fish prints a completion script. A list is \
+      read to its end before dbtool waits for a slow reader, so that 'ls | less' keeps no writer out. Control \
+      characters are escaped on a terminal, in every format.
       """,
     version: "dbtool \(version)",
     subcommands: [],

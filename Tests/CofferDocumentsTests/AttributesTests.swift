@@ -94,7 +94,7 @@ import Testing
   @Test(arguments: [
     #"{"a":1,"b":[{},[],"x",{"c":null}],"e":{"f":true,"g":false}}"#, #"{"é":"ü","€":0,"😀":[1,2],"ﬀ":123456789012345}"#,
   ])
-  func whatIsCanonicalStaysAsItIs(json: String) throws {
+  func canonicalJSONIsKeptAndSpacesAreRemoved(json: String) throws {
     #expect(try Attributes(json: json).description == json)
     let spaced = json.replacing(",", with: " , ").replacing("{", with: "{ ")
     #expect(try Attributes(json: spaced).description == json)
@@ -106,7 +106,7 @@ import Testing
     #"{"ﬀ":0,"😀":1}"#, #"{"a":1 }"#, #"{"a":1.0}"#, #"{"a":"\u0041"}"#, #"{"a":1234567890123456789}"#, #"{"a"}"#,
     #"{"a":"#,
   ])
-  func whatOnlyLooksCanonicalIsNotTakenForIt(json: String) {
+  func nonCanonicalJSONIsRewrittenOrRefused(json: String) {
     #expect((try? Attributes(json: json))?.description != json)
   }
 

@@ -32,7 +32,7 @@ struct JSONPathTests {
   }
 
   @Test(arguments: ["$a", "a.", "a..b", "$.", "a[", "a[]", "a[x]", "a[-1]", "a[1", "a[\"b]", "a[\"b\"c]", "a]b[0"])
-  func whatIsNoPathIsRefused(_ path: String) {
+  func invalidPathsAreRefused(_ path: String) {
     #expect(JSONPath(path) == nil)
   }
 

@@ -13,7 +13,7 @@ import Testing
     "[1}",
     "\"a\" \"b\"", "\\u0031", "'a'", "undefined",
   ])
-  func whatRFC8259DoesNotHaveIsMalformed(text: String) {
+  func textOutsideRFC8259IsMalformed(text: String) {
     #expect(scanError(text)?.code == .malformed)
   }
 
@@ -57,7 +57,7 @@ import Testing
     ("[ 1 , \"a\" , [ ] , { } ]", .array), ("{}", .object), ("{\"\":0,\"\":0}", .object),
     ("\"\\ud83d\\ude00\\/\\b\"", .string),
   ])
-  func valuesAreTold(text: String, kind: JSONScanner.Kind) throws {
+  func scannerReturnsTheKindOfEachValue(text: String, kind: JSONScanner.Kind) throws {
     #expect(try scan(text) == kind)
   }
 

@@ -9,7 +9,7 @@ import Testing
     "26-01-01T00:00:00Z", "2026-1-1T00:00:00Z", "+292278994-08-17T07:12:55.808Z", "+999999999-01-01T00:00:00Z",
     "-292275055-05-16T16:47:04.191Z", "+1000000000-01-01T00:00:00Z",
   ])
-  func whatIsNoMomentIsRefused(text: String) {
+  func invalidTimestampsAreRefused(text: String) {
     #expect(Timestamp(iso8601: text) == nil)
   }
 

@@ -173,7 +173,7 @@ struct BinaryList {
     #expect(fault([0xD1, 1, 2], [0x51, 0x61], [0xA1, 0])?.reason == "an object that holds itself")
   }
 
-  @Test func sharedObjectsAreWrittenWhereTheyStand() throws {
+  @Test func sharedObjectsAreWrittenAtEachReference() throws {
     #expect(try json([0xA2, 1, 1], [0xA2, 2, 2], [0x10, 7]) == ["[[7,7],[7,7]]"])
   }
 

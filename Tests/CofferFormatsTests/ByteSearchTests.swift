@@ -19,7 +19,7 @@ struct ByteSearchTests {
     }
   }
 
-  @Test func everyByteIsToldFromEveryOther() {
+  @Test func searchForEachByteSkipsEveryOtherByte() {
     for byte in UInt8.min...UInt8.max {
       let others = (UInt8.min...UInt8.max).filter { $0 != byte }
       others.withUnsafeBytes { #expect($0.firstOffset(of: byte, or: byte, from: 0) == 255) }

@@ -252,7 +252,7 @@ import Testing
     #expect(ColumnMapping(parsing: text) == nil)
   }
 
-  @Test func columnsOfOneNameAreToldApart() throws {
+  @Test func columnsWithTheSameNameGetNumberedNames() throws {
     var source = DelimitedSource(csv: "text,,,note,note\na,1,2,3,4\n")
     let read = try drafts(&source)
     #expect(source.report.attributeColumns == ["", "_2", "note", "note_2"])
@@ -286,7 +286,7 @@ import Testing
   }
 
   @Test(arguments: [EmptyTextMode.store, .skip, .fail])
-  func emptyTextsAreTreatedAsTold(mode: EmptyTextMode) throws {
+  func emptyTextsFollowTheEmptyTextMode(mode: EmptyTextMode) throws {
     var source = DelimitedSource(csv: "title,text\na,\nb,x\n", options: ReadingOptions(emptyText: mode))
     switch mode {
     case .store:

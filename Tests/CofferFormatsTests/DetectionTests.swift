@@ -52,7 +52,7 @@ import Testing
     #expect(detect(even.dropLast(4) + "c\nd\te\n", "txt") == .text)
   }
 
-  @Test func headThatIsCutOffIsStillTold() {
+  @Test func formatOfATruncatedHeadIsDetected() {
     #expect(detect("[{\"a\":\"\\ud83d", isWhole: false) == .json)
     #expect(detect("[{\"a\":tr", isWhole: false) == .json)
     #expect(detect("{\"a\":\n[1,", isWhole: false) == .json)
@@ -69,7 +69,7 @@ import Testing
     #expect(detect("{\"a\":1}", "jsonl") == .ndjson)
   }
 
-  @Test func propertyListWithoutAMarkIsTold() {
+  @Test func propertyListsWithUnusualHeadsAreDetected() {
     let text = "<?xml version=\"1.0\" encoding=\"utf-16\"?><plist version=\"1.0\"><true/></plist>"
     #expect(InputFormat.detect(head: utf16(text), headIsWhole: true, pathExtension: "plist") == .plist)
     #expect(detect("<plist version=\"1.0\"><true/></plist>") == .plist)

@@ -29,7 +29,7 @@ import Testing
     "[1,\n1\n,1", "[\"a\",\n4\n,1,", "[{}", "[{\"a\":", "{\"\":", "[*]", "[\\u000A\"\"]", "<.>", "[<null>]", "\u{E5}",
     "1 true",
   ])
-  func whatIsNotJSONIsMalformed(text: String) {
+  func invalidJSONIsMalformed(text: String) {
     #expect(failure(source(text))?.code == .malformed)
   }
 
@@ -133,7 +133,7 @@ import Testing
   @Test(arguments: [
     "{\n \"a\" : 1\n}", "\"text\"", "-0", "1e400", "123456789012345678901234567890.5", "null", "{\"a\":1,\"a\":2}",
   ])
-  func anyOtherRootIsOneDocumentAsItStands(text: String) throws {
+  func anyOtherRootIsOneDocumentWithItsExactText(text: String) throws {
     #expect(try drafts(source(" \(text)\r\n")).map(\.text) == [text])
   }
 

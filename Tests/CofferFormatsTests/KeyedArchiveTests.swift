@@ -129,7 +129,7 @@ import Testing
     #expect(try texts(data) == ["{\"$class\":\"NSArray\",\"$id\":1,\"NS.objects\":[{\"$ref\":1}]}"])
   }
 
-  @Test func sharedArraysAreWrittenWhereTheyStand() throws {
+  @Test func sharedArraysAreWrittenAtEachReference() throws {
     let data = archive(
       "<dict><key>$class</key>#3#<key>NS.objects</key><array>#2##2#</array></dict>",
       "<dict><key>$class</key>#3#<key>NS.objects</key><array>#4#</array></dict>", type("NSArray"),
@@ -189,7 +189,7 @@ import Testing
     #expect(try drafts(source(data)).map(\.text) == [expected])
   }
 
-  @Test func whatFoundationArchivesIsNatural() throws {
+  @Test func foundationArchiveBecomesPlainJSON() throws {
     let value: NSDictionary = [
       "array": ["a", 1, NSNull()] as NSArray, "data": Data([1, 2]) as NSData, "real": 1.5,
       "date": Date(timeIntervalSinceReferenceDate: 0) as NSDate, "set": NSSet(array: ["x"]),

@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-  func whatFoundationWritesIsReadAsItIs(format: PropertyListSerialization.PropertyListFormat) throws {
+  func propertyListsWrittenByFoundationAreReadUnchanged(format: PropertyListSerialization.PropertyListFormat) throws {
     var generator = Generator(random: Pseudorandom(seed: 7))
     for round in 0..<300 {
       let value = generator.dictionary()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func whatWeWriteFoundationReads() throws {
+  @Test func foundationReadsThePropertyListThatTheSinkWrites() throws {
     var sink = PropertyListSink(MemoryByteSink())
     try sink.writeAll(Samples.withNUL)
     let list = try PropertyListSerialization.propertyList(from: Data(sink.sink.bytes), format: nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CofferFormats
 
-/// Which documents a property list is.
+/// The documents that a property list is read as.
 @Suite struct PropertyListDocumentTests {
   private func source(
     _ value: String, content: PropertyListSource.Content = .automatic, mapping: String? = nil,
@@ -123,7 +123,7 @@ import Testing
   // MARK: Not a keyed archive
 
   @Test(arguments: ["<array/>", "<dict/>", "<true/>"])
-  func whatIsNotAKeyedArchiveIsNotReadAsOne(value: String) {
+  func plainValuesAreMalformedAsAKeyedArchive(value: String) {
     #expect(failure(source(value, content: .keyedArchive))?.code == .malformed)
   }
 }
@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test(arguments: ["<!-- x -- y -->", "<bogus>", "</dict>", "&amp;", "<bogus></other>"])
-  func whatIsNotWellFormedEndsTheListThere(_ wrong: String) throws {
+  func malformedXMLEndsTheListWithOneRejection(_ wrong: String) throws {
     let (texts, rejections) = try read(
       "<plist version=\"1.0\"><array>\(record("a"))\(wrong)\(record("b"))</array></plist>")
     #expect(texts == ["a"] && rejections.count == 1)

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func outputThatCannotBeWrittenIsToldOf() throws {
+  @Test func fullDeviceIsReportedAsUnwritable() throws {
     let full = open("/dev/full", O_WRONLY)
     defer { close(full) }
     var sink = NDJSONSink(FileByteSink(descriptor: full))

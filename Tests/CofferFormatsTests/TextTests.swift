@@ -90,7 +90,7 @@ import Testing
     #expect(read.allSatisfy { $0.title == nil })
   }
 
-  @Test func emptyLinesAreSkippedUnlessTold() throws {
+  @Test func emptyLinesAreSkippedUnlessOptionsStoreOrRefuseThem() throws {
     var source = LinesSource(MemoryByteSource("\na\n\r\n"))
     #expect(try drafts(&source).map(\.text) == ["a"])
     #expect(source.report.skippedEmpty == 2)

@@ -30,7 +30,7 @@ import Testing
     "<!-- a -- b --><plist><true/></plist>", "<!-- a <plist><true/></plist>", "<? x ?><plist><true/></plist>",
     "<plist><true/></plist><?xml version=\"1.0\"?>", "<?x <plist><true/></plist>", "(a, b)", "{ a = b; }",
   ])
-  func whatIsNotAPropertyListIsMalformed(text: String) {
+  func invalidPropertyListsAreMalformed(text: String) {
     #expect(failure(source(text))?.code == .malformed)
   }
 
@@ -62,7 +62,7 @@ import Testing
     "<dict><key>a</key><true/><key>a</key><true/></dict>", "<dict><key>a</key><true/></array>", "<array><true/></dict>",
     "<array>x</array>", "<array><key>a</key></array>", "<dict>a</dict>",
   ])
-  func whatIsNotAValueIsMalformed(value: String) {
+  func invalidValuesAreMalformed(value: String) {
     #expect(fails(value)?.code == .malformed)
   }
 
@@ -200,7 +200,7 @@ import Testing
     "<!DOCTYPE plist PUBLIC '-//Apple Computer//DTD PLIST 1.0//EN' 'x'>",
     "<!DOCTYPE plist SYSTEM \"file://localhost/System/Library/DTDs/PropertyList.dtd\">",
   ])
-  func whatStandsBeforeIsReadOver(head: String) throws {
+  func declarationsAndCommentsAroundThePlistAreSkipped(head: String) throws {
     #expect(
       try drafts(source("\(head)<plist version=\"1.0\" x='&lt;'>\n<true/></plist>\n<!-- d -->\n")).map(\.text) == [
         "true"

@@ -81,7 +81,7 @@ import Testing
     #expect(try sum(database) != 505_000)
   }
 
-  @Test func whatIsNotCommittedIsNotBackedUp() throws {
+  @Test func backupInsideATransactionIsRefused() throws {
     try database.begin(.immediate)
     #expect(throws: error(.misuse)) { try database.backup(to: scratch.file("copy.db")) }
     #expect(try scratch.names().contains("copy.db") == false)

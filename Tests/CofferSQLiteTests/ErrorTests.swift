@@ -25,7 +25,7 @@ import Testing
     ("INSERT INTO t(n) VALUES('text')", .dataType),
     ("INSERT INTO t(id) VALUES('text')", .dataType),
   ])
-  func constraintsAreToldApart(sql: String, constraint: SQLiteError.Constraint) {
+  func errorsNameTheViolatedConstraint(sql: String, constraint: SQLiteError.Constraint) {
     #expect(throws: error(.constraint(constraint))) { try database.execute(sql) }
   }
 

@@ -143,7 +143,7 @@ import Testing
     try one.checkpoint(.truncate)
   }
 
-  @Test func lastToCloseLeavesTheLogIfTold() throws {
+  @Test func lastCloseLeavesTheLogWithoutACheckpointOnClose() throws {
     _ = try one.textPragma("journal_mode = WAL")
     try one.execute("INSERT INTO t VALUES(2)")
     try one.set(.noCheckpointOnClose, to: true)

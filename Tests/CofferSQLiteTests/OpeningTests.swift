@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func whatIsNoDatabaseIsReportedByTheFirstStatement(isHardened: Bool) throws {
+  func firstStatementReportsAFileThatIsNoDatabase(isHardened: Bool) throws {
     let path = scratch.file("file.db")
     try Data(repeating: 0x41, count: 4096).write(to: URL(fileURLWithPath: path))
     let database = try Database(path, configuration: .init(isHardened: isHardened))

@@ -60,7 +60,7 @@ import Testing
     #expect(try database.execute("DELETE FROM t WHERE id = 1") == Execution(rowsAffected: 1, insertedID: nil))
   }
 
-  @Test func whatChangesNothingTellsNothingOfEarlierChanges() throws {
+  @Test func statementsWithoutChangesReportNoRowsAndNoInsertedID() throws {
     try database.execute("INSERT INTO t(n) VALUES(1), (2)")
     let nothing = Execution(rowsAffected: 0, insertedID: nil)
     #expect(try database.execute("CREATE TABLE u(a)") == nothing)
@@ -70,7 +70,7 @@ import Testing
     #expect(database.lastInsertedID == 2 && database.totalRowsAffected == 2)
   }
 
-  @Test func insertedIdIsToldThoughItIsThatOfTheInsertionBefore() throws {
+  @Test func insertedIDIsReportedEvenIfItEqualsThePreviousOne() throws {
     try database.execute("CREATE TABLE u(id INTEGER PRIMARY KEY)")
     #expect(try database.execute("INSERT INTO t(n) VALUES(1)").insertedID == 1)
     #expect(try database.execute("INSERT INTO u DEFAULT VALUES").insertedID == 1)
@@ -108,7 +108,7 @@ import Testing
     #expect(result.columnNames == ["id", "n"] && result.rows.isEmpty)
   }
 
-  @Test func ofColumnsWithOneNameTheFirstIsFound() throws {
+  @Test func nameOfTwoColumnsFindsTheFirst() throws {
     #expect(try database.query("SELECT 1 AS a, 2 AS a").rows[0]["a"] == 1)
   }
 

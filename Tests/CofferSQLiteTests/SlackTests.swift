@@ -86,7 +86,7 @@ import Testing
     #expect(try other.query("PRAGMA integrity_check").rows[0][0] == .text("ok"))
   }
 
-  @Test func whatIsNoDatabaseIsLeftAlone() throws {
+  @Test func clearSlackSkipsEmptyFilesAndMalformedPages() throws {
     let scratch = try Scratch()
     let database = try Database(scratch.file("empty"), mode: .create)
     #expect(try database.clearSlack(ofPages: 1..<10) == 0)

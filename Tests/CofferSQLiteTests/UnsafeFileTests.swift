@@ -358,7 +358,7 @@ import Testing
     #expect(try Database(path).query("SELECT a FROM t").rows[0][0] == 8)
   }
 
-  @Test func eachThreadIsToldOfItsOwnFile() async throws {
+  @Test func errorOnEachThreadNamesTheFileThatTheThreadOpened() async throws {
     let scratch = scratch
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {

@@ -108,7 +108,7 @@ import Testing
     #expect((0..<6).map { statement.isNull(at: $0) } == [false, false, false, false, true, false])
   }
 
-  @Test func storageClassesAreToldApart() throws {
+  @Test func statementReportsEachStorageClass() throws {
     let statement = try database.statement("SELECT NULL, 1, 1.0, '1', x'31'")
     try statement.step()
     #expect((0..<5).map { statement.storageClass(at: $0) } == [.null, .integer, .real, .text, .blob])

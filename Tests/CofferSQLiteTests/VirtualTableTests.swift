@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test(arguments: [1, 5, 11])
-  func whatTheTableThrowsEndsTheStatement(_ number: Int64) throws {
+  func errorThrownByTheTableEndsTheStatement(_ number: Int64) throws {
     let table = Squares()
     let database = try database(table)
     table.failsAt = number

@@ -1,7 +1,7 @@
 import CofferSealing
 import Testing
 
-/// Keys, seals and sums of FORMAT.md. Slots, frames and key lines have suites of their own.
+/// Keys, seals and sums of FORMAT.md. Other suites test slots, frames and key lines.
 @Suite struct FormatVectorTests {
   private let vectors: FormatVectors
 

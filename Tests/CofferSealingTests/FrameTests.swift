@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func headerIsWrittenIntoAFrameThatStandsAlready() {
+  @Test func headerIsWrittenIntoAnExistingFrame() {
     var frame = Frame.around(data(300), minimum: 64, isPadded: true)
     let whole = frame
     frame.replaceSubrange(..<8, with: [UInt8](repeating: 0xFF, count: 8))

@@ -54,7 +54,7 @@ import Testing
     #expect(try unwrap(record, with: .line(.generate(.identity))) == nil)
   }
 
-  @Test func anIdentityThatAnotherRecipientStandsForIsNotTried() throws {
+  @Test func anIdentityIsNotTriedOnASlotThatNamesAnotherRecipient() throws {
     let identity = try KeyLine.generate(.identity)
     let other = try KeyLine.generate(.identity).recipientBytes()
     var record = try wrap(.recipient(identity.recipientBytes(), isTest: false))
@@ -260,7 +260,7 @@ import Testing
     #expect(try fingerprint(of: wrap(.external(provider: "p", blob: [], answer: .random(byteCount: 32)))) == nil)
   }
 
-  /// Readers try a slot whatever its fingerprint says.
+  /// Readers try a slot even if its fingerprint does not match.
   @Test func theFingerprintIsNoPartOfTheDerivedKey() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))

@@ -37,7 +37,7 @@ struct SHAKE128 {
     state[position / 8] ^= UInt64(byte) << UInt64(position % 8 * 8)
   }
 
-  /// Keccak-f[1600]; the round constants come from the linear feedback register of the standard.
+  /// Keccak-f[1600]; the linear feedback register of the standard generates the round constants.
   private mutating func permute() {
     position = 0
     var register: UInt8 = 1

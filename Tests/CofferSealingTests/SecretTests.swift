@@ -28,7 +28,7 @@ import Testing
     #expect(!dumped(["key": Optional(secret)]).contains(word))
   }
 
-  @Test func whatHoldsSecretsIsPrintedWithoutThem() throws {
+  @Test func typesThatHoldSecretsArePrintedWithoutThem() throws {
     let bytes = [UInt8](repeating: 0x41, count: 32)
     let storeID = [UInt8](repeating: 0x42, count: 16)
     let line = KeyLine(kind: .key, isTest: false, secret: Secret(bytes))
@@ -77,7 +77,7 @@ import Testing
     #expect(memory(at: address, 32) != pattern)
   }
 
-  @Test func whatAFailedInitialisationLeftIsWiped() throws {
+  @Test func aFailedInitialisationWipesItsMemory() throws {
     let pattern = try Secret.random(byteCount: 32).bytes
     var address: UInt = 0
     #expect(throws: SealingError(.malformed, "")) {
@@ -165,7 +165,7 @@ import Testing
     #expect(ConstantTime.equal([], []))
   }
 
-  @Test func aSliceIsASecretOfItsOwn() {
+  @Test func aSliceIsAnIndependentSecret() {
     var whole: Secret? = Secret(word)
     let slice = whole?.slice(2..<5)
     whole = nil

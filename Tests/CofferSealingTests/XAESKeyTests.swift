@@ -47,7 +47,7 @@ import Testing
     #expect(code { () throws(SealingError) in try other.open(blob, authenticating: additional) } == .notAuthentic)
   }
 
-  @Test func whatDidNotOpenIsWiped() throws {
+  @Test func failedAuthenticationWipesThePlaintext() throws {
     var blob = try sealed()
     blob[blob.count - 1] ^= 1
     var plaintext = [UInt8](repeating: 0xAA, count: text.count)
@@ -122,7 +122,7 @@ import Testing
 
   // MARK: - Ours
 
-  @Test func everySealHasANonceOfItsOwn() throws {
+  @Test func everySealHasAUniqueNonce() throws {
     let cipher = try XAESKey(key)
     let seen = try (0..<1000).map { _ in
       try Array(cipher.seal(text, authenticating: [])[..<XAESKey.nonceCount])

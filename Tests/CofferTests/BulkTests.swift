@@ -6,7 +6,7 @@ import Testing
 
 /// Documents by the batch.
 struct BulkTests {
-  @Test func everyDocumentStandsInItsOwnCollectionInOrder() throws {
+  @Test func bulkInsertionPutsEachDocumentIntoItsCollectionInOrder() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(title: "old", text: ""), into: DocumentCollection("b")) }
       let source = ListSource(ListSource.items(99) { $1.collection = [nil, "a", "b"][$0 % 3] })

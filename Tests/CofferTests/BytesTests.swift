@@ -66,7 +66,7 @@ struct BytesTests {
   }
 
   @Test(arguments: TitleMode.allCases, CreateOptions.Journal.allCases)
-  func nothingSealedStandsInTheFile(_ mode: TitleMode, _ journal: CreateOptions.Journal) throws {
+  func fileHoldsNoPlaintextOfSealedValues(_ mode: TitleMode, _ journal: CreateOptions.Journal) throws {
     let test = try TestStore {
       $0.titles = mode; $0.journal = journal
     }
@@ -134,7 +134,7 @@ struct BytesTests {
     #expect(try column("SELECT id FROM coffer_record ORDER BY rev") == [1, 3, 2].map { .integer($0) })
   }
 
-  @Test func nothingStandsInTheJournalOfARunningWrite() throws {
+  @Test func journalOfARunningWriteHoldsNoPlaintext() throws {
     let test = try TestStore()
     try fill(test)
     try test.store.write { writer in

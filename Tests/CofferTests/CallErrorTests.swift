@@ -5,8 +5,8 @@ import Testing
 
 @testable import CofferRecords
 
-/// Each wrong call has an error of its own, and leaves the store as it was: to the byte, where the transaction is given
-/// up, and in every document where the error is caught and the rest committed.
+/// Each wrong call throws its error code and changes nothing: no byte of the file if the error ends the transaction,
+/// and no document if the caller catches the error and commits.
 struct CallErrorTests {
   /// A call on a store that has 1 and 2 in `notes`, 2 with the key `k`, 3 in `other`, and 1 as the parent of 2.
   struct Call: Sendable, CustomTestStringConvertible {

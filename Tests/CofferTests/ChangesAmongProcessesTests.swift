@@ -27,7 +27,7 @@ struct ChangesAmongProcessesTests {
   }
 
   @Test(arguments: CreateOptions.Journal.allCases)
-  func whoFollowsTheChangesOfAllProcessesShowsWhatThereIs(_ journal: CreateOptions.Journal) async throws {
+  func subscriberToChangesOfAllProcessesShowsTheStoredDocuments(_ journal: CreateOptions.Journal) async throws {
     let test = try TestStore({ $0.journal = journal }, options: Self.patient)
     let notes = test.notes
     var follower = Follower()
@@ -56,7 +56,7 @@ struct ChangesAmongProcessesTests {
     try test.expectSound()
   }
 
-  @Test func manyCommitsOfAnotherProcessAreToldAsFew() async throws {
+  @Test func manyCommitsOfAnotherProcessAreReportedAsFewChanges() async throws {
     let test = try TestStore({ $0.journal = .writeAheadLog }, options: Self.patient)
     let notes = test.notes
     var follower = Follower()

@@ -13,7 +13,7 @@ struct ChangesTests {
     try #require(try await iterator.next())
   }
 
-  @Test func ownCommitIsToldExactly() async throws {
+  @Test func ownCommitIsReportedExactly() async throws {
     let test = try TestStore()
     let notes = test.notes
     let ids = try await test.store.write { writer in
@@ -55,7 +55,7 @@ struct ChangesTests {
     #expect(try await next(&first).deleted == [id])
   }
 
-  @Test func whatIsRolledBackIsNotTold() async throws {
+  @Test func rolledBackChangesAreNotReported() async throws {
     let test = try TestStore()
     let notes = test.notes
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
@@ -101,7 +101,7 @@ struct ChangesTests {
     #expect(told.deleted == [ids[2]])
   }
 
-  @Test func ownAndOthersCommitsAreToldOnceEach() async throws {
+  @Test func ownAndOthersCommitsAreReportedOnceEach() async throws {
     let test = try TestStore()
     let other = try test.reopened()
     let notes = test.notes
@@ -146,19 +146,19 @@ struct ChangesTests {
     return (first, all, ids[2])
   }
 
-  @Test func movedByOthersThenUpdatedByUsIsToldAsBoth() async throws {
+  @Test func movedByOthersThenUpdatedByUsIsReportedAsBoth() async throws {
     let (first, all, id) = try await toldOfOne({ try $0.move($1, to: .top) }, { try $0.update($1) { $0.text = "x" } })
     // At once, and not by a poll.
     #expect(first.updated == [id] && first.moved == [id])
     #expect(all.updated == [id] && all.moved == [id])
   }
 
-  @Test func updatedByOthersThenMovedByUsIsToldAsBoth() async throws {
+  @Test func updatedByOthersThenMovedByUsIsReportedAsBoth() async throws {
     let (_, all, id) = try await toldOfOne({ try $0.update($1) { $0.text = "x" } }, { try $0.move($1, to: .top) })
     #expect(all.updated == [id] && all.moved == [id])
   }
 
-  @Test func onlyOursIsToldOfADocumentThatOthersLeftAlone() async throws {
+  @Test func onlyOurMoveIsReportedForADocumentThatOthersDidNotChange() async throws {
     let (first, all, id) = try await toldOfOne(
       { writer, _ in try writer.insert(Document(text: "y"), into: DocumentCollection("notes"), id: 99) },
       { try $0.move($1, to: .top) })
@@ -185,14 +185,14 @@ struct ChangesTests {
     #expect(all.deleted.isEmpty && !all.inserted.contains(99))
   }
 
-  @Test func deletedByOthersThenMadeAnewByUsIsAnotherDocument() async throws {
+  @Test func deletedByOthersThenInsertedByUsIsReportedAsUpdatedAndMoved() async throws {
     let (_, all, id) = try await toldOfOne(
       { try $0.delete($1) },
       { writer, id in _ = try writer.insert(Document(text: "y"), into: DocumentCollection("notes"), id: id) })
     #expect(all.updated == [id] && all.moved == [id] && all.deleted.isEmpty && !all.inserted.contains(id))
   }
 
-  @Test func collectionThatOthersRenamedIsToldThoughWeCommittedMeanwhile() async throws {
+  @Test func collectionThatOthersRenamedBeforeOurCommitIsReported() async throws {
     let test = try TestStore()
     let other = try test.reopened()
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("notes")) }
@@ -236,7 +236,7 @@ struct ChangesTests {
     #expect(second.inserted.isEmpty && second.deleted.isEmpty && second.updated == [new])
   }
 
-  @Test func deletedByOthersAfterWeInsertedItIsTold() async throws {
+  @Test func deletionByOthersAfterOurInsertionIsReported() async throws {
     let test = try TestStore()
     let other = try test.reopened()
     let notes = test.notes
@@ -261,7 +261,7 @@ struct ChangesTests {
     #expect(change.inserted == Set(ids.dropFirst()) && change.deleted.isEmpty)
   }
 
-  @Test func tooManyDocumentsAreNotToldOneByOne() async throws {
+  @Test func changeOfTooManyDocumentsNamesCollectionsOnly() async throws {
     var change = StoreChange(generation: 1)
     let limit = Int64(ChangeLog.limit)
     let most = StoreChange(.entries([RingChanges.Entry(.inserted, in: 1, [1...limit])]), at: 1)
@@ -274,7 +274,7 @@ struct ChangesTests {
     #expect(!StoreChange(.everything, at: 1).isComplete)
   }
 
-  @Test func onlyTheWantedCollectionIsTold() async throws {
+  @Test func onlyTheRequestedCollectionIsReported() async throws {
     let test = try TestStore()
     let notes = test.notes
     var iterator = test.store.changes(in: notes).makeAsyncIterator()
@@ -284,7 +284,7 @@ struct ChangesTests {
     #expect(change.inserted == [id] && change.collections.count == 1 && change.changedCollections.count == 1)
   }
 
-  @Test func droppedCollectionIsToldWithItsDocuments() async throws {
+  @Test func droppedCollectionIsReportedWithItsDocuments() async throws {
     let test = try TestStore()
     let notes = test.notes
     let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }

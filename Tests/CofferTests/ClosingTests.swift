@@ -95,7 +95,7 @@ struct ClosingTests {
         seen.keys = reader.transaction.keys.session
         try reader.withText(of: 7) { opened in
           meeting.stop()
-          // The bytes are valid as long as the call, whatever closes.
+          // The bytes stay valid until the call returns, even while other threads close the store.
           #expect(opened.text == "text 6")
         }
         expect(.closed) { try reader.text(of: 8) }
@@ -247,7 +247,7 @@ struct ClosingTests {
     await #expect(throws: StoreError(.closed, "")) { try await store.read { _ in } }
   }
 
-  @Test func closingInsideOfItsOwnScopeIsMisuse() throws {
+  @Test func closingInsideAReadOrWriteOfTheStoreIsMisuse() throws {
     try withTestStore { test in
       try test.store.read { _ in expect(.misuse) { try test.store.close() } }
       try test.store.write { _ in expect(.misuse) { try test.store.close() } }

@@ -6,7 +6,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// Stores written anew without free pages.
+/// `compact` rewrites a store without free pages.
 struct CompactTests {
   private func thinned(_ test: TestStore) throws {
     let ids = try test.store.write { writer in
@@ -80,7 +80,7 @@ struct CompactTests {
   }
 
   @Test(arguments: CreateOptions.Journal.allCases)
-  func nothingThatWasDeletedStandsInTheFile(journal: CreateOptions.Journal) throws {
+  func compactRemovesDeletedTitlesFromTheFile(journal: CreateOptions.Journal) throws {
     try withTestStore({
       $0.journal = journal; $0.titles = .clear
     }) { test in
@@ -108,7 +108,7 @@ struct CompactTests {
         try DocumentStore.compact(at: test.url, wait: .zero)
         Issue.record("nothing was thrown")
       } catch {
-        #expect(error.code == .locked && error.message.contains("written anew in its log"))
+        #expect(error.code == .locked && error.message.contains("still in its log"))
       }
       #expect(try reader.headers(in: test.notes).count == before["notes"]?.count)
     }

@@ -439,7 +439,7 @@ struct CopyMergeTests {
   }
 
   /// The limit of the proof by the ring.
-  @Test func branchesOfEqualGenerationsAreToldApartByAWalkOnly() throws {
+  @Test func onlyAWalkDistinguishesBranchesOfEqualGenerations() throws {
     let pair = try Pair()
     let branch = try branch(pair) { try edit($0, 1, "evil") }
     try edit(pair.original, 1, "good")

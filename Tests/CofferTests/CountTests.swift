@@ -3,7 +3,7 @@ import CofferSQLite
 import Foundation
 import Testing
 
-/// Rows that somebody deletes leave a count that no longer fits; what is left must go on being read.
+/// A row deleted without a key leaves a count that no longer fits; the other documents must stay readable.
 @Suite struct CountTests {
   @Test func writesAfterADeletedRowLeaveTheRestReadable() throws {
     let place = try Workplace()

@@ -7,7 +7,7 @@ import Testing
 
 /// A copy of all files, taken at any moment, is what a killed process would leave: it opens as it was committed last.
 struct CrashTests {
-  /// What stands on disk now, as another store.
+  /// Copies the files on disk as they are now, as another store.
   private func snapshot(_ test: TestStore) throws -> (place: Workplace, url: URL) {
     let place = try Workplace()
     for suffix in ["", "-journal", "-wal"] {

@@ -26,7 +26,7 @@ struct CreatingTests {
 
   // MARK: Settings
 
-  @Test func whatSQLiteSortsStaysInMemory() throws {
+  @Test func sqliteKeepsTemporaryDataInMemory() throws {
     let store = try DocumentStore.create(
       at: url, keys: [.published("primary")], creation: creation { _ in }, options: .testing)
     defer { try? store.close() }
@@ -132,7 +132,7 @@ struct CreatingTests {
   }
 
   @Test(arguments: TitleMode.allCases, [true, false])
-  func titlesStandWhereTheModeSays(_ mode: TitleMode, _ isPadded: Bool) throws {
+  func titleModeDecidesWhereTitlesAreStored(_ mode: TitleMode, _ isPadded: Bool) throws {
     try withTestStore({
       $0.titles = mode; $0.isPadded = isPadded
     }) { test in

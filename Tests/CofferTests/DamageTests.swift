@@ -133,7 +133,7 @@ struct DamageTests {
             }
           try whole.write(to: test.url)
           let database = try test.raw()
-          // A neighbour may stand on that number already, and the byte may have been 0.
+          // The number may belong to a neighbour already, and the byte may have been 0.
           let before = try database.query("SELECT * FROM \(table)").rows
           _ = try? database.execute("UPDATE \(table) SET \(name) = \(change) WHERE \(key) = ?", parameters: [row])
           guard try database.query("SELECT * FROM \(table)").rows != before else { continue }
@@ -153,7 +153,7 @@ struct DamageTests {
       try writer.insert(Document(title: "b", text: ""), into: DocumentCollection("second"))
     }
     try test.store.close()
-    // The index is written as if the second document stood in the first collection.
+    // The new index lists the second document in the first collection.
     try replaceIndex(of: test, with: "1, pos, id")
     let store = try test.reopened()
     expect(.damaged) { try store.read { try $0.headers(in: DocumentCollection("first")) } }

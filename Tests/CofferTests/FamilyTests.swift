@@ -30,7 +30,7 @@ struct FamilyTests {
     }
   }
 
-  @Test func deletionTakesDescendantsOnlyWhenToldTo() throws {
+  @Test func onlyDeleteWithDescendantsDeletesDescendants() throws {
     try withTestStore { test in
       try makeFamily(test)
       try test.store.write { writer in

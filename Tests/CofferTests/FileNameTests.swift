@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// The file's name while a store is open: links, renames, and what stands beside it.
+/// The file's name while a store is open: links, renames, and other files beside it.
 struct FileNameTests {
   private func content(_ store: DocumentStore) throws -> [String] {
     try store.read { reader in

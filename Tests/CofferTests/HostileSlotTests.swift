@@ -81,7 +81,7 @@ struct HostileSlotTests: OpeningSuite {
     try expectRefused(.parametersRefused, key: passphrase)
     #expect(asked.withLock { $0 } == 0)
     try expectRefused(.parametersRefused, key: .keyMaterial { .text("words 64") })
-    // What is no passphrase is tried on none of them.
+    // A key line is tried on none of these slots.
     try expectRefused(.cannotUnlock, key: .published("primary"))
     try edit("INSERT INTO coffer_slot SELECT slot + 64, kind, label, params, wrapped FROM coffer_slot WHERE slot = 1")
     try expectRefusedUnasked(.parametersRefused, naming: "slot")
@@ -189,7 +189,7 @@ struct HostileSlotTests: OpeningSuite {
         }
       }
       do throws(SealingError) {
-        // What is still read, after changes in comments and line ends, is the key that was written.
+        // A file that is still read, after changes in comments and line ends, gives the key that was written.
         let line = try KeyLine(parsing: .init(copyingBytes: bytes)).line()
         #expect(
           original.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }.contains(

@@ -261,7 +261,7 @@ import Testing
 
   // MARK: Attacks
 
-  /// What an attacker without keys does to the rows of an index, and whether verify names it.
+  /// Changes that an attacker without keys makes to the rows of an index, and whether `verify` names them.
   private static let attacks: [(String, String, isFound: Bool)] = [
     (
       "a flipped page",
@@ -302,7 +302,7 @@ import Testing
     } catch let error as StoreError {
       #expect(error.code == .noIndex, "\(name): \(error)")
     }
-    // Where the root opens, an update makes the index again; otherwise it is declared again.
+    // If the root opens, an update makes the index again; otherwise the caller declares it again.
     if try store.indexes().isEmpty { try store.index(test.notes, .words()) } else { try store.updateIndexes() }
     #expect(try store.verify().isSound, "\(name)")
     #expect(try store.search(ranked: "sealed OR key", in: test.notes, limit: 100).matches == wanted.matches, "\(name)")

@@ -16,7 +16,7 @@ struct InfoTests {
     return test
   }
 
-  @Test func infoTellsWhatStandsInTheFile() throws {
+  @Test func infoReportsHeaderFieldsSlotsAndCounts() throws {
     let test = try filled { $0.labels = ["one", "two"] }
     let info = try DocumentStore.info(at: test.url)
     #expect(info.storeID == test.store.storeID && info.pin == test.store.pin && info.pin.hasPrefix("coffer-pin-2-"))

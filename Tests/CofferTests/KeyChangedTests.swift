@@ -84,7 +84,7 @@ struct KeyChangedTests {
     try test.expectSound()
   }
 
-  @Test func severalChangesAtOnceAreOneForWhoeverComesLater() throws {
+  @Test func openStoreFollowsSeveralKeyChangesAtOnce() throws {
     let test = try filled()
     let other = try test.reopened()
     for _ in 0..<3 { try other.rekey(options: .keysOnly) { _ in } }

@@ -17,7 +17,7 @@ struct KeyLineWritingTests {
     #expect(try KeyLine.load(path: file.path).kind == .key)
   }
 
-  @Test func fileThatStandsThereIsNotWrittenOver() throws {
+  @Test func existingFileIsNotOverwritten() throws {
     let place = try Workplace()
     let file = place.file("my.key")
     try Data("mine".utf8).write(to: file)

@@ -33,7 +33,7 @@ struct LoggedChangesTests {
     .entries(kinds.map { Entry($0, in: 1, [id.rawValue...id.rawValue]) })
   }
 
-  @Test func partsOfADocumentAreTold() throws {
+  @Test func changedPartsOfADocumentAreLogged() throws {
     let id = ids[1]
     #expect(try changes { try $0.update(id) { $0.text = "x" } } == of(.textChanged, .headChanged, id: id))
     // The caller keeps the date.
@@ -56,7 +56,7 @@ struct LoggedChangesTests {
     #expect(try changes { try $0.insert(Document(text: "5"), into: test.notes) } == of(.inserted, id: 5))
   }
 
-  @Test func undoneChangesAreNotTold() throws {
+  @Test func undoneChangesAreNotLogged() throws {
     let changes = try changes { writer in
       try writer.move(ids[0], to: .bottom)
       try? writer.savepoint { inner in
@@ -68,7 +68,7 @@ struct LoggedChangesTests {
     #expect(changes == of(.moved, id: ids[0]))
   }
 
-  @Test func rowsThatMakeRoomAreNotTold() throws {
+  @Test func rowsThatMakeRoomAreNotLogged() throws {
     let notes = test.notes
     let changes = try changes { writer in
       // Each takes half of the room above the last one, until rows must be moved apart.
@@ -78,7 +78,7 @@ struct LoggedChangesTests {
     #expect(changes == .entries([Entry(.inserted, in: 1, [5...84])]))
   }
 
-  @Test func collectionsAreTold() throws {
+  @Test func collectionChangesAreLogged() throws {
     let notes = test.notes
     let collection = RingChanges.entries([Entry(.collection, in: 1)])
     #expect(try changes { try $0.rename(notes, to: "renamed") } == collection)
@@ -103,7 +103,7 @@ struct LoggedChangesTests {
   }
 
   /// Rows as a rekey's batch seals them again, and collections as its first transaction does.
-  @Test func resealedRowsAreNotTold() throws {
+  @Test func resealedRowsAreNotLogged() throws {
     try test.store.engine.writing { transaction throws(StoreError) in
       for record in try transaction.collections() { try transaction.writer.replaceCollection(with: record) }
       for id in ids { try transaction.writer.rewrite(id, changing: [], as: []) { _, _ in } }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-/// What a logger that is handed in is told.
+/// The lines that a store writes to the caller's logger.
 struct LoggingTests {
   private final class Lines: Sendable {
     private let kept = Mutex<[String]>([])
@@ -36,7 +36,7 @@ struct LoggingTests {
     return (try TestStore(options: options), lines)
   }
 
-  @Test func eachCommitIsToldByItsNumbers() throws {
+  @Test func eachCommitIsLoggedWithCountsAndIDs() throws {
     let (test, lines) = try store(.debug)
     let ids = try test.store.write { writer in
       try (0..<20).map { try writer.insert(Document(text: "\($0)"), into: test.notes) }
@@ -56,14 +56,14 @@ struct LoggingTests {
       ])
   }
 
-  @Test func whatIsRareIsToldWithoutTheCommits() throws {
+  @Test func infoLevelLogsRareEventsWithoutCommits() throws {
     let (test, lines) = try store(.info)
     try test.store.write { _ = try $0.insert(Document(text: "x"), into: test.notes) }
     try test.store.compact()
     #expect(lines.all.count == 2 && lines.all[1].hasPrefix("compacted "))
   }
 
-  @Test func nothingThatWasWrittenIsEverTold() throws {
+  @Test func logContainsNoStoredTextNameOrSecret() throws {
     let (test, lines) = try store(.trace)
     let secret = "Geheimnis"
     try test.store.write { writer in

@@ -86,7 +86,7 @@ struct LongReadTests {
     }
   }
 
-  @Test func whatThrowsOutOfALongReadEndsIt() throws {
+  @Test func errorThrownByTheCallerEndsALongRead() throws {
     struct Enough: Error {}
     try withTestStore { test in
       try fill(test)
@@ -106,7 +106,7 @@ struct LongReadTests {
   }
 
   @Test(.slow, arguments: ["head", "body"], [1, 64, 65, 500, 634, 1000])
-  func damageIsMetWhereItStands(_ part: String, _ number: Int) throws {
+  func longReadStopsAtTheDamagedDocument(_ part: String, _ number: Int) throws {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()

@@ -27,7 +27,7 @@ struct MergeTests {
       let updated = try insert(test, again) { $0.onConflict = .update }
       #expect(updated.updated == 1 && updated.unchanged == 2 && updated.created == 0)
       #expect(try texts(test) == ["A2", "b", "c"])
-      // What does not come is kept.
+      // The input has no title for this document, so the update keeps the old one.
       #expect(try test.store.read { try $0.header(of: 1).title } == "A")
     }
   }

@@ -45,7 +45,7 @@ struct ObservedHistoryTests {
       case 13, 14:
         if let id = pick(&self) { try writer.update(id) { $0.title = "updated \(count)" } }
       case 15:
-        // So many in one place that rows make room.
+        // Fills one place with documents until rows make room.
         guard let id = pick(&self) else { return }
         for _ in 0..<40 { try writer.insert(Document(text: "squeezed"), into: collection, at: .after(id)) }
       case 16: if let id = pick(&self) { try writer.move(id, into: ObservedHistoryTests.others) }

@@ -25,7 +25,7 @@ struct OldKeysTests {
       }
     }
 
-    /// The keys that seal, whatever they sealed.
+    /// All keys that seal, for every kind of sealed value.
     var sealingKeys: [XAESKey] {
       get throws {
         let working = keys.keyring.epochs.flatMap { [$0.root, $0.body, $0.head, $0.name, $0.lookup, $0.set] }

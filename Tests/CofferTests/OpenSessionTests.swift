@@ -5,7 +5,8 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// A session is open while somebody without a key writes to its file: what the session looks at next is proved.
+/// An attacker without a key writes to the file while a session is open: the session checks the data that it reads
+/// next.
 struct OpenSessionTests {
   /// Edits of header, slots and their spare copy that leave the column `mac` as it is.
   private static let edits = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-/// A parent and its children are in one collection, on whatever way they come.
+/// A parent and its children are in one collection, however a caller adds or changes them.
 struct ParentElsewhereTests {
   /// A way to give a document of `notes` the parent 2, which is in `other`; 1 and 3 are in `notes`, 3 with the key `k`.
   struct Way: Sendable, CustomTestStringConvertible {

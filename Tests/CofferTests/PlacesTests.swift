@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coffer
 
-/// Where stores belong, and sizes in words.
+/// Default locations of stores, and sizes in words.
 struct PlacesTests {
   @Test func defaultLocationMakesFoldersOnly() throws {
     let place = try Workplace()

@@ -4,7 +4,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// Changes since an earlier state: from the ring, by a walk, and where somebody changed rows without a key.
+/// Changes since an earlier state: from the ring, by a walk, and after an attacker without a key changed rows.
 struct ProvedChangesTests {
   private typealias Entry = RingChanges.Entry
 
@@ -127,7 +127,7 @@ struct ProvedChangesTests {
     try fork.close()
   }
 
-  // MARK: Rows that somebody changes without a key
+  // MARK: Rows that an attacker without a key changes
 
   private static let columns = "coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
 

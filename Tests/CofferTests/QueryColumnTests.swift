@@ -92,7 +92,7 @@ struct QueryColumnTests {
     try withTestStore { test in
       try fill(test)
       #expect(try failure(test, "SELECT text ->> '$.a' FROM documents").documentID == 2)
-      // Two cursors: the text of the outer one fails, whatever the inner one has read.
+      // Two cursors: the text of the outer one fails, regardless of the rows that the inner one has read.
       let outer = "FROM documents a JOIN documents b ON b.id = 3 OR b.id = 1 WHERE a.id = 2"
       #expect(try failure(test, "SELECT b.text || (a.text ->> '$.a') \(outer)").documentID == 2)
       #expect(try failure(test, "SELECT (a.text ->> '$.a') || b.text \(outer)").documentID == 2)

@@ -126,7 +126,7 @@ struct QueryTests {
     "SELECT 1; SELECT 2", "SELECT nothing FROM documents", "SELECT * FROM coffer_record", "SELECT FROM",
     "SELECT ?1, ?2",
   ])
-  func whatIsNoSelectOverTheViewIsRefused(_ sql: String) throws {
+  func statementsOtherThanASelectOverTheViewAreRefused(_ sql: String) throws {
     try withTestStore { test in
       try fill(test)
       let before = try test.bytesOnDisk()
@@ -146,7 +146,7 @@ struct QueryTests {
     }
   }
 
-  @Test func whatATextDoesNotAllowEndsTheQueryWithoutItsText() throws {
+  @Test func queryThatFailsOnATextDoesNotRevealTheText() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Document(text: "geheim"), into: test.notes) }
       do {
@@ -166,7 +166,7 @@ struct QueryTests {
     }
   }
 
-  @Test func damageIsToldAsDamage() throws {
+  @Test func queryOfADamagedRowFailsAsDamaged() throws {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()

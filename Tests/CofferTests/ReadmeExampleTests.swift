@@ -57,7 +57,7 @@ struct ReadmeExampleTests {
     let expected = source[(begin + 1)..<end].map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
     let readme = try String(contentsOf: Self.readme, encoding: .utf8).split(
       separator: "\n", omittingEmptySubsequences: false)
-    // An import and a blank line may stand before it.
+    // The block in the README may begin with an import and a blank line.
     let blocks = readme.indices.filter { readme[$0] == "```swift" }.map { start in
       Array(readme[(start + 1)...].prefix { $0 != "```" }.drop { $0.isEmpty || $0 == "import Coffer" })
     }

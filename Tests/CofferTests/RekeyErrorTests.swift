@@ -125,7 +125,7 @@ struct RekeyErrorTests {
     try test.expectSound()
   }
 
-  @Test func readerInTheWayIsToldAndTheWaitCanBeEnded() throws {
+  @Test func rekeyReportsABlockingReaderAndItsWaitCanBeCancelled() throws {
     let test = try TestStore { $0.journal = .writeAheadLog }
     try test.fillForRekey()
     var options = OpenOptions.testing

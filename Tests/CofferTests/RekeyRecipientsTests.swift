@@ -25,7 +25,7 @@ struct RekeyRecipientsTests {
     return options
   }
 
-  @Test func recipientThatNobodyNamesStopsItBeforeTheFirstWrite() throws {
+  @Test func recipientThatTheCallerDoesNotNameStopsARekeyBeforeTheFirstWrite() throws {
     let test = try filled()
     let (before, pin) = (try test.bytesOnDisk(), test.store.pin)
     let fingerprint = try #require(try test.store.keys.list()[1].fingerprint)
@@ -151,7 +151,7 @@ struct RekeyRecipientsTests {
 
   // MARK: Told
 
-  @Test func slotsWithTheSameSecretAreToldBeforeTheFirstWrite() throws {
+  @Test func slotsThatKeepTheirSecretAreReportedBeforeTheFirstWrite() throws {
     let test = try TestStore(
       keys: [.published("primary"), .recipient(PublishedKeys.recipient), .words("words"), .stranger()])
     let before = try Data(contentsOf: test.url)

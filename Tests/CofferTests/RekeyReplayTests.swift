@@ -5,7 +5,7 @@ import Testing
 @testable import Coffer
 @testable import CofferRecords
 
-/// Values from before a rekey, put back into the file by somebody without its keys.
+/// Values from before a rekey, put back into the file by an attacker without its keys.
 struct RekeyReplayTests {
   /// A store of 29 documents, rekeyed under the same secret or another, and a copy of it from before.
   private func rekeyed(to key: [NewKey] = []) throws -> TestStore {
@@ -36,7 +36,7 @@ struct RekeyReplayTests {
     let test = try rekeyed()
     try putBack(test, statements)
     expect(code) { try test.reopened() }
-    // An open session believes the header that it holds; whatever changes keys looks at all of it.
+    // An open session trusts the header that it holds; a call that changes keys checks header and slots.
     if statements != Self.slots {
       #expect(throws: StoreError.self) { try test.store.read { _ in } }
       #expect(throws: StoreError.self) { try test.store.write { try $0.create(DocumentCollection("x")) } }
@@ -83,7 +83,7 @@ struct RekeyReplayTests {
   }
 
   /// While a rekey runs the old keys still open what was sealed with them.
-  @Test func rowPutBackBehindTheCursorKeepsTheOldKeysAndIsTold() throws {
+  @Test func rowPutBackBehindTheCursorKeepsTheOldKeysAndIsReported() throws {
     let test = try TestStore()
     try test.fillForRekey()
     _ = try test.place.copy(test.url, as: "old.coffer")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Coffer
 
-/// What is rewritten to make room in the order.
+/// The rows that the store rewrites to make room in the order.
 struct RenumberingTests {
-  /// Where the next document goes between `first` and `last`, of those put there so far.
+  /// The place of the next document between `first` and `last`, among those inserted so far.
   enum Spot: CaseIterable {
     case afterTheFirst, beforeTheLast, inTheMiddle, atBothEndsInTurn
   }
@@ -99,7 +99,7 @@ struct RenumberingTests {
   }
 
   /// More documents than have a whole gap each come ever closer, and stay before what is there.
-  @Test func aRunNeverReachesWhatStandsBehindIt() throws {
+  @Test func aRunNeverReachesTheNextDocument() throws {
     let top: Int64 = .min + (1 << 56) + 12345
     var run = try #require(PositionRun(before: top))
     #expect(PositionRun(before: .min + (1 << 56) - 1) == nil)
@@ -116,7 +116,7 @@ struct RenumberingTests {
     expect(.tooLarge) { try end.take() }
   }
 
-  @Test func documentThatStandsThereAlreadyIsNotWritten() throws {
+  @Test func moveOrSortThatKeepsTheOrderWritesNothing() throws {
     try withTestStore { test in
       let ids = try test.store.write { writer in
         try (0..<3).map { _ in try writer.insert(Document(text: ""), into: test.notes) }

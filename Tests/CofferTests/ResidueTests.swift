@@ -4,7 +4,7 @@ import Testing
 
 @testable import Coffer
 
-/// What a finished rekey leaves of the time before it: nothing, in no page, used or free, nor in a journal.
+/// A finished rekey leaves nothing of the time before it: in no page, used or free, nor in a journal.
 struct ResidueTests {
   /// A life of insertions, changes and deletions that splits, joins and frees pages; every value there ever was.
   private func lived(_ test: TestStore) throws -> Residue {
@@ -39,7 +39,7 @@ struct ResidueTests {
   }
 
   @Test(.slow, arguments: CreateOptions.Journal.allCases, TitleMode.allCases)
-  func nothingOfBeforeStandsInAnyPage(_ journal: CreateOptions.Journal, _ mode: TitleMode) throws {
+  func rekeyLeavesNoEarlierValueInAnyPage(_ journal: CreateOptions.Journal, _ mode: TitleMode) throws {
     let test = try TestStore {
       $0.journal = journal; $0.titles = mode
     }
@@ -54,7 +54,7 @@ struct ResidueTests {
     let after = try test.store.everything()
     #expect(mode == .none || after == before)
     try test.expectSound()
-    // What connections remember of pages is not written back either.
+    // Connections do not write back pages that they remember, either.
     try test.store.write { writer in
       for document in after.values.flatMap({ $0 }) { try writer.move(document.header.id, to: .bottom) }
     }

@@ -9,7 +9,7 @@ struct SalvageAttackTests {
   /// Only the set hash shows an authentic older row in the place of the last one: the report says that it does not
   /// match.
   @Test(arguments: AttackTests.names)
-  func whatIsSalvagedIsSoundOrListed(_ name: String) throws {
+  func salvagedStoreIsSoundAndLossesAreReported(_ name: String) throws {
     let place = try Workplace()
     let url = try place.copy(try Vectors.attackedStore(name))
     let expected = try Vectors.json("attacks/\(name)")

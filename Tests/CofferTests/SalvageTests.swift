@@ -475,7 +475,7 @@ struct SalvageTests {
 
   /// Fills each page of the file in turn with noise. No page is needed: the header has its spare copy.
   @Test(.slow, arguments: [512, 4096])
-  func lostPageLosesOnlyWhatStoodOnIt(_ pageSize: Int) throws {
+  func lostPageLosesOnlyTheDocumentsOnIt(_ pageSize: Int) throws {
     let (test, documents) = try closedStore(pageSize == 512 ? 24 : 60)
     try edit(test, "PRAGMA page_size = \(pageSize)", "VACUUM")
     let whole = try Data(contentsOf: test.url)
@@ -563,7 +563,7 @@ struct SalvageTests {
   }
 
   /// Document 5 is gone for good; a row of another table has its number and as many columns.
-  @Test func whatOnlyLooksLikeARowIsNoLoss() throws {
+  @Test func rowOfAnotherTableIsNotReportedAsALoss() throws {
     let (test, documents) = try closedStore()
     let store = try test.reopened()
     try store.write { try $0.delete(1) }

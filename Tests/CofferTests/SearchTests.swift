@@ -52,7 +52,7 @@ struct SearchTests {
   }
 
   @Test(arguments: [TitleMode.clear, .none])
-  func titlesAreFoundWhereverTheyStand(_ mode: TitleMode) throws {
+  func clearTitlesAreFoundAndOmittedTitlesAreNot(_ mode: TitleMode) throws {
     try withTestStore({ $0.titles = mode }) { test in
       try test.store.write { _ = try $0.insert(Document(title: "Plans", text: "Sail."), into: test.notes) }
       let matches = try test.store.search(for: .text("Plans"), in: test.notes)
@@ -79,7 +79,7 @@ struct SearchTests {
     }
   }
 
-  @Test func whatIsFoundIsLentWithItsText() throws {
+  @Test func forEachMatchLendsEachMatchWithItsText() throws {
     try withTestStore { test in
       try fill(test)
       var searched = 0
@@ -113,7 +113,7 @@ struct SearchTests {
     }
   }
 
-  @Test func damageIsToldWhetherOrNotTheDocumentHoldsThePattern() throws {
+  @Test func searchReportsADamagedDocumentWithoutAMatch() throws {
     let test = try TestStore()
     try fill(test)
     let raw = try test.raw()
@@ -131,7 +131,7 @@ struct SearchTests {
     #expect(seen == Self.numbers { $0 < 2000 && $0 % 7 == 0 })
   }
 
-  @Test func whatProgressThrowsEndsTheSearch() throws {
+  @Test func errorThrownByProgressEndsTheSearch() throws {
     try withTestStore { test in
       try fill(test)
       var searched = 0

@@ -30,7 +30,7 @@ struct StoreExportTests {
     }
   }
 
-  // MARK: What can't be exported
+  // MARK: Exports that fail
 
   @Test func keyThatTwoDocumentsHoldEndsAnExport() throws {
     let test = try TestStore()
@@ -130,7 +130,7 @@ struct StoreExportTests {
     }
   }
 
-  // MARK: What comes along
+  // MARK: Exported content
 
   @Test(arguments: TitleMode.allCases)
   func everythingComesAsItIs(_ mode: TitleMode) throws {
@@ -172,7 +172,7 @@ struct StoreExportTests {
       try test.store.export(.collections([test.notes]), to: target, keys: [.published("next")])
       let copy = try open()
       #expect(try copy.everything() == ["notes": try test.store.everything()["notes"]])
-      // Whatever the source's numbers are, the new store's begin behind its own.
+      // The new store counts on from its own highest id, regardless of the source's.
       #expect(try copy.write { try $0.insert(Document(text: "new"), into: test.notes) } == 30)
     }
   }
@@ -187,7 +187,7 @@ struct StoreExportTests {
     }
   }
 
-  @Test func newStoreIsAsToldWhateverTheSourceIs() throws {
+  @Test func exportedStoreFollowsItsCreateOptionsNotTheSource() throws {
     try withFilledStore({ $0.titles = .clear }) { test in
       var options = ExportOptions()
       var creation = CreateOptions()
@@ -235,7 +235,7 @@ struct StoreExportTests {
     }
   }
 
-  // MARK: What does not
+  // MARK: Content left out
 
   /// Every 16 bytes of what is secret or sealed in the source, at any place of the target.
   @Test func nothingSealedOfTheSourceIsInTheTarget() throws {

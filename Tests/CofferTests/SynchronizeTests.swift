@@ -68,7 +68,7 @@ struct SynchronizeTests {
     }
   }
 
-  @Test func staleDocumentsGoWhenTold() throws {
+  @Test func removeOptionDeletesStaleDocuments() throws {
     try withTestStore { test in
       _ = try synchronize(test, ["a", "b", "c", "d"].map { item($0) })
       let report = try synchronize(test, [item("b"), item("d")]) { $0.stale = .remove(atMost: 0.5) }
@@ -174,7 +174,7 @@ struct SynchronizeTests {
     }
   }
 
-  @Test func reasonOfTheCallersOwnStandsInTheReport() throws {
+  @Test func reportGivesTheCallersReasonForInvalidDocuments() throws {
     try withTestStore { test in
       _ = try synchronize(test, [item("a"), item("b")])
       let report = try synchronize(test, [item("a", "bad"), item("b", "good"), item("c", "bad")]) {
@@ -188,7 +188,7 @@ struct SynchronizeTests {
     }
   }
 
-  @Test func invalidDocumentGoesWhenTold() throws {
+  @Test func removesInvalidDeletesTheDocumentAndItsDescendants() throws {
     try withTestStore { test in
       _ = try synchronize(test, [item("a", children: [item("a1", children: [item("a11")])]), item("b")])
       let report = try synchronize(test, [item("a", "bad"), item("b")]) {
@@ -202,7 +202,7 @@ struct SynchronizeTests {
     }
   }
 
-  @Test func whatCameStaysThoughItsParentGoesAsInvalid() throws {
+  @Test func documentInTheInputStaysWhenItsInvalidParentIsDeleted() throws {
     try withTestStore { test in
       _ = try synchronize(test, [item("a", children: [item("a1", children: [item("a11")])])])
       let report = try synchronize(test, [item("a1"), item("a", "bad")]) {
@@ -310,7 +310,7 @@ struct SynchronizeTests {
 
   // MARK: Flat sources
 
-  @Test func bulkSourceIsToldByKeysOrNumbers() throws {
+  @Test func bulkSourceIsMatchedByKeysOrIDs() throws {
     try withTestStore { test in
       let items = ListSource.items(10) { $1.key = "k\($0)" }
       let made = try test.store.write { try $0.synchronize(test.notes, with: ListSource(items)) }

@@ -36,7 +36,7 @@ struct ThreadTests {
     }
   }
 
-  /// Texts, titles and single reads agree and sum up, whatever the writers do.
+  /// Texts, titles and single reads agree and sum up, regardless of the writers.
   private func expectInvariant(_ store: DocumentStore) throws {
     try store.read { reader in
       var texts = 0

@@ -17,7 +17,7 @@ import Testing
     return document
   }
 
-  /// The headers by rows: a page of a list never comes from the index.
+  /// The headers by rows: a list with a limit never uses the index.
   private func rows(_ store: DocumentStore, _ collection: DocumentCollection) throws -> [DocumentHeader] {
     try store.read { scope in try scope.headers(in: collection, limit: .max - 1) }
   }
@@ -163,7 +163,7 @@ import Testing
     return test
   }
 
-  /// What a holder of the keys, or a mistake of a program, writes into the inner database.
+  /// Changes that a key holder, or a mistake of a program, writes into the inner database.
   @Test(arguments: [
     (1 as UInt32, "UPDATE main.fields_1 SET f0=99 WHERE id=3", 3 as Int64?, "field"),
     (1, "DELETE FROM main.fields_1 WHERE id=3", 3, "field"),

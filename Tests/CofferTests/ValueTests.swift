@@ -15,7 +15,7 @@ struct ValueTests {
     var amounts: [String: Double] = ["b": 0.1, "a": -1e-300]
   }
 
-  /// What no document holds.
+  /// A value that can be neither encoded nor decoded.
   struct Picky: Codable, Sendable {
     struct Refusal: Error {}
 
@@ -107,7 +107,7 @@ struct ValueTests {
     }
   }
 
-  @Test func whatIsNoSuchValueIsToldWithoutItsText() throws {
+  @Test func decodingErrorDoesNotRevealTheText() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for text in ["secret", "{\"secret\":1}", "{\"title\":[\"secret\"]}", "", "[]"] {
@@ -146,7 +146,7 @@ struct ValueTests {
     }
   }
 
-  @Test func updateInsideOfItsOwnUpdateIsCountedOnce() throws {
+  @Test func outerUpdateWinsOverAnUpdateInsideIt() throws {
     try withTestStore { test in
       try test.store.write { writer in
         let id = try writer.insert(Document(text: "1"), into: test.notes)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Coffer
 
-/// Who waits for whom, for how long, and what ends it.
+/// Waits of writers and readers for each other: their time limit, their order, and their cancellation.
 struct WaitingTests {
   /// A write of another thread that goes on until it is let go of.
   private final class Holder: Sendable {
@@ -37,7 +37,7 @@ struct WaitingTests {
     return try TestStore(change, options: options)
   }
 
-  @Test func writerWaitsForAnotherThreadNoLongerThanTold() throws {
+  @Test func writerWithZeroWaitFailsWhileAnotherThreadWrites() throws {
     let test = try store(wait: .zero)
     let holder = Holder(test.store)
     expect(.locked) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
@@ -46,7 +46,7 @@ struct WaitingTests {
     try test.expectSound()
   }
 
-  @Test func writerWaitsForAnotherHandleNoLongerThanTold() throws {
+  @Test func writerWithZeroWaitFailsWhileAnotherHandleWrites() throws {
     let test = try store(wait: .zero)
     let other = try test.reopened()
     let holder = Holder(other)

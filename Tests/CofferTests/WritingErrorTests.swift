@@ -70,7 +70,7 @@ struct WritingErrorTests {
         expect(.duplicateKey) { try writer.insert(Document(text: "2", key: "k"), into: test.notes) }
         let second = try writer.insert(Document(text: "3", key: "K"), into: test.notes)
         expect(.duplicateKey) { try writer.update(second) { $0.key = "k" } }
-        // Another collection has keys of its own.
+        // A key is unique only in its collection.
         try writer.insert(Document(text: "4", key: "k"), into: DocumentCollection("other"))
         return (first, second)
       }

@@ -15,7 +15,7 @@ struct WrongKeyTests: OpeningSuite {
     url = place.file("some.coffer")
   }
 
-  /// What opening says.
+  /// The result of opening the store with this key.
   private func answer(_ key: StoreKey) -> String {
     do throws(StoreError) {
       try DocumentStore.open(at: url, key: key, options: .testing).close()
@@ -139,7 +139,7 @@ struct WrongKeyTests: OpeningSuite {
     }
   }
 
-  // MARK: What is no key of that kind
+  // MARK: Keys of the wrong kind
 
   @Test func recipientInPlaceOfASecretIsSaidToOpenNothing() throws {
     try makeStore()

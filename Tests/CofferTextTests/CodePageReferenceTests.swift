@@ -4,7 +4,7 @@ import Testing
 
 private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
 
-/// The tables of code pages against those of the system's iconv(3), and against themselves wherever a text is cut.
+/// The tables of code pages against those of the system's iconv(3), and against themselves with texts cut anywhere.
 ///
 /// iconv agrees in every byte. It differs in two things that are no matter of the table: it joins a letter and the accent
 /// behind it in windows-1255 and windows-1258, which are two characters here, as the consortium's tables have them. The

@@ -55,7 +55,7 @@ private let broken: [(bytes: [UInt8], offset: Int, reason: String, replaced: Str
     #expect(decode(bytes, .fixed(.utf8)).bytes == bytes)
   }
 
-  @Test func placesOfReplacementsAreTold() throws {
+  @Test func decoderReportsTheOffsetsOfReplacements() throws {
     var decoder = TextDecoder(.fixed(.utf8), onError: .replace)
     var output = [UInt8](repeating: 0, count: 64)
     let bytes: [UInt8] = [0x61, 0xFF, 0xEF, 0xBF, 0xBD, 0x62, 0xC3]

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func eachTextBeginsAnew() throws {
+  @Test func failedTextDoesNotAffectTheNext() throws {
     let decoder = ValueDecoder(.utf16LittleEndian)
     let (bad, good): ([UInt8], [UInt8]) = ([0x61, 0, 0x62], [0x61, 0])
     for _ in 0..<3 {

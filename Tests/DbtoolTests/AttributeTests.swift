@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Attributes in formats that have no place of their own for them.
+/// Attributes in formats that have no field for them.
 @Suite struct AttributeTests {
   private struct Report: Decodable {
     let documents: Int

@@ -215,7 +215,7 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
-  @Test func sizesStandInWordsBesideNumbers() throws {
+  @Test func infoPrintsSizesInWordsAndBytes() throws {
     let sandbox = try filled()
     let size = try sandbox.read("s.coffer").count
     let text = try sandbox.succeed("info", "s.coffer").text

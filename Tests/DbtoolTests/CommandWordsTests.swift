@@ -19,7 +19,7 @@ import Testing
     #"exec "$@" --title $'a\xff'"#, #"exec "$@" --key-name $'a\xff'"#, #"exec "$@" -c $'a\xff'"#,
     #"DBTOOL_KEY_FILE=$'a\xff' exec "$@""#, #"mkdir $'a\xff' && cd $'a\xff' && exec "$@""#,
   ])
-  func whatIsNotUTF8IsRefused(_ line: String) throws {
+  func argumentsVariablesAndPathsThatAreNotUTF8AreRefused(_ line: String) throws {
     let sandbox = try Sandbox.withStore()
     let before = try sandbox.read("s.coffer")
     let result = try run(line, "put", sandbox.path("s.coffer"), "--text", "x", in: sandbox)

@@ -53,7 +53,7 @@ import Testing
     #expect(slots.lines.map { $0.hasSuffix("true") } == [false, false, true])
   }
 
-  @Test func recipientAloneAsksNobody() throws {
+  @Test func createWithARecipientNeedsNoOtherKey() throws {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "none.key"
     let recipient = try sandbox.succeed("recipient", "identity.key").text.dropLast()
@@ -100,7 +100,7 @@ import Testing
     #expect(!sandbox.exists("s.coffer"))
   }
 
-  @Test func titlesAndJournalAreAsTold() throws {
+  @Test func createFollowsTitlesJournalAndPaddingOptions() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear", "--journal", "wal", "--no-padding")
     let info = try sandbox.succeed("info", "s.coffer").text
     #expect(info.contains("journal:") && info.contains("wal\n"))

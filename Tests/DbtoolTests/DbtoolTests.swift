@@ -2,7 +2,7 @@
 //
 // Does: holds dbtool to its contract (Commands.md): verbs, streams, formats, exit codes, prompts on a terminal,
 //       signals.
-// Knows: how to run a program in a directory of its own, with or without a terminal (Support).
+// Knows: how to run a program in a separate directory, with or without a terminal (Support).
 // Does not know: the library's types; a store is damaged through SQLite alone.
 
 import Testing

@@ -14,7 +14,7 @@ import Testing
 
   private let semicolons = "title;text\nA;\"x;\ny\"\nB;1,5\n"
 
-  @Test func semicolonsAreFoundAndTold() throws {
+  @Test func semicolonsAreDetectedAndReported() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", semicolons)
     let told = try sandbox.succeed("import", "s.coffer", "in.csv")
@@ -24,7 +24,7 @@ import Testing
     #expect(report.inputs == [.init(format: "csv", delimiter: ";", documents: 2)])
   }
 
-  @Test func rowsOfOneFieldThatMayBeMoreAreTold() throws {
+  @Test func importWarnsOfSingleFieldRowsThatMayHoldSeveral() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("ragged.csv", "a;b\n1;2;3\n")
     let told = try sandbox.succeed("import", "s.coffer", "ragged.csv")

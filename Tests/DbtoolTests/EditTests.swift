@@ -126,8 +126,7 @@ import Testing
       #"f() { "# + Sandbox.dbtool + #" put s.coffer --id 1 --text theirs > /dev/null; echo mine > "$1"; }; f"#
     let result = try sandbox.run("edit", "s.coffer", "1")
     #expect(result.status == 1)
-    #expect(
-      result.errors.contains("document 1 was changed by somebody else meanwhile: it was left so, and your text is"))
+    #expect(result.errors.contains("document 1 was changed or deleted meanwhile; your text was stored as"))
     #expect(result.errors.contains("document 3\n"))
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "theirs")
     #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine")

@@ -131,7 +131,7 @@ import Testing
     #expect(!result.errors.contains("hunter2") && result.errors.contains("hint: "), "\(result.errors)")
   }
 
-  // MARK: What people read
+  // MARK: Messages for people
 
   @Test func wrongKeyIsNamed() throws {
     let sandbox = try Sandbox.withStore()

@@ -5,7 +5,7 @@ import Testing
 
 /// The rows of the exit code table that no other suite covers.
 @Suite struct ExitCodeTests {
-  @Test(.slow) func whatIsNoStoreIsTen() throws {
+  @Test(.slow) func nonStoreExitsWith10() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("empty", "")
     try sandbox.write("text", "just text, longer than any header: " + String(repeating: "x", count: 5000))
@@ -82,7 +82,7 @@ import Testing
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.setMode("s.coffer", 0o400)
     defer { try? sandbox.setMode("s.coffer", 0o600) }
-    // The superuser may write whatever the mode says.
+    // The superuser may write to a file of any mode.
     guard getuid() != 0 else { return }
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "x")
     #expect(try sandbox.run("put", "s.coffer", "--text", "y").status == 1)

@@ -75,7 +75,7 @@ import Testing
 
   @Test(
     .slow, arguments: ["coffer-pin-2-", "coffer-pin-2-00", "pin", "coffer-pin-2-" + String(repeating: "G", count: 96)])
-  func whatIsNoPinIsUsage(_ text: String) throws {
+  func invalidPinExitsWith64(_ text: String) throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.run("ls", "s.coffer", "--expect", text).status == 64)
   }

@@ -61,7 +61,7 @@ import Testing
     #expect(try documents(sandbox).map(\.text).contains("changed"))
   }
 
-  @Test func linksAreFollowedOnlyWhenTold() throws {
+  @Test func linksAreFollowedOnlyWithFollowLinks() throws {
     let sandbox = try Sandbox.withStore()
     try folder(sandbox)
     try sandbox.write("outside.txt", "outside")

@@ -14,7 +14,7 @@ import Testing
     try sandbox.succeed("export", store, "--all").text
   }
 
-  @Test func copyHasTheDocumentsAndAnIdentityOfItsOwn() throws {
+  @Test func forkCopiesTheDocumentsAndNewOnesGetIDsOfAnotherRange() throws {
     let sandbox = try filled()
     let before = try sandbox.read("s.coffer")
     let result = try sandbox.succeed("fork", "s.coffer", "c.coffer", "--json")

@@ -28,7 +28,7 @@ import Testing
     #expect(try sandbox.read("s.coffer") == before)
   }
 
-  @Test func missingInputIsToldBeforeAnythingIsRead() throws {
+  @Test func missingInputIsReportedBeforeTheStoreIsCreated() throws {
     let sandbox = try Sandbox()
     try sandbox.write("good.txt", "good")
     let result = try sandbox.run("import", "s.coffer", "good.txt", "none.txt", "--create", "--key-file", "primary.key")
@@ -72,7 +72,7 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "in.txt", "--create", "--expect", pin)
   }
 
-  @Test func earlierBatchesStayAndAreTold() throws {
+  @Test func earlierBatchesStayAndAreReported() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "text\n1\n2\n3\n4\n5,bad\n")
     let result = try sandbox.run("import", "s.coffer", "in.csv", "--batch", "2")

@@ -36,7 +36,7 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "in.tsv", "--encoding", "utf-16le")
   }
 
-  @Test func missingStoreIsMadeOnlyWhenTold() throws {
+  @Test func missingStoreIsCreatedOnlyWithCreate() throws {
     let sandbox = try Sandbox()
     try sandbox.write("in.txt", "text")
     #expect(try sandbox.run("import", "s.coffer", "in.txt", "--key-file", "primary.key").status == 10)
@@ -127,7 +127,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").text.hasPrefix("1\tFirst words\t"))
   }
 
-  @Test(.slow) func mappedColumnsAndAttributesAreTold() throws {
+  @Test(.slow) func mappedColumnsAndAttributesAreReported() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "Name,Body,Year\nn,b,1999\n")
     let result = try sandbox.succeed("import", "s.coffer", "in.csv", "--map", "title=Name,text=Body")

@@ -210,7 +210,7 @@ private struct RunningImport {
     }
   }
 
-  /// Lets it come to its end.
+  /// Closes its input, and waits until it has ended.
   func end() -> Int32 {
     close(feeding)
     return child.wait()

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func missingStoreIsToldBeforeAKeyIsAskedFor() throws {
+  @Test func missingStoreIsReportedBeforeAKeyIsRequested() throws {
     let result = try Sandbox().run("ls", "none.coffer")
     #expect(result.status == 10)
   }
@@ -72,7 +72,7 @@ import Testing
     try sandbox.succeed("collections", "s.coffer", "--key-command", "cat passphrase.txt")
   }
 
-  @Test func failingCommandIsToldByItsOption() throws {
+  @Test func failedKeyCommandIsReportedByItsOptionNotItsText() throws {
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.run("ls", "s.coffer", "--key-command", "echo s3cret >/dev/null; exit 3")
     #expect(result.status == 1)

@@ -80,7 +80,7 @@ import Testing
       try sandbox.write("s.coffer", bytes: old)
       return ["anchor", "s.coffer", "--check", anchor]
     },
-    Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask whoever made it") { _ in
+    Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask the maker") { _ in
       ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "1", count: 96)]
     },
   ]

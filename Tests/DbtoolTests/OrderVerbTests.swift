@@ -71,7 +71,7 @@ import Testing
     #expect(try order(sandbox, "notes") == "76")
   }
 
-  @Test func copyPrintsItsIDAndStandsBehindTheOriginal() throws {
+  @Test func copyPrintsItsIDAndFollowsTheOriginal() throws {
     let sandbox = try makeStore()
     #expect(try sandbox.succeed("cp", "s.coffer", "2", "--dry-run").text == "2\td\t9\n")
     #expect(try sandbox.succeed("cp", "s.coffer", "2").text == "7\n")

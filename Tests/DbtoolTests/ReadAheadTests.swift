@@ -51,8 +51,8 @@ import Testing
     #expect(child.wait() == 0)
   }
 
-  /// Beyond the memory, what waits is in a file without a name, sealed.
-  @Test func whatWaitsIsSealedOnTheDisk() throws {
+  /// Output that exceeds the memory limit waits in a file without a name, sealed.
+  @Test func bufferedResultsOnDiskAreSealed() throws {
     let sandbox = try filled()
     let folder = sandbox.path("temporary")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -151,7 +151,7 @@ import Testing
 
   // MARK: Pins
 
-  @Test func pinOfTheEndIsToldAtTheBeginning() throws {
+  @Test func finalPinIsReportedAtTheBeginning() throws {
     let sandbox = try Sandbox.withStore()
     for text in ["a", "b"] { try sandbox.succeed("put", "s.coffer", "--text", text) }
     let whole = try sandbox.succeed("rekey", "s.coffer", "--json")

@@ -37,7 +37,7 @@ struct SQLiteUsersTests {
     #expect(try sandbox.read("s.coffer") == store)
     #expect(try files(sandbox) == before)
     user.kill()
-    // The killed process leaves a journal, which says what stood there before.
+    // The killed process leaves a journal, which holds the old pages.
     #expect(try sandbox.run("import", "s.coffer", "in.db").status == 0)
     #expect(try texts(sandbox) == ["old" + String(repeating: "x", count: 300)])
   }

@@ -55,7 +55,7 @@ import Testing
     #expect(try sandbox.run("import", "s.coffer", "in.db", "--table", "contact", "--map", "text=none").status == 64)
   }
 
-  @Test func badTextStopsTheImportUnlessToldOtherwise() throws {
+  @Test func badTextStopsTheImportUnlessRejectsOrReplaceIsChosen() throws {
     let sandbox = try Sandbox.withStore()
     try database(
       sandbox,
@@ -75,7 +75,7 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "in.db", "--on-error", "replace")
   }
 
-  @Test func privateCopyIsToldOfAndGone() throws {
+  @Test func privateCopyIsReportedAndDeleted() throws {
     let sandbox = try Sandbox.withStore()
     try FileManager.default.createDirectory(atPath: sandbox.path("tmp"), withIntermediateDirectories: true)
     sandbox.environment["TMPDIR"] = sandbox.path("tmp")

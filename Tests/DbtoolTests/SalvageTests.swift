@@ -46,7 +46,7 @@ import Testing
     #expect(try sandbox.succeed("verify", "n.coffer", "--key-file", "next.key").text.contains("sound:     true"))
   }
 
-  @Test func whatIsLeftIsListedAndIsThree() throws {
+  @Test func documentsLeftBehindAreListedAndExitCodeIs3() throws {
     let sandbox = try damaged(
       "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2", "DELETE FROM coffer_record WHERE id = 4")
     let result = try sandbox.run(saving + ["--json"])

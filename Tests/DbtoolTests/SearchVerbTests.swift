@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func patternsAndOptionsAreToldApart() throws {
+  @Test func patternsAreDistinguishedFromOptions() throws {
     let sandbox = try withLines()
     #expect(try sandbox.succeed("search", "s.coffer", "-e", "-x", "-n").text.hasSuffix("  6: six -x sea\n"))
     #expect(try sandbox.run("search", "s.coffer", "-e", "-xh").status == 4)

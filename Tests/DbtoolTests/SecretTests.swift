@@ -84,7 +84,7 @@ import Testing
       try Waiting(["key", "list", "s.coffer", "--passphrase-file", "passphrase.txt"], in: sandbox).peak() > 131_072)
   }
 
-  // MARK: What is no secret of its kind
+  // MARK: Invalid secrets
 
   private func expectInvalid(_ arguments: [String], _ message: String, status: Int32 = 1) throws {
     let sandbox = try Sandbox.withStore()

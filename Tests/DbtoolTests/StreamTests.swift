@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: printing)
-  func outputThatNobodyReadsEndsWithoutNoise(arguments: [String]) throws {
+  func closedOutputExitsWith1AndPrintsNothing(arguments: [String]) throws {
     let sandbox = try filled()
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)

@@ -44,7 +44,7 @@ import Testing
     try sandbox.succeed("verify", "s.coffer")
   }
 
-  @Test func staleDocumentsAreListedAndKeptUnlessTold() throws {
+  @Test func staleDocumentsAreListedAndKeptWithoutRemoveStale() throws {
     let sandbox = try Sandbox.withStore()
     try books(sandbox)
     try sandbox.write("one.csv", "key,title,text\na,A,one\n")
@@ -169,7 +169,7 @@ import Testing
     [0xFF, 0xFE] + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
   }
 
-  @Test func rejectedLinesStandAsTheyAre() throws {
+  @Test func rejectedLinesAreWrittenUnchanged() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write(
       "in.ndjson", bytes: Array("{\"text\":\"a\"}\n{\"text\":\n{\"text\":\"b\"}\n".utf8) + [0x22, 0xFF, 0x22, 0x0A])

@@ -48,7 +48,7 @@ import Testing
     #expect(!sandbox.exists("t.coffer"))
   }
 
-  /// A TEST store never takes what is real, by whatever verb, and stays as it was.
+  /// Every verb refuses a real key or recipient for a TEST store, and the store stays as it was.
   @Test func testStoreTakesNoRealKeyOrRecipient() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("keygen", "real.key")

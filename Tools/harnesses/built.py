@@ -1,4 +1,4 @@
-"""Where the programs are that the harnesses start; built first where that is asked for.
+"""Finds the programs that the harnesses start, and builds those of the release build first.
 
 Does: asks the package manager. Knows: the package. Does not know: what the programs do.
 """
@@ -11,7 +11,7 @@ TOOLS = Path(__file__).resolve().parents[1]
 
 
 def dbtool():
-    """The one that was last built for debugging; not built here."""
+    """The dbtool of the last debug build, which this function does not build."""
     return _folder(["swift", "build", "--package-path", TOOLS.parent]) / "dbtool"
 
 

@@ -1,1 +1,1 @@
-"""Our code beside plain SQLite and SQLites that encrypt: `Tools/bench peers` and `Tools/bench curves`."""
+"""Compares our code with plain SQLite and with SQLites that encrypt: `Tools/bench peers` and `Tools/bench curves`."""

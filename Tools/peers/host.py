@@ -2,7 +2,7 @@
 
 Does: `host.py PACKAGE EXTENSION WORK FILE COUNT TEXT-BYTES COLLECTIONS CACHE KEY REKEY`, one work for a process. Knows:
 how each package gets at its SQLite. Does not know: works or keys. The extension opens FILE itself, so that no lock of
-Python's connection, nor Python itself, is in what is timed.
+Python's connection, nor Python itself, is in the measured time.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ MEMORY_STATISTICS = 9  # SQLITE_CONFIG_MEMSTATUS
 def connection(package):
     module = importlib.import_module(package)
     if package == "apsw":
-        # As on our side; SQLite takes it only while it is shut down.
+        # As on our side. SQLite accepts this setting only while it is shut down.
         module.shutdown()
         module.config(MEMORY_STATISTICS, False)
         module.initialize()

@@ -1,4 +1,4 @@
-"""Runs works on all sides in turn, and keeps what each round took.
+"""Runs works on all sides in turn, and keeps the times of each round.
 
 Does: rounds, medians, the plain data that is printed, drawn and written as JSON. Knows: works and sides. Does not know:
 how a side does a work, or how results look.

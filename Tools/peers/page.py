@@ -1,4 +1,4 @@
-"""The part of a Markdown page that measured results fill, between two marker lines.
+"""Fills the part of a Markdown page between two marker lines with measured results.
 
 Does: tables, settings, SQL. Knows: the JSON that measuring.py makes. Does not know: the page around it, how results
 were measured.

@@ -37,7 +37,7 @@ class Side:
             if file:
                 shutil.copyfile(file, copy)
             file = copy
-        # Otherwise this work would share the disk with the writes of the one before.
+        # Without this, the work would share the disk with pending writes of the previous work.
         os.sync()
         command = self.command(self.work_name(work), file, shape, count, cache, work.titles)
         done = self.bench.run(command, self.environment)
@@ -74,7 +74,7 @@ class Ours(Side):
         return [self.program, work, file, count, titles, shape.text_bytes, shape.collections, cache]
 
     def hear(self, shape):
-        """CPU seconds of hearing that another process changed 100 documents."""
+        """CPU seconds of noticing that another process changed 100 documents."""
         file = self.start("insert", shape, "64")
         command = self.command("changes", file, shape, 100, "64", "sealed")
         listener = subprocess.Popen(
@@ -100,7 +100,7 @@ class SQLite(Side):
         return work.plain
 
     def settings(self, cache):
-        """The settings as a connection reads them back; ends the bench where they did not take."""
+        """The settings as a connection reads them back; ends the bench if one differs."""
         file = self.bench.folder / f"settings.{self.name}"
         command = self.command("settings", file, None, 0, cache, "")
         words = self.bench.run(command, self.environment).stdout.rstrip("\n").split("\t")
@@ -111,7 +111,7 @@ class SQLite(Side):
         return read
 
     def check_file(self, shape):
-        """Ends the bench unless a file shows titles and texts exactly if it is not encrypted."""
+        """Ends the bench if an encrypted file shows titles and texts, or a plain one does not."""
         file = self.start("insert", shape, "64")
         data = file.read_bytes()
         shown = [part for part in (b"SQLite format 3\0", b"Document number", b"CREATE TABLE") if part in data]

@@ -1,6 +1,6 @@
-"""The works on a store, and the shapes of stores that they are done on.
+"""The works on a store, and the shapes of their stores.
 
-Does: lists them. Knows: what our side and SQLite's call each. Does not know: how they are run.
+Does: lists them. Knows: the names of each work on our side and on SQLite's. Does not know: how they are run.
 """
 
 from dataclasses import dataclass, replace

@@ -37,9 +37,9 @@ coffer_walk coffer_utf16_to_utf8(
     const uint8_t *input, size_t count, uint8_t *output, size_t room, bool is_big_endian,
     const uint8_t *short_shuffles, const uint8_t *long_shuffles);
 
-/// How many bytes are whole characters of well-formed UTF-8, as far as is looked at: 32 bytes at a time, the last
-/// character of those left out; none without AVX2. Where `refusing_nul`, not beyond a block that holds U+0000. Call only
-/// where `coffer_has_kernels`.
+/// The number of bytes at the start that are whole characters of well-formed UTF-8. Looks at whole blocks of 32 bytes,
+/// and leaves out their last character unless it is ASCII; 0 without AVX2. With `refusing_nul`, stops before a block
+/// that holds U+0000. Call only if `coffer_has_kernels`.
 size_t coffer_utf8_prefix(const uint8_t *input, size_t count, bool refusing_nul);
 
 /// The offset of the first byte that equals one of two; `count` if there is none.

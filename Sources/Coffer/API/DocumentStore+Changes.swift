@@ -12,7 +12,7 @@ extension DocumentStore {
   /// Commits of this process are reported at once, one change each, together with commits of other processes right
   /// before; an iteration that is slower gets them merged into one. Other processes' commits are found four times a
   /// second, and their changes are proved: the store's sealed state names those of the latest fifty commits or so,
-  /// deletions too. A row that somebody plants, replaces or deletes without a key is never reported.
+  /// deletions too. A row that an attacker without a key plants, replaces or deletes is never reported.
   ///
   /// If more commits than that are new, or one changed very many documents, one walk reads every row's head. It reports
   /// changes of dates, and rows that made room for others, as updated, and a new parent as updated and moved; if

@@ -80,7 +80,7 @@ extension DocumentStore {
     } catch {
       guard error.code == .busy || error.code == .locked else { throw StoreError(error, path: file.path) }
       throw StoreError(
-        .locked, "\(file.path): the store is written anew in its log, but a reader keeps it from the file",
+        .locked, "\(file.path): the compacted store is still in its log: a reader blocks the copy into the file",
         hint: "the file still has what was deleted: close the readers, and call \(.compact) once more")
     }
   }

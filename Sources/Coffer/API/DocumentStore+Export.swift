@@ -12,11 +12,11 @@ extension DocumentStore {
   /// one's id and generation.
   ///
   /// Everything is as of one moment: in rollback journal mode, writers wait until it ends. Documents are sealed on
-  /// another thread while this one writes; memory stays the same whatever the size, a single huge text excepted. The
+  /// another thread while this one writes. Memory use doesn't depend on the size, except for a single huge text. The
   /// file is completed beside its path (mode 0600) and then renamed: a failed or killed export leaves nothing at `url`.
   ///
   /// - Parameters:
-  ///   - keys: the keys that open the new store; a test key makes it a TEST store, whatever this one is.
+  ///   - keys: the keys that open the new store; a test key makes it a TEST store, whether or not this one is.
   ///   - progress: called once the keys are known, then after each batch; if it throws, the work ends.
   /// - Throws: `noSuchDocument`, `damaged` with the id at the first damaged document,
   ///   `alreadyExists`, `testKeyRefused`, `keyNeeded`, `diskFull`, and errors of `progress`.

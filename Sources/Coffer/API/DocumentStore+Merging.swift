@@ -36,16 +36,16 @@ extension DocumentStore {
   /// Dates that were changed alone have no generation: the later date of modification stays.
   ///
   /// Changes are proved before they are taken: by the last changes in the other store's sealed state, whose generations the rows
-  /// must have, or by one walk over all of its rows, whose sum must be the state's. The first proof has a limit: somebody
-  /// who has another branch of the other store, in which the same document was changed in the same generation, can exchange the
-  /// two rows. ``MergeOptions/verifiesOther`` proves all rows.
+  /// must have, or by one walk over all of its rows, whose sum must be the state's. The first proof has a limit: an
+  /// attacker who has another branch of the other store, in which the same document was changed in the same generation,
+  /// can exchange the two rows. ``MergeOptions/verifiesOther`` proves all rows.
   ///
   /// Costs a few look-ups for each changed document as long as the state of the other store names its changes, which it
   /// does for the last fifty commits or so; otherwise about what `verify(.quick)` does.
   ///
-  /// - Parameter base: for two files of the same store, such as a backup that was written to: an older file from which both
-  ///   come. It isn't needed if one of the two comes from the other, as long as the state still holds the mark that proves
-  ///   it.
+  /// - Parameter base: for two files of the same store, such as a backup that was written to: an older file from which
+  ///   both descend. It isn't needed if one of the two descends from the other, as long as the state still holds the
+  ///   mark that proves it.
   /// - Throws: `invalidArgument` for stores without a common origin; `rolledBack` and `anchorMismatch` for an original
   ///   that is older than this copy knows it, or another one; `setMismatch` if nothing proves the changes; `damaged` for
   ///   a document of either store that does not open; `duplicateKey` if new settings of a collection make two keys one;

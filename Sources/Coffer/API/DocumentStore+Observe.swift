@@ -17,8 +17,8 @@ extension DocumentStore {
   /// read: a row that was updated may have another text and the same header. Rows that only make room for others get
   /// new positions without being reported: page on with `offset`, not with a header of this list.
   ///
-  /// A long list is best observed from its top: give a limit, and raise ``ObservedList/limit`` when the user comes to
-  /// the end; the next element inserts the rows that are missing.
+  /// Observe a long list from its top: give a limit, and raise ``ObservedList/limit`` when the user reaches the end.
+  /// The next element inserts the rows that are missing.
   ///
   /// A collection that doesn't exist yet is empty and fills with its first document; one that is dropped becomes empty;
   /// a renamed one is followed.

@@ -73,8 +73,8 @@ public final class DocumentStore: Sendable {
   ///
   /// A store that is no longer referenced closes by itself.
   ///
-  /// - Throws: `misuse` inside of its own `read` or `write`; `locked` if another process holds the lock for the last
-  ///   copy of the write-ahead log into the file, which is left to it. The store is closed in that case too.
+  /// - Throws: `misuse` inside a `read` or `write` of this store; `locked` if another process holds the lock for the
+  ///   last copy of the write-ahead log into the file. That process is left to make the copy; this store is closed.
   public func close() throws(StoreError) {
     try engine.connections.close()
   }

@@ -4,7 +4,7 @@ internal import CofferSealing
 internal import Synchronization
 
 extension DocumentStore {
-  /// The slots of the keys that open the store. Every change is one commit, whatever the store's size.
+  /// The slots of the keys that open the store. Every change is one commit, small in a store of any size.
   public var keys: KeySlots { KeySlots(store: engine) }
 }
 
@@ -56,7 +56,7 @@ public struct KeySlots: Sendable {
       guard let index = slots.firstIndex(where: { Int($0.slot) == slot }) else { throw .noSuchSlot(slot) }
       guard slots.count > 1 else {
         throw StoreError(
-          .invalidArgument, "slot \(slot) is the last one: without it nobody could open the store",
+          .invalidArgument, "slot \(slot) is the last one: without it no key opens the store",
           hint: "add another key first")
       }
       slots.remove(at: index)

@@ -16,7 +16,7 @@ public struct StoreSource: DraftSource {
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
     guard !transaction.isInsertingFromSource else {
       throw StoreError(
-        .misuse, "a transaction can't insert from a source of its own documents",
+        .misuse, "a transaction can't insert from a source that reads the same transaction",
         hint: "read them into an array of documents, and insert that")
     }
     let reader = StoreReader(transaction)

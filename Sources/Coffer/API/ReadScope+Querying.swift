@@ -12,10 +12,10 @@ extension ReadScope where Self: ~Copyable {
   ///   too.
   /// - `size` is the text's length in bytes; `parent` and `attributes` (a JSON object) are NULL if there are none.
   ///
-  /// All of SQLite's functions can be used. Without conditions, rows come by the collections' numbers, each collection
-  /// in order. A query by `id`, a range of ids or `key` reads those rows, one by `collection` only that collection; a
-  /// text is opened only if the query reads it. Rows of which a query reads no column but `collection` are counted and
-  /// not opened: `count(*)` is an index's word, which nothing proves before verify.
+  /// All of SQLite's functions can be used. Without conditions, rows are sorted by the number of their collection, then
+  /// in the collection's order. A query by `id`, a range of ids or `key` reads those rows, one by `collection` only
+  /// that collection; a text is opened only if the query reads it. Rows of which a query reads no column but
+  /// `collection` are counted and not opened: `count(*)` is an index's word, which nothing proves before verify.
   ///
   /// The view exists in memory; no decrypted data reaches a file, not even for sorting. Memory holds all rows of the
   /// result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.

@@ -30,8 +30,8 @@ public struct FoundDocument {
 extension ReadScope where Self: ~Copyable {
   /// Calls a closure for every document of a collection that holds a pattern, in order.
   ///
-  /// Documents are opened, verified and searched on all cores; memory holds none of those without a match. Of a stored
-  /// value the strings are searched, as an app reads them, not its JSON; see ``SearchFields/text``.
+  /// Documents are opened, verified and searched on all cores; memory holds none of those without a match. In a stored
+  /// value the search reads the strings, as an app reads them, not the JSON; see ``SearchFields/text``.
   ///
   /// With an index of substrings, a text of three letters or more opens only the documents that may hold it. The
   /// documents found are the same.

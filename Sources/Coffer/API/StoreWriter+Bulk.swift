@@ -3,8 +3,8 @@ internal import CofferRecords
 extension StoreWriter {
   /// Adds every document of a source, in its order, within this transaction.
   ///
-  /// The source is read and sealed on another thread while this one writes; memory stays the same whatever the
-  /// source's size, a single huge text excepted.
+  /// The source is read and sealed on another thread while this one writes. Memory use doesn't depend on the
+  /// source's size, except for a single huge text.
   ///
   /// - Parameter collection: the target; nil takes each document's own collection, or `documents` if it names none.
   ///   Missing collections are created.
@@ -92,7 +92,7 @@ extension StoreWriter {
     _ document: (Elements.Element) throws -> Document
   ) throws -> BulkReport {
     var options = options
-    // Documents have no ids of their own; their parents are ids of this store.
+    // A caller's `Document` has no id; its parent is an id of this store.
     options.keepsIDs = true
     let record = try transaction.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven)
     let transaction = transaction

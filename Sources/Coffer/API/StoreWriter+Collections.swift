@@ -83,7 +83,7 @@ extension StoreWriter {
   /// Deletes all documents of a collection; keeps the collection and its settings.
   ///
   /// - Parameter restartingIDs: gives out the ids of deleted documents again. Ids are unique in the whole store, so the
-  ///   next id becomes the lowest above all documents that remain in any collection: 1 only if none remains. By default
+  ///   next id becomes the lowest above all documents that remain in any collection: 1 only if none remains. Otherwise
   ///   an id is never reused for other content.
   /// - Returns: the number of deleted documents; 0 if the collection doesn't exist yet.
   /// - Throws: `damaged`.

@@ -3,8 +3,8 @@ internal import CofferRecords
 extension StoreWriter {
   /// Moves a document within its collection's order. Only its head is sealed again.
   ///
-  /// If no position is left between two rows, rows nearby are moved apart: over many moves a few rows each, whatever
-  /// the collection's size.
+  /// If no position is left between two rows, rows nearby are moved apart. Over many moves these are a few rows for
+  /// each move, in a collection of any size.
   ///
   /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
   public func move(_ id: DocumentID, to placement: Placement) throws(StoreError) {

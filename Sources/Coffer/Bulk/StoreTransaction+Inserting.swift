@@ -23,7 +23,7 @@ extension StoreTransaction {
   /// Batches under way; more would only take memory.
   private static let sealedBatches = 3
 
-  /// Inserts rows that another thread seals meanwhile. Memory stays the same whatever their number.
+  /// Inserts rows that another thread seals meanwhile. Memory use doesn't depend on their number.
   ///
   /// - Parameters:
   ///   - read: reads the next documents on this thread, for `seal`, perhaps into the drafts of a batch that is done; nil

@@ -4,7 +4,7 @@ internal import Synchronization
 /// The commits after a call of ``DocumentStore/changes(in:)``.
 ///
 /// Each iterator gets every change. The first one begins with the call of `changes`, later ones where they are made. A
-/// slow task gets all changes since the last one merged into one, which holds at most 65,536 documents, whatever the
+/// slow task gets all changes since the last one merged into one, which holds at most 65,536 documents under any
 /// load. Ends when the store is closed or released, or the task is cancelled; throws `closed` if the store was closed
 /// before it began.
 public struct StoreChanges: AsyncSequence, Sendable {

@@ -76,7 +76,7 @@ struct CodableValues: Sendable {
     }
   }
 
-  /// Decodes; members that are missing come from the type's defaults.
+  /// Decodes; the type's defaults supply the members that are missing.
   func decodeFilled<Value: VersionedValue>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
     do throws(StoreError) {
       return try decode(type, opened)

@@ -37,7 +37,7 @@ enum CodingFault {
 
   private static func name(_ key: any CodingKey) -> String {
     if let index = key.intValue { return "[\(index)]" }
-    // Declared keys are cases of an enumeration; those of a dictionary come from the data.
+    // Declared keys are cases of an enumeration; those of a dictionary are data.
     return Mirror(reflecting: key).displayStyle == .enum ? key.stringValue : "[…]"
   }
 

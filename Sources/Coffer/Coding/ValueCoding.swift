@@ -7,8 +7,9 @@ public import FoundationEssentials
 ///   encoder: { $0.dateEncodingStrategy = .iso8601 }, decoder: { $0.dateDecodingStrategy = .iso8601 })
 /// ```
 ///
-/// By default a date is its seconds since 2001, which lose nothing, and data is base64. Values that were stored under
-/// other strategies don't change: every program that reads a store needs those that it was written with.
+/// The default strategies store a date as its seconds since 2001, which lose nothing, and data as base64. Values that
+/// were stored under other strategies don't change: every program that reads a store needs those that it was written
+/// with.
 public struct ValueCoding: Sendable {
   let encoder: JSONEncoder
   let decoder: JSONDecoder

@@ -26,7 +26,7 @@ public protocol VersionedValue: Codable, Sendable {
   /// Only members of the value itself are filled in, not those of values within it.
   static var defaults: Self? { get }
 
-  /// Makes a value of the current form from one of an older form. By default an older form is decoded as the current
+  /// Makes a value of the current form from one of an older form. The default decodes an older form as the current
   /// one, with members from ``defaults``.
   static func migrate(_ old: OlderValue<Self>) throws -> Self
 }
@@ -53,7 +53,7 @@ public struct OlderValue<Value: VersionedValue> {
     try values.decode(type, opened)
   }
 
-  /// Decodes it as the current type; members that it lacks come from ``VersionedValue/defaults``.
+  /// Decodes it as the current type; ``VersionedValue/defaults`` supplies the members that it lacks.
   ///
   /// - Throws: `notDecodable`.
   public func decode() throws(StoreError) -> Value {

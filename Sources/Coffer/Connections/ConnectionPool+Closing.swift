@@ -13,7 +13,7 @@ extension ConnectionPool {
     let thread = currentThread()
     let interrupts = try idle.withLock { idle throws(StoreError) in
       guard writer.load(ordering: .acquiring) != thread, idle.reading[thread] == nil else {
-        throw StoreError(.misuse, "a store can't be closed inside of its own read or write")
+        throw StoreError(.misuse, "a store can't be closed inside its own read or write")
       }
       idle.isClosed = true
       return idle.interrupts.values

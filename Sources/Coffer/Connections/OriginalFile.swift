@@ -5,7 +5,7 @@ internal import CofferSQLite
   internal import Glibc
 #endif
 
-/// A store's file that is read and never changed, wherever it is and however its last writer ended.
+/// A store's file that is read and never changed, in any folder, even if its last writer was killed.
 ///
 /// SQLite would undo a killed writer's journal in the file itself, and makes files beside a store with a write-ahead log.
 /// - A file that a process has open now is read with that process's journal or log, as any reader does.
@@ -69,7 +69,7 @@ struct FileMark: Equatable {
     (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
   }
 
-  /// Whether both are one file, by whatever names.
+  /// Whether both are the same file, perhaps under two names.
   func isSameFile(as other: FileMark) -> Bool { device == other.device && file == other.file }
 
   static func hasContent(_ path: String) -> Bool {

@@ -5,7 +5,7 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// A file as this process sees it, whatever its name.
+/// The identity of a file in this process, the same under each of its names.
 struct FileIdentity: Hashable {
   /// The child of a fork shares no lock with its parent.
   private let process: pid_t
@@ -22,7 +22,7 @@ struct FileIdentity: Hashable {
 /// The writer queue of one file, shared by all stores that this process has opened on it.
 ///
 /// SQLite sees each open store as another process: its writers would poll for the lock, in no order, and a thread that
-/// writes to both would wait for itself. ``WriteAheadLock`` has a registry of its own, since its descriptors must stay
+/// writes to both would wait for itself. ``WriteAheadLock`` has its own registry, since its descriptors must stay
 /// open for ever; these locks end with the last store of their file.
 final class ProcessLocks: Sendable {
   private struct Entry {

@@ -151,7 +151,7 @@ final class ExportWalk {
     }
     // A ring of pages would give the same rows again and again.
     let id = rows.int64(at: 0)
-    guard id > last else { throw .damagedDocument(id, "it does not stand in its order") }
+    guard id > last else { throw .damagedDocument(id, "it is not in its order") }
     last = id
     return true
   }

@@ -94,7 +94,7 @@ extension StoreEngine {
         guard isSame || header.rootGeneration > current.header.rootGeneration else {
           throw StoreError(
             .rolledBack, "the store was put back to an older root key",
-            hint: "somebody restored an older file: close the store, and compare it with its anchor")
+            hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
         }
         let new = try SessionKeys(root: unlocked.root, header: header, slots: slots)
         // Before any key is kept: keys of a file that is refused must not stay.

@@ -49,7 +49,7 @@ struct FilePlace: Sendable {
     guard stat(path, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == file else {
       throw StoreError(
         .noSuchFile, "\(path): the store's file was moved, removed or replaced while it was open",
-        hint: "close the store, and open it where it stands now")
+        hint: "close the store, and open it at its present path")
     }
     return status
   }
@@ -57,7 +57,7 @@ struct FilePlace: Sendable {
   static func secondName(_ path: String) -> StoreError {
     StoreError(
       .readOnly, "\(path): the file has a second name (a hard link), by which its journal would not be found",
-      hint: "remove the other name, or copy the file with cp while nobody has it open")
+      hint: "remove the other name, or copy the file with cp while no process has it open")
   }
 }
 

@@ -41,7 +41,7 @@ package final class SealedSpool {
   }
 
   private func keepTail() throws(StoreError) {
-    // Whatever is behind a piece in the file must be in the file, too.
+    // Pieces in memory are taken first: while the file holds a piece, every later piece goes to the file too.
     if pieces.count - taken < piecesInMemory, file?.isEmpty ?? true {
       pieces.append(tail)
       tail = []

@@ -6,8 +6,8 @@ internal import CofferRecords
 public enum DocumentIndex: Sendable, Hashable {
   /// The words of titles and texts, for ranked search.
   ///
-  /// Words are runs of letters and digits, whatever their case (SQLite's `unicode61`); of a stored value, those of its
-  /// strings. Diacritics count only if they are kept.
+  /// Words are runs of letters and digits; case doesn't count (SQLite's `unicode61`). The words of a stored value are
+  /// those of its strings. Diacritics count only if they are kept.
   case words(keepingDiacritics: Bool = false)
   /// Every three letters in a row, folded, by which a plain search for a text finds its candidates.
   case substrings

@@ -32,9 +32,9 @@ final class IndexedText {
 
 /// Folds a text, scalar by scalar, to a form in which every search for a text finds what it finds in the text itself.
 ///
-/// Two texts that a search takes for equal, whatever differences it ignores, have the same form, and the form of a part
-/// is a part of the form. So marks are left out; and iota, which is a mark in one spelling of some letters and a letter
-/// in another.
+/// Two texts that a search with any options takes for equal have the same form, and the form of a part is a part of the
+/// form. The form therefore leaves out marks, and iota, which is a mark in one spelling of some letters and a letter in
+/// another.
 final class SubstringFolding {
   @exclusivity(unchecked) private var bytes: [UInt8] = []
   private var known: [UInt32: [UInt8]] = [:]
@@ -60,7 +60,7 @@ final class SubstringFolding {
     return text.withUTF8 { utf8 in with(UnsafeRawBufferPointer(utf8)) { String(decoding: $0, as: UTF8.self) } }
   }
 
-  /// Stands for U+0000, at which FTS5 takes a text to end.
+  /// Replaces U+0000, which FTS5 takes for the end of a text.
   private static let substitute: UInt8 = 1
   private static let iota: UInt32 = 0x3B9
 

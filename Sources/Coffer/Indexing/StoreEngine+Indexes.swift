@@ -194,7 +194,7 @@ extension StoreTransaction {
   func indexProblems() throws(StoreError) -> [String] {
     guard hasIndexes else { return [] }
     let tables = IndexTables(database)
-    // Somebody may have dropped them: nothing but them is lost.
+    // Another program may have dropped the tables: only the indexes are lost.
     guard try tables.exist() else { return [] }
     var problems: [String] = []
     if try tables.holdsOthers(than: IndexPart.all) { problems.append("pages of no index are there") }

@@ -44,7 +44,7 @@ extension StoreTransaction {
   /// Works with the index, brought up to date with this transaction; with nil if there is none.
   ///
   /// Documents that are missing in it are added in memory, whose pages are kept for the next transaction of this
-  /// connection. Where a page turns out to be damaged, the index is made again in memory, and `work` runs once more.
+  /// connection. If a page turns out to be damaged, the index is made again in memory, and `work` runs once more.
   ///
   /// - Throws: `indexBehind` if that takes more memory than the options allow; `damaged` for documents.
   func withIndex<R>(

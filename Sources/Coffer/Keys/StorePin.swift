@@ -102,12 +102,12 @@ struct StorePin: Equatable {
   private static var mismatch: StoreError {
     StoreError(
       .pinMismatch, "this is not the store that was expected: its pin is another",
-      hint: "ask whoever made it for its pin, which a rekey changes")
+      hint: "ask the maker of the expected store for its pin, which a rekey changes")
   }
 
   private static var rolledBack: StoreError {
     StoreError(
-      .rolledBack, "the store is older than its pin: somebody put an older file back",
+      .rolledBack, "the store is older than its pin: an older copy of the file was restored",
       hint: "restore a newer copy")
   }
 }

@@ -122,15 +122,15 @@ extension StoreEngine {
     guard let older else {
       throw StoreError(
         .invalidArgument,
-        "\(other.path) is another file of the same store, and neither is known to come from the other",
-        hint: "give an older file of the store, from which both come, as \(.mergeBase)")
+        "\(other.path) is another file of the same store, and neither is known to descend from the other",
+        hint: "give an older file of the store, from which both descend, as \(.mergeBase)")
     }
     let anchor = try older.reading { transaction throws(StoreError) in try transaction.anchor() }
     for (engine, transaction) in [(self, mine), (other, theirs)] {
       switch try engine.compared(anchor, with: transaction, options.rekeyKnown ? .rekeyKnown : []) {
       case .success: continue
       case .failure:
-        throw StoreError(.anchorMismatch, "\(engine.path) does not come from \(older.path)")
+        throw StoreError(.anchorMismatch, "\(engine.path) does not descend from \(older.path)")
       }
     }
     return base(at: anchor.generation)

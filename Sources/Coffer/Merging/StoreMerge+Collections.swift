@@ -146,7 +146,7 @@ extension StoreMerge {
     }
   }
 
-  /// A document that the other store has, in whatever collection.
+  /// A document that both stores have, each in any collection.
   private func elsewhere(_ id: Int64) throws -> Pair? {
     guard let here = try mine.mergeRow(id), let there = try rowThere(id), there.stamps.uid == here.stamps.uid
     else { return nil }

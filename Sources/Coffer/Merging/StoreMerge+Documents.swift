@@ -335,7 +335,7 @@ extension StoreMerge {
     return mixed ^ mixed >> 29
   }
 
-  /// A title that says where the document comes from; one that leaves no room for that stays as it is.
+  /// The title with the mark of a copy; a title that leaves no room for the mark stays unchanged.
   private static func marked(_ title: String?) -> String {
     guard let title, !title.isEmpty else { return "(other copy)" }
     let marked = "\(title) (other copy)"

@@ -1,8 +1,9 @@
 internal import CofferDocuments
 internal import CofferRecords
 
-// Order: a document that neither side placed keeps its place. Any other one follows its nearest such predecessor on the
-// side that placed it. Of the two groups behind one predecessor, the one with the smaller first identity comes first.
+// Order: a document that neither side placed keeps its place. Any other document follows its nearest predecessor that
+// neither side placed, in the order of the side that placed it. If each side has a group behind one predecessor, the
+// group with the smaller first identity goes first.
 
 extension StoreMerge {
   /// Documents of the other store that go behind one document here, in their order there.

@@ -13,7 +13,7 @@ extension ListChange {
 
   /// The change one step at a time, each with indexes in the list that the steps before it left.
   ///
-  /// Computed at each access: n log n for n steps, whatever the list's length.
+  /// Computed at each access, in time n log n for n steps; the list's length doesn't matter.
   public var steps: [Step] {
     var steps: [Step] = deleted.reversed().map { .delete(at: $0) }
     steps += placements()

@@ -45,11 +45,11 @@ public struct ListChange: Sendable, Hashable {
   public let hasMore: Bool
   /// Rising indexes in the list before.
   public let deleted: [Int]
-  /// By rising index in the list after.
+  /// Sorted by index in the list after.
   public let inserted: [Insertion]
-  /// By rising index in the list after. As few as there can be if no other process changed very many documents.
+  /// Sorted by index in the list after. The fewest possible moves, if no other process changed very many documents.
   public let moved: [Move]
-  /// By rising index in the list after. Text, title, key, attributes, parent or dates changed.
+  /// Rows whose text, title, key, attributes, parent or dates changed, sorted by index in the list after.
   public let updated: [Update]
 
   var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty }

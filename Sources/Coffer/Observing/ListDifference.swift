@@ -1,6 +1,6 @@
 internal import CofferDocuments
 
-/// What becomes of rows that are taken out of a list and put into it.
+/// The deletions, insertions and moves that follow when rows are taken out of a list and put into it.
 struct ListDifference {
   /// A row in the list after.
   struct Placed {
@@ -19,7 +19,7 @@ struct ListDifference {
 
   /// - Parameters:
   ///   - gone: rising indexes of the rows that were taken out of the list before.
-  ///   - placed: by rising index in the list after.
+  ///   - placed: sorted by index in the list after.
   init(gone: [Int], placed: [Placed]) {
     let gaps = placed.map { $0.from.map { from in from - gone.lowerBound(of: from) } }
     // A row stays if as many of the untouched rows are before it as were, and it passes none of those that stay, too.

@@ -1,6 +1,6 @@
 /// Options of a rekey.
 public struct RekeyOptions: Sendable {
-  /// Stops after the key change, at once whatever the size; documents stay under old keys until a resumed rekey.
+  /// Stops after the key change, which is immediate at any size; documents stay under old keys until a resumed rekey.
   public var isKeysOnly = false
   /// Resumes an unfinished rekey, with the current keys.
   public var isResuming = false

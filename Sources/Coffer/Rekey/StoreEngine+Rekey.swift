@@ -12,7 +12,7 @@ extension StoreEngine {
     try connections.requireNoRead("rekey")
     guard options.titles == nil || !(options.isKeysOnly || options.isResuming) else {
       throw StoreError(
-        .invalidArgument, "titles change as documents are sealed anew, in a rekey of its own that comes to its end")
+        .invalidArgument, "titles change only in a whole new rekey, neither a resumed one nor one of the keys only")
     }
     var report = RekeyReport()
     let total = try reading { transaction throws(StoreError) in Int(transaction.state.count) }

@@ -141,14 +141,14 @@ extension DocumentPlan {
 
   /// The collections whose name equals a value that is no text, as SQLite compares them.
   ///
-  /// - Throws: `queryFailed` if that depends on where the value comes from: the name `05` equals a column's number 5, but
-  ///   not a parameter's.
+  /// - Throws: `queryFailed` if that depends on the origin of the value: the name `05` equals the number 5 of a column,
+  ///   but not of a parameter.
   private static func collections(
     _ records: [CollectionRecord], equalTo value: SQLiteValue, _ transaction: StoreTransaction
   ) throws(StoreError) -> [CollectionRecord] {
     guard value.real != nil else { return [] }
     var equal: [CollectionRecord] = []
-    // By the affinities of the two sides: that of the column alone, and that of a number beside it.
+    // SQLite compares texts if only this column has an affinity, and numbers if the other side is a numeric column.
     let sql = "SELECT ?1=CAST(?2 AS TEXT),?1=CAST(?2 AS NUMERIC)"
     for record in records {
       let row = try transaction.database.rows(sql, record.name, value)[0]

@@ -158,7 +158,7 @@ final class DocumentRows: VirtualRows {
   }
 
   func give(_ column: Int, to result: VirtualResult) throws {
-    // Of a counted row nothing is read but its repeated text.
+    // A counted row has no values but its repeated text.
     guard let column = DocumentTable.Column(rawValue: column), document.isLoaded else { return }
     try document.give(column, to: result)
   }

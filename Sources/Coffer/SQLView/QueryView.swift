@@ -93,7 +93,7 @@ final class QueryView {
   private static func mayUseIndex(_ sql: String, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     guard transaction.hasIndexes else { return false }
     let folded = Array(sql.asciiLowercased.utf8)
-    // Names in the SQL, whatever it does with them; names that quotation changes are taken to be there.
+    // A name counts if the SQL contains it anywhere; a name that quotation changes always counts.
     let quotes = Set("\"'`[]".utf8)
     let records = try transaction.collections()
     return folded.contains(UInt8(ascii: "#"))

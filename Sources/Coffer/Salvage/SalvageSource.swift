@@ -149,7 +149,7 @@ struct SalvageSource {
     }
   }
 
-  /// Header and slots of their tables; no slot costs more than its bounds allow, whatever the others are.
+  /// Header and slots from their tables. Each slot is checked alone; one with refused parameters is left out.
   private static func header(of database: StoreDatabase) throws(StoreError) -> HeaderCopy {
     let header: StoreHeader
     do throws(StoreError) {

@@ -12,7 +12,7 @@ final class SalvageWalk {
   private static let rowsPerBatch = 4096
   /// The most documents that the report names for one reason.
   private static let listed = 1000
-  /// The head proves the row, whatever the state or the title mode say.
+  /// The head proves the row; a contradiction of state or title mode does not matter.
   static let limits = RowLimits.none
 
   let source: SalvageSource
@@ -163,7 +163,7 @@ final class SalvageWalk {
     }
   }
 
-  /// The row with its body, wherever that is; nil if there is none.
+  /// The row with its body, which either table may hold; nil if there is none.
   func withBody(_ row: RecordRow) throws(StoreError) -> RecordRow? {
     if row.body != nil { return row }
     let number = row.fields.id
@@ -218,7 +218,7 @@ final class SalvageWalk {
     source.state.map { set == $0.set && count == $0.count } ?? false
   }
 
-  // MARK: What is left
+  // MARK: Lost documents, report
 
   private func isKnown(_ number: Int64) -> Bool { seen.contains(number) || found.contains(number) }
 

@@ -24,12 +24,12 @@ public struct SearchPattern: Sendable {
     try compiling(text) { () throws(PatternError) in try Pattern.text(text, ignoring: differences) }
   }
 
-  /// A regular expression. Search time grows only with the text, whatever the expression.
+  /// A regular expression. Search time grows only with the text, for every expression.
   ///
   /// Syntax: `.` (anything within a line), `[…]` `[^…]`, `( )` `(?: )`, `|`, `*` `+` `?` `{m}` `{m,}` `{m,n}`, `^` `$`
   /// at lines, `\A` `\z` at the text's ends, `\b` `\B`, `\d` (0–9), `\w` `\s` (Unicode's) and their capitals, `\n` `\r`
-  /// `\t` `\xHH` `\uHHHH` `\u{H…}`. Of overlapping matches, the leftmost and then longest is found. Back-references and
-  /// lookaround are not supported. Of the differences only case can be ignored, scalar by scalar.
+  /// `\t` `\xHH` `\uHHHH` `\u{H…}`. Among overlapping matches, the leftmost and then longest is found. Back-references
+  /// and lookaround are not supported. Case is the only difference that can be ignored, scalar by scalar.
   ///
   /// - Throws: `invalidArgument` with the place, and for diacritics or composition to be ignored; `tooLarge`.
   public static func regularExpression(_ pattern: String, ignoring differences: TextDifferences = [])
@@ -110,8 +110,8 @@ public struct SearchMatch: Sendable, Hashable {
 
 /// A string of a stored value, or of attributes, that holds the pattern.
 public struct ValueMatch: Sendable, Hashable {
-  /// The path to the string; for the name of a member, the path to that member. Of two members of one name, a path
-  /// finds the first.
+  /// The path to the string; for the name of a member, the path to that member. If two members have one name, a
+  /// path finds the first.
   public let path: JSONPath
   /// The matches are in the name of the member, not in its value.
   public let isMemberName: Bool

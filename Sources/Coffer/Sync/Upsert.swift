@@ -108,7 +108,7 @@ struct Upsert {
     guard try transaction.hasRow(id) else { return nil }
     let header = try transaction.header(of: id)
     guard header.collection.rawValue == record.id else {
-      throw StoreError(.alreadyExists, "document \(id) stands in another collection", documentID: id)
+      throw StoreError(.alreadyExists, "document \(id) is in another collection", documentID: id)
     }
     return header
   }

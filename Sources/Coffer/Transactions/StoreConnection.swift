@@ -12,11 +12,11 @@ final class StoreConnection {
   private var idleBatches: [RowBatch<OpenedRows>] = []
   /// The view that the last query used, for the next one: a connection in memory takes longer to make than many queries.
   ///
-  /// Of a type of the folder SQLView, which this one does not know.
+  /// Its type is in the folder SQLView, which this folder does not know.
   var idleView: AnyObject?
   /// The open indexes, by their numbers: closed when the root row is not the one seen last.
   ///
-  /// Of a type of the folder Indexing, which this one does not know.
+  /// Their type is in the folder Indexing, which this folder does not know.
   var openIndexes: [UInt32: AnyObject] = [:]
 
   /// Closes an index, and the view that reads it.
@@ -76,7 +76,7 @@ final class StoreConnection {
     guard mark.isAtLeast(held.header) else {
       throw StoreError(
         .rolledBack, "the store was put back to an older root key or to the middle of a rekey",
-        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+        hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
     }
     guard let root = candidates.first(where: { $0.header.rootGeneration == mark.rootGeneration })?.root else {
       throw StoreError(
@@ -96,7 +96,7 @@ final class StoreConnection {
       throw StoreError(
         .rolledBack,
         "the store was put back to an older state (generation \(state.generation) after \(known.generation))",
-        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+        hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
     }
     session.note(generation: state.generation)
     return state
@@ -110,7 +110,7 @@ final class StoreConnection {
     guard mark.commitment.starts(with: pin.commitment) else {
       throw StoreError(
         .pinMismatch, "the store's root key is another one of the same number: the file is not this store's any more",
-        hint: "somebody put another copy there: close the store, and compare it with its anchor")
+        hint: "another copy took its place: close the store, and compare it with its anchor")
     }
     let (header, slots) = try file.readHeader()
     let keys = try SessionKeys(root: root, header: header, slots: slots)
@@ -177,7 +177,7 @@ final class StoreConnection {
     guard mark.mac.elementsEqual(state.headerMAC), state.generation >= known.generation else {
       throw StoreError(
         .rolledBack, "the store was put back to an older state, under another root key",
-        hint: "somebody restored an older file: close the store, and compare it with its anchor")
+        hint: "an older copy of the file was restored: close the store, and compare it with its anchor")
     }
   }
 

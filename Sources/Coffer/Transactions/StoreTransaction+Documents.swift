@@ -40,7 +40,7 @@ extension StoreTransaction {
   func storedDocument(_ id: DocumentID, in collection: DocumentCollection) throws(StoreError) -> StoredDocument {
     let stored = try storedDocument(id)
     guard try self.collection(named: collection.name)?.id == stored.fields.collection else {
-      throw StoreError(.alreadyExists, "document \(id) stands in another collection", documentID: id)
+      throw StoreError(.alreadyExists, "document \(id) is in another collection", documentID: id)
     }
     return stored
   }
@@ -134,7 +134,7 @@ extension StoreTransaction {
     try writer.replace(old, with: new, in: record)
   }
 
-  // MARK: What is refused
+  // MARK: Requirements
 
   func requireUnusedKey(_ key: ExternalKey?, in record: CollectionRecord, by id: DocumentID?) throws(StoreError) {
     guard let key, let other = try self.id(forKey: key, in: record), other != id else { return }

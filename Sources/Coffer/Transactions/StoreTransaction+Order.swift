@@ -106,7 +106,7 @@ extension StoreTransaction {
       let row = try reader.row(id, withBody: false, within: limits)
       _ = try reader.opener.openHead(row)
       guard row.fields.collection == collection else {
-        throw StoreError(.invalidArgument, "document \(id) stands in another collection", documentID: id)
+        throw StoreError(.invalidArgument, "document \(id) is in another collection", documentID: id)
       }
       return Spot.Entry(position: row.fields.position, id: row.fields.id)
     }

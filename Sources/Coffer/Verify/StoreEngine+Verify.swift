@@ -31,7 +31,7 @@ extension StoreEngine {
     return verdict
   }
 
-  /// Header and slots as they are in the file now, whatever the session holds, and the spare copy of both.
+  /// Verifies header and slots as they are in the file now, not as the session holds them, and the spare copy of both.
   private func verifyHeader(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
     do throws(StoreError) {
       let proved = try transaction.proveHeader()

@@ -37,7 +37,7 @@ public struct JSONPath: Hashable, Sendable {
     self.steps = steps
   }
 
-  /// The member of that name, whatever characters it has.
+  /// The member of that name, which may have any characters.
   public init(member name: some StringProtocol) {
     steps = [.member(Array(name.utf8))]
   }

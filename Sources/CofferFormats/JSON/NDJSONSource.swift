@@ -4,9 +4,9 @@ public import CofferDocuments
 ///
 /// An object is a record of an export if it has no members but `collection`, `id`, `position`, `title`, `text`, `key`,
 /// `created`, `modified`, `attributes`, `parent` and `json`, each of its right type, and a string `text`: it becomes
-/// that document. Of any other value the text is its JSON, unchanged, and the title its `title` or else `name`. With a
-/// mapping, objects are rows: members become the parts they are mapped to and, if the text is one of them, the others
-/// become attributes.
+/// that document. Any other value becomes a document with the value's JSON, unchanged, as text, and with the value's
+/// `title` or else `name` as title. With a mapping, objects are rows: members become the parts they are mapped to and,
+/// if the text is one of them, the others become attributes.
 public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<JSONLineParser>
 

@@ -3,11 +3,11 @@ internal import CofferPropertyLists
 
 /// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
 ///
-/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; but a text that
-/// is the JSON of a row, with the same id and title, is written as that row again. The index maps ids to rows, from 0;
-/// autoincrement is the highest id ever assigned. Where attributes are wanted, a row with any has a dictionary of them
-/// under `attributes`; a value that holds null is a string of JSON there. ``PropertyListSource`` reads ids, titles, texts and order back. Texts
-/// are written at once: memory grows by some 50 bytes for each document.
+/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; but a text
+/// that is the JSON of a row, with the same id and title, is written as that row again. The index maps ids to rows,
+/// from 0; autoincrement is the highest id ever assigned. If attributes are wanted, a row with any has a dictionary of
+/// them under `attributes`; a value that holds null is a string of JSON there. ``PropertyListSource`` reads ids,
+/// titles, texts and order back. Texts are written at once: memory grows by some 50 bytes for each document.
 public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var writer: BinaryPropertyListWriter<Output>
   /// The objects of the members' names.

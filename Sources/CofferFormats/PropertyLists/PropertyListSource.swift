@@ -3,11 +3,11 @@ internal import CofferText
 
 /// The documents of a property list, XML or binary, or of a keyed archive in one.
 ///
-/// An array of dictionaries is a document each; so is an ordered table `{autoincrement, data, index}`, in the order of
-/// its index, with the rows' ids as keys, or as ids where those are kept; any other value is one document. Of a keyed
-/// archive each top object is one. A value becomes JSON first: in its order, without spaces, integers exact, bytes as
-/// `{"$base64":…}`, dates in ISO 8601, reals that JSON has no number for as `{"$real":"nan"}`, an archived object as
-/// `{"$class":…}` with its fields. ``NDJSONSource`` tells how JSON becomes a document.
+/// Each dictionary of an array is a document. So is each row of an ordered table `{autoincrement, data, index}`, in the
+/// order of its index, with the row's id as key, or as id if ids are kept. Each top object of a keyed archive is a
+/// document; any other value is one document. A value becomes JSON first: in its order, without spaces, integers exact,
+/// bytes as `{"$base64":…}`, dates in ISO 8601, reals that JSON has no number for as `{"$real":"nan"}`, an archived
+/// object as `{"$class":…}` with its fields. ``NDJSONSource`` describes how JSON becomes a document.
 ///
 /// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB
 /// if that is nil. At most 512 arrays and dictionaries may be nested. Nothing is ever fetched, no entity expanded; a file

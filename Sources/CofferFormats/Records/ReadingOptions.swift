@@ -75,8 +75,8 @@ public struct Rejection: Sendable {
   public let record: Int
   /// The bytes to put before ``bytes`` to make them an input again; see ``ReadingReport/headBytes``.
   public let headBytes: [UInt8]
-  /// The record's bytes in the input, the line end included; empty if it is longer than the limit, or where records have
-  /// no bytes of their own, as in a database.
+  /// The record's bytes in the input, the line end included; empty if it is longer than the limit, or if records have
+  /// no byte range in the input, as in a database.
   public let bytes: [UInt8]
 }
 

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// A stranger's database, opened so that reading it changes nothing: not the file, nor anything beside it.
 ///
-/// Triggers, views and virtual tables never run, and the schema is not trusted. What SQLite would have to write to read
-/// rightly, it writes to a private copy.
+/// Triggers, views and virtual tables never run, and the schema is not trusted. If SQLite must write before it
+/// can read the database correctly, it writes to a private copy.
 final class SQLiteFile {
   let database: Database
   /// Why a private copy is read in place of the file; nil where none is.

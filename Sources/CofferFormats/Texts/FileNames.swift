@@ -90,7 +90,7 @@ struct FileNames: Sendable {
     }
     let trimmed = short.trimming([".", " "])
     if trimmed.isEmpty { return nil }
-    // Windows takes such a name for a device, whatever follows its first dot.
+    // Windows takes a name for a device by the part before its first dot.
     let base = trimmed.prefix { $0 != "." }
     return isDevice(String(base).trimming([" "])) ? base + "_" + trimmed.dropFirst(base.count) : trimmed
   }

@@ -16,8 +16,8 @@ struct UTF16Decoder: Sendable {
       })
     : scalar
 
-  /// Which bytes of 8 lanes of 16 bits, and of 4 lanes of 32, remain: 16 bytes for each mask, see CCofferText.h. Empty
-  /// without the kernel.
+  /// The bytes that remain of 8 lanes of 16 bits, and of 4 lanes of 32: 16 indices for each mask, see CCofferText.h.
+  /// Empty without the kernel.
   private let shortShuffles: [UInt8]
   private let longShuffles: [UInt8]
 

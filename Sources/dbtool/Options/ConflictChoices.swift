@@ -28,7 +28,7 @@ struct ConflictChoices: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "What to do where the id (with --keep-ids) or the key is taken (default: fail).", valueName: "mode"))
+      "The action if the id (with --keep-ids) or the key is taken (default: fail).", valueName: "mode"))
   var onConflict: OnConflict?
 
   @Flag(

@@ -29,7 +29,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   }
 
   static let help = ArgumentHelp(
-    "Where to: top, bottom, a place in the order from 1, or beside another document.",
+    "The new place: top, bottom, a number in the order from 1, or beside another document.",
     valueName: "top|bottom|n|before:id|after:id")
 
   /// The placement of an existing document that moves; every named document must be in the same collection.
@@ -66,7 +66,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   ) throws -> DocumentID {
     let header = try scope.header(of: DocumentID(id))
     guard header.collection == collection else {
-      throw Failure.usage("document \(id) stands in another collection")
+      throw Failure.usage("document \(id) is in another collection")
     }
     return header.id
   }

@@ -28,12 +28,12 @@ enum AnyEncoding: WritableEncodings {
   static let all = TextEncoding.allCases
 }
 
-/// Those of exports: whatever a store holds can be written in them.
+/// The encodings of exports, which can encode every text of a store.
 enum UnicodeEncoding: WritableEncodings {
   static let all: [TextEncoding] = [.utf8, .utf16LittleEndian, .utf16BigEndian]
 }
 
-/// One of them, as people name it.
+/// An encoding for output, by the name that users give it.
 struct OutputEncodingName<Known: WritableEncodings>: ExpressibleByArgument {
   let encoding: TextEncoding
 

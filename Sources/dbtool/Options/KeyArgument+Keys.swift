@@ -141,7 +141,7 @@ private final class CachedSecret: Sendable {
 }
 
 extension Failure {
-  /// The library rethrows errors of its own type unchanged, and rewords others.
+  /// The library rethrows a `StoreError` unchanged, and rewords other errors.
   fileprivate var asStoreError: StoreError {
     let code: StoreError.Code =
       switch status {

@@ -42,10 +42,10 @@ struct ReadingChoices: ParsableArguments {
   }
 
   @Option(
-    help: ArgumentHelp("What the inputs are; auto looks at their content, then their names.", valueName: "format"))
+    help: ArgumentHelp("The format of the inputs; auto looks at their content, then their names.", valueName: "format"))
   var from: ImportFormat = .auto
 
-  @Option(help: ArgumentHelp("Their encoding; auto takes a byte order mark's word, or UTF-8.", valueName: "encoding"))
+  @Option(help: ArgumentHelp("Their encoding; auto: by the byte order mark, else UTF-8.", valueName: "encoding"))
   var encoding = EncodingName(choice: .automatic)
 
   @Option(
@@ -69,14 +69,14 @@ struct ReadingChoices: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "What separates the fields of csv and tsv: a character, or 'tab' (default: a comma, unless the file says other).",
+      "The separator of fields in csv and tsv: a character, or 'tab' (default: a comma, unless the file says other).",
       valueName: "char"))
   var delimiter: FieldDelimiter?
 
   @Flag(help: "Documents keep the ids that the input gives them.")
   var keepIds = false
 
-  @Option(help: ArgumentHelp("What to do about a record that cannot be read (default: fail).", valueName: "mode"))
+  @Option(help: ArgumentHelp("The action for a record that cannot be read (default: fail).", valueName: "mode"))
   var onError: OnError?
 
   @Option(
@@ -87,7 +87,7 @@ struct ReadingChoices: ParsableArguments {
   var maxRecord: ByteSize?
 
   @Option(
-    help: ArgumentHelp("What to do about a document without text (default: store; lines: skip).", valueName: "mode"))
+    help: ArgumentHelp("The action for a document without text (default: store; lines: skip).", valueName: "mode"))
   var empty: Empty?
 
   @Flag(help: "A database's rows become values by their columns' declared types: booleans, dates, UUIDs, data.")

@@ -35,7 +35,7 @@ enum InputFile {
   /// Refuses more than one `-` among the paths of a command.
   static func requireOneStandardInput(_ paths: [String]) throws {
     if paths.count(where: { $0 == standardInput }) > 1 {
-      throw Failure.usage("'-' stands for standard input at most once a command")
+      throw Failure.usage("'-' names standard input, and a command takes it at most once")
     }
   }
 }

@@ -7,8 +7,8 @@ struct AnchorVerb: ParsableCommand {
     commandName: "anchor",
     abstract: "Print a store's anchor line, or check one that was kept.",
     discussion: """
-      An older copy of a store is sound in itself. Keep the anchor of each session outside, where whoever can replace \
-      the store cannot write, and check it before you trust the store again.
+      An older copy of a store is sound in itself. After each session, keep the anchor where a person who can \
+      replace the store cannot write, and check it before you trust the store again.
 
         dbtool anchor texts.coffer > ~/anchors/texts
         dbtool anchor texts.coffer --check-file ~/anchors/texts

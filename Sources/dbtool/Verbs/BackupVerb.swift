@@ -11,8 +11,8 @@ struct BackupVerb: ParsableCommand {
       The copy is of one moment, a store with the same keys in one file, checked before it gets its name: a damaged \
       store is not copied, and no good copy is replaced by it. With the write-ahead log others go on writing \
       meanwhile; in the rollback journal they wait. A folder (DIR/) gets a file of the store's name; with --keep the \
-      time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. A new \
-      identity comes from 'export --to store' instead.
+      time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. To make \
+      a store with a new identity, use 'export --to store' instead.
 
         dbtool backup texts.coffer -o texts-monday.coffer
         dbtool backup texts.coffer -o backups/ --keep 14
@@ -24,7 +24,7 @@ struct BackupVerb: ParsableCommand {
     name: .shortAndLong, help: ArgumentHelp("The copy's file, or its folder.", valueName: "path"), completion: .file())
   var output: String
 
-  @Option(help: ArgumentHelp("In a folder: keep so many copies, named by their time.", valueName: "n"))
+  @Option(help: ArgumentHelp("In a folder: keep this many copies, named by their time.", valueName: "n"))
   var keep: Int?
 
   @Flag(help: "Replace an existing file.")

@@ -7,8 +7,8 @@ struct CheckVerb: ParsableCommand {
     commandName: "check",
     abstract: "Check a store's structure, without a key.",
     discussion: """
-      Schema, lengths, epochs, and SQLite's own integrity check. Whether every document is what was written, 'verify' \
-      says, with a key.
+      Checks schema, lengths and epochs, and runs SQLite's integrity check. 'verify', with a key, proves that every \
+      document is what was written.
 
         dbtool check texts.coffer
       """)

@@ -21,7 +21,7 @@ struct CollectionsVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: ArgumentHelp("What to do; without it, list.", valueName: "create|rename|drop"))
+  @Argument(help: ArgumentHelp("The action; without it, list.", valueName: "create|rename|drop"))
   var action: Action?
 
   @Argument(help: "The collection's name, and the new one after 'rename'.")

@@ -5,11 +5,12 @@ internal import Coffer
 struct CompactVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact",
-    abstract: "Write a store anew without free pages, without a key.",
+    abstract: "Rewrite a store without free pages, without a key.",
     discussion: """
-      Copies a write-ahead log into the file first. Nobody else can use the store meanwhile, and it needs room for \
-      two copies: one for SQLite's temporary files (SQLITE_TMPDIR, else /var/tmp), one beside the store. Broken off, it \
-      loses nothing: the next command on the store undoes or finishes it.
+      Copies a write-ahead log into the file first. No other process can use the store meanwhile. The command \
+      needs room for two copies: one in the folder of SQLite's temporary files (SQLITE_TMPDIR, else /var/tmp), one \
+      beside the store. An interrupted or killed run loses no document: the next command on the store undoes or \
+      finishes the rewriting.
 
         dbtool compact texts.coffer
       """)

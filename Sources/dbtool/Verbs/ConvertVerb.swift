@@ -8,8 +8,8 @@ struct ConvertVerb: ParsableCommand {
     commandName: "convert",
     abstract: "Convert a text file to UTF-8, or from any known encoding to any other.",
     discussion: """
-      A byte order mark decides what the input is; without one, only UTF-8 is taken for granted. The result goes to \
-      standard output or -o.
+      A byte order mark decides the encoding of the input; without one, the input is UTF-8, unless --from \
+      names another encoding. The result goes to standard output or -o.
 
         dbtool convert phrases.txt -o phrases-utf8.txt
         dbtool convert old.txt --from windows-1251 > new.txt
@@ -40,10 +40,10 @@ struct ConvertVerb: ParsableCommand {
     completion: .file())
   var output: String?
 
-  @Option(help: ArgumentHelp("What becomes of the byte order mark.", valueName: "mark"))
+  @Option(help: ArgumentHelp("The treatment of the byte order mark.", valueName: "mark"))
   var bom: Mark = .strip
 
-  @Option(help: ArgumentHelp("What to do about bytes that are no text.", valueName: "mode"))
+  @Option(help: ArgumentHelp("The action for bytes that are no text.", valueName: "mode"))
   var onError: OnError = .fail
 
   @Flag(help: "Replace an existing output file.")

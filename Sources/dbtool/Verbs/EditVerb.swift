@@ -9,9 +9,9 @@ struct EditVerb: ParsableCommand {
     abstract: "Edit a text in your editor.",
     discussion: """
       Opens $VISUAL, else $EDITOR, on a file in memory (XDG_RUNTIME_DIR, /dev/shm) that only you can read, and wipes \
-      it after. A text that was not changed is not written, and neither is one when the editor fails. A line end that \
-      the editor puts behind a text that had none is taken off again. If somebody else changed or deleted the document \
-      meanwhile, your text becomes a new document behind it (exit code 1).
+      it after. Writes nothing when the text is unchanged or the editor fails. A line end that the editor adds to a \
+      text that had none is removed again. If another user or process changed or deleted the document meanwhile, your \
+      text becomes a new document behind it (exit code 1).
 
         dbtool edit texts.coffer 17
         EDITOR='code --wait' dbtool edit texts.coffer -c notes --key-name n-42
@@ -20,7 +20,7 @@ struct EditVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "Documents") var choice: DocumentChoice
 
-  @Flag(help: "Where there is no file system in memory, edit in a temporary file on disk.")
+  @Flag(help: "If there is no file system in memory, edit in a temporary file on disk.")
   var onDisk = false
 
   func run() throws {
@@ -53,7 +53,7 @@ struct EditVerb: ParsableCommand {
     if case .kept(let copy) = outcome {
       throw Failure(
         .failed, kind: "changed-meanwhile",
-        "document \(id) was changed by somebody else meanwhile: it was left so, and your text is document \(copy)",
+        "document \(id) was changed or deleted meanwhile; your text was stored as document \(copy)",
         hint: "compare the two, and delete one: rm")
     }
     let isChanged = outcome == .stored
@@ -73,11 +73,11 @@ struct EditVerb: ParsableCommand {
 
   private enum EditOutcome: Equatable {
     case unchanged, stored
-    /// Somebody else changed the document: the edited text is another one now.
+    /// The document was changed or deleted meanwhile; the edited text was stored as a new document.
     case kept(DocumentID)
   }
 
-  /// Until the text can be stored; a person who sees why it can't may go on.
+  /// Runs the editor until the text is stored. After an error, a user at a terminal may edit again.
   private func edit(
     _ id: DocumentID, _ original: Original, in file: PrivateFile, with editor: Editor, _ store: DocumentStore
   ) throws -> EditOutcome {

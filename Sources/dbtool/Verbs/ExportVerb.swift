@@ -15,8 +15,8 @@ struct ExportVerb: ParsableCommand {
       else in an index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each \
       back. The output is not encrypted: files are made for you alone.
 
-      A store is the exception: it is sealed for the recipients and keys given, with an identity of its own and never \
-      with this store's key, so that it can be handed to somebody. Its pin goes to them by another way.
+      A store is the exception: it is sealed for the recipients and keys given. It has a new identity, and is never \
+      sealed with this store's key, so that you can give it to another person. Send its pin by another way.
 
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
@@ -70,7 +70,7 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
   var frontMatter = false
 
-  @Flag(help: "Replace an existing output; a store only if nobody has it open.")
+  @Flag(help: "Replace an existing output; a store only if no process has it open.")
   var force = false
 
   @OptionGroup var newStore: NewStoreOptions

@@ -31,7 +31,7 @@ struct ForkVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The copy's file.", valueName: "copy"), completion: .file())
   var copy: String
 
-  @Option(help: ArgumentHelp("What a newer original does to an existing copy (default: keep).", valueName: "choice"))
+  @Option(help: ArgumentHelp("The effect of a newer original on the copy (default: keep).", valueName: "choice"))
   var onNewer: NewerName?
 
   @Option(help: ArgumentHelp("How conflicts of --on-newer merge are decided (default: fail).", valueName: "rule"))

@@ -38,7 +38,7 @@ struct ImportVerb: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Where the records go that are left out; there must be one input, and --on-error is then skip.", valueName: "file"
+      "The file for records that are left out; there must be one input, and --on-error is then skip.", valueName: "file"
     ),
     completion: .file())
   var rejects: String?

@@ -8,11 +8,10 @@ struct IndexVerb: ParsableCommand {
     abstract: "Make, list, update, check or drop the indexes of a store.",
     discussion: """
       An index is sealed like the documents, and can always be dropped and made again. 'search --rank' needs --words; \
-      'search' for a text of three letters or more uses --substrings; a --field is a column of the collection's view in \
-      'query'. Writes don't touch indexes: the next search or query adds what has changed, in the file if it may be \
-      written and little is missing, otherwise in memory. 'update' adds it in the file in any case, and makes a damaged \
-      index again. 'check' compares every index with the documents and ends with 20 if they differ. 'list' of a whole \
-      collection uses --titles.
+      'search' for a text of three letters or more uses --substrings; a --field is a column of the collection's view \
+      in 'query'. Writes don't touch indexes: the next search or query adds the changes in memory. 'update' writes \
+      them to the file, and makes a damaged index again. 'check' compares every index with the documents and ends with \
+      exit code 20 if they differ. 'ls' of a whole collection uses --titles.
 
       A field is NAME=PATH:KIND: PATH leads to a value within texts that are JSON ($.price, $.tags[0]), or is @created, \
       @modified, @size, @title, @key or @attributes.NAME; KIND is number, text, folded (text without differences of case \
@@ -30,7 +29,7 @@ struct IndexVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: ArgumentHelp("What to do; without it, list.", valueName: "list|add|drop|update|check"))
+  @Argument(help: ArgumentHelp("The action; without it, list.", valueName: "list|add|drop|update|check"))
   var action: Action?
 
   @Option(
@@ -40,13 +39,13 @@ struct IndexVerb: ParsableCommand {
   @Flag(help: "Words of titles and texts, for 'search --rank'.")
   var words = false
 
-  @Flag(help: "Words with other accents and marks are other words.")
+  @Flag(help: "Treat words that differ in accents or other marks as different words.")
   var keepDiacritics = false
 
   @Flag(help: "Every three letters in a row, for 'search'.")
   var substrings = false
 
-  @Flag(help: "Titles, dates and sizes, for 'list'.")
+  @Flag(help: "Titles, dates and sizes, for 'ls'.")
   var titles = false
 
   @Option(

@@ -8,8 +8,8 @@ struct KeyVerb: ParsableCommand {
     abstract: "List, add, replace and remove the keys that open a store.",
     discussion: """
       Each slot wraps the store's root key for one secret: changing slots is instant and touches no document. That is \
-      not revocation: who had a secret may hold an old copy, which it opens for ever, or the root key itself. After a \
-      key was exposed, 'rekey'.
+      not revocation: a former key holder may have an old copy, which the old secret opens for ever, or the root key \
+      itself. After a key was exposed, 'rekey'.
       """,
     subcommands: [KeyListVerb.self, KeyAddVerb.self, KeyRemoveVerb.self, KeyPasswdVerb.self])
 }
@@ -84,8 +84,8 @@ struct KeyRemoveVerb: ParsableCommand {
     commandName: "remove",
     abstract: "Remove a slot, never the last one.",
     discussion: """
-      From then on its secret does not open this file. Whoever had it may still hold an older copy, or the root key: \
-      only 'rekey' ends that for what is in the file.
+      From then on its secret does not open this file. A former key holder may still have an older copy, or the root \
+      key: only 'rekey' makes that root key useless for what is in the file.
 
         dbtool key remove texts.coffer --key-file my.key --slot 2
       """)

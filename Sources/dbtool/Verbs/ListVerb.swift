@@ -26,16 +26,16 @@ struct ListVerb: ParsableCommand {
   @Flag(name: .customShort("l"), help: "Every fact that a header has.")
   var long = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("At most so many.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("List at most this many documents.", valueName: "n"))
   var limit: Int?
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("Pass over the first ones.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Pass over this many documents first.", valueName: "n"))
   var offset: Int = 0
 
   @Option(help: ArgumentHelp("The order.", valueName: "order"))
   var sort: Order = .position
 
-  @Flag(help: "The last first.")
+  @Flag(help: "Reverse the order.")
   var reverse = false
 
   @Flag(help: "Without a key: clear titles only, collections by number ('#2'), no size or date.")
@@ -121,7 +121,7 @@ struct ListVerb: ParsableCommand {
 }
 
 extension ListVerb {
-  /// By the titles' code points, as `sort` has it: none before all.
+  /// Compares titles by their code points, as `sort` does; documents without a title precede all others.
   private static func precedes(_ header: DocumentHeader, _ other: DocumentHeader) -> Bool {
     let (title, next) = (header.title?.utf8, other.title?.utf8)
     guard let title, let next else { return title == nil && (next != nil || header.id < other.id) }

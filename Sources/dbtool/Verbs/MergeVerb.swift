@@ -44,7 +44,7 @@ struct MergeVerb: ParsableCommand {
   var policy: PolicyName?
 
   @Option(
-    help: ArgumentHelp("For two files of one store: an older file, from which both come.", valueName: "older"),
+    help: ArgumentHelp("For two files of one store: an older file that both were made from.", valueName: "older"),
     completion: .file())
   var base: String?
 

@@ -9,9 +9,10 @@ struct PutVerb: ParsableCommand {
     commandName: "put",
     abstract: "Add a document, or replace one.",
     discussion: """
-      The text comes from FILE, standard input or --text. With --id or --key-name the document there is replaced, or \
-      made there; what is not given (title, attributes) stays, with --keep-text the text too. Prints the id. Without a \
-      title, the beginning of the text is one. An attribute is a text (name=value), or any JSON (name:=value).
+      Reads the text from FILE, standard input or --text. --id and --key-name name the document to replace, or to make \
+      if it is missing. A replaced document keeps a title and attributes that are not given, with --keep-text also its \
+      text. Prints the id. Without a title, the beginning of the text is the title. An attribute is a text \
+      (name=value), or any JSON (name:=value).
 
         dbtool put texts.coffer letter.txt --key-file my.key
         dbtool put texts.coffer -c notes --key-name n-42 --title "To do" < todo.txt
@@ -63,10 +64,10 @@ struct PutVerb: ParsableCommand {
   @Flag(help: "Store a text of no bytes.")
   var allowEmpty = false
 
-  @Flag(help: "Only where nothing is yet (else exit code 4).")
+  @Flag(help: "Only make a new document (exit code 4 if it exists).")
   var createOnly = false
 
-  @Flag(help: "Only where a document is already (else exit code 14).")
+  @Flag(help: "Only replace an existing document (exit code 14 if it is missing).")
   var updateOnly = false
 
   func validate() throws {
@@ -151,7 +152,7 @@ struct PutVerb: ParsableCommand {
     let header = try writer.header(of: id)
     if self.collection != nil {
       guard try writer.exists(collection), try writer.info(of: collection).id == header.collection else {
-        throw Failure(.failed, kind: "already-exists", "document \(id) stands in another collection")
+        throw Failure(.failed, kind: "already-exists", "document \(id) is in another collection")
       }
     }
     return header

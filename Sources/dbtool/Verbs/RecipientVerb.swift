@@ -7,7 +7,7 @@ struct RecipientVerb: ParsableCommand {
     commandName: "recipient",
     abstract: "Print the public recipient of an identity file.",
     discussion: """
-      Whoever has the recipient can make a store that only the identity opens.
+      Anyone who has the recipient can make a store that only the identity opens.
 
         dbtool recipient me.identity
         dbtool create for-me.coffer --recipient "$(dbtool recipient me.identity)"

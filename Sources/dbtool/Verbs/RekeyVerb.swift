@@ -10,9 +10,9 @@ struct RekeyVerb: ParsableCommand {
       The keys change at once; documents follow in batches, while others read and write. Safe to interrupt at any \
       time: --resume goes on. Without --new-…, my.key still opens this store: after a leak give --new-key-file. Slots \
       of other secrets need those secrets (key options repeat), or --drop-slots. A recipient needs its identity, or \
-      --keep-recipient by slot or line: compare fingerprints first ('key list'). Prints at its beginning the pin of \
-      its end. --titles changes on the way how titles are kept: sealed, clear (whoever has the file reads them), or \
-      none, which drops every title for good.
+      --keep-recipient by slot or line: compare fingerprints first ('key list'). Prints at its beginning the pin that \
+      the store has at its end. --titles also changes how titles are kept: sealed, clear (everybody who has the file \
+      can read them), or none, which drops every title for good.
 
         dbtool rekey texts.coffer --key-file old.key --new-key-file new.key
         dbtool rekey texts.coffer --key-file my.key --keep-recipient 3
@@ -65,8 +65,7 @@ struct RekeyVerb: ParsableCommand {
       throw ValidationError("--resume goes on with the keys as they are")
     }
     if titles != nil, keysOnly || resume {
-      throw ValidationError(
-        "--titles changes documents as a whole rekey comes to them: without --keys-only or --resume")
+      throw ValidationError("--titles needs a whole rekey: it does not go with --keys-only or --resume")
     }
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }

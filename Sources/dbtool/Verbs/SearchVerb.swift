@@ -7,12 +7,12 @@ struct SearchVerb: ParsableCommand {
     commandName: "search",
     abstract: "Find the documents that hold a text.",
     discussion: """
-      Every text and title is opened and searched, in memory and on every core; those found are listed in order, as \
-      'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON tells places and lines too. Nothing found: exit code 4. Case is ignored by \
-      Unicode's full case folding: 'straße' finds 'STRASSE'; with -d, accents and other marks are ignored: 'cafe' finds \
-      'café'. Of stored values (JSON) the strings are searched, and lines have the path in front. A regular expression \
-      knows . [ ] ( ) | * + ? { } ^ $ \\b \\d \\w \\s and their like, no back references, and takes time that grows with \
-      the texts only.
+      Opens and searches every text and title, in memory and on every core. Lists the documents found in order, as \
+      'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON has places and lines, too. Exit code \
+      4 if nothing is found. -i ignores case by Unicode's full case folding: 'straße' finds 'STRASSE'. -d ignores \
+      accents and other marks: 'cafe' finds 'café'. A stored value (JSON) is searched string by string, and its lines \
+      have the path in front. A regular expression knows . [ ] ( ) | * + ? { } ^ $ \\b \\d \\w \\s and their like, no \
+      back references, and takes time that grows with the texts only.
 
         dbtool search texts.coffer 'harbour' --key-file my.key
         dbtool search texts.coffer -i 'straße' -c notes --count
@@ -23,12 +23,12 @@ struct SearchVerb: ParsableCommand {
 
   @OptionGroup var options: StoreOptions
 
-  @Argument(help: "What to look for (-e for what begins with a dash).")
+  @Argument(help: "The text to look for (-e for one that begins with a dash).")
   var text: String?
 
   @Option(
     name: .customShort("e", allowingJoined: true), parsing: .unconditional,
-    help: ArgumentHelp("What to look for, in place of TEXT, even if it begins with a dash.", valueName: "pattern"))
+    help: ArgumentHelp("The text to look for, in place of TEXT, even if it begins with a dash.", valueName: "pattern"))
   var pattern: String?
 
   @OptionGroup var choice: CollectionChoice
@@ -47,7 +47,7 @@ struct SearchVerb: ParsableCommand {
   @Flag(help: "Look at titles only; no text is opened.")
   var titles = false
 
-  @Flag(help: "Of stored values (JSON), look at the names of members, too.")
+  @Flag(help: "Look at the names of members of stored values (JSON), too.")
   var memberNames = false
 
   @Flag(help: "Look at the strings of attributes, too.")
@@ -58,13 +58,13 @@ struct SearchVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("C", allowingJoined: true), .customLong("context")], parsing: .unconditional,
-    help: ArgumentHelp("Print the matching lines, and so many before and behind each.", valueName: "n"))
+    help: ArgumentHelp("Print the matching lines, and this many before and after each.", valueName: "n"))
   var context: Int?
 
   @Flag(help: "Print how many documents were found, and nothing else.")
   var count = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("End after so many.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Stop after this many documents.", valueName: "n"))
   var limit: Int?
 
   @Flag(

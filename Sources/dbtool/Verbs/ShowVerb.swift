@@ -8,7 +8,7 @@ struct ShowVerb: ParsableCommand {
     abstract: "Print texts.",
     discussion: """
       Byte for byte as stored, one after the other, nothing added; on a terminal, control characters are shown \
-      escaped. Where one is missing, nothing is printed.
+      escaped. If one document is missing, nothing is printed.
 
         dbtool show texts.coffer 17
         dbtool show texts.coffer -c notes --key-name n-42

@@ -7,9 +7,9 @@ struct SortVerb: ParsableCommand {
     commandName: "sort",
     abstract: "Sort a collection once, and keep that order.",
     discussion: """
-      Titles and texts by their code points, case and all; documents that are equal keep the order they had. With \
-      json:PATH by a value in texts that are JSON: first those without it, then false, true, numbers, strings, and \
-      what is an array or object. attribute:PATH sorts by an attribute in the same way.
+      Compares titles and texts by their code points, case and all; documents that are equal keep the order they had. \
+      json:PATH sorts by a value in texts that are JSON: first documents without it, then false, true, numbers, \
+      strings, arrays and objects. attribute:PATH sorts by an attribute in the same way.
 
         dbtool sort texts.coffer --by title
         dbtool sort texts.coffer -c prices --by json:price.net --descending --dry-run
@@ -46,7 +46,7 @@ struct SortVerb: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What to sort by.", valueName: "title|text|id|key|created|modified|size|json:path|attribute:path"))
+      "The value to sort by.", valueName: "title|text|id|key|created|modified|size|json:path|attribute:path"))
   var by: Key
 
   @Flag(help: "The greatest first.")

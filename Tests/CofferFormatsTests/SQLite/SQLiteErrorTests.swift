@@ -101,7 +101,7 @@ import Testing
     #expect(rejections.all.map(\.error.code) == [.tooLarge, .tooLarge])
   }
 
-  @Test func whatIsNoDatabaseIsRefused() throws {
+  @Test func nonDatabasesAndMissingFilesAreRefused() throws {
     let directory = try TemporaryDirectory()
     try directory.write("SQLite format 3\0".utf8, to: "short.db")
     try directory.write([UInt8](repeating: 0, count: 4096), to: "zero.db")

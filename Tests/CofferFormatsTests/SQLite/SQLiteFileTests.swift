@@ -137,7 +137,7 @@ struct SQLiteFileTests {
     #expect(source.report.privateCopy != nil)
   }
 
-  @Test func copyingStopsWhenToldTo() throws {
+  @Test func copyingStopsWhenShouldStopReturnsTrue() throws {
     let directory = try TemporaryDirectory()
     var options = ReadingOptions()
     options.shouldStop = { true }

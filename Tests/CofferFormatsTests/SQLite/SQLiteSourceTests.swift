@@ -155,7 +155,7 @@ import Testing
     #expect(read.map(\.title) == ["y"])
   }
 
-  @Test func missingTableAndColumnAreToldWithThoseThereAre() {
+  @Test func errorForAMissingTableOrColumnListsTheExistingOnes() {
     let two = "CREATE TABLE a(id, title, text); CREATE TABLE b(id, title, body); CREATE TABLE c(x)"
     #expect(failure(two)?.code == .missingTable)
     #expect(failure(two)?.names == ["a", "b"])

@@ -2,7 +2,7 @@ import Coffer
 import CofferFormats
 import Foundation
 
-/// The way of an app from a table of its own in SQLite: each row becomes a value of the model that it was stored from.
+/// Migrates an app's SQLite table: each row becomes a value of the model that the app stored it from.
 enum Migration {
   struct Note: Codable, Sendable {
     var id: Int64

@@ -54,7 +54,7 @@ struct PriceList {
     ).rows.map { ($0["title"]?.text ?? "", $0["amount"]?.real ?? 0) }
   }
 
-  /// What is new or dearer or cheaper, commit by commit, until the store is closed.
+  /// Passes the new and changed prices of each commit to `tell`, until the store is closed.
   func follow(_ tell: ([Price]) -> Void) async throws {
     for try await change in store.changes(in: prices) {
       let ids = change.inserted.union(change.updated).sorted()

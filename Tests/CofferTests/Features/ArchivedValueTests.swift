@@ -69,7 +69,7 @@ struct ArchivedValueTests {
   }
 
   /// Bind variables, prepare, step, finalize; a NULL text crashed.
-  @Test func fourLinesNullEmptyAndNULAreToldApart() throws {
+  @Test func fourLinesNullEmptyAndNULStayDistinct() throws {
     try withTestStore { test in
       let database = try Database(test.place.file("data.sqlite3").path, mode: .create)
       try database.execute("CREATE TABLE IF NOT EXISTS FIELDS(ROW INTEGER PRIMARY KEY, FIELD_DATA TEXT)")

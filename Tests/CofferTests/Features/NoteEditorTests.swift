@@ -4,7 +4,7 @@ import Testing
 
 /// txtEdit, a note editor over `records(id, title, txt)`, feature by feature.
 struct NoteEditorTests {
-  /// A list of titles first, each by a query of its own; the text when a note is opened.
+  /// txtEdit lists the titles first, one query for each, and reads a text when its note is opened.
   @Test func txtEditListsAPageOfTitlesAndReadsATextOnDemand() throws {
     try withTestStore { test in
       try test.store.write { writer in
@@ -60,7 +60,7 @@ struct NoteEditorTests {
     }
   }
 
-  @Test func txtEditEmptyNoteThatIsSkippedIsToldOfAndNothingIsMade() throws {
+  @Test func txtEditSkippedEmptyNoteIsReportedAndChangesNothing() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
       let bytes = try test.bytesOnDisk()
@@ -84,7 +84,8 @@ struct NoteEditorTests {
     }
   }
 
-  /// A reader asked how to close a commercial data set: a store of one's own for each customer, by his public key.
+  /// A reader asked how to close a commercial data set: each customer gets a separate store, sealed for the customer's
+  /// public key.
   @Test func txtEditDataSetIsClosedForEachCustomerByHisRecipient() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(title: "entry", text: "commercial"), into: test.notes) }

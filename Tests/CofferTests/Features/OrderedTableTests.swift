@@ -28,7 +28,7 @@ struct OrderedTableTests {
   }
 
   /// `truncateDb:` `getAutoincrementNumberForDb:`; ids came back with other content.
-  @Test func wgFileDbTruncationKeepsCountingUnlessToldOtherwise() throws {
+  @Test func wgFileDbTruncationKeepsCountingUnlessIDsRestart() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for row in rows { try writer.insert(row, into: test.notes) }
@@ -42,7 +42,7 @@ struct OrderedTableTests {
   }
 
   /// `getAutoincrementNumberForDb:`, read where it is wanted.
-  @Test func wgFileDbCounterIsToldAndKeptWhenTheLastRowGoes() throws {
+  @Test func wgFileDbHighestIDIsReadableAndKeptAfterTheLastRowIsDeleted() throws {
     try withTestStore { test in
       #expect(try test.store.read { $0.highestID } == nil)
       try test.store.write { writer in

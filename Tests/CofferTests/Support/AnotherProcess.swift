@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// This test program, run again for one test of it, whose variable says that it is meant.
+/// A second process of this test program, which runs one test; an environment variable tells that test to act.
 ///
-/// Where that stops itself, its memory can be looked at meanwhile. What is looked at is more than a core dump would hold:
-/// every page that can be read, those kept out of dumps too.
+/// While that test has stopped itself, the caller can search its memory. The search covers more than a core dump would
+/// hold: every readable page, even pages kept out of dumps.
 final class AnotherProcess {
   private let process: pid_t
   private var hasEnded = false
@@ -64,7 +64,7 @@ final class AnotherProcess {
     kill(process, SIGCONT)
   }
 
-  /// The names of those needles that stand anywhere in its memory.
+  /// The names of the needles that the process's memory holds anywhere.
   func found(_ needles: [String: [UInt8]]) throws -> Set<String> {
     let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
     guard memory >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Makes the disk of one connection fail to confirm what is written, as often as asked, and then confirm again.
 ///
-/// Puts a function of its own in the place of `xSync` in what SQLite calls for that file (sqlite.org/c3ref/io_methods.html).
+/// Replaces `xSync` among the functions that SQLite calls for that file (sqlite.org/c3ref/io_methods.html).
 enum FailingSync {
   private typealias Sync = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
   private typealias FileControl =

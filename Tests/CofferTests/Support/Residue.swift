@@ -40,7 +40,7 @@ struct Residue {
     }
   }
 
-  /// How many of them stand in these bytes.
+  /// The number of searched byte strings that these bytes hold.
   func count(in data: Data) -> Int {
     var found: Set<Data> = []
     data.withUnsafeBytes { bytes in

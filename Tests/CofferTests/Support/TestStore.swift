@@ -86,7 +86,7 @@ struct Interruption: Error, Equatable {
   var number = 0
 }
 
-/// The keys that stand in Keys/.
+/// The published keys, in Keys/.
 enum PublishedKeys {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Keys")

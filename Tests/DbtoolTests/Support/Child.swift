@@ -45,8 +45,8 @@ final class Child {
       posix_spawn_file_actions_adddup2(&actions, 0, 2)
     }
     closeAllButStreams(&actions)
-    // A session without a terminal: the question about a passphrase must not reach whoever runs the tests. The first
-    // terminal that is then opened becomes the session's own. POSIX_SPAWN_SETSID is 0x80.
+    // A session without a terminal: the question about a passphrase must not reach the user who runs the tests. The
+    // first terminal that is then opened becomes the session's own. POSIX_SPAWN_SETSID is 0x80.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from .secrets import REMOVED, SECRETS
 
-# How values get past a STRICT table: meanwhile the table's text is another one, whose columns take and keep anything.
+# Replacements in the SQL of a STRICT table, so that its columns accept any value for the time of an edit.
 LOOSE = {
     " STRICT": "", " NOT NULL": "", " CHECK(one=1)": "", " INTEGER PRIMARY KEY": " \0", " INTEGER": "", " TEXT": "",
     " BLOB": "", " \0": " INTEGER PRIMARY KEY"}
@@ -25,7 +25,7 @@ class Attack:
     edit: object = None
     forge: object = None
     patch: object = None
-    # Outcomes; see the kit's README for the words.
+    # Outcomes; the kit's README explains the words.
     open: str = "ok"
     get: dict = field(default_factory=dict)
     list: str = "ok"
@@ -33,11 +33,11 @@ class Attack:
     quick: str = None
     anchor: str = "ok"
     put: str = None
-    # Texts that are searched for.
+    # Texts to search for.
     searches: tuple = ()
     open_by: dict = field(default_factory=dict)
     also: dict = field(default_factory=dict)
-    # Documents that are authentic and not as in the base: {id: as the base's history has them}.
+    # Authentic documents that differ from the base: {id: the document in the base's history}.
     reads: dict = field(default_factory=dict)
     # Outcomes by pin, and by anchor line: (outcome, the same where descent must be proved). With a pin given besides:
     # (anchor line, pin, outcome, the same where descent must be proved).
@@ -106,7 +106,7 @@ def run(*statements):
 
 
 def loosely(*statements):
-    """The same past everything that the tables would refuse."""
+    """The same, with values that the STRICT tables would refuse."""
 
     def edit(db, kit):
         texts = db.execute("SELECT name, sql FROM sqlite_schema WHERE type='table'").fetchall()
@@ -125,7 +125,7 @@ def loosely(*statements):
 
 
 def schema(*statements):
-    """Statements that write sqlite_schema itself."""
+    """An edit by statements that write sqlite_schema itself."""
 
     def edit(db, kit):
         db.execute("PRAGMA writable_schema=ON")

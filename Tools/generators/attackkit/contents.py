@@ -6,7 +6,7 @@ from .layout import COLLECTION, EVERYTHING, ranges
 from .stores import open_with
 from .writer import NONE, PADDED
 
-# Texts longer than this are given by their SHA-256.
+# The JSON has only the SHA-256 of texts longer than this.
 LONG = 2048
 
 
@@ -76,7 +76,7 @@ def entry(kind, coll, ids):
 
 
 def lookups(writer):
-    """Each key that is text, its capitals too, and one that is not there, in its collection."""
+    """Look-ups of each key that is text, of its capitals, and of one absent key."""
     found = []
     for r in writer.records.values():
         if r.key is None or r.key.decode("utf-8", "ignore").encode() != r.key or r.coll not in writer.collections:
@@ -93,7 +93,7 @@ def lookups(writer):
 
 
 def document(writer, r):
-    """A document as a reader must give it; in title mode `none` there is no title, but in rows below a target."""
+    """A document as a reader must give it; in title mode `none` without a title, except in a row below the target."""
     has_title = r.title is not None and (writer.titles != NONE or r.column is not None or r.epoch < writer.target)
     found = {
         "id": r.id, "coll": r.coll, "pos": r.pos, "parent": r.parent, "flags": r.flags,

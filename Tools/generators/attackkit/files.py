@@ -4,7 +4,7 @@ from one side of a key change to the other."""
 from .attack import IDS, Attack, run
 from .contents import document
 
-# Document 2 as first written, 6 not yet deleted; the base.
+# The moment when document 2 is as first written and 6 not yet deleted; and the base.
 OLD, LATEST = "filled", "last"
 EVERYTHING = ("header", "spare", "slot", "state", "collection", "record", "body")
 COLUMNS = "coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
@@ -316,7 +316,7 @@ def _during_rekey(kit):
         ("slots-of-before", "before", ("slot",), {"open": "cannot-unlock"}),
         ("header-slots-and-state-of-before", "before", ("header", "slot", "state"),
          {"get": passed, "list": "damaged", "anchor": "rolled-back"}),
-        # Behind the cursor, so no longer theirs who had the old keys.
+        # Rows behind the cursor, which holders of the old keys may no longer write.
         ("row-and-body-of-before", "before", ("record", "body"),
          {"get": passed, "list": "damaged"}),
         ("names-of-before", "before", ("collection",), {"list": "damaged"}),

@@ -70,13 +70,13 @@ def _files():
         ("user-version-greatest", "PRAGMA user_version=2147483647", "newer"),
         ("user-version-negative", "PRAGMA user_version=-1", "damaged"),
     ):
-        # As signed or unsigned, -1 is either below or far above what there is.
+        # -1 is too low as a signed number, and a newer version as an unsigned one.
         also = {"open": ["newer"]} if name.endswith("negative") else {}
         yield Attack(f"file-{name}", "sealed", statement, run(statement), open=open_, also=also)
 
 
 def _parameters():
-    """Bounds are checked for every slot before any work, whichever secret is given."""
+    """A reader checks the bounds of every slot before any work, also of slots for other secrets."""
     for name, changes, in (
         ("logn-0", {0: 0}), ("logn-1", {0: 1}), ("logn-9", {0: 9}), ("logn-15-in-test", {0: 15}), ("logn-20", {0: 20}),
         ("logn-31", {0: 31}), ("logn-63", {0: 63}), ("logn-64", {0: 64}), ("logn-255", {0: 255}), ("r-0", {1: 0}),
@@ -179,7 +179,7 @@ def _slots():
             also={"open": ["refused"]})
 
     def wrapped_for_attacker(db, kit):
-        """A slot of one's own around a root key of one's own: opens for the attacker, and commits to nothing here."""
+        """Replaces slot 3 by another store's: the identity opens it, but its root key does not fit the commitment."""
         other = kit.base("other")
         slot = next(slot for slot in other.slots if slot.kind == 3)
         db.execute(

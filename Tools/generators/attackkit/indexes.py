@@ -1,6 +1,6 @@
 """Sealed indexes, written from FORMAT, "Indexes", and attacks on their rows.
 
-An index is derived: whatever happens to it, every document is read, listed and found as before.
+An index is derived: after any attack on it, every document is read, listed and found as before.
 """
 
 import copy
@@ -22,12 +22,12 @@ TABLES = (
 )
 FIELDS = [
     {"name": "bytes", "path": "@size", "kind": "number"}, {"name": "heading", "path": "@title", "kind": "text"}]
-# Texts to search for, which some documents hold.
+# Texts to search for; some documents contain them.
 SEARCHES = ("long text", "first", "now", "absent")
 
 
 class Index:
-    """One part of a store's indexes: its root and its pages, written again after each commit that it is to hold."""
+    """One part of a store's indexes: its root and pages; `update` writes them for the present documents."""
 
     def __init__(self, writer, part):
         self.part, self.identity, self.revision = part, writer.random(16), 0
@@ -35,7 +35,7 @@ class Index:
         self.update(writer)
 
     def update(self, writer):
-        """Builds the inner database of the present documents; pages that differ are sealed under the next revision."""
+        """Builds the inner database of the present documents; seals the pages that differ, under the next revision."""
         made = _inner(writer, self.part)
         plain = [made[at : at + PAGE_SIZE - RESERVED] for at in range(0, len(made), PAGE_SIZE)]
         self.revision += 1
@@ -61,7 +61,7 @@ class Index:
         return total.to_bytes(layout.SET_HASH_SIZE, "little")
 
     def seal_root(self, writer, key=None, **odd):
-        """`odd` may hold revision, page_size, page_count, sum, contents and declaration, in place of the right ones."""
+        """Seals the root; `odd` may replace revision, page_size, page_count, sum, contents and declaration."""
         contents = u8(1) + u64(writer.generation) + writer.mark + u64(len(writer.records)) + writer.set_hash()
         declaration = odd.get("declaration", json.dumps(_declaration(writer, self.part)).encode())
         root = (
@@ -81,7 +81,7 @@ class Index:
 
 
 def write(writer):
-    """Has the store saved with its indexes as they are now."""
+    """Sets the SQL that saves the indexes, as they are now, with the store."""
     writer.extra_sql = [*TABLES, *(sql for index in writer.indexes.values() for sql in index.sql(writer))]
 
 
@@ -332,7 +332,7 @@ def _roots():
             "number": "UPDATE coffer_x_index SET part=3 WHERE part={}",
             "number-negative": "UPDATE coffer_x_index SET part=-1 WHERE part={}",
         }.items():
-            # Pages without a root are of no index.
+            # Pages without a root belong to no index.
             yield _attack(f"{what}-root-{name}", f"{what}: the root is edited ({name})", run(sql.format(part)))
 
     def of_another_store(db, kit):
@@ -357,7 +357,7 @@ def _tables():
 
 
 def _forged():
-    """Sealed by a holder of the keys."""
+    """Pages and roots that a key holder seals."""
 
     def forged(name, what, change, part=TITLES, verify="damaged", **options):
         def forge(writer):
@@ -399,7 +399,7 @@ def _forged():
 
         return change
 
-    # Summed and sealed as they should be: verify may leave it to the comparison with the documents.
+    # Correctly sealed and summed: verify may find these by comparison with the documents only.
     for part, what in ((CONTENTS, "contents"), (TITLES, "titles")):
         for name, content in {"zeros": bytes(PAGE_SIZE - RESERVED), "noise": bytes(range(232)) * 4}.items():
             yield forged(

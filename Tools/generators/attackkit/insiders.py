@@ -1,4 +1,4 @@
-"""Stores of a careless or hostile key holder: sealed and summed rightly, and against the page in one thing.
+"""Stores of a careless or hostile key holder: correctly sealed and summed, with one violation of FORMAT.md.
 
 Readers refuse what writers never write, so that a hole in one program does not become a hole in the next.
 """
@@ -49,7 +49,7 @@ def attacks(kit):
 
 
 def _document(name, what, base="sealed", id=2, list="damaged", **fields):
-    """One document is against the page; nothing else is, so verify finds damage and no mismatch."""
+    """One document violates FORMAT.md, and nothing else does, so verify finds damage and no mismatch."""
     odd = {key: fields.pop(key) for key in [
         "body_frame", "head_frame", "head_plain", "column", "in_head", "lookup", "length", "least", "stamps"] if key in fields}
     options = {key: fields.pop(key) for key in ["also", "get", "quick", "verify"] if key in fields}
@@ -84,7 +84,7 @@ def _heads():
         "attributes-length-beyond": lambda plain: plain[:-4] + b"\xff" * 4,
         "attributes-length-short": lambda plain: plain[:-4] + u32(0) + b"{}",
     }.items():
-        # Lists open no body: that the lengths differ is seen where both are opened.
+        # Lists open no body: only a reader that opens both sees that the lengths differ.
         yield _document(
             f"head-{name}", f"the head's data are not as they should be ({name})", head_plain=change,
             list="ok" if name in ("length-less", "length-more") else "damaged")
@@ -140,7 +140,7 @@ def _titles():
     yield _document("title-in-head-none", "no titles: one is in the head", base="none", in_head=b"x")
     yield _document("title-in-column-none", "no titles: one is in clear", base="none", column=b"x")
     yield _document("title-not-utf8", "a sealed title that is not UTF-8", title=b"\xff")
-    # A row that can't be an element of the set may count as one that is missing.
+    # A reader may count a row that can't be an element of the set as missing.
     yield _document(
         "title-not-utf8-clear", "a clear title that is not UTF-8", base="clear", title=b"\xff", quick="mismatch",
         verify="mismatch", also={"verify": ["damaged"], "verify_quick": ["damaged", "ok"]})
@@ -231,7 +231,7 @@ def _rev():
 
 def _collections():
     def collection(name, what, change, coll=2, **options):
-        """`change` takes the row; it may give the plaintext in its place."""
+        """`change` takes the row, and may return a plaintext to seal instead of the row's."""
 
         def forge(writer):
             row = writer.collections[coll]
@@ -364,7 +364,7 @@ def _headers():
     yield header("keyring-of-64", "64 epochs: sound", of_64, note="a further rekey throws before its first write")
 
     def wrong_fingerprint(writer):
-        """The salt alone makes the key that wraps: the fingerprint only tells key files apart."""
+        """Sets a fingerprint of zeros: it only tells key files apart; the wrapping key depends on the salt alone."""
         salt, key = writer.random(16), secrets.value(secrets.KEY)
         kek = hkdf(key, salt, b"coffer2/test-key" + writer.store_id)
         del writer.slots[0]
@@ -390,7 +390,7 @@ def _headers():
 
 
 def _rewrapped(**fields):
-    """Slots hold the new pair, too: the header is sound but for the value itself."""
+    """Sets fields and wraps the slots for them: the header is sound except for the values themselves."""
 
     def change(writer):
         for name, value in fields.items():

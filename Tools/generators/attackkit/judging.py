@@ -1,4 +1,4 @@
-"""A reader against the kit: what it says of each store must be what the JSON beside the store says."""
+"""Compares a reader with the kit: its results for each store must be those in the JSON beside the store."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ def verdicts(reader):
 
 
 class Judge:
-    """One store against one reader. `differences` collects sentences."""
+    """Compares one reader's results for one store. `differences` collects sentences."""
 
     def __init__(self, folder, stores, name, reader, asks_all=True):
         """`folder` holds the expectations, `stores` the attacked stores; they differ for published vectors."""
@@ -147,7 +147,7 @@ class Judge:
         self.expect("list", found, attack["list"], also.get("list", ()))
         self._titles(titles, documents)
         self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
-        # For the command, a process for each of these: in the short run only where they say something else.
+        # Each of these takes a process of dbtool: the short run skips those that would give no other answer.
         if self.asks_all or attack["verify_quick"] != attack["verify"]:
             self.expect("verify_quick", self.reader.verify(True), attack["verify_quick"], also.get("verify_quick", ()))
         if self.asks_all or attack["anchor"] != "ok":
@@ -166,7 +166,7 @@ class Judge:
             self.expect("put", self.reader.put(), attack["put"], also.get("put", ()))
 
     def _folder(self):
-        """In a copy: a reader may roll back, and links stay inside it."""
+        """Works on a copy of the folder: a reader may roll back, and links stay inside the copy."""
         attack = self.expected
         with tempfile.TemporaryDirectory(prefix="coffer-plant-") as name:
             folder = Path(name, self.name)
@@ -201,7 +201,7 @@ class Judge:
 
 
 def copy_folder(source, target):
-    """A copy with its links and pipes; a hard link stays one."""
+    """Copies a folder with its links and pipes; a hard link remains a hard link."""
     target.mkdir()
     copied = {}
     for path in sorted(source.iterdir()):

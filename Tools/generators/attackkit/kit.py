@@ -1,4 +1,4 @@
-"""The kit as a directory: the sound stores, the attacks, and what must come of each."""
+"""Writes the kit as a directory: the sound stores, the attacks, and the required results of each."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ class Kit:
         return self.stores[name]
 
     def file(self, name, moment):
-        """A sound store at a moment of its history, beside the kit's own files while it is made."""
+        """The file of a sound store at a moment of its history, beside the kit's own files while the kit is made."""
         if (name, moment) not in self._made:
             path = self.folder / "moments" / f"{name}-{moment}.coffer"
             path.parent.mkdir(exist_ok=True)
@@ -35,7 +35,7 @@ class Kit:
         return self._made[name, moment]
 
     def write(self, is_wanted=lambda attack: True):
-        """Writes everything, of the attacks those that are wanted; gives their names."""
+        """Writes the sound stores and the wanted attacks; gives the names of these attacks."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, writer in self.stores.items():
             writer.save(self.folder / f"{name}.coffer")
@@ -90,7 +90,7 @@ class Kit:
         self._json(f"attacks/{attack.name}", expectation)
 
     def _forged(self, attack, writer):
-        """A key holder's commit is a newer moment: a reader gives its documents, where it may read them."""
+        """The readable documents that differ from the base: the commit of a key holder is a newer moment."""
         base, now = contents(attack.base, self.base(attack.base))["documents"], {}
         for id, record in writer.records.items():
             if attack.get.get(id, "ok") == "ok":

@@ -28,7 +28,7 @@ SCHEMA = (
     "CREATE INDEX coffer_record_parent ON coffer_record(parent) WHERE parent IS NOT NULL",
 )
 RECORD_COLUMNS = "id,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,body"
-# Longest frame of a body that is kept in its row.
+# The longest frame of a body in its row.
 BODY_IN_ROW = 2048
 SET_HASH_SIZE = RING_SIZE = 2048
 STATE_SIZE = 4279
@@ -87,8 +87,8 @@ def ring_entry(kind, coll=None, ids=()):
 
 
 def ring_generation(mark_before, changes):
-    """One generation's record; `changes` maps (kind, collection) to ids. One that alone does not fit the ring is one
-    entry "everything"."""
+    """One generation's record; `changes` maps (kind, collection) to ids. A record that does not fit an empty ring
+    becomes one entry "everything"."""
     entries = [ring_entry(kind, coll, changes[kind, coll]) for kind, coll in sorted(changes)]
     record = mark_before[:16] + len(entries).to_bytes(2, "big") + b"".join(entries)
     if len(record) <= RING_SIZE:

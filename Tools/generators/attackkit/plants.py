@@ -21,19 +21,19 @@ IN_WAL = "unwiped"
 
 @dataclass
 class Plant:
-    """A folder that `make` fills, given its path; the store is there already."""
+    """A folder with a store, to which `make`, given the path, adds files."""
 
     name: str
     base: str
     what: str
     make: object
-    # Which plants have to go before the store reads as its base again; all else must be there still, unchanged.
+    # The plants to remove before the store reads as its base again; all other files must remain, unchanged.
     plants: tuple = ()
     open: str = "refused"
     verify: str = None
     get: dict = field(default_factory=dict)
     also: dict = field(default_factory=dict)
-    # Whether a reader may change the store and its neighbours: it rolls back or takes over what is there.
+    # Whether a reader may change the store and the files beside it: it rolls back a journal or takes over a log.
     may_change: bool = False
     after: str = "ok"
     note: str = None
@@ -67,7 +67,7 @@ def _kind(path):
 
 
 def journal(pages, count, page_size, records=None):
-    """A journal of the store as it was: `pages` by number, `count` pages in all."""
+    """A journal with earlier `pages`, by number, of a store of `count` pages."""
     nonce, data = 0x434F4646, b""
     for number, page in sorted(pages.items()):
         total = nonce + sum(page[place] for place in range(page_size - 200, 0, -200))
@@ -87,7 +87,7 @@ def super_journal(name, page_size):
 
 
 def log(before, after, page_size):
-    """A log that makes the one file of the other, of the same size, in one commit."""
+    """A log that turns one file into another of the same size, in one commit."""
 
     def checksum(data, sums):
         first, second = sums
@@ -119,7 +119,7 @@ def _page_size(data):
 
 
 def _victim(folder, name):
-    """A file that must outlive everything: the kit's own."""
+    """A file of the kit, which no reader may change or delete."""
     path = folder / f"coffer-attack-victim-{name}"
     path.write_bytes(b"Written by the kit of attacks: nothing may change or delete this file.\n" * 1000)
     return path
@@ -262,7 +262,7 @@ def _logs():
 
 def _sound():
     def hot(folder):
-        """The page of all records is zeros, and the journal has it as it was."""
+        """Zeros the page of all records; the journal has the original page."""
         data = bytearray((folder / STORE).read_bytes())
         size = _page_size(data)
         with database(folder / STORE) as db:
@@ -273,7 +273,7 @@ def _sound():
         (folder / STORE).write_bytes(data)
 
     def grown(folder):
-        """A transaction had added a page."""
+        """Adds a page; the journal is of the transaction that added it."""
         data = (folder / STORE).read_bytes()
         size = _page_size(data)
         (folder / JOURNAL).write_bytes(journal({1: data[:size]}, len(data) // size, size))

@@ -294,7 +294,7 @@ def key_lines():
 
 
 def lines(writer):
-    """Pins and anchors by their form alone; those of a sound store, and some that are none (a usage error)."""
+    """Lines of pins and anchors: valid ones of a sound store, and malformed ones (a usage error)."""
     pin, anchor = writer.pin, writer.anchor
     prefix, digits = pin[:13], pin[13:]
     store_id, numbers = digits[:32], digits[64:]

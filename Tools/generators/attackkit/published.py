@@ -1,4 +1,4 @@
-"""The published part of the kit: enough of every kind to hold a reader to the format, and small."""
+"""The published part of the kit: small, with enough attacks of every kind to test a reader of the format."""
 
 import fnmatch
 import io
@@ -8,7 +8,7 @@ import tarfile
 
 from .kit import Kit
 
-# Shapes that take a hundred kilobytes each, or are much like others.
+# Stores that take a hundred kilobytes each, or are similar to others.
 LEFT_OUT = {
     "greatest-head", "long-title-rekeyed", "long-titles", "long-titles-clear", "ring-full", "clear-to-none",
     "sealed-to-clear", "rekeyed-twice",

@@ -1,4 +1,4 @@
-"""Readers that the kit is held against: each says, in the kit's words, what it finds in a store."""
+"""The readers that the kit can test: each gives its results for a store in the kit's words."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class SecondReader:
-    """Tools/read_store.py, from within."""
+    """The code of Tools/read_store.py, called in this process."""
 
     name = "second reader"
     KINDS = {"rekey-unfinished": "unfinished", "descent-not-proved": "mismatch"}
@@ -74,7 +74,7 @@ class SecondReader:
         if self.store.header.ro_compat:
             return "read-only"
         if self.store.state.generation == 2**62 or self.store.state.next_id == 2**63 - 1:
-            return "error"  # A reader knows no limit of writers.
+            return "error"  # The second reader does not know the limits of writers.
         return self._kind(self.store.check_writable)[1]
 
     def contents(self):
@@ -127,7 +127,7 @@ class SecondReader:
 
 
 class Dbtool:
-    """The command, judged by its exit codes and what it prints; a second of the processor ends it."""
+    """The command, judged by its exit codes and its output. A second of CPU time ends its process."""
 
     name = "dbtool"
     # Keyed by exit code and, if that has two meanings, by the kind of the error.
@@ -146,7 +146,7 @@ class Dbtool:
         self._secrets = tempfile.TemporaryDirectory(prefix="coffer-secrets-")
 
     def _key(self, name, value):
-        """The option for a secret, which goes into a file."""
+        """The option for a secret, which this writes to a file."""
         path = Path(self._secrets.name, hashlib.sha256(value.encode()).hexdigest())
         if not path.exists():
             path.write_text(value + "\n", encoding="utf-8")
@@ -178,7 +178,7 @@ class Dbtool:
         return "ok" if report else kind
 
     def get(self, ids, readable):
-        """One process for all that should be readable, and one for each of the others, or for each where that fails."""
+        """Runs one process for all readable documents, and one for each other one, or for each if the first fails."""
         together = [part for id in ids if id in readable for part in ("--id", id)]
         kind, output = self.run("export", "--to", "ndjson", *together) if together else ("ok", "")
         got = {}
@@ -186,7 +186,7 @@ class Dbtool:
             got = {str(json.loads(line)["id"]): ("ok", self._document(line)) for line in output.split("\n") if line}
         for id in ids:
             if id not in got:
-                # The text alone: a collection's name may be what is damaged.
+                # Only the text: the name of the collection may be damaged.
                 kind, text = self.run("show", "--", id)
                 got[id] = (kind, {"text": text} if kind == "ok" else None)
         return got
@@ -232,7 +232,7 @@ class Dbtool:
         return self.run("anchor", "--check", line, *options, "--json")[0]
 
     def put(self):
-        """On a copy: what is read is not written."""
+        """Writes to a copy, so that the store stays as it is."""
         original, self.path = self.path, Path(f"{self.path}-put.coffer")
         shutil.copy(original, self.path)
         try:

@@ -18,7 +18,7 @@ def attacks(kit):
 
 
 def _forged_row(name, base, what, id, epoch, rev, is_read, kit, odd=None, **fields):
-    """A row sealed under an old epoch by a holder of its key, who lacks the root key and so can't sum."""
+    """A row sealed under an old epoch by a holder of its key, who lacks the root key for the set hash."""
 
     def forge(writer):
         writer.random = Random(f"forged {name}")
@@ -128,7 +128,7 @@ def _old_collections(kit):
 
 
 def _old_files(kit):
-    """Older files, or their headers, in the place of a finished rekey: nothing in a file can tell, pin or anchor do."""
+    """Older files, or their headers, after a finished rekey: the file can't show that, but pin and anchor do."""
     history = kit.histories["rekeyed"]
     before, middle, last = history["before"], history["sealed-3"], history["last"]
     begun = middle.pin
@@ -240,7 +240,7 @@ def _old_roots(kit):
 
 
 def _spares(kit):
-    """The header's copy is read by salvage alone."""
+    """Only salvage reads the header's copy."""
 
     def destroyed(*tables, page_one=False):
         def patch(path, kit):

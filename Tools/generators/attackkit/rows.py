@@ -16,7 +16,7 @@ def attacks(kit):
 
 
 def _columns():
-    """The row is in the head's additional data: each edit makes one document damaged, and the set another one."""
+    """The row is in the head's additional data: each edit damages one document, and changes the set."""
     edits = {
         "coll-other": "coll=2", "coll-unknown": "coll=99", "coll-zero": "coll=0", "coll-above-u32": "coll=4294967297",
         "epoch-unknown": "epoch=2", "epoch-zero": "epoch=0", "epoch-negative": "epoch=-1",
@@ -46,7 +46,7 @@ def _columns():
         yield Attack(
             f"row-{name}", "sealed", f"document {VICTIM}: {edit.split('=')[0]} is edited ({name})",
             _update("coffer_record", edit), get={VICTIM: "damaged"},
-            # A document that was moved out of sight of its list harms that list no more.
+            # A document of an unknown collection is in no list.
             list="ok" if moved and name != "coll-other" else "damaged")
     yield Attack(
         "row-head-ciphertext", "sealed", "document 2: a byte of the head's ciphertext, which the set hash does not see",
@@ -96,8 +96,8 @@ def _update(table, edit, key=f"id={VICTIM}"):
 
 
 def _id_twice():
-    """Two rows of one number, which SQLite never writes: a copy of document 7 as 8, whose own row is gone, gets the
-    number 7 in the page itself. The count fits."""
+    """Two rows with one number, which SQLite never writes: document 7 is copied over document 8, and a patch of the
+    page gives the copy the number 7. The count fits."""
 
     def patch(path, kit):
         with database(path) as db:
@@ -140,7 +140,7 @@ def _classes():
             yield Attack(
                 f"class-{column}-{number}", "sealed", f"document 2: {column} is {value}",
                 loosely(f"UPDATE coffer_record SET {column}={value} WHERE id=2"), get={2: "damaged"}, list="damaged",
-                # A row whose collection is no number is in no list.
+                # A row whose collection is not a number is in no list.
                 also={"list": ["ok"]} if column == "coll" else {})
     for name, value in {"null": "NULL", "text": "CAST(ct AS TEXT)", "integer": "1"}.items():
         yield Attack(
@@ -148,7 +148,7 @@ def _classes():
             loosely(f"UPDATE coffer_body SET ct={value} WHERE id=8"), get={8: "damaged"}, verify="damaged",
             quick="ok", also={"verify_quick": ["damaged"]})
     for name, value in {"text": "CAST(body AS TEXT)", "integer": "1", "real": "1.5"}.items():
-        # The set hash does not see the body's column; a reader of rows may check its class even so.
+        # The set hash does not depend on the body's column; a reader of rows may still check its storage class.
         yield Attack(
             f"class-body-{name}", "sealed", f"document 2: the body in its row is {value}",
             loosely(f"UPDATE coffer_record SET body={value} WHERE id=2"), get={2: "damaged"}, verify="damaged",
@@ -180,8 +180,8 @@ def _classes():
 
 
 def _bodies():
-    """Only the body's own tag sees these: the row says nothing of the ciphertext's bytes. Document 2 has its body in its
-    row, document 8 in the table of bodies."""
+    """Only the body's own tag detects these: nothing in the row depends on the ciphertext's bytes. Document 2 has its
+    body in its row, document 8 in the table of bodies."""
     for name, value in {
         "first-byte": None, "last-byte": None, "cut-by-one": "substr({},1,length({})-1)",
         "one-more": "CAST({}||x'00' AS BLOB)", "empty": "x''", "zeros": "zeroblob(length({}))",
@@ -190,7 +190,7 @@ def _bodies():
         for kind, table, column, id in (("row", "coffer_record", "body", 2), ("table", "coffer_body", "ct", 8)):
             change = value.format(column, column) if value else (
                 f"{{flip({column},1)}}" if name == "first-byte" else f"{{flip_last({column})}}")
-            # A length out of its class, or one that belongs in the other place, is visible without a key.
+            # A length of no frame, or of a frame for the other place, is visible without a key.
             quick = ["damaged", "mismatch"] if kind == "row" else ["damaged"]
             yield Attack(
                 f"body-{kind}-{name}", "sealed", f"document {id}: the body is edited ({name})",
@@ -210,7 +210,7 @@ def _places():
             f"place-{where}-of-{id}{'' if base.endswith('padded') else '-unpadded'}", base,
             f"document {id}: its body's place: {where}", forge=forge, get={id: "damaged"}, verify="damaged",
             also={"verify": ["mismatch"], "verify_quick": ["mismatch"], "list": ["damaged"]}
-            # A reader of one text may leave it to verify to find a second body.
+            # A reader of one text may ignore a second body, which verify finds.
             | ({f"get_of_{id}": ["ok"]} if where == "both" and id == 6 else {}))
 
     # Document 6 fills its row, document 5 is as short as a body in the table can be.

@@ -60,7 +60,7 @@ def _planted():
 
 
 def _changed():
-    """Texts that mean the same are refused too: only these bytes are accepted."""
+    """SQL that means the same is refused too: a reader accepts only the exact bytes."""
     record, body = "coffer_record", "coffer_body"
     for name, table, old, new in (
         ("not-strict", record, ") STRICT", ")"), ("not-null-taken", record, "head BLOB NOT NULL", "head BLOB"),
@@ -139,7 +139,7 @@ def _tolerated():
 
 
 def _lie(columns, where="", index="pos", target="coll,pos,id,title"):
-    """Puts an index over other values in the place of ours: its pages are the attacker's."""
+    """Replaces the pages of an index by those of an index over other values, which the attacker made."""
 
     def edit(db, kit):
         for statement in (
@@ -179,7 +179,7 @@ def _indexes_that_lie():
     yield Attack(
         "index-clear-titles", "clear", "the index of places has other titles: a list with the key shows those of the rows",
         _lie("coll,pos,lookup,parent,'planted',id"), verify="damaged", also={"list": ["damaged"]})
-    # In the place of the records there are the two long bodies.
+    # The table of records then has the pages of the two long bodies.
     unread = {id: "damaged" if id in (5, 8) else "missing" for id in IDS}
     for first, second, options in (
         ("coffer_record_pos", "coffer_record_lookup", {"list": "damaged", "verify": "damaged"}),

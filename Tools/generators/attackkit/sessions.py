@@ -1,4 +1,4 @@
-"""Attacks on a session that is open: no file can hold them, so they are sentences, with the values that they need.
+"""Attacks on an open session. A file can't contain them: each is a description, with the values that a test needs.
 
 A test makes the edit between two transactions of the session. Files and histories are those of the published vectors.
 """

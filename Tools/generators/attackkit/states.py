@@ -166,12 +166,12 @@ def _rings():
 
 
 def _anchors(kit):
-    """Forks and older files against anchors."""
+    """Compares forks and older files with anchors."""
     history = kit.histories["sealed"]
     first, last = history["filled"].anchor, history["last"].anchor
 
     def fork(name, what, change, count=1, known=("mismatch", "mismatch"), **options):
-        """A key holder goes on from the moment before the last: another last transaction, and more of them."""
+        """A key holder continues from the moment before the last one, with `count` other transactions."""
 
         def forge(writer):
             older = history["before-last"].copy()

@@ -1,4 +1,4 @@
-"""A writer of stores, from FORMAT.md alone: every byte that a library would draw at random comes from a seed.
+"""A writer of stores, from FORMAT.md alone: a seed determines every byte that a library would draw at random.
 
 Slow and simple: rows are kept as the file will hold them, and every commit sums and seals everything again. Each mistake
 that a key holder could make has a name in `odd`, so that such stores can be made and refused.
@@ -23,14 +23,14 @@ from .layout import COLLECTION, DELETED, DETAILS, FORMAT, INSERTED, MOVED, TEXT
 PAGE_SIZE = 512
 TEST, PADDED = 1, 2
 SEALED, CLEAR, NONE = 0, 1, 2
-# The kind of change of each field of a document, in the ring and among the stamps of its head.
+# The kind of change of each field of a document, for the ring and for the stamps of its head.
 RING_KIND = dict.fromkeys(("title", "key", "attributes", "flags", "parent", "created", "modified"), DETAILS)
 RING_KIND |= {"text": TEXT, "pos": MOVED}
 EDITS, PLACES = {"title", "text", "key", "attributes", "flags"}, {"pos", "parent", "coll"}
 
 
 class Random:
-    """Bytes that look drawn at random and are the same for the same seed."""
+    """Bytes that look random and are the same for the same seed."""
 
     def __init__(self, seed):
         self._seed, self._taken = seed.encode(), 0
@@ -105,7 +105,7 @@ class Record:
 
 
 class Writer:
-    """A store as it grows: call what a user does, then `commit`; `save` writes the file as it is now."""
+    """A store with its changes: call the acts of a user, then `commit`; `save` writes the file as it is now."""
 
     def __init__(self, seed, titles=SEALED, padded=True, page_size=PAGE_SIZE, journal="DELETE"):
         self.random = Random(seed)
@@ -232,7 +232,7 @@ class Writer:
         return record
 
     def renumber(self, id, pos):
-        """Another position to make room: stamps and ring do not tell it."""
+        """Gives a document another position to make room; stamps and ring do not show this change."""
         record = self.records[id]
         record.pos, record.rev, record.epoch = pos, self.generation + 1, self.active
         self.seal(record)
@@ -246,7 +246,7 @@ class Writer:
             self._note(DELETED, record.coll, id)
 
     def _note(self, kind, coll, id=None):
-        """A change for the ring; a document that is inserted or deleted is in no other entry."""
+        """Notes a change for the ring; an inserted or deleted document is in no other entry."""
         if id is not None and any(id in self.changes.get((alone, coll), ()) for alone in (INSERTED, DELETED)):
             return
         if kind == DELETED:
@@ -256,7 +256,7 @@ class Writer:
         self.changes.setdefault((kind, coll), set()).update(() if id is None else (id,))
 
     def frame(self, data, least, odd=None):
-        """The data in its frame; `odd` is a function of the frame that a writer should have made."""
+        """The data in its frame; `odd` is a function that changes the correct frame."""
         frame = bytes(1) + len(data).to_bytes(7, "big") + data
         if self.incompat & PADDED:
             frame = frame.ljust(max(padme(len(frame)), least), b"\0")
@@ -353,7 +353,7 @@ class Writer:
         return self
 
     def _commit_header(self, odd):
-        """A transaction that changes nothing of the header keeps its bytes."""
+        """Seals the header; a transaction that does not change the header keeps its bytes."""
         slots = [
             pae(u32(s.slot), u32(s.kind), s.label, s.params, s.wrapped)
             for s in sorted(self.slots, key=lambda s: s.slot)
@@ -412,7 +412,7 @@ class Writer:
     # Changing keys.
 
     def change_root(self, keep_slots, titles=None):
-        """The first transaction of a rekey, also over one that is under way; `keep_slots` wraps the new root key."""
+        """The first transaction of a rekey, also over an unfinished one; `keep_slots` wraps the new root key."""
         if self.target:
             for number, epoch in self.epochs.items():
                 if number < self.target:
@@ -503,7 +503,7 @@ class database:
 
 
 def normalize(path):
-    """Takes out the version of the SQLite that wrote last, so that others give the same bytes."""
+    """Sets a fixed version of the SQLite that wrote last, so that every version gives the same bytes."""
     with open(path, "r+b") as file:
         file.seek(96)
         file.write((3_040_001).to_bytes(4, "big"))

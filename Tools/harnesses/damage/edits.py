@@ -1,10 +1,10 @@
-"""Damage of every kind. Each edit is (what, length of the file, [(offset, bytes)...])."""
+"""Damage of every kind. Each edit is (description, length of the file, [(offset, bytes)...])."""
 
 SECTOR = 512
 
 
 def flips(data, seed, bits):
-    """Of every byte one bit, and not always the same one; with `bits` each of the eight, one after the other."""
+    """Flips one bit of every byte, not always the same one; with `bits`, each of the eight in turn."""
     for offset in range(len(data)):
         for bit in range(8) if bits else [(offset ^ offset >> 3 ^ offset >> 7) + seed & 7]:
             yield flip(data, offset, bit)
@@ -25,7 +25,7 @@ def truncations(data, step):
 
 
 def sectors(data, random):
-    """Each sector zeroed, written where the next one stands, and changed with the next and with any other."""
+    """Zeroes each sector, writes it over the next one, and swaps it with the next one and with a random one."""
     count = len(data) // SECTOR
 
     def sector(number):
@@ -48,7 +48,7 @@ def sectors(data, random):
 
 
 def pages(data, page_size, random):
-    """The same with whole pages: what a disk does that forgets a write, or writes to the wrong place."""
+    """Zeroes each page, writes it over a random one, and swaps them, as a disk that loses or misplaces a write."""
     count = len(data) // page_size
 
     def page(number):

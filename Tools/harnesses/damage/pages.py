@@ -1,20 +1,20 @@
-"""What each byte of a SQLite file is for, from the description of its file format."""
+"""Finds the use of each byte of a SQLite file, by the description of SQLite's file format."""
 
 import bisect
 import sqlite3
 from dataclasses import dataclass
 
-# What a byte is part of.
+# The uses of a byte.
 FILE_HEADER, STRUCTURE, VALUES, INDEX, FREE = "file header", "structure", "values", "index", "free"
 _LEAF_TABLE, _INTERIOR_TABLE, _LEAF_INDEX, _INTERIOR_INDEX = 13, 5, 10, 2
 
 
 @dataclass(frozen=True)
 class Region:
-    """Bytes from `start` to `end`. `table` is None for what belongs to no table; `row` where it is one row's.
+    """Bytes from `start` to `end`. `table` is None for bytes of no table, `row` is None for bytes of no single row.
 
-    STRUCTURE is what SQLite finds rows by: page headers, pointers to cells and pages, lengths, numbers and types of
-    values. VALUES are the values themselves, and INDEX those of an index."""
+    STRUCTURE are the bytes by which SQLite finds rows: page headers, pointers to cells and pages, lengths, numbers and
+    types of values. VALUES are the values themselves, and INDEX those of an index."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Map:
         self.page_size = 65536 if size == 1 else size
         self._found = [Region(0, 100, FILE_HEADER)]
         self._pages = set()
-        # Pages of each document: where its row and its body stand.
+        # The pages that hold each document's row and body.
         self.pages_of = {}
         self._tree(1, "sqlite_schema", False)
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -55,7 +55,7 @@ class Map:
         return offset // self.page_size + 1
 
     def _filled(self, found):
-        """With what nothing points to between what something does."""
+        """The regions, with the free bytes between them, which nothing points to."""
         regions, last = [], 0
         for region in found:
             if region.start > last:

@@ -1,9 +1,9 @@
 """The permitted results of damage.
 
-Always: nothing is given out that differs from what was stored, not a text, title, number or place; every error is one
-that the library's page names; the file is as it was, and nothing stands beside it; a second of the processor is enough;
-and where a document can't be read, or a list or look-up misses one, verify says so.
-Beyond that it depends on what the damaged bytes are for:
+Always: no text, title, number or place that the library gives out differs from the stored one; every error is one that
+the library's page names; reading leaves the file as it was, and no file beside it; it takes at most a second of CPU
+time; and if a document can't be read, or a list or look-up misses one, verify reports that.
+Further rules depend on the use of the damaged bytes:
 
 - values of a document (its row or its body): that document is refused and verify names it; every other one is read by
   its number and by its key;
@@ -12,8 +12,9 @@ Beyond that it depends on what the damaged bytes are for:
 - an index of SQLite: every document is read by its number, and verify says that something is wrong;
 - a sealed index: every document is read and listed, verify says that something is wrong, and searches and queries answer
   as before, or not at all where the root is damaged;
-- what SQLite finds rows by in a page of documents: documents with no part in that page are read as before;
-- the same anywhere else, SQLite's header, its schema: what is read is right, and that is all;
+- structure (the bytes by which SQLite finds rows) of a page of documents: every document with no part in that page is
+  read as before;
+- structure of any other page, SQLite's header, its schema: only the rules above hold;
 - bytes that nothing points to: everything is read.
 """
 
@@ -103,7 +104,7 @@ def by_region(found, store, regions, patches):
         if lost:
             yield f"documents of other pages can't be read: {sorted(lost, key=int)}"
     elif all(region.kind != FILE_HEADER and region.table not in HEADS for region in regions):
-        # A b-tree's root or a page of the schema: nothing more than what always holds.
+        # A b-tree's root or a page of the schema: only the rules that always hold.
         pass
 
 
@@ -122,7 +123,7 @@ def _documents(found, damaged):
 
 
 def _beside(found, hits_root):
-    """Damage of a sealed index, which is made again from the documents."""
+    """Damage of a sealed index, which the library can rebuild from the documents."""
     yield from _apart(found)
     for part in ("lists", "keys", "others"):
         if found[part]:
@@ -133,7 +134,7 @@ def _beside(found, hits_root):
 
 
 def _apart(found):
-    """Damage beside the documents."""
+    """Damage outside of the documents."""
     if found["open"] != "ok":
         yield f"no document is damaged, and opening ends with {found['open']}"
         return

@@ -1,4 +1,4 @@
-"""A command's write-like system calls: counting them, and breaking one, by strace's injection; or a kill at any time."""
+"""Counts a command's write-like system calls, and breaks one by strace's injection; or kills the command at a time."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# What changes a file, its length, its name, or whether it is on the disk.
+# Calls that change a file, its length or its name, or that write it through to the disk.
 WRITE_LIKE = (
     "write", "pwrite64", "writev", "pwritev", "ftruncate", "fallocate", "fsync", "fdatasync", "syncfs",
     "sync_file_range", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
@@ -19,7 +19,7 @@ _LINE = re.compile(r"^(\d+) +(\w+)\(")
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at the n-th call of a name, counted from 1; `lasts` breaks all later ones of that name too."""
+    """A kill or an error at the n-th call of a name, counted from 1; with `lasts` also at all later ones."""
 
     call: str
     number: int
@@ -45,7 +45,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Late:
-    """SIGKILL after so many seconds, wherever the command is then."""
+    """SIGKILL after a number of seconds, at any point of the command."""
 
     seconds: float
     is_kill = True
@@ -58,7 +58,7 @@ class Late:
 
 
 def errors_of(call):
-    """What that call may say where a disk is full or failing."""
+    """The errors that a call reports when the disk is full or fails."""
     if call in SYNCHRONISING:
         return ("EIO",)
     if call in ("unlink", "unlinkat"):
@@ -85,7 +85,7 @@ class Runner:
 
     @staticmethod
     def _ended(process):
-        # Children that it left hold its output open longer than it lives.
+        # Children that outlive the process keep its output open.
         code = process.wait(TIME_LIMIT)
         errors = process.stderr.read() if code not in (KILLED, 0) else b""
         process.stdout.close()
@@ -93,13 +93,13 @@ class Runner:
         return code, b"", errors
 
     def points(self, command):
-        """Every write-like call of the command as (name, number), in their order; and how it ended."""
+        """Every write-like call of the command as (name, number), in order; and the completed run."""
         log = self.folder / ".calls"
         done = self.plain(["strace", "-f", "--seccomp-bpf", "-qq", "-o", log, "-e", "trace=" + ",".join(WRITE_LIKE), *command])
         counts, points = {}, []
         for line in log.read_text(errors="replace").splitlines():
             if match := _LINE.match(line):
-                # strace counts for each thread apart.
+                # strace counts the calls of each thread separately.
                 counts[match[0]] = number = counts.get(match[0], 0) + 1
                 if (match[2], number) not in points:
                     points.append((match[2], number))
@@ -107,7 +107,7 @@ class Runner:
         return points, done
 
     def broken(self, command, fault):
-        """Runs the command with that fault; its exit code is KILLED where it was."""
+        """Runs the command with that fault; the exit code is KILLED if the fault killed the command."""
         return self.plain(
             [
                 "strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", f"trace={fault.call}", "-e",

@@ -1,4 +1,4 @@
-"""What stands in a file that dbtool made, read by Python's own readers, or by the second reader where it is a store."""
+"""Reads the files that dbtool makes: stores with the second reader, all others with Python's own readers."""
 
 import csv
 import json
@@ -13,15 +13,15 @@ from . import oracle
 
 
 def shelves(path, secrets):
-    """{collection: ((id, text), …) in its order}; "" names the only one of a form without names.
+    """{collection: ((id, text), …) in order}; "" is the only collection of a format without collection names.
 
-    Raises where the file is not a whole one of its form.
+    Raises unless the file is complete and valid in its format.
     """
     return _READERS[path.suffix](path, secrets)
 
 
 def of(documents):
-    """The same of what oracle.look finds."""
+    """The same for documents that oracle.look found."""
     return {
         name: tuple((document[0], text_of(document[5])) for document in each)
         for name, each in groupby(sorted(documents, key=lambda document: document[1:3]), lambda document: document[1])

@@ -1,4 +1,4 @@
-"""The table of what is run on a disk that fills: each verb that writes, and what it is to have written when it is done."""
+"""The commands that run on a filling disk: each verb that writes, with the result of a complete run."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["primary"], ["next"], ["primary", "nex
 MORE = [f"line {number} " + "x" * 900 for number in range(60)]
 LINES = "".join(line + "\n" for line in MORE).encode()
 REJECTED = '{"title": broken}'
-# Every other line is no record.
+# Every second line is not a record.
 HALF_GOOD = "".join(json.dumps({"text": line}) + f"\n{REJECTED}\n" for line in MORE).encode()
 LONGER = "longer " * 8000
 OTHERS = json.dumps({"id": 1, "collection": "one", "text": "of an earlier export"}) + "\n"
@@ -21,28 +21,28 @@ _NUMBERED = {name: tuple(
 
 @dataclass(frozen=True)
 class Verb:
-    """The expectations are made from what was put in, never by what the command or the second reader says."""
+    """One verb. Its expectations derive from the input, never from the output of dbtool or of the second reader."""
 
     name: str
     command: tuple
     given: bytes = None
-    # What the store holds then: {collection: ((id, text), …) in its order}.
+    # The store's documents after the command: {collection: ((id, text), …) in order}.
     holds: dict = field(default_factory=lambda: _NUMBERED)
     keys: frozenset = OLD_KEY
-    # {name: what the file or directory that is made holds}, as exports.shelves reads it.
+    # {name: documents in the file or directory that the command makes}, as exports.shelves reads them.
     outputs: dict = field(default_factory=dict)
-    # Another store that is read: it stays, and an empty log may be beside it.
+    # Another store that the command reads. It remains, and the command may leave an empty log beside it.
     reads: str = ""
-    # Commands beforehand, with room.
+    # Commands that run first, with room on the disk.
     before: tuple = ()
-    # What is left when it has failed may be its first half: the key is changed at once, documents are in steps.
+    # Whether a failed run may have changed the key already: a rekey changes the key at once, then documents in steps.
     changes_key: bool = False
-    # What brings it to its end then.
+    # The command that completes such a run.
     resume: tuple = ()
     variables: dict = field(default_factory=dict)
-    # The same file is never made twice.
+    # Whether each run makes a different file, from random bytes.
     is_drawn: bool = False
-    # How it ends when it is done.
+    # The exit code of a complete run.
     status: int = 0
 
 
@@ -80,7 +80,7 @@ def _numbered(texts):
 _TEXTS = dict(_NUMBERED["one"])
 _TITLES = {document["id"]: document["title"] for document in DOCUMENTS}
 _BEHIND_5 = _NUMBERED["one"].index((5, _TEXTS[5])) + 1
-# An earlier export of the same name, of less.
+# An earlier export to the same name, of fewer documents.
 _EARLIER = ("export", STORE, *PRIMARY, "--id", "1", "-o")
 
 _EACH = {

@@ -1,4 +1,4 @@
-"""What stands in a store after a fault, by the second reader alone; and what stands where it should not."""
+"""Reads a store after a fault, with the second reader alone, and finds files that show sealed text."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ CANNOT_UNLOCK = 12
 
 @dataclass(frozen=True)
 class Found:
-    """Which keys open it, what it holds, and what is wrong with it."""
+    """The keys that open a store, its documents, and its problems."""
 
     keys: frozenset = frozenset()
     documents: tuple = ()
@@ -28,7 +28,7 @@ class Found:
     is_there: bool = False
 
     def undated(self, known):
-        """The documents, without the dates of those that are not among the known: each run gives others."""
+        """The documents; those with an id outside `known` without their creation date, which differs in each run."""
         return tuple(
             document if document[0] in known else document[:-1] for document in self.documents)
 
@@ -39,7 +39,7 @@ def secret(path):
 
 
 def look(path, secrets):
-    """Looks at a copy: what a killed writer left beside the store is for the library to undo."""
+    """Reads a copy, so that a killed writer's journal or log beside the store is left for the library to recover."""
     if not path.exists():
         return Found()
     with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
@@ -50,7 +50,7 @@ def look(path, secrets):
 
 
 def _look(path, secrets):
-    """Opens the store by each of the secrets, {name: secret}; all that open it must find the same."""
+    """Opens the store with each of the secrets, {name: secret}; all that open it must find the same documents."""
     opened, seen, problems = set(), [], []
     for name, key in secrets.items():
         try:
@@ -73,7 +73,7 @@ def _look(path, secrets):
 
 
 def _documents(store, problems):
-    """What a user would miss: id, collection, place in its order, parent, title, text, key, attributes, date."""
+    """The parts that a user would miss: id, collection, place in order, parent, title, text, key, attributes, date."""
     names = {coll: collection.name for coll, collection in store.collections().items()}
     found = []
     for values in store.record_rows():
@@ -91,7 +91,7 @@ def _documents(store, problems):
 
 
 def showing(folder, phrases, passed=()):
-    """The files below a folder that hold one of the phrases in clear, in any UTF."""
+    """The files below a folder that contain one of the phrases in clear, as UTF-8 or UTF-16."""
     needles = [phrase.encode(form) for phrase in phrases for form in ("utf-8", "utf-16le", "utf-16be")]
     for root, _, names in os.walk(folder):
         for path in (Path(root, name) for name in names):
@@ -103,7 +103,7 @@ def showing(folder, phrases, passed=()):
 
 
 def contents(path):
-    """A file's bytes, or those of everything in a directory by name; None where nothing stands."""
+    """A file's bytes, or {name: bytes} of all files in a directory; None if the path does not exist."""
     if path.is_dir():
         return {str(each.relative_to(path)): each.read_bytes() for each in path.rglob("*") if each.is_file()}
     return path.read_bytes() if path.exists() else None

@@ -1,4 +1,4 @@
-"""One workload broken in one way after another: what is run, and how what is left is judged."""
+"""Runs one workload with one fault after another, and judges each result."""
 
 import os
 import random
@@ -12,21 +12,21 @@ from pathlib import Path
 from . import calls, oracle, workloads
 from .calls import Fault, Runner
 
-# Done, or failed and said so; what a disk's failure may be called.
+# The exit codes that a failing disk may lead to: done, or failed with a message.
 DOCUMENTED = (0, 1)
-# What the command itself has a disk confirm of a file that it makes; SQLite calls fdatasync.
+# The calls by which dbtool itself has the disk confirm a file that it makes; SQLite calls fdatasync.
 OURS = ("fsync", "syncfs")
 BESIDE = {workloads.STORE + suffix for suffix in ("", "-journal", "-wal", "-shm")}
-# What a kill leaves where a file must have a name, as Commands.md says.
+# The unfinished file that a kill leaves if the file system lacks unnamed files, see Commands.md.
 UNFINISHED = re.compile(r"\.dbtool-\w{6}")
-# A wiped folder may outlive the command that made it by so many seconds.
+# The seconds within which a folder of an ended command must be wiped.
 WIPED_AFTER = 10
 IN_MEMORY = Path("/dev/shm")
 _SECRETS = {"primary": "primary.key", "next": "next.key", "phrase": "passphrase.txt"}
 
 
 class Trial:
-    """One workload: its store, the points of its command, and what a whole run leaves."""
+    """One workload: its store, the write-like calls of its command, and the result of a complete run."""
 
     def __init__(self, workload, dbtool, folder, refusing):
         """`refusing` is the library that refuses files without a name."""
@@ -83,14 +83,14 @@ class Trial:
     # Faults.
 
     def errors(self):
-        """The disk failing at every point, once and from then on."""
+        """A failure of the disk at every point: once, and from then on."""
         for call, number in self.points:
             for error in calls.errors_of(call):
                 yield Fault(call, number, error)
                 yield Fault(call, number, error, lasts=True)
 
     def run(self, number, fault, again):
-        """One fault, then another on the way to the end if there is one, then the end; gives findings."""
+        """Runs the command with a fault, a retry with the fault `again` if given, and a last retry; gives findings."""
         folder = self.copy(str(number))
         with self.runner(folder) as runner:
             try:
@@ -115,7 +115,7 @@ class Trial:
         else:
             done = runner.plain(command)
             if done.returncode:
-                findings.append(f"{when}: not to be brought to its end: {done.stderr.decode().strip()}")
+                findings.append(f"{when}: the retry did not complete: {done.stderr.decode().strip()}")
             findings += self.judge(runner, True, f"{when}, the end")
         key = next(name for name in ("primary", "next", "phrase") if name in self.workload.keys[-1])
         key = {"primary": workloads.PRIMARY, "next": workloads.NEXT, "phrase": workloads.PHRASE}[key]
@@ -125,7 +125,7 @@ class Trial:
         return findings
 
     def rest(self, runner, found):
-        """What is left to do after a fault; None where all is done."""
+        """The command that completes the work after a fault; None if nothing is left to do."""
         if found.keys != self.workload.keys[-1] or not self.is_finished(found):
             return self.workload.command
         if any(self.output(runner.folder / name) != whole for name, whole in self.outputs.items()):
@@ -149,7 +149,7 @@ class Trial:
         return self.undated(found) == self.undated(self.after)
 
     def is_whole(self, found):
-        """Whether it holds what the command found, what it leaves, or what its first transactions leave."""
+        """Whether the store is as before the command, as after it, or as after its first transactions."""
         if not found.is_there:
             return not self.workload.is_made
         if self.is_finished(found) or found.documents == self.before.documents and self.workload.is_made:
@@ -159,7 +159,7 @@ class Trial:
         present = len(found.documents) - len(known)
         if self.workload.is_made and not self.workload.is_in_batches:
             return False
-        # A store that is made and filled has none at first; batches have some of them, in their order.
+        # A store that the command itself makes is empty at first; a command in batches adds documents in their order.
         present = present if self.workload.is_in_batches else 0
         return self.undated(found) == tuple(sorted([*self.before.documents, *added[:present]]))
 
@@ -173,27 +173,27 @@ class Trial:
             findings.append(f"{len(found.documents)} documents of {len(self.before.documents)}, or others")
         is_last = found.keys == self.workload.keys[-1]
         if is_done and not (is_last and self.is_finished(found) and found.target == 0 and found.epochs == 1):
-            findings.append("acknowledged, and not there")
+            findings.append("acknowledged, but not there")
         if found.is_there and found.keys in self.workload.keys:
             if found.titles != self.workload.titles[is_last and -1 or 0]:
                 findings.append(f"titles are {found.titles}")
         for name, whole in self.outputs.items():
             if (output := self.output(folder / name)) != whole and (is_done or output != self.earlier[name]):
                 findings.append(f"{name} is {'missing' if output is None else 'half done, or an earlier one'}")
-        # What can't be removed stays; a kill at its removal is no excuse.
+        # A file may stay if its removal fails. A kill during the removal is no excuse.
         can_remove = not ("unlink" in when and any(error in when for error in ("EIO", "ENOSPC")))
         findings += self.left(runner, "SIGKILL" in when) if can_remove else []
         return [f"{when}: {finding}" for finding in findings]
 
     def left(self, runner, was_killed):
-        """What stands where nothing should, and plain text anywhere but in what was asked for."""
+        """Finds files that should not be there, and plaintext outside of the files that the command was asked for."""
         expected = BESIDE | set(self.workload.outputs)
         if self.workload.reads:
             expected |= {self.workload.reads + suffix for suffix in ("", "-wal", "-shm")}
         if self.workload.is_named and was_killed:
             expected |= {path.name for path in runner.folder.iterdir() if UNFINISHED.fullmatch(path.name)}
         for path in runner.folder.iterdir():
-            # What a killed process leaves of a new store is sealed.
+            # A killed process may leave an unfinished new store: everything in it is sealed.
             if path.name not in expected and ".new" not in path.name and not runner.is_bare(path):
                 yield f"{path.name} was left"
         phrases = [workloads.IN_TEXTS] + [workloads.IN_TITLES] * ("clear" not in self.workload.titles)
@@ -205,7 +205,7 @@ class Trial:
 
 
 class PrivateRunner(Runner):
-    """A runner whose commands keep what is temporary in places of their own, so that what they leave is found."""
+    """A runner with private temporary folders, so that the trial finds every file that a command leaves there."""
 
     def __init__(self, folder, variables):
         self.parent = tempfile.mkdtemp(dir=folder.parent)
@@ -226,7 +226,7 @@ class PrivateRunner(Runner):
             shutil.rmtree(place, ignore_errors=True)
 
     def is_bare(self, path):
-        """Whether nothing but a name is there, once a folder that is being wiped has been."""
+        """Whether all files at a path are empty or gone; waits for a folder that is still being wiped."""
         return _soon(lambda: not any(each.is_file() and each.stat().st_size for each in (path, *path.rglob("*"))))
 
 
@@ -237,7 +237,7 @@ def _soon(condition):
             if condition():
                 return True
         except OSError:
-            pass  # It went while it was looked at.
+            pass  # A file was removed during the check.
         time.sleep(0.02)
     return False
 
@@ -247,5 +247,5 @@ def kill(chance, points):
 
 
 def late(chance: random.Random, seconds):
-    """A kill at any time of a run that takes so long, or a little after it."""
+    """A kill at a random time of a run that takes `seconds`, or a little after its end."""
     return calls.Late(chance.uniform(0, 1.2 * seconds))

@@ -1,4 +1,4 @@
-"""The table of what is broken on purpose: a store to begin with, a command, and what may be found after it."""
+"""The workloads for faults: each is a store, a command, and the states that an interrupted run may leave."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ NEW = ["--new-key-file", KEYS / "next.key"]
 # A TEST store's slots take scrypt with logN 10.
 PHRASE, NEW_PHRASE = (["--" + kind, KEYS / "passphrase.txt"] for kind in ("passphrase-file", "new-passphrase-file"))
 BY_PHRASE, OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["phrase"], ["primary"], ["next"], ["primary", "next"]))
-# Each text and each title holds one of these, so that a file which shows them can be found.
+# Each text and each title contains one of these, so that a search finds a file that shows them.
 IN_TEXTS, IN_TITLES = "plainly written", "openly titled"
 
 
@@ -24,7 +24,7 @@ def _document(number, collection):
 
 
 DOCUMENTS = [_document(number, "one" if number % 3 else "two") for number in range(1, 15)]
-# The first two are there already.
+# Documents 1 and 2 are in the store already.
 MORE = [_document(number, "one") | {"title": f"{IN_TITLES}, once more"} for number in (1, 2, *range(15, 27))]
 
 
@@ -36,25 +36,25 @@ class Workload:
     command: list
     # The sets of keys that may open the store afterwards: as before, then as the command leaves it.
     keys: tuple = (OLD_KEY,)
-    # What brings an interrupted run to its end where the last set of keys opens already; nil runs the command again.
+    # Completes an interrupted run if the last set of keys opens the store already; None: the command itself does.
     resume: list = None
-    # Commands that prepare the store behind the documents.
+    # Commands that prepare the store after its documents are imported.
     before: tuple = ()
     creation: tuple = ()
-    # Files, stores (*.coffer) and directories beside the store that a whole run makes; a broken one makes each whole or
-    # not at all: what was there before is as it was.
+    # Files, stores (*.coffer) and directories beside the store that a complete run makes. An interrupted run makes each
+    # whole or not at all, and leaves an earlier one as it was.
     outputs: tuple = ()
-    # Another store that is read: it stays, and an empty log may be beside it.
+    # Another store that the command reads. It remains, and the command may leave an empty log beside it.
     reads: str = ""
     titles: tuple = ("sealed", "sealed")
-    # Whether it commits more than once on its way.
+    # Whether the command commits more than once.
     is_in_batches: bool = False
-    # Whether there is a store to begin with.
+    # Whether the store exists before the command.
     is_made: bool = True
     variables: dict = field(default_factory=dict)
-    # Whether the file system has no files without a name: a kill may leave one of a name that nobody asked for.
+    # Whether the file system lacks unnamed files (O_TMPFILE): then a kill may leave a file with a temporary name.
     is_named: bool = False
-    # Exit codes that a kill may end in: it may have met a child.
+    # Exit codes that a kill may lead to: it may have hit a child of the command.
     killed: tuple = ()
 
 
@@ -73,7 +73,7 @@ def _export(name, *options):
 
 
 def _forced(name, *options):
-    """Over an earlier export of less."""
+    """Replaces an earlier export of fewer documents."""
     earlier = ["export", STORE, *PRIMARY, "--id", "1", "--id", "2", "-o", name, *options]
     return _export(name, "--force", *options) | dict(before=(earlier,))
 

@@ -20,7 +20,7 @@ FORGED = "Forged text"
 
 
 class Insider:
-    """`store` is what he writes; `forged` by id: rows that he sealed rightly under a key that he has."""
+    """`store` is the insider's file; `forged` holds, for each id, rows correctly sealed under a key of the insider."""
 
     def __init__(self, history, now, roots):
         self.moments = history.moments[: now + 1]
@@ -30,17 +30,17 @@ class Insider:
             for number, epoch in moment.writer.epochs.items():
                 self.keys[number] = epoch
         self.store, self.forged = self.now.writer.copy(), {}
-        # The moment whose header and state are there, for forgeries near its bounds.
+        # The moment whose header and state the file has; forgeries try numbers near its bounds.
         self.base = self.now.writer
 
     def do(self, name, seed):
-        """One act, with random choices of its own, so that leaving out another doesn't change it."""
+        """Does one act. Its random choices depend on `seed` alone, so leaving out another act doesn't change them."""
         self.rng = random.Random(seed)
         self.random = Random(f"insider {seed}")
         getattr(self, name)()
 
     def acts(self):
-        """By name, how likely each act is that he can do."""
+        """The acts that the insider's keys allow, by name, with their weights."""
         weights = {
             "put_back": 4, "put_back_whole": 2, "roll_back": 4, "row_put_back": 4, "row_mixed": 2, "row_gone": 2, "row_edited": 2,
             "row_moved": 1, "collection_put_back": 1, "collection_gone": 1, "slot_edited": 1, "slot_added": 1,
@@ -52,7 +52,7 @@ class Insider:
         return weights
 
     def save(self, path):
-        """Writes the file; of two rows that a table or an index can't hold together, the later one."""
+        """Writes the file. If a table or an index can't hold two rows together, the file has the later one."""
         store, taken = self.store, {}
         store.slots = list({slot.slot: slot for slot in store.slots}.values())
         records = {record.id: record for record in store.records.values()}
@@ -73,7 +73,7 @@ class Insider:
         return self.store.records[self.rng.choice(sorted(self.store.records))] if self.store.records else None
 
     def put_back(self):
-        """Parts of an older copy over what is there."""
+        """Replaces parts of the file by those of an older copy."""
         parts = self.rng.choice((
             ["header"], ["state"], ["slots"], ["header", "slots"], ["header", "state"], ["header", "slots", "state"],
             ["header", "slots", "state"], ["header", "slots", "state", "collections"], ["collections"], ["records"],
@@ -85,7 +85,7 @@ class Insider:
         self._take(self.base, ["header", "slots", "state", "collections", "records"])
 
     def roll_back(self):
-        """To an earlier moment of the same root key, most often in the middle of its rekey; at times without the rows."""
+        """Restores an earlier moment of the same root key, mostly from its rekey; sometimes without its rows."""
         moments = [moment for moment in self.moments if moment.root == self.now.root]
         unfinished = [moment for moment in moments if moment.writer.target]
         self.base = self.rng.choice(unfinished if unfinished and self.rng.random() < 0.7 else moments).writer
@@ -106,7 +106,7 @@ class Insider:
                 setattr(self.store, name, getattr(source, name))
 
     def row_put_back(self):
-        """One to three rows as an older copy has them, deleted ones too; sometimes under another number."""
+        """Restores one to three rows of an older copy, deleted ones too; sometimes under another number."""
         source = self._moment().writer.copy().records
         for id in self.rng.sample(sorted(source), min(len(source), self.rng.randint(1, 3))):
             record = source[id]
@@ -115,7 +115,7 @@ class Insider:
             self.store.records[record.id] = record
 
     def row_mixed(self):
-        """Some columns of another row, or of the same one at another time."""
+        """Replaces some columns of a row by those of another row, or of the same row in a copy."""
         source, row = self._moment().writer.records, self._row()
         if row is None or not source:
             return
@@ -183,7 +183,7 @@ class Insider:
             slot.params = slot.params[:32] + _public(OUTSIDER)
 
     def slot_added(self):
-        """A slot of an older copy, under a free number."""
+        """Adds a slot of an older copy, under a free number."""
         slot = copy.deepcopy(self.rng.choice(self._moment().writer.slots))
         if slot.slot in {other.slot for other in self.store.slots}:
             slot.slot = max(other.slot for other in self.store.slots) + 1
@@ -195,7 +195,7 @@ class Insider:
     # With keys.
 
     def _forger(self):
-        """A writer with the store's identity and shape, and his epoch keys in place of the store's."""
+        """A writer with the store's identity and form, and the insider's epoch keys in place of the store's."""
         forger = Writer("forger", titles=self.store.titles)
         forger.random, forger.store_id, forger.incompat = self.random, self.store.store_id, self.store.incompat
         forger.epochs = {number: copy.deepcopy(epoch) for number, epoch in self.keys.items()}
@@ -207,7 +207,7 @@ class Insider:
         return max(1, self.rng.choice(numbers) + self.rng.choice((-1, 0, 0, 0, 1)))
 
     def _forgery(self, epoch):
-        """The data of a row that he makes: a new one, or another text, title or place for one that is known."""
+        """The data of a forged row: a new row, or another text, title or place for a known one."""
         rng, now = self.rng, self.base
         closed = now.epochs.get(epoch)
         id = rng.choice((
@@ -240,7 +240,7 @@ class Insider:
             self._plant(record)
 
     def row_mislabelled(self):
-        """Sealed under a key that he has, as if it were another epoch's."""
+        """Plants a row that is sealed under one of the insider's keys, and named as a row of another epoch."""
         forger, other = self._forger(), self.rng.choice((self.now.writer.active, *self.now.writer.epochs))
         key = self.keys[self.rng.choice(sorted(self.keys))]
         record = self._forgery(self.rng.choice(sorted(self.keys)))
@@ -250,7 +250,7 @@ class Insider:
         self._plant(record)
 
     def head_forged(self):
-        """The true text of a row of his epochs, under another title and place."""
+        """Gives a row of the insider's epochs another title and place, and keeps its true text."""
         rows = [row for row in self.store.records.values() if row.epoch in self.keys]
         if not rows:
             return
@@ -273,7 +273,7 @@ class Insider:
     # With a root key.
 
     def _root(self):
-        """A moment of a root key that he has: its keyring is his."""
+        """A moment of a root key that the insider holds, which opens the moment's keyring too."""
         held = self.rng.choice(self.held).writer.copy()
         held.random = self.random
         return held
@@ -300,14 +300,14 @@ class Insider:
         self._take_over(own)
 
     def _take_over(self, own):
-        """What he wrote under keys of the store may be read where another header of it is put back."""
+        """Replaces the file; its forged texts count as forged, because a restored header of the store may open them."""
         for record in own.records.values():
             if record.text.startswith(FORGED.encode()):
                 self.forged.setdefault(record.id, []).append(copy.deepcopy(record))
         self.store = own.commit()
 
     def outsiders_store(self):
-        """A root key of his making, under this store's id, wrapped for the recipient whose public key anybody may have."""
+        """Makes a store with this id and a new root key, wrapped for the recipient, whose public key is no secret."""
         now, own = self.now.writer, Writer("an outsider's store")
         own.random, own.store_id = self.random, now.store_id
         own.root = self.random(32)
@@ -320,7 +320,7 @@ class Insider:
         self.store = own.commit()
 
     def state_forged(self):
-        """A state under an old root key, over the rows and the header that are there."""
+        """Seals a state under an old root key, for the rows and the header of the file."""
         held = self._root()
         held.mac, held.generation = self.store.mac, self.now.writer.generation + self.rng.randrange(3)
         held._commit_header = lambda odd: None
@@ -330,7 +330,7 @@ class Insider:
         self.store.sealed_state = held.sealed_state
 
     def header_forged(self):
-        """The header's MAC under an old root key, over header and slots as they are there."""
+        """Computes the header's MAC under an old root key, over the header and slots of the file."""
         store, held = self.store, self._root()
         slots = [pae(u32(s.slot), u32(s.kind), s.label, s.params, s.wrapped) for s in sorted(store.slots, key=lambda s: s.slot)]
         elements = [
@@ -341,7 +341,7 @@ class Insider:
         store.spare = b"coffer2/spare" + pae(*elements, store.mac)
 
     def keyring_forged(self):
-        """A keyring of epochs that he has, sealed under an old root key, and its commitment or the true one."""
+        """Seals a keyring of the insider's epochs under an old root key, with that key's commitment or the true one."""
         store, held = self.store, self._root()
         store.keyring = held.xseal(
             held._key(b"keyring"), pae(b"coffer2/keyring", store.store_id, u64(store.rk_generation), u64(store.phase)),

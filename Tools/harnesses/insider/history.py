@@ -105,7 +105,7 @@ class History:
             self._write()
 
     def _rekey(self):
-        """In full, keys only, or taken over in its middle, with writes between its batches."""
+        """A rekey: in full, of keys only, or taken over by a second one in its middle; with writes between batches."""
         rng, writer = self.rng, self.writer
         kind = rng.choice(("full", "full", "full", "keys only", "taken over"))
         for turn in range(2 if kind == "taken over" else 1):

@@ -1,12 +1,12 @@
-"""The owner, who reads what the insider wrote, and the judge: what FORMAT, "What is promised" allows and what not.
+"""The owner, who reads the insider's file, and the judge of the results by FORMAT, "What is promised".
 
-A file opens under a root key. Where the insider holds that key, or made it for a public recipient, the page promises
-nothing but pin and anchor. Otherwise header and state are those of one moment of the history, and are judged by it:
-- a document that is given out is, in all its parts, one that was written there, or a forged one that
-  FORMAT, "Closed epochs" lets pass at that moment;
-- verify, an export to a store and the end of a rekey pass where the documents are exactly those of that moment;
-- a set that differs stays different, whatever is written;
-- the pin of now passes for a moment of its root key and phase or a later one, the anchor of now for now alone.
+A file opens under a root key. If the insider holds that key, or made it for a public recipient, the page promises only
+the checks of pin and anchor. Otherwise header and state are those of one moment of the history, and these rules hold:
+- every document that dbtool gives out is, in all its parts, one of the store's history, or a forged one that
+  FORMAT, "Closed epochs" accepts at that moment;
+- verify, an export to a store and the end of a rekey succeed only with exactly the documents of that moment;
+- a set that differs stays different after every write;
+- the pin of now accepts moments of its root key and phase, and later ones; the anchor of now accepts now alone.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from attackkit.secrets import NEXT
 
 from .sessions import Session
 
-# Answers that reading may have; any other, a signal or a second of the processor is a finding.
+# The permitted answers of reading; any other answer, a signal, or a second of CPU time is a finding.
 READING = {"ok", "damaged", "mismatch", "rolled-back", "cannot-unlock", "refused", "newer", "missing", "unfinished"}
 WRITING = READING | {"exit 1", "exit 3", "exit 13", "read-only"}
 EPOCHS = "SELECT epoch FROM coffer_record UNION SELECT epoch FROM coffer_collection"
@@ -44,7 +44,7 @@ class Owner(Dbtool):
 
 
 class Trial:
-    """One file, one secret. `findings` collects sentences; `outcome` says in a word what came of it."""
+    """One file and one secret. `findings` collects sentences; `outcome` is how the file opened, in a few words."""
 
     def __init__(self, program, folder, insider, secret, rng, faults=()):
         self.insider, self.now, self.secret, self.rng, self.faults = insider, insider.now, secret, rng, faults
@@ -86,7 +86,7 @@ class Trial:
             self._session()
         return self
 
-    # Under which root key, and as of when.
+    # The root key and the moment that the file opened under.
 
     def _moment(self):
         """The authentic moment whose header and state were opened, and whether the insider made them."""
@@ -111,7 +111,7 @@ class Trial:
         if self.secret[0] != "identity":
             self.find("Opening", f"{self.secret[0]} opened a header or state that its root key's holders did not write")
         elif any(moment.writer.rk_commit[:16].hex() == commit for moment in self.insider.moments):
-            self.find("State", "a state that nobody wrote, under a root key that the insider lacks")
+            self.find("State", "a state that no key holder wrote, under a root key that the insider lacks")
         return None, True
 
     def _checked(self, moment):
@@ -144,7 +144,7 @@ class Trial:
         self._older_anchor(self.rng.choice(self.insider.moments))
 
     def _older_anchor(self, kept):
-        """An anchor that the owner took earlier; of a root key that the insider held, it says nothing against him."""
+        """Checks an anchor that the owner took earlier; under a root key of the insider it would prove nothing."""
         if kept.root in self.insider.roots:
             return
         moment = self.moment
@@ -174,7 +174,7 @@ class Trial:
         return True
 
     def _vouches(self, record, id, has_written=False):
-        """FORMAT, "Closed epochs" and "Checks on rows", for the moment."""
+        """Whether FORMAT, "Closed epochs" and "Checks on rows" accept the row at the moment."""
         writer = self.moment.writer
         epoch = writer.epochs.get(record.epoch)
         if epoch is None or not has_written and (record.rev > writer.generation or id >= writer.next_id):
@@ -198,7 +198,7 @@ class Trial:
             self._fits(found, writer.records[id], writer) for id, found in documents.items())
 
     def _given(self, owner, what, has_written=False):
-        """Every document that is given out; each must be allowed."""
+        """Every document that dbtool gives out, and the outcome; each document must be allowed."""
         documents, kind = owner.everything()
         if kind not in READING:
             self.find("Exit codes", f"export: {kind}")
@@ -235,10 +235,10 @@ class Trial:
         names = {c.name.decode() for moment in self.insider.moments for c in moment.writer.collections.values()}
         for collection in json.loads(output) if kind == "ok" else ():
             if collection["name"] not in names:
-                self.find("Collections", f"a name that nobody gave: {collection['name']!r}")
+                self.find("Collections", f"a name that no key holder gave: {collection['name']!r}")
 
     def _second_reader(self):
-        """The second reader opens and verifies what the command does; gives the ids that it reads."""
+        """Checks that the second reader opens and verifies the file as dbtool does; gives the ids that it reads."""
         second = SecondReader()
         kind = second.open(self.path, *self.secret)
         if (kind == "ok") != bool(self.opened):
@@ -253,7 +253,7 @@ class Trial:
         second.close()
         return readable
 
-    # The owner then does each of these on a copy.
+    # The owner's writes, each on a copy.
 
     def _copy(self):
         for path in self.folder.glob("copy*"):
@@ -275,7 +275,7 @@ class Trial:
         self.findings += session.findings
 
     def _after(self, owner, what, is_done, changed=()):
-        """A set that differed still does, and what is given out is still allowed."""
+        """Checks that a set that differed still differs, and that every document given out is still allowed."""
         verdict, report = self.ask(owner, "verify", "--json")
         if self.verdict == "mismatch" and report and verdict != "mismatch":
             self.find("Verify", f"mismatch became {verdict} by {what}")
@@ -286,7 +286,7 @@ class Trial:
             self.find("Verify", f"sound before {what} and then {verdict}, or with other documents")
 
     def _keep_out(self, path, sql, what):
-        """Under the present root key, what is sealed from now on is under no epoch whose key the insider has."""
+        """Checks that, under the present root key, no row sealed from now on is under an epoch of the insider."""
         with sqlite3.connect(path) as db:
             epochs = {epoch for (epoch,) in db.execute(sql)}
         db.close()
@@ -339,7 +339,7 @@ class Trial:
                 self.find("Writing", f"export --to store made a sound store of other documents ({kind})")
 
     def _salvage(self, owner):
-        """Rows that closed epochs refuse come along, and are listed; a set that matches is the moment's."""
+        """Salvage keeps rows that closed epochs refuse, and must list them; a set that matches must be the moment's."""
         new = self.folder / "copy-salvaged.coffer"
         kind, output = self.ask(
             owner, "salvage", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)

@@ -1,7 +1,7 @@
 """A session that is open while the insider edits the file: an import that waits for its input between two commits.
 
-Judged as FORMAT, "Each transaction" says: a session that has seen now's successor writes nothing over a header or a
-state that is older or another's, and a set that an edit made differ stays different.
+FORMAT, "Each transaction" is the rule: a session that has committed on top of the store of now must not write over an
+older or foreign header or state, and a set that an edit made different must stay different.
 """
 
 import json
@@ -12,7 +12,7 @@ import time
 TABLES = ("header", "spare", "slot", "state", "collection", "record", "body")
 PARTS = (("state",), ("header", "spare"), ("header", "spare", "state"), ("header", "spare", "slot", "state"), ("slot",),
          ("record", "body"), ("collection",), ("record", "body", "state"), TABLES)
-# An import reads in chunks: a record is committed when this much of the next one has come in.
+# An import reads in chunks: it commits a record once it has read this much of the next one.
 FILLER = b"x" * 300_000
 PATIENCE = 30
 LOCK = 0.3
@@ -31,7 +31,7 @@ def held(rows):
 
 
 def replace(path, other, tables):
-    """In one transaction, as any program that locks; gives whether the session let it."""
+    """Replaces tables in one transaction, as any program that locks the file; False if the session holds its lock."""
     db = sqlite3.connect(path, isolation_level=None, timeout=LOCK)
     try:
         rows = contents(other)
@@ -104,6 +104,6 @@ class Session:
         if is_refused and (code == 0 or contents(self.path) != edited):
             self.findings.append(f"Each transaction: {what}: exit {code}, and the session wrote on")
         verdict, report = self.owner.run("verify", "--json")
-        # Under the state that the session wrote nothing else can be sound; under another a whole older file can.
+        # With the session's own state, no edited file can be sound; with another state, a complete older file can.
         if report and verdict == "ok" and changed and "state" not in changed:
             self.findings.append(f"Verify: {what}: sound after it")

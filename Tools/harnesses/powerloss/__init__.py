@@ -1,7 +1,7 @@
-"""Power loss: what may stand on a disk after a cut, and what of a store must still be there.
+"""Power loss: the states that a cut may leave on a disk, and the parts of a store that each must still hold.
 
-preload/record.c writes down what a command does to its files; `recording` reads that; `disk` knows what of it a disk may have
-kept; `states` chooses among all of that; `workloads` is the table of what is run. `coffer-reopen` of
-Tools/harnesses/programs opens what is rebuilt.
-Knows nothing of SQLite: what counts is what was written and what was synchronised.
+preload/record.c records a command's changes of its files; `recording` reads the record; `disk` derives the states that
+a disk may have kept; `states` chooses among them; `workloads` lists the commands. `coffer-reopen` of
+Tools/harnesses/programs opens the rebuilt states.
+Knows nothing of SQLite: only writes and synchronisations count.
 """

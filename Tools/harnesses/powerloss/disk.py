@@ -1,10 +1,10 @@
-"""A folder on a disk that may lose power: what is safe, and what is only under way.
+"""A folder on a disk that may lose power: its synchronised changes, which are safe, and its pending ones.
 
-Safe is what was synchronised: a file's bytes and length by fsync or fdatasync of that file, names by fsync of the folder,
-everything by syncfs.
-All else may or may not have happened, in any combination: each 512-byte sector of each write, each change of a length,
-each change of a name; two names that are exchanged change together. Of one sector or one name a later change that is there covers an earlier one. A length that grew
-without its bytes shows zeros, or whatever stood on the disk before.
+fsync or fdatasync of a file makes the file's bytes and length safe, fsync of a folder the names in it, syncfs
+everything. Pending changes may have reached the disk in any combination: each 512-byte sector of each write, each
+change of a length, each change of a name. Two names that are exchanged change together. If two changes of one sector or
+one name have reached the disk, the later one counts. A length that grew without its bytes shows zeros, or old bytes of
+the disk.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ ROOT = 1
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What happens wholly or not at all; `write` tells pieces of one call."""
+    """A change that reaches the disk wholly or not at all. Pieces of one call have the same `write`."""
 
     write: int
     offset: int = 0
     # None for a change of the length.
     data: bytes = None
     size: int = 0
-    # Whether the length may only become larger by it.
+    # Whether the piece can only make the length larger.
     grows: bool = False
     # A change of names: {name: file, folder or None}.
     names: dict = None
@@ -34,7 +34,7 @@ class File:
         self.safe, self.pending, self.size, self.is_mapped = bytes(safe), [], len(safe), False
 
     def content(self, chosen, stale=b"\0"):
-        """The bytes with those pieces; `stale` repeats where nothing was written."""
+        """The bytes with the chosen pieces; the pattern `stale` fills bytes that no piece wrote."""
         content = bytearray(self.safe)
         for piece in self.pending:
             if piece not in chosen:
@@ -59,7 +59,7 @@ def _grow(content, size, stale):
 
 
 class Folder:
-    """Names, each of a file or of another folder: those that are safe, and those that there are now."""
+    """The names of files and folders in a folder: the safe ones, and the present ones."""
 
     def __init__(self):
         self.safe, self.now, self.pending = {}, {}, []
@@ -74,7 +74,7 @@ class Folder:
         self.pending = []
 
     def known(self):
-        """Every file and folder that one of its names means, or may come to mean."""
+        """Every file and folder that a name refers to: on the disk, now, or after a pending change."""
         changed = (node for piece in self.pending for node in piece.names.values() if node)
         return {id(node): node for node in (*self.safe.values(), *self.now.values(), *changed)}.values()
 
@@ -87,7 +87,7 @@ class Folder:
 
 
 class Disk:
-    """What a folder's files, names and folders are, after the events so far. A path begins in that folder."""
+    """A folder's files, names and folders after the events so far. Paths are relative to that folder."""
 
     def __init__(self, files):
         """`files`: {path: bytes} that are safe to begin with; the path of a folder ends in "/"."""
@@ -98,7 +98,7 @@ class Disk:
             folder.safe[name] = folder.now[name] = Folder() if path.endswith("/") else File(files[path])
 
     def _place(self, path):
-        """The folder that a path's last name stands in now, and that name."""
+        """The folder that contains a path's last name now, and that name."""
         *above, name = path.split("/")
         folder = self.root
         for each in above:
@@ -106,7 +106,7 @@ class Disk:
         return folder, name
 
     def know(self, number, path):
-        """Which file or folder of the beginning a number means."""
+        """Gives an initial file or folder the number that the record uses for it."""
         folder, name = self._place(path.rstrip("/"))
         self.by_number[number] = folder.safe[name]
 
@@ -130,7 +130,7 @@ class Disk:
         self._rename(changes)
 
     def _exchanged(self, event):
-        """Both names in one piece: no state has the one without the other."""
+        """Changes both names in one piece: no state has only one of the changes."""
         one, other = event.name, event.data.decode()
         self._rename({one: self._now(other), other: self._now(one)})
 
@@ -142,7 +142,7 @@ class Disk:
         return folder.now[name]
 
     def _rename(self, changes):
-        """{path: what it means then}, all in one folder."""
+        """Changes names, {path: file, folder or None}, all in one folder."""
         places = [(*self._place(path), node) for path, node in changes.items()]
         folder = places[0][0]
         if any(each is not folder for each, _, _ in places):
@@ -170,7 +170,7 @@ class Disk:
         file.size = event.offset
 
     def _mapped(self, event):
-        """From now on it may change without an event."""
+        """From now on the file may change without an event."""
         self.by_number[event.file].is_mapped = True
 
     # Synchronising.
@@ -185,7 +185,7 @@ class Disk:
         for node in {id(node): node for node in (*self.by_number.values(), *self._known())}.values():
             node.settle()
 
-    # What may be there after a cut.
+    # States after a cut.
 
     def _known(self):
         found, ahead = {}, [self.root]
@@ -197,11 +197,11 @@ class Disk:
         return found.values()
 
     def pieces(self):
-        """All that is under way, in its order."""
+        """All pending pieces, in the order of their calls."""
         return sorted((piece for node in self._known() for piece in node.pending), key=lambda piece: piece.write)
 
     def state(self, chosen, stale=b"\0"):
-        """{path: bytes} with those pieces of what is under way; the path of a folder ends in "/"."""
+        """{path: bytes} with the chosen pending pieces; the path of a folder ends in "/"."""
         return dict(_state(self.root, "", chosen, stale))
 
     def mapped(self):

@@ -1,4 +1,4 @@
-"""What commands did to the files of one folder, in order, as record.c wrote it down."""
+"""Reads the record that record.c makes: the changes of the files in one folder, in order."""
 
 import struct
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ _HEAD = struct.Struct("=5Q")
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that was done: a kind of record.c's, to a file by its number, or to a name."""
+    """One change: its kind, as in record.c, and the number of the file or the name that it concerns."""
 
     kind: str
     file: int = 0
@@ -18,12 +18,12 @@ class Event:
 
 
 SYNCHRONISING = ("synced", "folder synced", "all synced")
-# Between two commands: the first has said that it is done.
+# Between two commands: the first has reported success.
 ACKNOWLEDGED = Event("acknowledged")
 
 
 def read(path, start=0):
-    """The events behind the first `start` bytes, and where they end."""
+    """The events after the first `start` bytes of a record, and the offset of their end."""
     events = []
     with open(path, "rb") as file:
         file.seek(start)

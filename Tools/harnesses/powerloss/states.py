@@ -1,16 +1,16 @@
-"""Which of all that a disk may have kept is looked at."""
+"""Selects the states of a disk that the harness checks."""
 
 from . import recording
 
-# Where there are no more pieces than these, every combination of them is taken.
+# Up to this number of pieces, the harness checks every combination of them.
 FEW = 6
 
 
 def situations(disk, events):
-    """Plays the events, and stops wherever more is under way than ever before or after: (acknowledged, pieces).
+    """Plays the events; stops at command ends and before a first synchronisation: (acknowledged, pending pieces).
 
-    What may be there at any other moment may be there at one of these too: what is under way is only ever settled by a
-    synchronisation, and a command's end only adds to what must be there.
+    Every state of any other moment is possible at one of these too: only a synchronisation settles pending pieces, and
+    a command's end only adds to the documents that must be there.
     """
     acknowledged, is_new = 0, True
     for event in events:
@@ -29,7 +29,7 @@ def situations(disk, events):
 
 
 def shares(counts, wanted):
-    """How many states of each moment, of which so many pieces are under way: what few have goes to the others."""
+    """The number of states per moment. A moment with few pending pieces (`counts`) leaves states to the others."""
     found, left = [0] * len(counts), wanted
     for rank, index in enumerate(sorted(range(len(counts)), key=counts.__getitem__)):
         found[index] = min(2 << min(counts[index], 40), left // (len(counts) - rank))
@@ -38,7 +38,7 @@ def shares(counts, wanted):
 
 
 def choices(pieces, chance):
-    """Sets of pieces without end, the telling ones first: (pieces, what stands where nothing was written)."""
+    """Sets of pieces, the most revealing first: (pieces, filler of unwritten bytes). Endless beyond FEW pieces."""
     zeros, stale = b"\0", chance.randbytes(641)
     if len(pieces) <= FEW:
         for bits in range(1 << len(pieces)):
@@ -62,14 +62,14 @@ def choices(pieces, chance):
 
 
 def _any(pieces, writes, chance):
-    """Some of the writes, one of them perhaps torn; or some of the sectors."""
+    """A random set: some of the writes, one of them perhaps torn; or some of the sectors."""
     likely = chance.choice((0.1, 0.5, 0.9))
     kind = chance.randrange(3)
     whole = {write for write in writes if chance.random() < likely}
     torn = chance.choice(writes) if kind == 1 else None
 
     def is_there(piece):
-        # A file without a name shows nothing of what was written to it.
+        # Without its name, a file shows none of its writes.
         if piece.names:
             return chance.random() < 0.8
         if kind == 0:

@@ -1,4 +1,4 @@
-"""One workload: recorded once, then every state that is asked for, rebuilt and judged."""
+"""Records one workload, then rebuilds and judges states of its disk."""
 
 import hashlib
 import json
@@ -17,12 +17,12 @@ from . import recording, states
 from .disk import Disk
 
 NAMES = ("primary", "next")
-# The index of the log is made anew from the log after a cut.
+# SQLite rebuilds the index of the log from the log after a cut.
 INDEX = STORE + "-shm"
-# What a command that comes to no end leaves of what it had not finished: stores, sealed like this one, and the directory of
-# texts that only a shell removes, which no power leaves either.
+# Files that an interrupted command leaves: unfinished stores, sealed like this one, and the temporary directory of an
+# export to text files. A shell removes the directory after a kill, but a power cut ends the shell too.
 BESIDE = re.compile(r"\.(copy|s)\.coffer\.[0-9a-f]{16}\.new(-journal|-wal|-shm)?|\.dbtool-[0-9a-z]+")
-# Of so many states one is also written to.
+# One state in this many is also written to.
 GOING_ON = 8
 # A judge keeps a descriptor for each file in WAL mode that it has ever opened.
 JUDGE_LIFE = 400
@@ -30,7 +30,7 @@ ROUNDS = 5
 
 
 class Trial:
-    """`forgotten` are kinds of events that are taken not to have happened: what a disk that lies would do."""
+    """`forgotten` are kinds of events that the trial drops from the record, as a lying disk would ignore them."""
 
     def __init__(self, workload, dbtool, judge, recorder, folder, forgotten=()):
         self.workload, self.dbtool, self.recorder = workload, dbtool, recorder
@@ -81,10 +81,10 @@ class Trial:
         there = disk.state(set(disk.pieces()))
         there.pop(INDEX, None)
         if there != last:
-            raise RuntimeError(f"{self.workload.name}: something was done to the files that was not seen")
+            raise RuntimeError(f"{self.workload.name}: the files differ from the record: a change was not seen")
         self.events = [event for event in self.events if event.kind not in self.forgotten]
         if disk.mapped() - {INDEX}:
-            raise RuntimeError(f"{self.workload.name}: a file is written through memory, which is not seen")
+            raise RuntimeError(f"{self.workload.name}: a file is written through a mapping, which is not recorded")
 
     def files(self):
         return {
@@ -100,11 +100,11 @@ class Trial:
     # Judging.
 
     def go(self, seed, wanted):
-        """Judges so many different states, or as many as are easily found; gives how many of how many moments."""
+        """Judges `wanted` different states, or all that ROUNDS find; gives the counts of states, moments and pieces."""
         chance = random.Random(f"{seed} {self.workload.name}")
         moments = [len(pieces) for _, pieces in states.situations(self.disk(), self.events)]
         for round_number in range(ROUNDS):
-            # What has few states has shown them all in the first round.
+            # A moment with few pieces has shown all its states in the first round.
             open_moments = [0 if round_number and count <= states.FEW else count for count in moments]
             shares = states.shares(open_moments, wanted - len(self.judged))
             disk = self.disk()
@@ -142,7 +142,7 @@ class Trial:
                 shutil.copytree(self.state_folder, Path(kept, f"{self.workload.name}-{digest.hex()[:12]}"))
 
     def open(self, files, goes_on):
-        """What the library finds in a state and the second reader in what the library made of it."""
+        """Opens a state with the library, then with the second reader; gives (keys, documents) and problems."""
         self.lay_out(files)
         path = self.state_folder / STORE
         answer = self.judge.ask("look", path)
@@ -164,11 +164,11 @@ class Trial:
                 path.rmdir() if path.is_dir() else path.unlink()
         for name in sorted(files):
             path = self.state_folder / name
-            # The same file again: see JUDGE_LIFE.
+            # An existing file is overwritten, not replaced: see JUDGE_LIFE.
             path.mkdir(exist_ok=True) if name.endswith("/") else path.write_bytes(files[name])
 
     def look(self, path):
-        """Keys, documents and problems by the second reader; None where no store is."""
+        """Keys, documents and problems, from the second reader; None if the store does not exist."""
         if not path.exists():
             return None
         connection = sqlite3.connect(path)
@@ -181,7 +181,7 @@ class Trial:
         return self.found_in[image]
 
     def compare(self, found, files, acknowledged):
-        """What is wrong with that: an acknowledged commit lost, another one there in part, a file half made."""
+        """The problems of a state: an acknowledged commit is lost, another one is partial, or a file is half made."""
         problems = []
         old = self.expected[acknowledged]
         new = self.expected[acknowledged + 1] if acknowledged < len(self.workload.commands) else old
@@ -201,7 +201,7 @@ class Trial:
         return problems
 
     def _is_step(self, found, old, new):
-        """Some of what one command adds, from its beginning."""
+        """Whether a command added only the first of its documents."""
         if not self.workload.commits_in_steps or found[0] != new[0]:
             return False
         added = sorted(new[1] - old[1])
@@ -209,12 +209,12 @@ class Trial:
 
 
 def _name(path, folder):
-    """As Disk names it."""
+    """The path as Disk names it."""
     return f"{path.relative_to(folder)}{'/' if path.is_dir() else ''}"
 
 
 def _below(name, files):
-    """What stands at a name and below it."""
+    """The entries at a name and below it."""
     return {path: content for path, content in files.items() if path.split("/")[0] == name}
 
 
@@ -223,7 +223,7 @@ def _text(text):
 
 
 class Judge:
-    """coffer-reopen, for as long as it lasts."""
+    """A process coffer-reopen, started again after JUDGE_LIFE questions and after a crash."""
 
     def __init__(self, command):
         self.command, self.process, self.asked = command, None, 0

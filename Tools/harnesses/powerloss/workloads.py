@@ -1,4 +1,4 @@
-"""The table of what power is lost in: at most three commands on a small store."""
+"""The workloads for power cuts: at most three commands on a small store."""
 
 from dataclasses import dataclass, replace
 
@@ -16,16 +16,16 @@ BASE = [
 class Workload:
     name: str
     commands: tuple
-    # Commands that make what is there at first.
+    # Commands that make the initial files.
     before: tuple = tuple(BASE)
     given: bytes = None
-    # Between before and after the last command, documents of both may be there: it commits more than once.
+    # Whether the command commits more than once: then a state may hold only the first of the documents that it adds.
     commits_in_steps: bool = False
-    # Files and directories that a command makes wholly or not at all; what was there before is as it was then.
+    # Files and directories that a command makes wholly or not at all; if not, an earlier one remains as it was.
     outputs: tuple = ()
-    # Whether an output stands at its name while it is made.
+    # Whether the command writes an output under its final name from the beginning.
     is_made_in_place: bool = False
-    # Whether a disk can have kept only little that is not the whole.
+    # Whether a cut can leave only few different states.
     has_few_states: bool = False
 
 
@@ -74,7 +74,7 @@ _EACH = [
 
 
 def _in(journal, workload):
-    """With the option where the store is made."""
+    """Adds the journal's option to each command that makes the store."""
     def with_journal(command):
         return [*command, "--journal", journal] if command[0] == "create" else command
 

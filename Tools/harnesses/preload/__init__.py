@@ -1,7 +1,6 @@
-"""Libraries that stand between a command and the C library, loaded before it (LD_PRELOAD).
+"""Libraries that are loaded before the C library (LD_PRELOAD) and replace some of its functions.
 
-`record.c` writes down what is done to files, `allocations.c` makes allocations fail, `unnamed.c` refuses files without
-a name.
+`record.c` records changes of files, `allocations.c` makes allocations fail, `unnamed.c` refuses files without a name.
 """
 
 import shutil
@@ -10,7 +9,7 @@ from pathlib import Path
 
 
 def build(name, folder):
-    """Compiles one with the clang beside swift."""
+    """Compiles one library with the clang in the folder of swift."""
     clang = Path(shutil.which("swift")).resolve().with_name("clang")
     library = Path(folder, f"{name}.so")
     source = Path(__file__).with_name(f"{name}.c")

@@ -1,7 +1,8 @@
-// Lets a library run out of memory, for Tools/harnesses/out-of-memory; loaded before the C library.
+// Makes allocations of one library fail, for Tools/harnesses/out-of-memory; loaded before the C library.
 //
-// COFFER_FAIL_IN is a part of the library's file name, COFFER_FAIL_AT the number of its allocation that finds no memory,
-// from 1, and all later ones with COFFER_FAIL_LASTS. COFFER_FAIL_COUNT is a file that is told how many there were.
+// COFFER_FAIL_IN is a part of the library's file name. COFFER_FAIL_AT is the number of the allocation that fails, from
+// 1; with COFFER_FAIL_LASTS all later ones fail too. At exit the process writes the number of the library's allocations
+// to the file COFFER_FAIL_COUNT.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
@@ -48,7 +49,7 @@ __attribute__((destructor)) static void end(void) {
   fclose(file);
 }
 
-// Whether this allocation is the library's, and one that fails.
+// Whether the library makes this allocation, and it has to fail.
 static int fails(void *caller) {
   if ((uintptr_t)caller < first || (uintptr_t)caller >= last) return 0;
   unsigned long number = atomic_fetch_add(&calls, 1) + 1;

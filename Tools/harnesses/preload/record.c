@@ -1,9 +1,8 @@
-// Writes down what a program does to the files of one folder, for Tools/harnesses/power-loss; loaded before the C
-// library.
+// Records a program's changes of the files of one folder, for Tools/harnesses/power-loss; loaded before the C library.
 //
-// COFFER_WATCH is the folder, by its real path, with the folders in it; COFFER_RECORD the file that the records are added to, outside of it.
-// Everything between the program and its files passes here: SQLite's own calls, and those that are made beside SQLite.
-// What were missed would be found: what is written down is compared with what is there in the end.
+// COFFER_WATCH is the real path of the folder; the folders in it are recorded too. COFFER_RECORD is a file outside of
+// the folder, to which the records are added. All calls of the program on its files pass through here, SQLite's and its
+// own. The harness would find a missed call: it compares the record with the files at the end.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// One record, as in recording.py: its numbers, then so many bytes of name, then so many bytes of data.
+// One record, as in recording.py: these numbers, then the bytes of the name, then the bytes of the data.
 struct record {
   uint64_t kind, file, offset, name_count, data_count;
 };
@@ -32,7 +31,7 @@ enum { DESCRIPTORS = 4096, FOLDER = 1, LONGEST = 2 * PATH_MAX };
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
 static int output = -1;
-// The number of the file or folder that a descriptor has open below the folder, FOLDER for that itself, else 0.
+// For each descriptor: the number of its file or folder below the watched folder, FOLDER for that folder, else 0.
 static uint64_t watched[DESCRIPTORS];
 static char is_folder[DESCRIPTORS];
 
@@ -58,7 +57,8 @@ static void put(int kind, uint64_t file, uint64_t offset, const char *name, cons
   if (NEXT(writev)(output, parts, 3) != whole) abort();
 }
 
-// The path from the folder on of what stands, or would stand, at a path from a descriptor on; NULL elsewhere.
+// The path of an entry, which may not exist, relative to the watched folder; NULL outside of that folder. `path` is
+// relative to the descriptor `at`.
 static const char *name_from(int at, const char *path, char *memory) {
   if (!folder) return NULL;
   const char *slash = strrchr(path, '/');
@@ -150,7 +150,7 @@ int close(int descriptor) {
   return NEXT(close)(descriptor);
 }
 
-// Runs a call and writes down what it did, in one piece.
+// Makes a call and records its effect, under one lock.
 #define RECORDING(type, call, condition, ...)                                                                          \
   pthread_mutex_lock(&order);                                                                                          \
   type result = call;                                                                                                  \
@@ -199,7 +199,8 @@ int syncfs(int descriptor) {
   RECORDING(int, NEXT(syncfs)(descriptor), result == 0, ALL_SYNCED, 0, 0, NULL, NULL, 0)
 }
 
-// A shared mapping that can be written is seen by nobody: only the index of the log, which no cut outlives, may have one.
+// This library can't see writes through a shared mapping. So only the index of the log may have a writable one: SQLite
+// rebuilds that index after a cut.
 #define MAPPING(name, offset_type)                                                                                     \
   void *name(void *address, size_t count, int protection, int flags, int descriptor, offset_type offset) {             \
     uint64_t file = flags & MAP_SHARED && protection & PROT_WRITE ? file_of(descriptor) : 0;                           \
@@ -240,7 +241,7 @@ int rename(const char *from, const char *to) {
   char one[LONGEST], other[LONGEST];
   const char *old = name_of(from, one), *new = name_of(to, other);
   if (!old || !new) return NEXT(rename)(from, to);
-  // The name that is given up stands where others have their data: both happen, or neither.
+  // The old name takes the place of the data: both names change, or neither.
   RECORDING(int, NEXT(rename)(from, to), result == 0, NAMED, file_at(to), 0, new, old, strlen(old))
 }
 

@@ -1,9 +1,10 @@
-// Tells the thread sanitizer of the waits inside of Swift's Mutex; loaded before the Swift libraries (LD_PRELOAD).
+// Reports the waits inside of Swift's Mutex to the thread sanitizer; loaded before the Swift libraries (LD_PRELOAD).
 //
-// A Mutex that nobody else holds is taken and let go of by atomics in the caller's own, instrumented code. One that is
-// held is waited for, and handed on, by the kernel from within libswiftSynchronization, which is not instrumented: there
-// the sanitizer misses that one thread comes after the other, and reports races that are none. These two stand before
-// the library's own, do the same, and say so. Nothing is suppressed: every real race is still reported.
+// A thread takes and releases an uncontended Mutex by atomics in its own, instrumented code. If another thread holds
+// the Mutex, the kernel wakes the waiting thread, by calls from libswiftSynchronization. That library is not
+// instrumented, so the sanitizer misses the order of the two threads and reports races that are none. The two functions
+// below replace the library's own, call them, and report the order. Nothing is suppressed: the sanitizer still reports
+// every real race.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
-// What the sanitizers must find, and must not: `planted mutex|race|freed`.
+// Planted errors that the sanitizers must report, and a sound program that they must not: `planted mutex|race|freed`.
 //
-// mutex: four threads count under a Mutex, sound; race: the same beside it; freed: memory read after its end.
+// mutex: four threads count under a Mutex, which is sound; race: they count without it, too; freed: reads freed memory.
 
 import Dispatch
 import Glibc
 import Synchronization
 
 final class Counts: @unchecked Sendable {
-  // `raced` is what is planted; `guarded` is behind the mutex.
+  // The planted race is on `raced`; the mutex guards `guarded`.
   let mutex = Mutex(())
   var guarded = 0
   var raced = 0

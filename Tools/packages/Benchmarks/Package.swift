@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that apps which use the library never resolve what only measuring needs.
+// A separate package, so that apps which use the library never resolve what only benchmarks need.
 let package = Package(
   name: "coffer-benchmarks",
   dependencies: [.package(name: "coffer", path: "../../..")],

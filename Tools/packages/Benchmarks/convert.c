@@ -1,7 +1,7 @@
 // convert: the C side of text conversion, `convert iconv|icu FILE ROUNDS`.
 //
 // Does: converts a file of UTF-16LE in memory to UTF-8, piece by piece, so many times; prints wall and CPU seconds.
-// Knows: iconv(3), and ICU's u_strToUTF8 where it is built with it. Does not know: what it is compared with.
+// Knows: iconv(3), and ICU's u_strToUTF8 if it is built with ICU. Does not know: the other side of the comparison.
 
 #include <errno.h>
 #include <iconv.h>

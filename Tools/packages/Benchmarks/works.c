@@ -1,11 +1,11 @@
 // The other side of the benchmark: works on a plain table, through any SQLite.
 //
-// Does: one piece of work on one file, and says its wall and CPU seconds. Compiled as a program against libsqlite3:
+// Does: one piece of work on one file, and prints its wall and CPU seconds. Compiled as a program against libsqlite3:
 // `plain WORK FILE COUNT TEXT-BYTES COLLECTIONS CACHE`, and `plain sql` prints each work's SQL. Compiled with
 // WORKS_EXTENSION as a loadable extension, its SQL function `coffer_bench(WORK, FILE, COUNT, TEXT-BYTES, COLLECTIONS,
 // CACHE, KEY, REKEY)` does the same through the SQLite that loads it; KEY is the SQL that a fresh connection needs.
 // Knows: the sample documents (the same bytes as Samples.swift makes) and the settings of all sides.
-// Does not know: what is measured against it. Set-up (opening, samples, random order) is not timed. A process does one
+// Does not know: the other side. Set-up (opening, samples, random order) is not timed. A process does one
 // work; an error ends it.
 
 #define _GNU_SOURCE  // memmem
@@ -226,7 +226,7 @@ static void work_update(sqlite3_stmt *statement) {
   }
 }
 
-/* One statement for each move, which knows where to without looking. */
+/* One statement for each move, which gives the new position without a query. */
 static void work_move(sqlite3_stmt *statement) {
   for (uint64_t i = 0; i + 1 < job.count; i++) {
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)(order[i + 1] << 32) + 1);
@@ -320,7 +320,7 @@ static const struct work {
   {"update", "UPDATE docs SET text = ? WHERE id = ?", WRITES, "docs", work_update, 0, 0},
   {"move", "UPDATE docs SET pos = ? WHERE id = ?", WRITES, "docs", work_move, 0, 0},
   {"top", INSERT, WRITES, 0, work_top, 0, 0},
-  // Reads the row, as ours does, because an index proves nothing.
+  // Reads the row, as the library does, because an index proves nothing.
   {"find", "SELECT id, title FROM docs WHERE coll = 1 AND key = ?", READS, "docs", work_find, give_keys, 0},
   // From the index alone.
   {"find-id", "SELECT id FROM docs WHERE coll = 1 AND key = ?", READS, "docs", work_find, give_keys, 0},

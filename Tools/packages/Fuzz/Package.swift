@@ -1,9 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that apps which use the library never resolve what only fuzzing needs. Built by
-// Tools/harnesses/fuzz, with `--sanitize fuzzer`, which brings the main function, and with `-enable-testing`, which
-// opens the decoders of CofferSealing to it.
+// A separate package, so that apps which use the library never resolve what only fuzzing needs. Tools/harnesses/fuzz
+// builds it with `--sanitize fuzzer`, which adds the main function, and with `-enable-testing`, which gives it access
+// to the decoders of CofferSealing.
 let package = Package(
   name: "coffer-fuzz",
   dependencies: [.package(name: "coffer", path: "../../..")],

@@ -42,7 +42,7 @@ EXTENSION_PREFIX = b"coffer_x_"
 
 
 class Text(bytes):
-    """A column stored as TEXT, so that it is told from a BLOB; its bytes may be any."""
+    """The bytes of a column stored as TEXT, in a type that differs from that of a BLOB; they may be any bytes."""
 
 
 def connect(path):
@@ -104,7 +104,7 @@ def _neighbour(path, suffix, store):
 
 
 def check_kind(connection):
-    """application_id, user_version, encoding: is it a store, and one for us?"""
+    """Checks by application_id, user_version and encoding that the file is a store of this format."""
     if pragma(connection, "application_id") != APPLICATION_ID:
         raise NotAStore("not a store")
     version = pragma(connection, "user_version")
@@ -136,7 +136,7 @@ def check_schema(connection):
 
 def _is_tolerated(kind, name, table, sql):
     if kind == b"table":
-        # A virtual table's text begins otherwise.
+        # The SQL of a virtual table begins with other words.
         return sql.startswith(b"CREATE TABLE ") and name.startswith(TOLERATED_TABLES + (EXTENSION_PREFIX,))
     if kind != b"index":
         return False

@@ -33,7 +33,7 @@ class Slot:
     wrapped: bytes
 
     def check_bounds(self, is_test):
-        """Refuses by field, before any work. Slots of a kind that is unknown here are left alone."""
+        """Refuses fields out of bounds, before any work. Slots of an unknown kind are not checked."""
         name, params = f"slot {self.slot}", self.params
         if self.kind == PASSPHRASE:
             if len(params) != 19:
@@ -55,14 +55,14 @@ class Slot:
                 raise Damaged(f"{name}: params without a provider name")
 
     def key_encryption_key(self, secret, store_id):
-        """The KEK that a secret of this slot's kind gives; None where the secret cannot be this slot's."""
+        """The KEK from a secret of this slot's kind; None if the secret cannot be this slot's."""
         test = b"test-" if secret.is_test else b""
         if self.kind == PASSPHRASE:
             log_n, r, p = self.params[:3]
             salt = b"coffer2/scrypt" + store_id + self.params[3:]
             return Scrypt(salt=salt, length=32, n=1 << log_n, r=r, p=p).derive(secret.value)
         if self.kind == KEY_FILE:
-            # Behind the salt is a fingerprint, which only tells key files apart.
+            # After the salt is a fingerprint, which only tells key files apart.
             return hkdf(secret.value, self.params[:16], b"coffer2/" + test + b"key" + store_id)
         identity = X25519PrivateKey.from_private_bytes(secret.value)
         ephemeral, recipient = self.params[:32], self.params[32:]

@@ -10,7 +10,7 @@ from .primitives import NONCE_SIZE, SEAL_OVERHEAD, TAG_SIZE, XAES, Cursor, SetHa
 
 FEATURE = 1
 RESERVED = 96
-# Tables of another text are no indexes.
+# Tables with any other SQL are no indexes.
 TABLES = {
     b"CREATE TABLE coffer_x_index(part INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,sealed BLOB NOT NULL) STRICT",
     b"CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
@@ -49,7 +49,7 @@ def has_tables(store):
 
 
 def roots(store):
-    """Every root that is in the store; raises where one does not open."""
+    """Every root in the store; raises if one does not open."""
     if not has_tables(store):
         return []
     return [
@@ -90,7 +90,7 @@ def _declaration(data, what):
 
 
 def pages(store, root):
-    """The opened pages, side by side; raises where they are not those that the root names."""
+    """The opened pages, joined; raises unless they are the pages that the root names."""
     key, keys, sums, opened = index_key(store), store.epochs[root.epoch], SetHash(), []
     sql = "SELECT place & 0xFFFFFFFF, epoch, rev, sealed FROM coffer_x_index_page WHERE place >> 32 = ? ORDER BY place"
     for page, epoch, revision, sealed in store.connection.execute(sql, (root.part,)):
@@ -139,7 +139,7 @@ def _inner_problems(store, root, content):
     inner.deserialize(content)
     found = [text for (text,) in inner.execute("PRAGMA integrity_check") if text != "ok"]
     _, _, count, total = root.contents
-    # An index that is behind stands for other documents.
+    # An index that is behind has other documents.
     if (count, total) == (store.state.count, store.state.set_hash):
         for entry in root.declaration["collections"]:
             number = (entry["number"],)

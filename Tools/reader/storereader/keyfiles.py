@@ -1,4 +1,4 @@
-"""FORMAT, "Key files, pin, anchor" and the passphrase rule: what a caller brings to open a store."""
+"""FORMAT, "Key files, pin, anchor" and the passphrase rule: the secrets that open a store."""
 
 import hashlib
 import re

@@ -35,7 +35,7 @@ def label16(label):
 
 
 def pae(*parts):
-    """Several byte strings as one that no other list of byte strings gives."""
+    """One byte string for a list of them, different for every list."""
     return u32(len(parts)) + b"".join(u32(len(part)) + part for part in parts)
 
 
@@ -133,7 +133,7 @@ def frame_data(frame, padded, minimums, what):
 
 
 class Cursor:
-    """Takes fields from the front of a plaintext; what a field asks for and is not there is damage."""
+    """Takes fields from the front of a plaintext; a field beyond its end is damage."""
 
     def __init__(self, data, what):
         self._data, self._offset, self._what = data, 0, what

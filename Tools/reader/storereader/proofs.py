@@ -1,4 +1,4 @@
-"""FORMAT, "Key files, pin, anchor": an open store against what its user kept outside the file."""
+"""FORMAT, "Key files, pin, anchor": compares an open store with the lines that its user kept outside the file."""
 
 import re
 from dataclasses import dataclass

@@ -74,10 +74,10 @@ class Store:
         )
 
     def check_anchor(self, line, descends=False):
-        """Raises where the store is older than the anchor or no descendant; gives what is proved."""
+        """Raises if the store is older than the anchor or no descendant of it; gives the result that is proved."""
         return proofs.check_anchor(self, line, descends, self._is_new_key_known)
 
-    # Rows. Each is opened on its own, so that one that is damaged takes no other with it.
+    # Rows. The reader opens each row separately, so that a damaged row harms no other.
 
     def collection_rows(self):
         return self._rows("SELECT coll, epoch, rev, sealed FROM coffer_collection ORDER BY coll")

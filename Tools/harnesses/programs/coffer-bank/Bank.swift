@@ -1,18 +1,18 @@
 internal import Coffer
 internal import Foundation
 
-/// Accounts as documents: whatever is done at once, their sum stays, and no counted transfer is forgotten.
+/// A bank whose accounts are documents: under concurrent work their sum is constant, and no counted transfer is lost.
 struct Bank: Sendable {
   static let accounts: ClosedRange<Int64> = 1...24
   static let openingBalance = 1000
   static var total: Int { accounts.count * openingBalance }
   static let ledger = DocumentCollection("accounts")
-  /// Of each writing thread, by its name as key: how many transfers it has made.
+  /// One document for each writing thread, with the thread's name as key: the number of transfers that it has made.
   static let counters = DocumentCollection("counters")
 
   let store: DocumentStore
 
-  /// What a reader saw in one snapshot.
+  /// The accounts and counts of one read transaction.
   struct Snapshot {
     var sum = 0
     var accounts = 0
@@ -47,7 +47,7 @@ struct Bank: Sendable {
     try store.close()
   }
 
-  /// A balance in text and title; so long that some forty transfers make a write-ahead log grow to its next checkpoint.
+  /// A balance in text and title. The text is long: some forty transfers fill a write-ahead log up to a checkpoint.
   private static func document(_ balance: Int, of id: Int64) -> Document {
     Document(title: "\(balance)", text: text(balance, of: id))
   }
@@ -61,7 +61,7 @@ struct Bank: Sendable {
     return balance
   }
 
-  /// Moves an amount between two documents, and counts that in a third, in one transaction.
+  /// Moves an amount between two documents, and counts the transfer in a third one, in one transaction.
   func transfer(_ amount: Int, from: Int64, to: Int64, by name: String) throws {
     try store.write { writer in
       for (id, change) in [(from, -amount), (to, amount)] {
@@ -99,7 +99,7 @@ struct Bank: Sendable {
   }
 }
 
-/// What must not be, whoever else is at work.
+/// A result that must not occur, under any concurrent work.
 struct Finding: Error, CustomStringConvertible {
   let description: String
 
@@ -107,7 +107,7 @@ struct Finding: Error, CustomStringConvertible {
 }
 
 extension Bank.Snapshot {
-  /// - Parameter last: what the same reader saw before.
+  /// - Parameter last: the snapshot that the same reader took before.
   func check(after last: Bank.Snapshot) throws {
     guard sum == Bank.total, accounts == Bank.accounts.count else {
       throw Finding("\(accounts) accounts hold \(sum), not \(Bank.total)")

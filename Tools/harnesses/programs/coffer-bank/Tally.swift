@@ -2,18 +2,18 @@ internal import Coffer
 internal import Foundation
 internal import Synchronization
 
-/// What the threads of this process did, as it is told at the end.
+/// Counts the work of this process's threads, for the report at its end.
 final class Tally: Sendable {
   private struct Report: Encodable {
     var done = 0
-    /// By the code of an error that the library's page names for this.
+    /// The number of documented errors, by the error's code.
     var refused: [String: Int] = [:]
     /// Transfers by the name that counted them.
     var acknowledged: [String: Int] = [:]
     var findings: [String] = []
   }
 
-  /// What may happen to whoever works beside others: it waited too long.
+  /// The errors that the library's page names for concurrent work: a thread waited too long.
   private static let documented: Set<StoreError.Code> = [.locked]
 
   private let state = Mutex(Report())

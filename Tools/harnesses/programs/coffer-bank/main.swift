@@ -1,5 +1,5 @@
 // One of the processes of Tools/harnesses/crowd's bank: opens the store, does one kind of work in some threads until
-// its time is over, prints what it did as JSON, and what must not have been.
+// its time is over, and prints its counts and findings as JSON.
 //
 //   coffer-bank found rollback|wal STORE KEY…      makes the store with its accounts
 //   coffer-bank ROLE SECONDS STORE KEY…            ROLE: transfer, read, rekey, backup, compact, audit
@@ -23,7 +23,7 @@ if role == "found" {
 let end = ContinuousClock.now + .seconds(Double(arguments[2]) ?? 0)
 let tally = Tally()
 
-/// Runs `work` in so many threads until the time is over. What a page names for work beside others only counts.
+/// Runs `work` in that number of threads until the time is over. Documented errors of concurrent work are only counted.
 func together(_ threads: Int, _ work: @escaping @Sendable (_ thread: Int, _ round: Int) throws -> Void) {
   let group = DispatchGroup()
   for thread in 0..<threads {

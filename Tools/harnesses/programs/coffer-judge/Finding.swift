@@ -1,8 +1,8 @@
-/// What stood in a damaged store, beside what stood in the sound one. Ids are strings, as JSON's members are.
+/// The differences between a damaged store and the sound one. Ids are strings, because they name members in JSON.
 struct Finding: Encodable {
   /// "ok", or the code of the error that kept the store from being opened.
   var open = ""
-  /// For each document read by its number and not as it was: the code of its error, or "different".
+  /// For each document that was not read by its number as stored: the code of the error, or "different".
   var documents: [String: String] = [:]
   /// For each collection: how a list with sealed titles and a walk through texts ended, and the ids that they gave.
   var lists: [String: Listing] = [:]
@@ -11,17 +11,17 @@ struct Finding: Encodable {
   /// For each search or query of a store with indexes that is not answered as it was: the code of the error, "missing"
   /// where rows are left out, or "different".
   var answers: [String: String] = [:]
-  /// What else is not as it was: "collections", "generation", "count", "slots", or these with an error's code.
+  /// Other differences: "collections", "generation", "count", "slots", or these with an error's code.
   var others: [String] = []
   /// "ok", "mismatch" or "damaged"; or the code of the error that was thrown.
   var verify = ""
   /// The documents that verify names.
   var named: [String] = []
-  /// What else verify says.
+  /// The problems that verify reports.
   var problems: [String] = []
-  /// What reading left behind.
+  /// The traces of reading: names of new files, and "changed" for a changed store.
   var left: [String] = []
-  /// Of the processor.
+  /// CPU time of the reading.
   var seconds = 0.0
 
   struct Listing: Encodable {
@@ -32,14 +32,14 @@ struct Finding: Encodable {
   struct Walk: Encodable {
     /// "ok", "partial" where some are missing in silence, or the code of an error.
     var end = "ok"
-    /// Documents that came and were not as they were, or came where they do not belong.
+    /// Documents that differ from the stored ones or do not belong into the list; "order" if only the order differs.
     var different: [String] = []
-    /// Documents that did not come.
+    /// Documents that the list lacks.
     var missing: [String] = []
   }
 }
 
-/// What the sound store holds, for the driver to hold against what it put in.
+/// The documents of the sound store, for the driver to compare with those that it imported.
 struct Summary: Encodable {
   let documents: [Entry]
 

@@ -1,7 +1,7 @@
 import Coffer
 import FoundationEssentials
 
-/// Everything that stands in a sound store.
+/// The whole content of a sound store.
 struct Content {
   struct Stored: Equatable {
     let header: DocumentHeader
@@ -9,7 +9,7 @@ struct Content {
   }
 
   let collections: [CollectionInfo]
-  /// By collection, in order.
+  /// The documents of each collection, in order.
   let listed: [String: [Stored]]
   let byID: [DocumentID: Stored]
   let generation: UInt64
@@ -36,7 +36,8 @@ struct Content {
     byID = Dictionary(uniqueKeysWithValues: listed.values.joined().map { ($0.header.id, $0) })
   }
 
-  /// How other collections differ: a count comes from an index, which can hide rows until verify runs.
+  /// The difference to other collections. Counts may be too low: SQLite counts by an index, which can hide rows until
+  /// verify runs.
   func difference(to others: [CollectionInfo]) -> String {
     func names(_ infos: [CollectionInfo]) -> [String] {
       infos.map { "\($0.id) \($0.name) \($0.titleRule) \($0.foldsKeys)" }
@@ -83,7 +84,7 @@ struct Question {
   }
 }
 
-/// Opens one path again and again, and reads what is there in every way.
+/// Opens one path again and again, and reads the store there in every way.
 struct Reading {
   let url: URL
   let key: StoreKey
@@ -138,7 +139,7 @@ struct Reading {
         let listing = list(reader, collection, beside: sound)
         let isWhole = listing.headers.isWhole && listing.texts.isWhole
         if !isWhole { finding.lists[collection.name] = listing }
-        // In a large store it is enough to ask for each document where a list did not give it, or verify names it.
+        // In a large store, documents are read one by one only if their list is incomplete or verify names them.
         let (named, isSmall) = (Set(finding.named), sound.byID.count < 100)
         for stored in sound.listed[collection.name]!
         where isSmall || !isWhole || named.contains(stored.header.id.description) {

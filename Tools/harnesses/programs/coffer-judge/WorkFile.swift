@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What is changed in a file: its length, and bytes at some places.
+/// A change of a file: its new length, and bytes at some offsets.
 struct Edit {
   let length: Int
   let patches: [(offset: Int, bytes: [UInt8])]
@@ -40,7 +40,7 @@ struct Edit {
   }
 }
 
-/// The copy that is damaged and made whole again, and the directory that holds nothing else.
+/// The copy that is damaged and restored, alone in its directory.
 struct WorkFile {
   struct Failed: Error {
     let call: String
@@ -66,9 +66,9 @@ struct WorkFile {
     guard ftruncate(descriptor, edit.length) == 0 else { throw Failed(call: "ftruncate", number: errno) }
   }
 
-  /// Makes the file whole again.
+  /// Restores the file.
   ///
-  /// - Returns: what the reader left behind that it should not have: "changed" for the file, and names beside it.
+  /// - Returns: forbidden traces of the reader: the names of files beside the copy, and "changed" for the copy itself.
   func undo(_ edit: Edit) throws -> [String] {
     var left: [String] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: directory) where name != "damaged.coffer" {

@@ -1,9 +1,9 @@
-// coffer-judge: says what the library finds in a store that is damaged in many ways, one after the other:
+// coffer-judge: reports the library's results on a store that is damaged in many ways, one after the other:
 // `coffer-judge STORE KEY-FILE DIRECTORY`.
 //
-// Does: takes a line of edits on standard input, makes them in its own copy of the store, opens and reads all of it in
-// every way there is, undoes the edits, and answers with a line of JSON.
-// Knows: the library's public face, what the sound store held. Does not know: which answer is right;
+// Does: takes a line of edits on standard input, makes them in its own copy of the store, opens the copy and reads all
+// of it in every way, undoes the edits, and answers with a line of JSON.
+// Knows: the library's public interface, the content of the sound store. Does not know: which answer is right;
 // Tools/harnesses/flips does. A line of edits is the file's length, then OFFSET:BYTES (hex) for each place. DIRECTORY
 // is for the copy alone.
 

@@ -1,18 +1,18 @@
-// Opens stores as an app would, one after the other, and says what it finds.
+// Opens stores as an app would, one after the other, and reports their documents and problems.
 //
 //   coffer-reopen KEY-FILE…        for each line of standard input one line of JSON on standard output
 //
-// `look PATH`: which of the key files open the store, its documents, and what verify finds wrong. `go-on PATH`: ends what
-// was interrupted, writes a document and takes it back. Does not know what ought to be there:
+// `look PATH`: the key files that open the store, its documents, and the problems that verify finds. `go-on PATH`:
+// completes an interrupted rekey, writes a document and deletes it again. Does not know the expected documents:
 // Tools/harnesses/power-loss does.
 
 import Coffer
 import Foundation
 
 struct Answer: Encodable {
-  /// The places of the key files that open it, from 0.
+  /// The indices of the key files that open the store, from 0.
   var keys: [Int] = []
-  /// Id, title and text, in the order of ids.
+  /// Id, title and text, sorted by id.
   var documents: [Found] = []
   var problems: [String] = []
 

@@ -6,7 +6,7 @@ import Glibc
 /// Indexes beside plain SQLite with the same FTS5 table, index or list, in one process and in turn.
 ///
 /// Does: fills a store and a plain database with the same documents, and measures each work on both, round after round.
-/// Prints a line for each: what, the ratio to hold, and the median seconds of plain SQLite and of the store.
+/// Prints a line for each work: its name, the ratio to hold, and the median seconds of plain SQLite and of the store.
 struct IndexBench {
   let folder: URL
   let documents: Int
@@ -240,7 +240,7 @@ struct IndexBench {
             text: #"{"customer":\#(order.customer),"day":"\#(order.day)","price":\#(order.price)}"#)
         }, into: orders)
     }
-    // As a store has them: from the JSON.
+    // Indexes of values in the JSON, as a store has them.
     let fromJSON = try measured {
       try plain.transaction(.immediate) {
         for field in ["customer", "price", "day"] {

@@ -1,6 +1,6 @@
 import Coffer
 
-/// The sample documents: the same bytes as works.c makes, so that both sides store the same.
+/// The sample documents: the same bytes as in works.c, so that both sides store the same.
 struct Samples {
   let textByteCount: Int
   /// Collections that take documents in turn.
@@ -42,7 +42,7 @@ struct Samples {
     ["author": .string("author \(number % 100)"), "stars": .number(Double(number % 5)), "kept": .bool(number % 2 == 0)]
   }
 
-  /// The numbers 1 to `count`, each once, in the order that works.c takes them in.
+  /// The numbers 1 to `count`, each once, in the same random order as in works.c.
   static func randomOrder(_ count: Int) -> [Int] {
     var random = SplitMix64(state: 2)
     var order = Array(1...max(count, 1))

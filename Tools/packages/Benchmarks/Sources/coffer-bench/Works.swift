@@ -1,9 +1,9 @@
 import Coffer
 import Glibc
 
-/// The measured works: each as works.c does it, through the library as an app uses it.
+/// The measured works: each does the same as in works.c, through the library's public interface.
 struct Works {
-  /// So many documents fit the cache of texts, and a cache of pages on the other side.
+  /// A number of documents that fit the library's cache of texts, and the other side's cache of pages.
   private static let again = 4000
 
   let store: DocumentStore
@@ -20,7 +20,7 @@ struct Works {
     notes = store.collection("notes")
   }
 
-  /// Every work's set-up runs when it is asked for; the closure that comes back is what is timed.
+  /// Sets up a work, and returns the closure to time.
   func work(_ name: String) throws -> (() throws -> Void)? {
     switch name {
     case "insert": insert
@@ -105,7 +105,7 @@ struct Works {
     }
   }
 
-  /// Documents that were read before: once each, before the clock starts.
+  /// Reads documents again: the set-up reads each of them once.
   private func getAgain() throws -> () throws -> Void {
     let order = Array(Samples.randomOrder(try stored()).prefix(Self.again))
     let read = { (count: Int) throws in
@@ -121,7 +121,7 @@ struct Works {
     return { try read(count) }
   }
 
-  /// A read for each, as ordinary code asks for a text.
+  /// Opens a read transaction for each text, as ordinary code does.
   private func getEach() throws -> () throws -> Void {
     let order = Samples.randomOrder(try stored()).prefix(count)
     return {
@@ -147,7 +147,7 @@ struct Works {
     (1...samples.collectionCount).map { store.collection(samples.collection($0)) }
   }
 
-  /// A read for each page of 50.
+  /// Opens a read transaction for each page of 50 headers.
   private func pages() throws {
     var touched = 0
     var last: DocumentHeader?
@@ -160,7 +160,7 @@ struct Works {
     keep(touched)
   }
 
-  /// As anybody can who has the file: no key, nothing proved.
+  /// Lists titles without a key, as anyone with the file can; nothing is verified.
   private func listUnproved() throws {
     var touched = 0
     try DocumentStore.forEachClearHeader(at: BenchFiles.store, collection: CollectionID(1)) {
@@ -183,7 +183,7 @@ struct Works {
     { keep(try store.search(for: pattern, in: documents).count) }
   }
 
-  /// - Parameter offset: another one gives another text, and only another text is a change.
+  /// - Parameter offset: a new one for each call gives new texts; an equal text would be no change.
   private func update(_ offset: Int) throws -> () throws -> Void {
     let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID($0), samples.text($0 + offset)) }
     return {
@@ -195,7 +195,7 @@ struct Works {
     }
   }
 
-  /// Each document beside another one, both at random.
+  /// Moves random documents, each next to another random one.
   private func move() throws -> () throws -> Void {
     let order = Samples.randomOrder(try stored()).prefix(count + 1).map { DocumentID($0) }
     return {
@@ -205,7 +205,7 @@ struct Works {
     }
   }
 
-  /// By the key that each is given before.
+  /// Finds documents by their keys, which the set-up gives them.
   private func find() throws -> () throws -> Void {
     let order = Samples.randomOrder(try stored()).prefix(count)
     try store.write { tx in
@@ -284,9 +284,9 @@ struct Works {
     }
   }
 
-  /// Waits for an update of `count` documents by another process; returns the processor seconds spent on hearing of it.
+  /// Waits for another process's update of `count` documents; returns the CPU seconds spent on noticing it.
   ///
-  /// Polls that find nothing are among them, and the time between two polls is not.
+  /// Polls that find nothing count; the time between two polls does not.
   func hear() async throws -> Double {
     let changes = store.changes(in: documents)
     write("listening", to: 1)
@@ -308,7 +308,7 @@ struct Works {
   }
 }
 
-/// Uses a result, so that nothing of the work can be left out.
+/// Uses a result, so that the compiler can't remove any of the work.
 @inline(never)
 func keep(_ value: Int) {
   BenchFiles.touched = value

@@ -2,9 +2,9 @@
 // 64|default`, `coffer-bench convert FILE ROUNDS`, and `coffer-bench indexes FOLDER DOCUMENTS ROWS ROUNDS`.
 //
 // Does: one piece of work on one store through the library, or converts a text; prints its wall and CPU seconds, set-up
-// excluded. `changes` prints "listening", and then the CPU seconds of hearing of another process's update, twice.
-// Knows: the library's public face, the published test key. Does not know: what it is compared with (works.c).
-// A store that is not there is made, a TEST store with the key file that COFFER_BENCH_KEY names.
+// excluded. `changes` prints "listening", and then the CPU seconds of noticing another process's update, twice.
+// Knows: the library's public interface, the published test key. Does not know: the other side (works.c).
+// If the store does not exist, it is made, as a TEST store with the key file that COFFER_BENCH_KEY names.
 
 import Coffer
 import FoundationEssentials
@@ -53,7 +53,7 @@ let usage =
   "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS 64|default, convert FILE ROUNDS, or indexes FOLDER DOCUMENTS ROWS ROUNDS"
 guard arguments.count > 3, let count = Int(arguments[3]) else { stop(usage, code: 64) }
 
-/// Wall and CPU seconds of a piece of work, as they are printed.
+/// Wall and CPU seconds of a piece of work, in the printed form.
 func times(of work: () throws -> Void) rethrows -> String {
   let (wall, cpu) = (seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID))
   try work()

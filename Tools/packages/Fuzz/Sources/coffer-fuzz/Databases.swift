@@ -1,7 +1,7 @@
 internal import CofferFormats
 internal import Foundation
 
-/// A database file of any bytes, read in place and through a copy; nothing of it may change, nothing appear beside it.
+/// Reads a database file of any bytes in place and through a copy. Reading must not change it or make a file beside it.
 func readDatabase(_ input: [UInt8]) {
   let path = "\(directory)/source.db"
   write(input, to: path)

@@ -1,8 +1,8 @@
 // The function that libFuzzer calls: one input for the target that COFFER_FUZZ names.
 //
-// Does: gives the bytes to a reader or writer, and stops where something breaks or two ways do not agree. Knows: all
-// rooms, the sealing one's insides too, as tests do. Does not know: where inputs come
-// from, how long it goes on.
+// Does: gives the bytes to a reader or writer, and traps if one of them breaks or two ways give different results.
+// Knows: all modules of the library, also the internals of CofferSealing, as tests do. Does not know: the origin of the
+// inputs, the duration of the run.
 
 internal import Foundation
 
@@ -51,7 +51,7 @@ func bytes(of path: String) -> [UInt8] {
   return [UInt8](data)
 }
 
-/// Takes an input apart into numbers and texts; what is missing is zero, or empty.
+/// Takes an input apart into numbers and texts. At the end of the input, numbers are zero and texts empty.
 struct Slices {
   private var rest: ArraySlice<UInt8>
 

@@ -41,7 +41,7 @@ func readInDifferentWays(_ bytes: [UInt8], by parser: Parser) {
 
 // Property lists are not compared: Foundation's parser crashes on damaged ones.
 
-/// What we take for JSON is JSON to Foundation too.
+/// Checks that Foundation accepts all JSON that our parser accepts.
 private func compareWithFoundation(_ bytes: [UInt8]) {
   guard !mayHoldHugeNumber(bytes) else { return }
   let parsed = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
@@ -64,13 +64,13 @@ private func compareLinesWithFoundation(_ bytes: [UInt8], _ reading: Reading) {
   }
 }
 
-/// A number beyond a double is JSON, and nothing that Foundation can hold.
+/// JSON may contain a number beyond a double, which Foundation can't represent.
 private func mayHoldHugeNumber(_ bytes: [UInt8]) -> Bool {
   bytes.contains { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") } && bytes.contains { (0x30...0x39).contains($0) }
     || bytes.count > 300
 }
 
-/// What came of reading an input, up to its end or its first error.
+/// The result of reading an input up to its end or its first error.
 struct Reading: Equatable {
   private(set) var texts: [[UInt8]] = []
   private(set) var error: FormatError.Code?
@@ -90,7 +90,7 @@ struct Reading: Equatable {
         }
       }
     } catch {
-      guard let error = error as? FormatError else { preconditionFailure("an error of another room") }
+      guard let error = error as? FormatError else { preconditionFailure("an error of another module") }
       self.error = error.code
       location = error.location
       let offset = error.location?.byteOffset ?? 0

@@ -1,7 +1,7 @@
 @testable internal import CofferRecords
 @testable internal import CofferSealing
 
-/// The ring of a state: what is taken for one is written again byte for byte, and its generations can be read.
+/// The ring of a state: an accepted ring is written again byte for byte, and its generations can be read.
 func readRing(_ input: [UInt8]) {
   var slices = Slices(input)
   let generation = 2 + UInt64(slices.byte())
@@ -23,7 +23,7 @@ func readRing(_ input: [UInt8]) {
   precondition(copy == ring, "a ring that is another one when its changes are added again")
 }
 
-/// A spare copy of header and slots: what is taken for one is written again byte for byte.
+/// A spare copy of header and slots: an accepted copy is written again byte for byte.
 func readSpareCopy(_ input: [UInt8]) {
   guard let copy = input.withUnsafeBytes({ HeaderCopy(spare: $0) }) else { return }
   let slots = copy.slots.map(\.slot)

@@ -3,7 +3,7 @@ internal import CofferFormats
 internal import CofferText
 internal import Foundation
 
-/// A document made of fuzzed bytes, and how it is written.
+/// A document made of fuzzed bytes.
 private struct Sample {
   let header: DocumentHeader
   let text: [UInt8]
@@ -31,7 +31,7 @@ private struct Sample {
       attributes: attributes, created: date(created), modified: date(modified), byteCount: text.count, isJSON: has(6))
   }
 
-  /// A few documents with different ids, not in their order.
+  /// At most 40 documents with different ids, not sorted by id.
   static func list(_ slices: inout Slices) -> [Sample] {
     var samples: [Sample] = []
     while !slices.isEmpty, samples.count < 40 {
@@ -42,18 +42,18 @@ private struct Sample {
   }
 }
 
-/// Which parts a format gives back.
+/// The parts of a document that a format preserves.
 private struct Parts: OptionSet {
   let rawValue: Int
   static let key = Parts(rawValue: 1)
   static let attributesAndDates = Parts(rawValue: 2)
   static let collection = Parts(rawValue: 4)
-  /// No title may come back for the one that is derived from the text.
+  /// The format may drop a title that is derived from the text.
   static let derivedTitle = Parts(rawValue: 8)
   static let all: Parts = [.key, .attributesAndDates, .collection]
 }
 
-/// Everything that writes to a stream, read back from it.
+/// Writes documents to each stream format and reads them back.
 func writeAndReadBack(_ input: [UInt8]) {
   var slices = Slices(input)
   let format = slices.byte()
@@ -84,7 +84,7 @@ func writeAndReadBack(_ input: [UInt8]) {
   }
 }
 
-/// Everything that needs a file system.
+/// Writes documents to each format that needs a file system, and reads them back.
 func writeFilesAndReadBack(_ input: [UInt8]) {
   var slices = Slices(input)
   let format = slices.byte()
@@ -119,7 +119,7 @@ private func source(_ sink: MemoryByteSink) -> MemoryByteSource {
   MemoryByteSource(sink.bytes, chunk: 1009)
 }
 
-/// nil where the sink refuses a document, which only a table may.
+/// The sink after all documents; nil if it refuses one, which only a table may.
 private func written<Sink: DocumentSink>(_ sink: Sink, _ samples: [Sample], _ name: String) -> Sink? {
   var sink = sink
   do {

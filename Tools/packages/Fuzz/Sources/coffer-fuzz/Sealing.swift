@@ -2,7 +2,7 @@ internal import Foundation
 
 @testable internal import CofferSealing
 
-/// A key file: what is taken for one says the same when it is written again.
+/// A key file: the key line of an accepted file is written again as in the file.
 func readKeyLine(_ input: [UInt8]) {
   let file = input.withUnsafeBytes { Secret(copying: $0) }
   if let line = try? KeyLine(parsing: file), let written = try? line.line() {
@@ -14,7 +14,7 @@ func readKeyLine(_ input: [UInt8]) {
   precondition(recipient.map { $0.kind == .recipient } ?? true, "a secret taken for a recipient")
 }
 
-/// A slot's parameters, and opening it with a key that it was not made for.
+/// A slot's parameters, and an attempt to open the slot with foreign keys.
 func readSlot(_ input: [UInt8]) {
   var slices = Slices(input)
   let kind = UInt32(slices.byte() % 6)
@@ -33,7 +33,7 @@ func readSlot(_ input: [UInt8]) {
   for secret in secrets {
     guard let derived = try? slot.derivedKey(with: secret, parameters: parameters, storeID: storeID) else { continue }
     let root = try? slot.unwrap(with: derived, storeID: storeID, generation: 1)
-    precondition(root == nil, "a slot opened that nobody made")
+    precondition(root == nil, "a slot opened that no writer made")
   }
 }
 
@@ -46,7 +46,7 @@ private func line(_ letter: Unicode.Scalar, _ kind: KeyLine.Kind) -> KeyLine {
   return KeyLine(kind: kind, isTest: true, secret: bytes.withUnsafeBytes { Secret(copying: $0) })
 }
 
-/// A frame as it comes out of a seal: what is taken for one is the one that a writer makes.
+/// The plaintext of a seal: an accepted frame is the one that a writer makes for its data.
 func readFrame(_ input: [UInt8]) {
   var slices = Slices(input)
   let choice = slices.byte()

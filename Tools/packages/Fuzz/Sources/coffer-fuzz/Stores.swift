@@ -8,7 +8,7 @@ private let url = URL(filePath: path)
 /// A small store, made once: two collections, five documents.
 private let template: [UInt8] = {
   do {
-    // Nothing that a query asks for may take all the memory there is.
+    // A query must not take all memory.
     _ = try Database(":memory:", mode: .create).query("PRAGMA hard_heap_limit=268435456")
     let store = try DocumentStore.create(at: url, keys: [.keyFile(fuzzKeyURL)], creation: creation, options: options)
     try store.write { tx in
@@ -40,7 +40,7 @@ private let options: OpenOptions = {
   return options
 }()
 
-/// One field of what is read before any key is proved, replaced; the key opens nothing then.
+/// Replaces one field that a reader uses before it verifies a key: then the key must not open the store.
 func openStore(_ input: [UInt8]) {
   let fields = [
     ("coffer_header", "format"), ("coffer_header", "store_id"), ("coffer_header", "incompat"),

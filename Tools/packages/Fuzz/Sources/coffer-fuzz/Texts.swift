@@ -1,13 +1,13 @@
 internal import CofferText
 
-/// UTF-16 of both ends: replaced as the standard library does, and refused exactly where that replaces.
+/// UTF-16 of both byte orders: decoding replaces as the standard library does; strict decoding refuses exactly that.
 func readUTF16(_ input: [UInt8]) {
   let units = stride(from: 0, to: input.count - 1, by: 2).map { UInt16(input[$0]) | UInt16(input[$0 + 1]) << 8 }
   let expected = [UInt8](String(decoding: units, as: UTF16.self).utf8)
   let isSound = String(validating: units, as: UTF16.self) != nil
   for encoding in [TextEncoding.utf16LittleEndian, .utf16BigEndian] {
     let isBigEndian = encoding == .utf16BigEndian
-    // The mark keeps the first unit from being taken for one.
+    // A byte order mark, so that the decoder does not read the first unit as one.
     let bytes = ([0xFEFF] + units).flatMap { unit in
       let low = UInt8(truncatingIfNeeded: unit)
       let high = UInt8(truncatingIfNeeded: unit >> 8)
