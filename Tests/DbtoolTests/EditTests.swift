@@ -143,7 +143,7 @@ import Testing
     sandbox.environment["EDITOR"] =
       #"f() { "# + Sandbox.dbtool + #" rm s.coffer 2 > /dev/null; echo mine > "$1"; }; f"#
     let result = try sandbox.run("edit", "s.coffer", "2")
-    #expect(result.status == 1 && result.errors.contains("your text is document 3"))
+    #expect(result.status == 1 && result.errors.contains("your text was stored as document 3"))
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes").text.hasPrefix("3\tNote\t"))
     #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine")
   }
