@@ -18,10 +18,13 @@ extension StoreTransaction {
   func indexRoot(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
     let tables = IndexTables(database)
     guard hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
+    if let last = connection.lastRoots[part], last.epoch == row.epoch, last.sealed == row.sealed {
+      return (last.root, row.sealed)
+    }
     do throws(StoreError) {
       let root = try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys)
-      let isKnown = (connection.openIndexes[part] as? IndexFile)?.sealedRoot == row.sealed
-      if !isKnown { _ = try IndexDeclaration(root.declaration) }
+      _ = try IndexDeclaration(root.declaration)
+      connection.lastRoots[part] = (row.epoch, row.sealed, root)
       return (root, row.sealed)
     } catch {
       guard error.code == .damaged else { throw error }

@@ -75,32 +75,32 @@ struct WordQuery {
   ///
   /// FTS5 reports the token without its place. A query that is cut behind the rejected token fails with the same message.
   private func place(of token: String, _ message: String, _ database: Database, _ table: String) -> Int? {
-    let token = Array(token.unicodeScalars)
+    let (scalars, token) = (Array(query.unicodeScalars), Array(token.unicodeScalars))
     guard !token.isEmpty else { return nil }
     let starts = scalars.indices.dropLast(token.count - 1).filter { scalars[$0...].starts(with: token) }
-    let start = starts.prefix(Self.tries).first { fails(text($0 + token.count), message, database, table) }
-    return start.map(character)
+    let start = starts.prefix(Self.tries).first {
+      fails(Self.text(scalars[..<($0 + token.count)]), message, database, table)
+    }
+    return start.map { Self.text(scalars[..<$0]).count + 1 }
   }
 
   /// The place of a column that FTS5 does not know: the last one of that name before the colon at which the error begins.
   private func place(ofColumn name: String, _ message: String, _ database: Database, _ table: String) -> Int? {
-    let name = Array(name.unicodeScalars)
+    let (scalars, name) = (Array(query.unicodeScalars), Array(name.unicodeScalars))
     guard !name.isEmpty else { return nil }
     let colons = scalars.indices.filter { scalars[$0] == ":" }
-    let colon = colons.prefix(Self.tries).first { fails(text($0 + 1) + " x", message, database, table) }
+    let colon = colons.prefix(Self.tries).first { fails(Self.text(scalars[...$0]) + " x", message, database, table) }
     guard let colon, colon >= name.count else { return nil }
     let start = (0...(colon - name.count)).last { scalars[$0..<colon].starts(with: name) }
-    return start.map(character)
+    return start.map { Self.text(scalars[..<$0]).count + 1 }
   }
 
   /// The number of queries that are tried to find one place.
   private static let tries = 64
 
-  private var scalars: [Unicode.Scalar] { Array(query.unicodeScalars) }
-
-  private func text(_ count: Int) -> String { String(String.UnicodeScalarView(scalars[..<count])) }
-
-  private func character(_ scalar: Int) -> Int { text(scalar).count + 1 }
+  private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+    String(String.UnicodeScalarView(scalars))
+  }
 
   private func fails(_ words: String, _ message: String, _ database: Database, _ table: String) -> Bool {
     guard let statement = try? database.statement("SELECT 1 FROM main.\(table) WHERE \(table) MATCH ?") else {

@@ -18,6 +18,8 @@ final class StoreConnection {
   ///
   /// Their type is in the folder Indexing, which this folder does not know.
   var openIndexes: [UInt32: AnyObject] = [:]
+  /// The roots of indexes as last read, so that an unchanged row is opened only once.
+  var lastRoots: [UInt32: (epoch: Int64, sealed: [UInt8], root: IndexRoot)] = [:]
 
   /// Closes an index, and the view that reads it.
   func closeIndex(_ part: UInt32) {
@@ -124,6 +126,7 @@ final class StoreConnection {
     idleReaders = []
     idleBatches = []
     openIndexes = [:]
+    lastRoots = [:]
     idleView = nil
     cipher = try StateCipher(session)
     lastState = nil
