@@ -24,6 +24,14 @@ func trial(_ name: String) -> Target {
     name: name, dependencies: ["Coffer"], path: "Tools/harnesses/programs/\(name)", swiftSettings: settings)
 }
 
+/// A program that the tutorials show. No product names it, so that apps never build it.
+func example(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .executableTarget(
+    name: name,
+    dependencies: ["Coffer", .product(name: "ArgumentParser", package: "swift-argument-parser")] + dependencies,
+    path: "Examples/\(name)/Sources", swiftSettings: settings)
+}
+
 let package = Package(
   name: "coffer",
   products: [
@@ -65,6 +73,9 @@ let package = Package(
     trial("coffer-bank"),
     trial("coffer-judge"),
     trial("coffer-reopen"),
+    example("notes"),
+    example("dataset", ["CofferFormats"]),
+    example("sync", ["CofferFormats"]),
     .target(name: "CofferTestSupport", path: "Tests/Support", swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
@@ -82,6 +93,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),
+    tests(of: "Examples", ["notes", "dataset", "sync", "Coffer"]),
   ],
   swiftLanguageModes: [.v6]
 )

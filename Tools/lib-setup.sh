@@ -1,4 +1,4 @@
-# Set-up shared by demo and test; sourced by them with the repository as working directory.
+# Set-up shared by demo, install, package and test; sourced by them with the repository as working directory.
 # Does: finds the tools and libraries that a build and the checks need, and installs missing ones by apt.
 # Knows: the names of Debian's packages. Does not know: the builds and checks themselves.
 
@@ -16,7 +16,10 @@ have() {
   case $1 in
     libsqlite3-dev) command -v pkg-config > /dev/null && pkg-config --exists sqlite3 ;;
     libssl-dev) command -v pkg-config > /dev/null && pkg-config --exists libcrypto ;;
-    pkg-config | sqlite3 | python3 | strace) command -v "$1" > /dev/null ;;
+    pkg-config | sqlite3 | python3 | strace | tmux | sqlcipher | mandoc) command -v "$1" > /dev/null ;;
+    binutils) command -v objcopy > /dev/null && command -v readelf > /dev/null ;;
+    dpkg-dev) command -v dpkg-shlibdeps > /dev/null && command -v dpkg-deb > /dev/null ;;
+    debootstrap) [ -x /usr/sbin/debootstrap ] ;;
     gcc) command -v cc > /dev/null ;;
     libc-bin) command -v iconv > /dev/null ;;
     iso-codes) [ -d /usr/share/iso-codes/json ] ;;
@@ -63,8 +66,10 @@ as_root() {
 }
 
 # Builds the dbtool that people use and sets $dbtool to its path. It contains Swift's libraries: it starts in two thirds
-# of the time that it takes with shared ones, and needs no toolchain where it runs.
+# of the time that it takes with shared ones, and needs no toolchain where it runs. Its table of addresses is read-only
+# from the start, and no id of the build is in it: two builds have the same bytes, once Tools/install has stripped them.
 release_dbtool() {
   dbtool=$PWD/.build/release/dbtool
-  swift build -c release --static-swift-stdlib --product dbtool
+  swift build -c release --static-swift-stdlib --product dbtool \
+    -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker --build-id=none
 }

@@ -1,10 +1,16 @@
 /// The value of an attribute.
 public enum AttributeValue: Hashable, Sendable {
+  /// JSON's null, which is a value: an attribute that is missing is none.
   case null
+  /// True or false.
   case bool(Bool)
+  /// A number as JSON numbers are compared: a double. Integers are exact up to 2^53.
   case number(Double)
+  /// A string.
   case string(String)
+  /// An array, whose elements may be of different types.
   case array([AttributeValue])
+  /// An object by names.
   case object([String: AttributeValue])
   /// A literal that JSON can't hold exactly, with the reason; every write refuses it.
   case unrepresentable(String)
@@ -19,8 +25,11 @@ extension AttributeValue {
   public var number: Double? { if case .number(let value) = self { value } else { nil } }
   /// The number if it has no fraction and fits; nil otherwise.
   public var integer: Int? { number.flatMap { Int(exactly: $0) } }
+  /// The boolean; nil for another type.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  /// The elements; nil for another type.
   public var array: [AttributeValue]? { if case .array(let elements) = self { elements } else { nil } }
+  /// The members by name; nil for another type.
   public var object: [String: AttributeValue]? { if case .object(let members) = self { members } else { nil } }
   /// The date of a string in ISO 8601; nil for anything else.
   public var timestamp: Timestamp? { string.flatMap { Timestamp(iso8601: $0) } }

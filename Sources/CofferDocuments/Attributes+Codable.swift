@@ -17,6 +17,8 @@ extension AttributeValue: Codable {
     }
   }
 
+  /// Encodes the value as JSON holds it.
+  ///
   /// - Throws: `EncodingError` for a number that is not finite, or a value that is unrepresentable.
   public func encode(to encoder: any Encoder) throws {
     switch self {
@@ -84,6 +86,8 @@ extension Attributes: Codable {
     }
   }
 
+  /// Encodes the attributes as an object.
+  ///
   /// - Throws: `EncodingError` for attributes with a ``fault``.
   public func encode(to encoder: any Encoder) throws {
     if let fault {

@@ -35,7 +35,7 @@ extension Attributes {
     }
   }
 
-  /// Every attribute by name.
+  /// Every attribute by name; empty if there are none, or a ``fault``. Parses the JSON.
   public var members: [String: AttributeValue] {
     AttributeValue.members(of: nodes)
   }

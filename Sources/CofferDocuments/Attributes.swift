@@ -32,6 +32,7 @@ public struct Attributes: Hashable, Sendable {
     self.fault = fault
   }
 
+  /// Whether there are no attributes, and no ``fault``.
   public var isEmpty: Bool { canonicalJSON.isEmpty && fault == nil }
 }
 
@@ -50,7 +51,9 @@ extension Attributes {
     try self.init(validUTF8: bytes)
   }
 
-  /// The same from text.
+  /// Parses a JSON object in text and converts it to canonical form.
+  ///
+  /// - Throws: ``JSONError``, as the form for bytes.
   public init(json text: String) throws(JSONError) {
     try self.init(validUTF8: Array(text.utf8))
   }

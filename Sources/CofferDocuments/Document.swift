@@ -28,6 +28,10 @@ public struct Document: Hashable, Sendable {
   /// Whether ``modified`` was set since this document was made or read; not part of what the document is.
   package var wasDated = Unequated(value: false)
 
+  /// A document that can be inserted. Limits are checked by the write, not here.
+  ///
+  /// Nothing but the text is needed: without a title the collection's rule decides, and without dates the store's
+  /// clock.
   public init(
     title: String? = nil, text: String, key: ExternalKey? = nil, attributes: Attributes = Attributes(),
     parent: DocumentID? = nil, created: Timestamp? = nil, modified: Timestamp? = nil, isJSON: Bool = false
@@ -62,8 +66,12 @@ public enum Dating: Hashable, Sendable {
 
 /// A document's place in the order of its collection.
 public enum Placement: Hashable, Sendable {
+  /// Before all documents of the collection.
   case top
+  /// Behind all documents of the collection.
   case bottom
+  /// Right before that document, which is in the same collection.
   case before(DocumentID)
+  /// Right behind that document, which is in the same collection.
   case after(DocumentID)
 }

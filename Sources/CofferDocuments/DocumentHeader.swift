@@ -5,17 +5,24 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   public let collection: CollectionID
   /// Sort key within the collection; headers are sorted by (position, id).
   public let position: Int64
+  /// The document that this one belongs to, which may have been deleted; nil for none.
   public let parent: DocumentID?
+  /// The title; nil for a document without one, and in a store that does not keep titles.
   public let title: String?
+  /// The caller's own name for the document; nil for none.
   public let key: ExternalKey?
+  /// The document's metadata; empty without any.
   public let attributes: Attributes
+  /// The creation date.
   public let created: Timestamp
+  /// The date of the last change.
   public let modified: Timestamp
   /// Length of the text in bytes of UTF-8.
   public let byteCount: Int
   /// The text is the JSON of a `Codable` value.
   public let isJSON: Bool
 
+  /// A header, such as for a preview or a test; stores nothing.
   public init(
     id: DocumentID, collection: CollectionID, position: Int64, parent: DocumentID?, title: String?,
     key: ExternalKey?, attributes: Attributes, created: Timestamp, modified: Timestamp, byteCount: Int, isJSON: Bool
@@ -57,10 +64,12 @@ public struct CollectionID: Hashable, Comparable, Sendable, RawRepresentable, Cu
 
 /// A document in a bulk export: its header, and its text as bytes that are valid during one call only.
 public struct OpenedDocument {
+  /// The document without its text.
   public let header: DocumentHeader
   /// The text in UTF-8. The memory is reused for the next document: copy the bytes to keep them.
   public let utf8: UnsafeRawBufferPointer
 
+  /// A document for one call, such as to write it into a sink; `utf8` must be valid UTF-8 and outlive the call.
   public init(header: DocumentHeader, utf8: UnsafeRawBufferPointer) {
     self.header = header
     self.utf8 = utf8

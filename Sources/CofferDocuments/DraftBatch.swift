@@ -5,8 +5,10 @@
 public struct DraftBatch: Sendable {
   /// The buffer behind every range of ``drafts``. Valid UTF-8 within each range.
   public var bytes: [UInt8] = []
+  /// The documents, in their order.
   public var drafts: [Draft] = []
 
+  /// An empty batch.
   public init() {}
 
   /// One document of a batch.
@@ -15,26 +17,36 @@ public struct DraftBatch: Sendable {
     public var id: DocumentID?
     /// The name of a collection in the input.
     public var collection: Range<Int>?
+    /// The title; nil for none, or for the one that the collection's rule derives.
     public var title: Range<Int>?
+    /// The text.
     public var text: Range<Int>
+    /// The key, 1 to 1024 bytes; nil for none.
     public var key: Range<Int>?
     /// A canonical JSON object (RFC 8785), as ``Attributes`` writes it.
     public var attributes: Range<Int>?
+    /// The parent's id in the input; used only when ids are kept.
     public var parent: DocumentID?
+    /// The creation date; nil for the store's clock.
     public var created: Timestamp?
+    /// The date of the last change; nil for the store's clock.
     public var modified: Timestamp?
+    /// Whether the text is the JSON of a `Codable` value.
     public var isJSON = false
     /// The input is a complete record of an export, in which an absent title means none.
     public var isComplete = false
     /// The record's number in its input, from 1, for messages.
     public var record: Int
 
+    /// A draft without title, key, attributes and dates. `text` is its range in the batch's bytes, `record` its number
+    /// in the input, from 1.
     public init(text: Range<Int>, record: Int) {
       self.text = text
       self.record = record
     }
   }
 
+  /// Whether the batch holds no documents.
   public var isEmpty: Bool { drafts.isEmpty }
 
   /// Removes the documents and keeps the memory.
@@ -49,11 +61,14 @@ public protocol DraftSource {
   /// Appends the next documents to an emptied batch; about 256 KiB of text or 512 documents is a good size.
   ///
   /// - Returns: false, with nothing appended, when there are no more.
+  /// - Throws: errors of the source, such as those of a file that can't be read or parsed. The work that reads it then
+  ///   ends with this error.
   mutating func read(into batch: inout DraftBatch) throws -> Bool
 }
 
 /// The treatment of a document whose text has no bytes.
 public enum EmptyTextMode: Hashable, Sendable {
+  /// Stores it like any other.
   case store
   /// Leaves it out and reports it to the caller.
   case skip

@@ -5,12 +5,16 @@ public struct ExternalKey: Hashable, Sendable {
   /// The longest key in bytes (FORMAT, "Column classes and sizes").
   public static let maximumByteCount = 1024
 
+  /// The key's bytes.
   public let bytes: [UInt8]
 
+  /// A key of these bytes. A key that is empty or longer than ``maximumByteCount`` is refused by the write, with
+  /// `tooLarge`.
   public init(bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }
 
+  /// A key of the text's UTF-8.
   public init(_ text: some StringProtocol) {
     self.bytes = Array(text.utf8)
   }

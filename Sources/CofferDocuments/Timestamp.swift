@@ -1,7 +1,9 @@
 /// A point in time in milliseconds since 1970-01-01T00:00:00Z, as stored: exact, without a time zone.
 public struct Timestamp: Hashable, Comparable, Sendable {
+  /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds; negative before.
   public var millisecondsSince1970: Int64
 
+  /// The moment that many milliseconds after 1970-01-01T00:00:00Z.
   public init(millisecondsSince1970: Int64) {
     self.millisecondsSince1970 = millisecondsSince1970
   }
@@ -13,6 +15,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
 extension Timestamp: Codable {
   /// Reads ISO 8601 with time and zone.
+  ///
+  /// - Throws: `DecodingError` for anything else.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let timestamp = Timestamp(iso8601: try container.decode(String.self)) else {
@@ -22,6 +26,8 @@ extension Timestamp: Codable {
   }
 
   /// Writes ISO 8601 in UTC with milliseconds.
+  ///
+  /// - Throws: errors of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)

@@ -29,7 +29,8 @@ public enum TitleRule: Int, Hashable, Sendable {
     return text.withUTF8 { derivedTitle(fromUTF8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// The same from UTF-8, which must be valid.
+  /// The first 50 characters of the first line that is not empty, from UTF-8, which must be valid; nil when there is
+  /// none.
   public static func derivedTitle(fromUTF8 text: UnsafeRawBufferPointer) -> String? {
     guard let start = text.firstIndex(where: { !isLineEnd($0) }) else { return nil }
     // A character may have any number of bytes: the window widens until it surely holds enough.

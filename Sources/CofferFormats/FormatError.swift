@@ -34,6 +34,7 @@ public struct FormatError: Error, Sendable {
     case outputExists
   }
 
+  /// The kind of error, which decides whether two errors are equal.
   public let code: Code
   /// The fault in words.
   public let reason: String
@@ -85,6 +86,7 @@ public struct InputLocation: Hashable, Sendable {
   /// database.
   public var byteOffset: Int?
 
+  /// A place; nil for what is not known.
   public init(record: Int? = nil, line: Int?, column: Int?, byteOffset: Int?) {
     self.record = record
     self.line = line

@@ -2,8 +2,8 @@ internal import CofferDocuments
 
 /// Reads a binary property list (`bplist00`).
 ///
-/// A place is the number of an object; below zero it is the negated offset of a reference to no object. The file is
-/// untrusted: the trailer and each entry of the offset table are checked at once, each object when it is read.
+/// A place is the number of an object; a negative place is minus the offset of a reference that leads to no object. The
+/// file is untrusted: the trailer and each entry of the offset table are checked at once, each object when it is read.
 struct BinaryPropertyListReader: PropertyListReader {
   private let file: UnsafeRawBufferPointer
   private let trailer: BinaryPropertyListTrailer

@@ -35,7 +35,9 @@ package struct CollectionRecord: Sendable, Hashable {
   package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
     let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
     do throws(SealingError) {
-      guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
+      guard let context = keys.context(of: epoch) else {
+        throw SealingError(.malformed, "a collection names an epoch that the keyring lacks")
+      }
       let binding = Array(keys.binding.collection(id, revision: revision, epoch: epoch))
       return CollectionRow(
         id: id, epoch: epoch, revision: revision,
@@ -152,7 +154,9 @@ package struct CollectionRow {
   /// The row's element of the set hash.
   package func element(_ keys: RowKeys) throws(StoreError) -> SetElement {
     do throws(SealingError) {
-      guard let context = keys.context(of: epoch) else { throw SealingError(.malformed, "no such epoch") }
+      guard let context = keys.context(of: epoch) else {
+        throw SealingError(.malformed, "a collection names an epoch that the keyring lacks")
+      }
       let element = sealed.withBytes {
         keys.binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
       }

@@ -65,14 +65,17 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
       parts.append(.words(words))
     }
 
+    /// Adds a step, which a program may name in its own way.
     public mutating func appendInterpolation(_ action: Action) {
       parts.append(.action(action))
     }
 
+    /// Adds the words and steps of another hint.
     public mutating func appendInterpolation(_ hint: ErrorHint) {
       parts += hint.parts
     }
 
+    /// Adds a value's description.
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
       parts.append(.words(value.description))
     }

@@ -109,7 +109,9 @@ package struct IndexRoot: Sendable, Equatable {
   ///   number.
   package init(part: UInt32, epoch: Int64, sealed: [UInt8], _ keys: RowKeys) throws(StoreError) {
     do throws(SealingError) {
-      guard epoch == Int64(keys.active.epoch) else { throw SealingError(.malformed, "another epoch") }
+      guard epoch == Int64(keys.active.epoch) else {
+        throw SealingError(.malformed, "the index is sealed under the key of another epoch")
+      }
       let frame = try keys.active.index().open(
         sealed, authenticating: Array(keys.binding.indexRoot(part: part, epoch: keys.active.epoch)))
       let root: IndexRoot? = try frame.withBytes { frame throws(SealingError) in
@@ -117,7 +119,7 @@ package struct IndexRoot: Sendable, Equatable {
           of: frame, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
         return IndexRoot(part: part, UnsafeRawBufferPointer(rebasing: frame[range]))
       }
-      guard let root else { throw SealingError(.malformed, "an index that no writer makes") }
+      guard let root else { throw SealingError(.malformed, "the root of the index has no valid form") }
       self = root
     } catch {
       throw .unopened(error, Self.damaged("its root can't be opened"))

@@ -34,7 +34,7 @@ package final class SessionKeys: Sendable {
       let mac = try HMACKey(headerMACKey).authenticate(header.authenticatedBytes(slots: slots))
       isHeaderProved = ConstantTime.equal(mac, header.mac)
       guard isHeaderProved || isSalvaging else {
-        throw SealingError(.notAuthentic, "the header and the slots are not what was written")
+        throw SealingError(.notAuthentic, "the header or the slots were changed after they were written")
       }
       keyring = try Keyring.open(header.keyring, under: root, phase: header.phase)
     } catch {

@@ -6,6 +6,7 @@ package import CofferSealing
 ///
 /// Messages name documents by id and fields by name; they never hold text, titles, keys or values.
 public struct StoreError: Error, Sendable {
+  /// The kind of error, by what the caller can do about it. The raw value is its name.
   public enum Code: String, Sendable, CaseIterable {
     /// No file exists at that path.
     case noSuchFile
@@ -17,7 +18,9 @@ public struct StoreError: Error, Sendable {
     case cannotUnlock
     /// A secret is needed, but none was given.
     case keyNeeded
+    /// The store has no document of that id.
     case noSuchDocument
+    /// The store has no collection of that name or number.
     case noSuchCollection
     /// The collection has no document at that index.
     case indexOutOfRange
@@ -61,9 +64,11 @@ public struct StoreError: Error, Sendable {
     case duplicateKey
     /// A synchronisation would remove more documents than the caller allowed.
     case removalRefused
+    /// The store, or its file, can't be written to.
     case readOnly
+    /// The disk is full; nothing of the transaction was stored.
     case diskFull
-    /// Invalid argument.
+    /// An argument that the call can't take; the message says which, and why.
     case invalidArgument
     /// A query failed on the data that it found in the documents.
     case queryFailed
@@ -81,6 +86,7 @@ public struct StoreError: Error, Sendable {
     case misuse
     /// The store was closed.
     case closed
+    /// The task was cancelled, a handler of progress threw, or a time limit passed.
     case cancelled
     /// The disk or the file system failed. If it did not confirm a write, every later write of the open store throws
     /// this too, until the store is opened again.
@@ -89,14 +95,16 @@ public struct StoreError: Error, Sendable {
     case systemFailure
   }
 
+  /// The kind of error, which decides whether two errors are equal.
   public let code: Code
   /// The error in words, with the place.
   public let message: String
   /// The next step for the user, if there is one; ``hint`` has it in the library's words.
   public let advice: ErrorHint?
-  /// The document with the error.
+  /// The document with the error; nil if it is not about a single one, or its id is not known.
   public let documentID: DocumentID?
 
+  /// An error with its message, for code that adds calls to a store: a message holds no text, title or key.
   public init(_ code: Code, _ message: String, hint: ErrorHint? = nil, documentID: DocumentID? = nil) {
     self.code = code
     self.message = message

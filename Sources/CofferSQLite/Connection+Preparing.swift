@@ -1,7 +1,7 @@
 internal import CCofferSQLite
 
 extension Connection {
-  /// A statement for a text that holds exactly one, from the cache if it rests there.
+  /// Prepares SQL that holds exactly one statement; takes it from the cache if it is idle there.
   func statement(_ sql: String) throws(SQLiteError) -> Statement {
     let handle = try open()
     let cached = cache.take(sql)

@@ -1,9 +1,14 @@
 internal import CCofferSQLite
 
 extension Database {
-  /// Copies the whole database, as of one moment, into a new file at a path; throws `fileExists` if there is one.
+  /// Copies the whole database, as of one moment, into a new file at a path.
   ///
-  /// A copy that fails leaves no file. See `backup(to:pagesPerStep:progress:)` for the rest.
+  /// `pagesPerStep` pages are copied at a time, and `progress` gets the numbers of remaining and of all pages after
+  /// each step; if it returns false, the copy ends. Other connections wait or continue as for a copy over another
+  /// database.
+  ///
+  /// - Throws: `fileExists` if there is a file at the path; `interrupted` if `progress` returned false; `misuse` while
+  ///   a transaction here has written; errors of the disk. A copy that fails leaves no file.
   public func backup(
     to path: String, pagesPerStep: Int = 1024,
     progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil
@@ -21,9 +26,12 @@ extension Database {
 
   /// Copies the whole database, as of one moment, over another one.
   ///
-  /// Reads in one transaction: writers continue with a write-ahead log, and wait with a rollback journal. `progress`
-  /// receives the number of remaining pages after each step; if it returns false, the copy ends with `interrupted` and
-  /// the other database is unchanged. Throws misuse while a transaction here has written.
+  /// Reads in one transaction: writers continue with a write-ahead log, and wait with a rollback journal.
+  /// `pagesPerStep` pages are copied at a time, and `progress` gets the numbers of remaining and of all pages after
+  /// each step.
+  ///
+  /// - Throws: `interrupted` if `progress` returned false; `misuse` while a transaction here has written; errors of the
+  ///   disk. The other database is unchanged then.
   public func backup(
     to target: Database, pagesPerStep: Int = 1024,
     progress: ((_ remaining: Int, _ total: Int) -> Bool)? = nil

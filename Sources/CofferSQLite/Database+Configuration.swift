@@ -20,6 +20,7 @@ extension Database {
     /// How many compiled statements rest in the cache; 0 for none.
     public var statementCacheCapacity: Int
 
+    /// Options of a connection. The defaults fit an app's own file; for a file from strangers set `isHardened`.
     public init(
       busyTimeout: Duration? = .seconds(10), isHardened: Bool = false, enforcesForeignKeys: Bool = true,
       lengthLimit: Int? = nil, statementCacheCapacity: Int = 64

@@ -2,10 +2,10 @@ internal import CCofferSQLite
 
 /// The SQLite that is linked.
 extension Database {
-  /// Such as `3.40.1`.
+  /// The version of the linked SQLite, such as `3.40.1`.
   public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
-  /// Such as 3040001.
+  /// The version of the linked SQLite as a number, such as 3040001.
   public static var libraryVersionNumber: Int32 { sqlite3_libversion_number() }
 
   /// True for versions of SQLite that can lose commits or damage the file if, with a write-ahead log, one connection

@@ -3,7 +3,11 @@ internal import CCofferSQLite
 extension Database {
   /// Runs a statement to its end; without parameters, all statements of the text in order.
   ///
-  /// Outside of a transaction, the statements before a failed one stay committed.
+  /// Outside of a transaction, the statements before a failed one stay committed. Rows are passed over.
+  ///
+  /// - Returns: the rows affected by all statements, and the last inserted rowid.
+  /// - Throws: ``SQLiteError``: `sqlLogic` for SQL that can't be prepared, `constraint`, `busy`, `readOnly`, `full`;
+  ///   `misuse` for another number of parameters.
   @discardableResult
   public func execute(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
@@ -11,7 +15,10 @@ extension Database {
     try execute(sql, parameters: parameters)
   }
 
-  /// As `execute(_:_:)`, with the parameters in an array.
+  /// Runs a statement to its end, with its parameters in an array.
+  ///
+  /// - Returns: the rows affected, and the last inserted rowid.
+  /// - Throws: as `execute(_:_:)`.
   @discardableResult
   public func execute(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?]
@@ -24,7 +31,10 @@ extension Database {
     return try connection.observingChanges { () throws(SQLiteError) in try statement.run() }.execution
   }
 
-  /// As `execute(_:_:)`, with the parameters by name.
+  /// Runs one statement to its end, with its parameters by name: `:name`, `@name` or `$name`, whose sign may be left
+  /// out.
+  ///
+  /// - Throws: as `execute(_:_:)`; `misuse` unless each parameter has a value, and each value a parameter.
   @discardableResult
   public func execute(
     _ sql: String, named parameters: [String: (any SQLiteValueConvertible)?]
@@ -48,14 +58,18 @@ extension Database {
 
   /// Runs one statement and returns all its rows. Step through a ``Statement`` for results larger than memory.
   ///
-  /// Throws `invalidText` for a text that is not valid Unicode.
+  /// - Returns: the rows; none for a statement that gives none.
+  /// - Throws: ``SQLiteError``: `sqlLogic` for SQL that can't be prepared, `busy`, `corrupt`; `invalidText` for a text
+  ///   that is not valid Unicode; `misuse` for another number of parameters, or a text of several statements.
   public func query(
     _ sql: String, _ parameters: (any SQLiteValueConvertible)?...
   ) throws(SQLiteError) -> QueryResult {
     try query(sql, parameters: parameters)
   }
 
-  /// As `query(_:_:)`, with the parameters in an array.
+  /// Runs one statement and returns all its rows, with its parameters in an array.
+  ///
+  /// - Throws: as `query(_:_:)`.
   public func query(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?]
   ) throws(SQLiteError) -> QueryResult {
@@ -64,7 +78,10 @@ extension Database {
     return try rows(of: statement)
   }
 
-  /// As `query(_:_:)`, with the parameters by name.
+  /// Runs one statement and returns all its rows, with its parameters by name: `:name`, `@name` or `$name`, whose sign
+  /// may be left out.
+  ///
+  /// - Throws: as `query(_:_:)`; `misuse` unless each parameter has a value, and each value a parameter.
   public func query(
     _ sql: String, named parameters: [String: (any SQLiteValueConvertible)?]
   ) throws(SQLiteError) -> QueryResult {
@@ -139,8 +156,8 @@ extension Connection {
 
 /// Detects a run of a statement that inserts a row with the same id as the last insertion before it.
 ///
-/// SQLite's last inserted id does not change if nothing is inserted. For an unchanged id, the update hook, which reports
-/// every insertion, those of triggers included, shows whether the run has inserted.
+/// SQLite's last inserted id does not change if nothing is inserted. For an unchanged id, the update hook, which
+/// reports every insertion, those of triggers included, shows whether the run has inserted.
 final class Insertions {
   private let lastBefore: Int64
   private var isRepeated = false

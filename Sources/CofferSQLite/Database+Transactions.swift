@@ -1,5 +1,5 @@
 extension Database {
-  /// When a transaction takes its lock.
+  /// The moment at which a transaction takes its lock.
   public enum TransactionKind: Sendable, Hashable {
     /// Reading, at its first statement; writing, at its first change. For reading: all it reads is of one moment.
     case deferred
@@ -21,8 +21,12 @@ extension Database {
   /// a transaction, the body runs in a savepoint of that one, and `kind` has no effect.
   ///
   /// An error of SQLite may roll the whole transaction back at once (a full disk, an interrupt, a conflict clause
-  /// ROLLBACK). If the body catches it and continues, every further call throws `rolledBack`, and so does the transaction
-  /// itself.
+  /// ROLLBACK). If the body catches it and continues, every further call throws `rolledBack`, and so does the
+  /// transaction itself.
+  ///
+  /// - Returns: the result of the body.
+  /// - Throws: errors of the body; `busy` if the lock is not free within the busy timeout, `full`, `ioError`,
+  ///   `rolledBack`.
   @discardableResult
   public func transaction<T>(_ kind: TransactionKind = .immediate, _ body: () throws -> T) throws -> T {
     if isInTransaction { return try savepoint(body) }
@@ -38,8 +42,11 @@ extension Database {
     }
   }
 
-  /// Runs the body so that what it did can be undone without the rest of the transaction: when it throws, that
-  /// happens. Outside of a transaction it is one, of the kind `deferred`.
+  /// Runs the body so that its changes can be undone without the rest of the transaction: when it throws, they are.
+  /// Outside of a transaction it is one, of the kind `deferred`.
+  ///
+  /// - Returns: the result of the body.
+  /// - Throws: errors of the body; `rolledBack` if the whole transaction is gone.
   @discardableResult
   public func savepoint<T>(_ body: () throws -> T) throws -> T {
     guard isInTransaction else { return try transaction(.deferred, body) }
@@ -67,8 +74,8 @@ extension Database {
     connection.isTransactionOpen = true
   }
 
-  /// Commits. After an error, `isInTransaction` is true if the transaction is still open, to be committed again (`busy`)
-  /// or rolled back; if an earlier error has rolled it back, this throws `rolledBack`.
+  /// Commits. After an error, `isInTransaction` is true if the transaction is still open, to be committed again
+  /// (`busy`) or rolled back; if an earlier error has rolled it back, this throws `rolledBack`.
   package func commit() throws(SQLiteError) {
     guard isInTransaction else {
       let wasOpen = connection.isTransactionOpen

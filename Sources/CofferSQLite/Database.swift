@@ -5,12 +5,12 @@ internal import CCofferSQLite
 /// One thread at a time may use it, with all its statements; only an ``InterruptHandle`` may be used from elsewhere.
 /// Any number of connections, in any number of processes, can be open on one file.
 public final class Database {
-  /// How the file is opened, and what happens where there is none.
+  /// The way in which the file is opened, and whether a missing one is made.
   public enum Mode: Sendable, Hashable {
     /// Only to read; the file must exist.
     case readOnly
-    /// Reads a file that no process writes: takes no lock and ignores a journal or log beside it, so that nothing is ever
-    /// created or changed, not even for a database with a write-ahead log.
+    /// Reads a file that no process writes: takes no lock and ignores a journal or log beside it, so that nothing is
+    /// ever created or changed, not even for a database with a write-ahead log.
     case immutable
     /// Reads and writes an existing file. A file without write permission is opened read-only: see `isReadOnly`.
     case readWrite
@@ -20,15 +20,16 @@ public final class Database {
     case createNew
   }
 
-  /// The path it was opened at.
+  /// The path at which the file was opened.
   public let path: String
   let connection: Connection
 
   /// Opens a database, or with the path `:memory:` a new one that lives in memory alone.
   ///
-  /// The file is first read by the first statement: that is where `notADatabase` is thrown. Throws `noSuchFile`,
-  /// `fileExists`, `isDirectory`, `cantOpen`, `unsafeFile`; `misuse` in the child of a fork whose parent had databases open: fork before
-  /// that, or exec. A file made here and not opened is removed.
+  /// The file is first read by the first statement, which throws `notADatabase` for another kind of file.
+  ///
+  /// - Throws: `noSuchFile`, `fileExists`, `isDirectory`, `cantOpen`, `unsafeFile`; `misuse` in the child of a fork
+  ///   whose parent had databases open: fork before that, or exec. A file made here and not opened is removed.
   public init(
     _ path: String, mode: Mode = .readWrite, configuration: Configuration = Configuration()
   ) throws(SQLiteError) {
@@ -89,15 +90,17 @@ public final class Database {
 
   /// Ends all statements, rolls an open transaction back and closes the file. Once closed, it stays closed.
   ///
-  /// Without it, the file is closed when the database and its statements are gone.
+  /// Without it, the file is closed when the database and its statements are gone. A second call does nothing.
+  ///
+  /// - Throws: ``SQLiteError`` of closing the file.
   public func close() throws(SQLiteError) { try connection.close() }
 
   // MARK: State
 
-  /// The file can only be read, because of the mode or its permissions.
+  /// Whether the file can only be read, because of the mode or its permissions.
   public var isReadOnly: Bool { connection.handle.map { sqlite3_db_readonly($0, "main") == 1 } ?? true }
 
-  /// A transaction is open; an error may have rolled it back.
+  /// Whether a transaction is open; an error may have rolled it back.
   public var isInTransaction: Bool { !connection.isAutocommitting }
 
   /// The disk has failed, at least once, to confirm a write through this connection.
@@ -105,10 +108,10 @@ public final class Database {
   /// The system may have dropped the data, and yet confirm the next sync.
   package var hasFailedSync: Bool { connection.hasFailedSync }
 
-  /// Ends what runs on this connection; see ``InterruptHandle``.
+  /// Ends the work that runs on this connection; see ``InterruptHandle``.
   public func interrupt() { connection.interrupts.interrupt() }
 
-  /// Lets other threads interrupt this connection.
+  /// A handle that other threads may use to interrupt this connection.
   public var interruptHandle: InterruptHandle { connection.interrupts }
 
   /// SQLite's message for the error of the last call, which may quote values.
@@ -125,10 +128,12 @@ public final class Database {
 
   // MARK: Statements
 
-  /// A statement to run more than once, or to read row by row; throws misuse unless the text holds exactly one.
+  /// A statement to run more than once, or to read row by row.
   ///
   /// Taken from the cache if it has one of the same text, without bindings. Keep it for a tight loop: taking it costs a
   /// look-up and an allocation.
+  ///
+  /// - Throws: `sqlLogic` for SQL that can't be prepared; `misuse` unless the text holds exactly one statement.
   public func statement(_ sql: String) throws(SQLiteError) -> Statement { try connection.statement(sql) }
 
   /// Ends the compiled statements that rest in the cache.

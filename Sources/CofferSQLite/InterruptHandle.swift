@@ -9,9 +9,9 @@ public final class InterruptHandle: Sendable {
 
   init() { connection = Mutex(nil) }
 
-  /// Makes what the connection does right now end with `SQLiteError.Code.interrupted`, waiting for a lock included.
+  /// Ends the present call on the connection with `SQLiteError.Code.interrupted`, waiting for a lock included.
   ///
-  /// A write that is interrupted takes its transaction with it. When nothing runs, nothing happens.
+  /// An interrupted write rolls its transaction back. When nothing runs, nothing happens.
   public func interrupt() {
     calls.add(1, ordering: .sequentiallyConsistent)
     connection.withLock { if let handle = $0 { sqlite3_interrupt(handle) } }

@@ -12,10 +12,11 @@ public struct Execution: Sendable, Hashable {
 /// for row in try database.query("SELECT title, price FROM item") { print(try row["price", as: Double.self]) }
 /// ```
 public struct QueryResult: Sendable {
+  /// The rows in the order of the statement; empty for a statement without rows.
   public let rows: [SQLiteRow]
-  /// As in ``Execution``; not 0 for a statement with RETURNING.
+  /// Rows inserted, updated and deleted by the statement itself; 0 for a SELECT.
   public let rowsAffected: Int
-  /// As in ``Execution``.
+  /// The rowid of the last row that the statement inserted; nil if it inserted none.
   public let insertedID: Int64?
   let columns: Columns
 
@@ -26,6 +27,7 @@ public struct QueryResult: Sendable {
     self.insertedID = insertedID
   }
 
+  /// The names of the columns, in their order, also without any row.
   public var columnNames: [String] { columns.names }
 
   /// The declared type of each column; nil for an expression.
@@ -49,6 +51,7 @@ public struct SQLiteRow: Sendable {
     self.columns = columns
   }
 
+  /// The names of the columns, in their order.
   public var columnNames: [String] { columns.names }
 
   /// The value in a column, counted from 0.

@@ -4,7 +4,9 @@
 package typealias NestedDecoding = @Sendable (_ type: any Decodable.Type, _ json: String) throws -> any Decodable
 
 extension QueryResult {
-  /// Every row as a value of a `Decodable` type; see ``SQLiteRow/decoded(as:)``.
+  /// Every row as a value of a `Decodable` type, as `SQLiteRow.decoded(as:)` reads one row; empty without rows.
+  ///
+  /// - Throws: `notDecodable` at the first row that is no such value.
   public func decoded<Value: Decodable>(as type: Value.Type) throws(SQLiteError) -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(rows.count)

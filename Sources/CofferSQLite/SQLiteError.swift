@@ -60,15 +60,16 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case other
   }
 
-  /// The kind of a constraint that is not met.
+  /// The kind of a constraint that is not met: the names are SQLite's, and `other` is any that it may add.
   public enum Constraint: Sendable, Hashable {
     case unique, primaryKey, rowID, notNull, check, foreignKey, trigger, dataType, other
   }
 
+  /// The kind of error, which decides whether two errors are equal.
   public let code: Code
   /// SQLite's extended result code; 0 where the error is this layer's own.
   public let extendedCode: Int32
-  /// For people: what happened, in SQLite's words.
+  /// The error in SQLite's words.
   public let message: String
   /// The next step for the user, if this layer knows one.
   public let hint: String?

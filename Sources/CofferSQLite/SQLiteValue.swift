@@ -1,18 +1,24 @@
 /// A value as SQLite stores it.
 public enum SQLiteValue: Sendable, Hashable {
+  /// NULL.
   case null
+  /// A signed integer of 64 bits.
   case integer(Int64)
+  /// A double; SQLite keeps no NaN.
   case real(Double)
+  /// A text, which may hold U+0000.
   case text(String)
+  /// Bytes.
   case blob([UInt8])
 }
 
-/// The type that SQLite stores a value with.
+/// The type that SQLite stores a value with: NULL, a signed integer of 64 bits, a double, a text or bytes.
 public enum StorageClass: Sendable, Hashable {
   case null, integer, real, text, blob
 }
 
 extension SQLiteValue {
+  /// The type of this value.
   public var storageClass: StorageClass {
     switch self {
     case .null: .null
@@ -23,6 +29,7 @@ extension SQLiteValue {
     }
   }
 
+  /// Whether the value is NULL.
   public var isNull: Bool { self == .null }
 
   /// The integer, nil for any other storage class.

@@ -1,5 +1,6 @@
 /// A type that can be bound to a parameter of a statement. nil is bound as NULL.
 public protocol SQLiteValueConvertible {
+  /// The value to bind, as SQLite stores it.
   var sqliteValue: SQLiteValue { get }
 }
 

@@ -1,5 +1,7 @@
 /// A type that a column's value can be read as: the counterpart of ``SQLiteValueConvertible``.
 public protocol SQLiteValueReadable {
+  /// Reads a column's value, without converting it.
+  ///
   /// - Returns: nil for a value of another type, or one that this type can't hold exactly.
   init?(sqliteValue: SQLiteValue)
 }

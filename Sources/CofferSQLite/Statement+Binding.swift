@@ -2,22 +2,36 @@ internal import CCofferSQLite
 
 // A statement must be reset before its parameters are bound again; `run()` and a failed step do that.
 extension Statement {
+  /// Binds an integer to a parameter, counted from 1.
+  ///
+  /// - Throws: `misuse` for an index without a parameter, and for a statement that runs: reset it first.
   public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_int64(pointer, Int32(truncatingIfNeeded: index), value))
   }
 
+  /// Binds an integer to a parameter, counted from 1.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`.
   public func bind(_ value: Int, at index: Int) throws(SQLiteError) { try bind(Int64(value), at: index) }
 
-  /// NaN is bound as NULL: SQLite has no other place for it.
+  /// Binds a number to a parameter, counted from 1. NaN is bound as NULL: SQLite has no other place for it.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`.
   public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_double(pointer, Int32(truncatingIfNeeded: index), value))
   }
 
+  /// Binds NULL to a parameter, counted from 1.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`.
   public func bindNull(at index: Int) throws(SQLiteError) {
     try check(sqlite3_bind_null(pointer, Int32(truncatingIfNeeded: index)))
   }
 
-  /// Binds a text by its byte count, so U+0000 is a character like any other.
+  /// Binds a copy of a text to a parameter, counted from 1. The text is bound by its byte count, so that U+0000 is a
+  /// character like any other.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
   public func bind(_ text: String, at index: Int) throws(SQLiteError) {
     var text = text
     try check(
@@ -27,6 +41,9 @@ extension Statement {
       })
   }
 
+  /// Binds a copy of a blob to a parameter, counted from 1.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
   public func bind(_ blob: [UInt8], at index: Int) throws(SQLiteError) {
     try check(
       blob.withUnsafeBytes { bytes in
@@ -35,6 +52,9 @@ extension Statement {
       })
   }
 
+  /// Binds a value of any type that SQLite stores to a parameter, counted from 1; nil is NULL.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
   public func bind(_ value: (any SQLiteValueConvertible)?, at index: Int) throws(SQLiteError) {
     switch value?.sqliteValue ?? .null {
     case .null: try bindNull(at: index)
@@ -45,7 +65,9 @@ extension Statement {
     }
   }
 
-  /// Binds all parameters in order; throws misuse unless there are as many values as parameters.
+  /// Binds all parameters in order.
+  ///
+  /// - Throws: `misuse` unless there are as many values as parameters.
   public func bind(all values: [(any SQLiteValueConvertible)?]) throws(SQLiteError) {
     guard values.count == parameterCount else {
       throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
@@ -53,8 +75,9 @@ extension Statement {
     for (index, value) in values.enumerated() { try bind(value, at: index + 1) }
   }
 
-  /// Binds parameters by name, `:`, `@` or `$` optional; throws misuse unless each has a value and each value a
-  /// parameter.
+  /// Binds parameters by name, `:`, `@` or `$` optional.
+  ///
+  /// - Throws: `misuse` unless each parameter has a value, and each value a parameter.
   public func bind(named values: [String: (any SQLiteValueConvertible)?]) throws(SQLiteError) {
     guard values.count == parameterCount else {
       throw SQLiteError(.misuse, "\(values.count) values for \(parameterCount) parameters", sql: sql)
@@ -83,13 +106,17 @@ extension Statement {
       coffer_sqlite_bind_blob(pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 0))
   }
 
-  /// Binds a copy of UTF-8. An empty buffer is the empty text.
+  /// Binds a copy of UTF-8 to a parameter, counted from 1. An empty buffer is the empty text.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
   public func bindText(copying utf8: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(
       coffer_sqlite_bind_text(pointer, Int32(truncatingIfNeeded: index), utf8.baseAddress, UInt64(utf8.count), 1))
   }
 
-  /// Binds a copy of a blob. An empty buffer is the empty blob.
+  /// Binds a copy of a blob to a parameter, counted from 1. An empty buffer is the empty blob.
+  ///
+  /// - Throws: `misuse`, as for an `Int64`; `tooBig` beyond the length limit.
   public func bindBlob(copying bytes: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
     try check(
       coffer_sqlite_bind_blob(pointer, Int32(truncatingIfNeeded: index), bytes.baseAddress, UInt64(bytes.count), 1))

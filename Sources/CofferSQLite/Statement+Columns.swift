@@ -25,6 +25,7 @@ extension Statement {
     sqlite3_column_double(pointer, Int32(truncatingIfNeeded: column))
   }
 
+  /// Whether the value in a column, counted from 0, is NULL.
   public func isNull(at column: Int) -> Bool {
     sqlite3_column_type(pointer, Int32(truncatingIfNeeded: column)) == SQLITE_NULL
   }
@@ -34,7 +35,11 @@ extension Statement {
     Int(sqlite3_column_bytes(pointer, Int32(truncatingIfNeeded: column)))
   }
 
-  /// Lends a blob's bytes, or any other value as UTF-8 text, not validated; valid until the next step.
+  /// Calls `body` with a blob's bytes, or any other value as UTF-8 text, which is not validated. The bytes are valid
+  /// during the call. NULL gives no bytes.
+  ///
+  /// - Returns: the result of `body`.
+  /// - Throws: errors of `body`.
   public func withBytes<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -55,8 +60,8 @@ extension Statement {
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// Lends a column as UTF-8, converted by SQLite if needed; not validated. Call `isWellFormed(at:)` first if the database
-  /// stores UTF-16: SQLite silently joins an unpaired surrogate with the next unit.
+  /// Lends a column as UTF-8, converted by SQLite if needed; not validated. Call `isWellFormed(at:)` first if the
+  /// database stores UTF-16: SQLite silently joins an unpaired surrogate with the next unit.
   package func withText<R, E: Error>(
     at column: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -67,8 +72,8 @@ extension Statement {
     return try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(pointer, column))))
   }
 
-  /// False for a text with unpaired surrogates in a database that stores UTF-16; true for any other column, and always in
-  /// databases that store UTF-8.
+  /// False for a text with unpaired surrogates in a database that stores UTF-16; true for any other column, and always
+  /// in databases that store UTF-8.
   package func isWellFormed(at column: Int) -> Bool {
     guard connection.isUTF16, storageClass(at: column) == .text else { return true }
     let column = Int32(truncatingIfNeeded: column)
@@ -88,7 +93,9 @@ extension Statement {
     return !isHalf
   }
 
-  /// The value as text; nil for NULL. Throws `invalidText` for text that is not valid Unicode.
+  /// The value as text; nil for NULL. A number is converted as by SQLite's CAST.
+  ///
+  /// - Throws: `invalidText` for text that is not valid Unicode.
   public func text(at column: Int) throws(SQLiteError) -> String? {
     let index = Int32(truncatingIfNeeded: column)
     guard !isNull(at: column) else { return nil }
@@ -111,7 +118,9 @@ extension Statement {
     isNull(at: column) ? nil : withBytes(at: column) { Array($0) }
   }
 
-  /// The stored value. Throws `invalidText` for a text that is not valid Unicode.
+  /// The value as it is stored.
+  ///
+  /// - Throws: `invalidText` for a text that is not valid Unicode.
   public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     switch storageClass(at: column) {
     case .null: .null
@@ -122,7 +131,9 @@ extension Statement {
     }
   }
 
-  /// All values of the row, in order.
+  /// All values of the row, in the order of the columns.
+  ///
+  /// - Throws: `invalidText` for a text that is not valid Unicode.
   public func values() throws(SQLiteError) -> [SQLiteValue] {
     var values: [SQLiteValue] = []
     let count = columnCount

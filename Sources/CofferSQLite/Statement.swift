@@ -6,7 +6,7 @@ internal import CCofferSQLite
 /// reset, so that it holds no lock, and returned to the cache. It keeps its connection open; after `Database.close()`
 /// its calls throw misuse and its columns are NULL. Like the database it is used by one thread at a time.
 public final class Statement {
-  /// The text it was compiled from.
+  /// The text of the statement.
   public let sql: String
 
   let connection: Connection
@@ -47,7 +47,11 @@ public final class Statement {
 
   // MARK: Running
 
-  /// Goes to the next row; false when there is none left. A statement that has failed is reset.
+  /// Goes to the next row. A statement that has failed is reset.
+  ///
+  /// - Returns: false when there is no row left.
+  /// - Throws: ``SQLiteError`` of running the statement: `busy`, `constraint`, `corrupt`, `full`, `interrupted` and
+  ///   others.
   @discardableResult
   public func step() throws(SQLiteError) -> Bool {
     guard !connection.isTransactionLost else { throw Self.transactionLost(sql) }
@@ -59,12 +63,15 @@ public final class Statement {
   }
 
   /// Steps to the end, past any rows, and resets. The bindings stay.
+  ///
+  /// - Throws: as ``step()``.
   public func run() throws(SQLiteError) {
     while try step() {}
     sqlite3_reset(pointer)
   }
 
-  /// Ends the run, with it the lock it holds, and makes the statement ready to run again. The bindings stay.
+  /// Ends the run, and with it the lock that the statement holds. The statement is ready to run again; the bindings
+  /// stay.
   public func reset() { sqlite3_reset(pointer) }
 
   /// Makes every parameter NULL.
@@ -83,9 +90,10 @@ public final class Statement {
 
   // MARK: Properties
 
-  /// It does not change the file directly.
+  /// Whether the statement leaves the file unchanged. A function that it calls may still change it.
   public var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
 
+  /// The number of parameters; the highest number, if some are numbered.
   public var parameterCount: Int { Int(sqlite3_bind_parameter_count(pointer)) }
 
   /// The number of a parameter `:name`, `@name` or `$name`, with its sign or without; nil if there is none.
@@ -94,15 +102,18 @@ public final class Statement {
     return candidates.lazy.map { Int(sqlite3_bind_parameter_index(self.pointer, $0)) }.first { $0 > 0 }
   }
 
+  /// The number of columns of a row; 0 for a statement without rows.
   public var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
+  /// The name of a column, counted from 0; empty for a column that the statement does not have.
   public func columnName(_ column: Int) -> String {
     sqlite3_column_name(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) } ?? ""
   }
 
+  /// The names of all columns, in their order.
   public var columnNames: [String] { (0..<columnCount).map(columnName) }
 
-  /// The type the column was declared with in its table; nil for an expression.
+  /// The type with which the table declares the column, counted from 0; nil for an expression.
   public func declaredType(_ column: Int) -> String? {
     sqlite3_column_decltype(pointer, Int32(truncatingIfNeeded: column)).map { String(cString: $0) }
   }

@@ -6,6 +6,7 @@ internal import CCofferOpenSSL
 /// mistyped line is seen (FORMAT, "Key files, pin, anchor"). A test key says so in its prefix and opens TEST stores
 /// only.
 public struct KeyLine: Sendable {
+  /// The kind of key.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// 32 random bytes that open a slot.
     case key
@@ -15,7 +16,9 @@ public struct KeyLine: Sendable {
     case recipient
   }
 
+  /// The kind of key.
   public let kind: Kind
+  /// Whether it is a test key, which opens TEST stores only.
   public let isTest: Bool
   /// The 32 bytes.
   package let secret: Secret
@@ -27,7 +30,9 @@ public struct KeyLine: Sendable {
     self.secret = secret
   }
 
-  /// A fresh key or identity.
+  /// A fresh key or identity: 32 bytes of the kernel's randomness, in locked memory. Nothing is written to a file.
+  ///
+  /// - Throws: `invalidKeyLine` for `recipient`, which an identity makes; `systemFailure` without randomness or memory.
   public static func generate(_ kind: Kind, isTest: Bool = false) throws(SealingError) -> KeyLine {
     guard kind != .recipient else {
       throw SealingError(.invalidKeyLine, "a recipient is made from an identity, not by itself")
@@ -44,7 +49,9 @@ public struct KeyLine: Sendable {
     }
   }
 
-  /// The recipient line, for anyone who seals for this identity.
+  /// The recipient line, for anyone who seals for this identity; it is no secret.
+  ///
+  /// - Throws: `invalidKeyLine` for a key file, which has no recipient; `systemFailure`.
   public func recipient() throws(SealingError) -> String {
     try Self.recipientLine(recipientBytes(), isTest: isTest)
   }

@@ -1,5 +1,6 @@
 /// An error of a key or a seal. Equality compares the code; no message ever holds key bytes or text.
 public struct SealingError: Error, Hashable, Sendable {
+  /// The kind of error.
   public enum Code: String, Hashable, Sendable {
     /// The tag does not fit: another key, or bytes that were changed.
     case notAuthentic
@@ -17,9 +18,12 @@ public struct SealingError: Error, Hashable, Sendable {
     case systemFailure
   }
 
+  /// The kind of error, which decides whether two errors are equal.
   public let code: Code
+  /// The fault in words, without key bytes or text.
   public let message: String
 
+  /// An error with its message.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

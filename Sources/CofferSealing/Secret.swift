@@ -14,7 +14,11 @@ public final class Secret: Sendable {
   // Written during initialisation only; afterwards every access reads.
   private nonisolated(unsafe) let storage: UnsafeMutableRawPointer
 
-  /// Room for `capacity` bytes, which `initialize` fills; it returns how many it used.
+  /// Makes a secret in locked memory, which `initialize` fills.
+  ///
+  /// `capacity` is the most bytes that it takes; `initialize` gets that memory and returns how many bytes it used.
+  ///
+  /// - Throws: the error of `initialize`; nothing is kept then.
   public init<E: Error>(
     byteCount capacity: Int, initializingWith initialize: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) {
@@ -51,7 +55,7 @@ public final class Secret: Sendable {
     SecretMemory.release(storage, capacity)
   }
 
-  /// The bytes, for the duration of the call.
+  /// Calls `body` with the bytes, which are valid during the call. Don't keep a copy of them.
   public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }

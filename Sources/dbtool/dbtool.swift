@@ -41,7 +41,7 @@ struct Dbtool: ParsableCommand {
         name: "Documents",
         subcommands: [
           CreateVerb.self, ImportVerb.self, ExportVerb.self, ListVerb.self, CollectionsVerb.self, ShowVerb.self,
-          PutVerb.self, EditVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self,
+          BrowseVerb.self, PutVerb.self, EditVerb.self, RemoveVerb.self, MoveVerb.self, CopyVerb.self, SortVerb.self,
           TruncateVerb.self, SearchVerb.self, QueryVerb.self, IndexVerb.self,
         ]),
       CommandGroup(
@@ -61,6 +61,7 @@ extension Dbtool {
     let errors = ErrorReport(arguments: arguments)
     do {
       do {
+        try CommandWords.requireWords()
         try CommandWords.requireUTF8()
         try Process.requireDescriptors()
         // Before the parser, whose errors repeat words.

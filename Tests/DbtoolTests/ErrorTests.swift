@@ -175,6 +175,25 @@ import Testing
     }
   }
 
+  /// Swift reads the command line from /proc.
+  @Test(.enabled(if: NoMemory.isPossible, "needs root, to hide /proc in a mount namespace"))
+  func missingProcIsAnErrorOfEveryVerb() throws {
+    let sandbox = try Sandbox.withStore()
+    let hidden = "mount -t tmpfs none /proc && exec \"$@\""
+    for arguments in [["ls", "s.coffer"], ["put", "s.coffer", "--text", "x"], ["--version"], ["ls", "--help"], []] {
+      let result = try sandbox.run(arguments, under: ["unshare", "-m", "sh", "-c", hidden, "sh"])
+      #expect(result.status == 1)
+      #expect(result.output.isEmpty)
+      #expect(
+        result.errors == """
+          dbtool: error: the command line can't be read, because /proc is not mounted
+          hint: mount it (mount -t proc proc /proc), and try again
+
+          """)
+    }
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.isEmpty)
+  }
+
   @Test func foreignTableIsNamed() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python("import sqlite3; sqlite3.connect('s.coffer').execute('CREATE TABLE notes_of_mine(a)')")

@@ -6,7 +6,7 @@ public import FoundationEssentials
 // what a cancelled one leaves.
 
 extension DocumentStore {
-  /// ``open(at:key:creatingIfMissing:startingAfresh:options:)`` for async code.
+  /// `open` for async code.
   ///
   /// Cancelled, it may have created the store, or emptied it as asked. A derivation of scrypt runs to its end.
   public static func open(
@@ -19,25 +19,25 @@ extension DocumentStore {
     }
   }
 
-  /// ``create(at:keys:creation:options:)`` for async code. Cancelled, it has created the whole store or nothing.
+  /// `create` for async code. Cancelled, it has created the whole store or nothing.
   public static func create(
     at url: URL, keys: [NewKey], creation: CreateOptions = CreateOptions(), options: OpenOptions = OpenOptions()
   ) async throws -> DocumentStore {
     try await offCooperativePool { try create(at: url, keys: keys, creation: creation, options: options) }
   }
 
-  /// ``close()`` for async code: returns when no text can be given out any more and the keys are wiped. Goes on to its
-  /// end if the task is cancelled.
+  /// `close` for async code: returns when no text can be given out any more and the keys are wiped. Goes on to its end
+  /// if the task is cancelled.
   public func close() async throws {
     try await Task.detached { try await offCooperativePool { try self.close() } }.value
   }
 
-  /// ``unlock(with:expectingPin:)`` for async code. Cancelled, it may have unlocked the store.
+  /// `unlock` for async code. Cancelled, it may have unlocked the store.
   public func unlock(with key: StoreKey, expectingPin pin: String? = nil) async throws {
     try await offCooperativePool { try self.unlock(with: key, expectingPin: pin) }
   }
 
-  /// ``verify(_:anchor:anchorOptions:progress:)`` for async code. Cancelled, it has changed nothing.
+  /// `verify` for async code. Cancelled, it has changed nothing.
   public func verify(
     _ depth: VerifyDepth = .full, anchor line: String? = nil, anchorOptions: AnchorOptions = [],
     progress: (@Sendable (WorkProgress) throws -> Void)? = nil
@@ -49,8 +49,8 @@ extension DocumentStore {
 
   // MARK: Copies
 
-  /// ``backup(at:to:replacing:allowingDamage:wait:progress:)`` for async code. Cancelled, it leaves nothing, or the
-  /// whole copy if that had its name already.
+  /// `backup` of the store at `url`, for async code. Cancelled, it leaves nothing, or the whole copy if that had its
+  /// name already.
   public static func backup(
     at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     wait: Duration? = .seconds(10), progress: (@Sendable (WorkProgress) throws -> Void)? = nil
@@ -61,7 +61,7 @@ extension DocumentStore {
     }
   }
 
-  /// ``backup(to:replacing:allowingDamage:progress:)`` for async code; cancelled, it leaves what the form above leaves.
+  /// `backup` of this store, for async code; cancelled, it leaves nothing, or the whole copy.
   public func backup(
     to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     progress: (@Sendable (WorkProgress) throws -> Void)? = nil
@@ -71,8 +71,7 @@ extension DocumentStore {
     }
   }
 
-  /// ``restore(at:from:replacing:wait:progress:)`` for async code. Cancelled, the store is the old one or the restored
-  /// one, whole in either case.
+  /// `restore` for async code. Cancelled, the store is the old one or the restored one, whole in either case.
   public static func restore(
     at url: URL, from source: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
     progress: (@Sendable (WorkProgress) throws -> Void)? = nil
@@ -82,19 +81,19 @@ extension DocumentStore {
     }
   }
 
-  /// ``compact(at:wait:)`` for async code. Cancelled, the store is unchanged, or compacted.
+  /// `compact` of the store at `url`, for async code. Cancelled, the store is unchanged, or compacted.
   @discardableResult
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) async throws -> CompactReport {
     try await offCooperativePool { try compact(at: url, wait: wait) }
   }
 
-  /// ``compact()`` for async code; cancelled, it leaves what the form above leaves.
+  /// `compact` of this store, for async code. Cancelled, the store is unchanged, or compacted.
   @discardableResult
   public func compact() async throws -> CompactReport {
     try await offCooperativePool { try self.compact() }
   }
 
-  /// ``export(_:to:keys:options:progress:)`` for async code. Cancelled, it leaves nothing at `url`, or the whole store.
+  /// `export` for async code. Cancelled, it leaves nothing at `url`, or the whole store.
   @discardableResult
   public func export(
     _ selection: ExportSelection = .everything, to url: URL, keys: [NewKey], options: ExportOptions = ExportOptions(),
@@ -109,8 +108,8 @@ extension DocumentStore {
 // MARK: - Bulk work, each call one write transaction
 
 extension DocumentStore {
-  /// ``StoreWriter/insert(contentsOf:into:options:)`` of a source in a write transaction. Cancelled, it has stored
-  /// nothing.
+  /// Inserts the documents of a source in one write transaction; see
+  /// ``StoreWriter/insert(contentsOf:into:options:)-(DraftSource,_,_)``. Cancelled, it has stored nothing.
   @discardableResult
   public func insert(
     contentsOf source: sending some DraftSource, into collection: DocumentCollection?,
@@ -119,8 +118,8 @@ extension DocumentStore {
     try await writing(Handed { try $0.insert(contentsOf: source, into: collection, options: options) })
   }
 
-  /// ``StoreWriter/insert(contentsOf:into:options:)`` of documents in a write transaction. Cancelled, it has stored
-  /// nothing.
+  /// Inserts documents in one write transaction; see
+  /// ``StoreWriter/insert(contentsOf:into:options:)-(Sequence<Document>,_,_)``. Cancelled, it has stored nothing.
   @discardableResult
   public func insert(
     contentsOf documents: sending some Sequence<Document>, into collection: DocumentCollection,
@@ -129,8 +128,8 @@ extension DocumentStore {
     try await writing(Handed { try $0.insert(contentsOf: documents, into: collection, options: options) })
   }
 
-  /// ``StoreWriter/insert(contentsOf:into:options:key:title:attributes:)`` in a write transaction. Cancelled, it has
-  /// stored nothing.
+  /// Inserts values in one write transaction; see
+  /// ``StoreWriter/insert(contentsOf:into:options:key:title:attributes:)``. Cancelled, it has stored nothing.
   @discardableResult
   public func insert<Value: Encodable & Sendable>(
     contentsOf values: sending some Sequence<Value>, into collection: DocumentCollection,
@@ -146,7 +145,8 @@ extension DocumentStore {
       })
   }
 
-  /// ``StoreWriter/synchronize(_:with:options:)`` with items in a write transaction. Cancelled, it has stored nothing.
+  /// Makes a collection match items in one write transaction; see
+  /// ``StoreWriter/synchronize(_:with:options:)-(_,Sequence<SyncItem>,_)``. Cancelled, it has stored nothing.
   @discardableResult
   public func synchronize(
     _ collection: DocumentCollection, with items: sending some Sequence<SyncItem>,
@@ -155,8 +155,8 @@ extension DocumentStore {
     try await writing(Handed { try $0.synchronize(collection, with: items, options: options) })
   }
 
-  /// ``StoreWriter/synchronize(_:with:options:)`` with a source in a write transaction. Cancelled, it has stored
-  /// nothing.
+  /// Makes a collection match a source in one write transaction; see
+  /// ``StoreWriter/synchronize(_:with:options:)-(_,DraftSource,_)``. Cancelled, it has stored nothing.
   @discardableResult
   public func synchronize(
     _ collection: DocumentCollection, with source: sending some DraftSource,

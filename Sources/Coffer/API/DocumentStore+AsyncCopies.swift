@@ -4,8 +4,8 @@ public import FoundationEssentials
 // Async forms of copying, comparing and merging stores; see `DocumentStore+Async.swift`.
 
 extension DocumentStore {
-  /// ``openEditableCopy(of:at:key:onNewerOriginal:options:progress:)`` for async code. Cancelled, the copy is missing or
-  /// whole, and an existing one is as before or as after.
+  /// `openEditableCopy` for async code. Cancelled, the copy is missing or whole, and an existing one is as before or as
+  /// after.
   public static func openEditableCopy(
     of original: URL, at url: URL, key: StoreKey, onNewerOriginal choice: NewerOriginal = .keep,
     options: OpenOptions = OpenOptions(), progress: (@Sendable (WorkProgress) throws -> Void)? = nil
@@ -16,8 +16,8 @@ extension DocumentStore {
     }
   }
 
-  /// ``openEditableCopy(of:at:key:originalKey:originalOptions:options:progress:)`` for async code; cancelled, it leaves
-  /// the same as the form above.
+  /// `openEditableCopy` with all options for the original, for async code. Cancelled, the copy is missing or whole, and
+  /// an existing one is as before or as after.
   public static func openEditableCopy(
     of original: URL, at url: URL, key: StoreKey, originalKey: StoreKey? = nil, originalOptions: OriginalOptions,
     options: OpenOptions = OpenOptions(), progress: (@Sendable (WorkProgress) throws -> Void)? = nil
@@ -29,7 +29,7 @@ extension DocumentStore {
     }
   }
 
-  /// ``makeEditableCopy(at:keys:creation:progress:)`` for async code. Cancelled, it leaves nothing, or the whole copy.
+  /// `makeEditableCopy` for async code. Cancelled, it leaves nothing, or the whole copy.
   @discardableResult
   public func makeEditableCopy(
     at url: URL, keys: [NewKey], creation: CreateOptions? = nil,
@@ -40,7 +40,7 @@ extension DocumentStore {
     }
   }
 
-  /// ``merge(_:base:policy:options:progress:)`` for async code. Cancelled, this store is as before or as after.
+  /// `merge` for async code. Cancelled, this store is as before or as after.
   public func merge(
     _ other: DocumentStore, base: DocumentStore? = nil, policy: MergePolicy = .fail,
     options: MergeOptions = MergeOptions(),
@@ -51,7 +51,7 @@ extension DocumentStore {
     }
   }
 
-  /// ``putBack(_:from:allowingDamage:)`` for async code. Cancelled, this store is as before or as after.
+  /// `putBack` for async code. Cancelled, this store is as before or as after.
   @discardableResult
   public func putBack(_ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false)
     async throws -> [PutBackOutcome]
@@ -59,7 +59,7 @@ extension DocumentStore {
     try await offCooperativePool { try self.putBack(ids, from: backup, allowingDamage: allowsDamage) }
   }
 
-  /// ``differences(to:by:progress:)`` for async code.
+  /// `differences` for async code. Cancelled, it has changed nothing.
   public func differences(
     to other: DocumentStore, by pairing: DocumentPairing = .identity,
     progress: (@Sendable (WorkProgress) throws -> Void)? = nil

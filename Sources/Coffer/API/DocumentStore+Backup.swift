@@ -15,9 +15,13 @@ extension DocumentStore {
   /// more.
   ///
   /// - Parameters:
+  ///   - url: the store's file.
+  ///   - target: the copy's file; a file of that name must not exist unless `isReplacing`.
   ///   - isReplacing: replaces an existing file.
   ///   - allowsDamage: copies a store that the check finds damaged, too.
-  ///   - progress: called after each step with the numbers of copied pages and of all pages; if it throws, nothing is left.
+  ///   - wait: the longest time to wait for another process's lock; nil waits for ever.
+  ///   - progress: called after each step with the numbers of copied pages and of all pages; if it throws, nothing is
+  ///     left.
   /// - Throws: `damaged` if the store is; `alreadyExists`, also if `target` is the store itself or another store's
   ///   journal is beside it; `cancelled`, `diskFull`, `locked`, and errors of opening the store. Nothing is left then.
   ///   `ioFailure` if the disk does not confirm the copy; if that is about its name alone, the copy is in place.
@@ -33,16 +37,21 @@ extension DocumentStore {
 
   /// Puts a copy of the store at `source`, a backup, in the place of the one at `url`; needs no key.
   ///
-  /// The copy is checked as ``backup(at:to:replacing:allowingDamage:wait:progress:)`` checks it. Journal, log and `-shm`
-  /// of the store that it replaces are deleted before it gets its name, since SQLite would apply them to it. While that
-  /// happens no process can open the store: a write lease of the kernel (`fcntl(2)`) holds them up. If the power fails
-  /// right then, the old store is left without its log.
+  /// The copy is checked as a backup is. Journal, log and `-shm` of the store that it replaces are deleted before it
+  /// gets its name, since SQLite would apply them to it. While that happens no process can open the store: a write
+  /// lease of the kernel (`fcntl(2)`) holds them up. If the power fails right then, the old store is left without its
+  /// log.
   ///
-  /// - Parameter isReplacing: replaces an existing store, and files that were left beside one; the store's permissions
-  ///   stay.
+  /// - Parameters:
+  ///   - url: the place of the restored store.
+  ///   - source: the backup's file, which is only read.
+  ///   - isReplacing: replaces an existing store, and files that were left beside one; the store's permissions stay.
+  ///   - wait: the longest time to wait for another process's lock; nil waits for ever.
+  ///   - progress: called with the numbers of copied pages and of all pages; if it throws, the store is unchanged.
   /// - Throws: `alreadyExists` without `isReplacing`; `locked` if a process has the store open, which is seen where the
-  ///   file is the caller's own and its file system knows leases, and in WAL mode elsewhere; `damaged` if `source` is; `cancelled`, `diskFull`, and errors of opening `source`. The store is
-  ///   unchanged then. `ioFailure` as for a backup.
+  ///   file is the caller's own and its file system knows leases, and in WAL mode elsewhere; `damaged` if `source` is;
+  ///   `cancelled`, `diskFull`, and errors of opening `source`. The store is unchanged then. `ioFailure` as for a
+  ///   backup.
   public static func restore(
     at url: URL, from source: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
     progress: ProgressHandler? = nil
@@ -62,9 +71,10 @@ extension DocumentStore {
     }
   }
 
-  /// ``backup(at:to:replacing:allowingDamage:wait:progress:)`` of this store, as last committed.
+  /// Copies this store, as last committed, into a separate file, as
+  /// `backup(at:to:replacing:allowingDamage:wait:progress:)` does.
   ///
-  /// - Throws: also `misuse` inside `write`.
+  /// - Throws: the same errors, and `misuse` inside `write`.
   public func backup(
     to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     progress: ProgressHandler? = nil

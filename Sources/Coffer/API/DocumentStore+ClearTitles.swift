@@ -4,15 +4,24 @@ public import FoundationEssentials
 
 /// A clear title with its document's id, as anyone can see it in the file.
 public struct ClearHeader: Sendable, Hashable {
+  /// The document's id.
   public let id: DocumentID
+  /// The sort key within the collection; rows are sorted by (position, id).
   public let position: Int64
+  /// The clear title; nil if the document has none, or if its title is not valid UTF-8.
   public let title: String?
 }
 
 extension DocumentStore {
-  /// Clear titles in order, as anyone can read them; nothing is verified.
+  /// Clear titles of one collection in order, as anyone can read them; needs no key, and verifies nothing.
   ///
-  /// - Throws: `invalidArgument` if the store has no clear titles, `noSuchCollection`.
+  /// Reads one row for each title and opens no text; memory holds the whole result. `offset` passes over titles from
+  /// the top, each at the cost of its row. The file is not changed.
+  ///
+  /// - Returns: the titles, sorted by (position, id); empty for an empty collection.
+  /// - Throws: `invalidArgument` if the store has no clear titles, `noSuchCollection`; `noSuchFile`, `notAStore`,
+  ///   `otherFormat`, `damaged`, and `locked` if another process keeps its lock longer than `wait` (nil waits for
+  ///   ever).
   public static func clearHeaders(
     at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10)
   ) throws -> [ClearHeader] {
@@ -23,7 +32,9 @@ extension DocumentStore {
     return headers
   }
 
-  /// The same, one at a time: memory stays small however long the list is.
+  /// Calls `body` with each clear title of one collection in order: memory stays small however long the list is.
+  ///
+  /// - Throws: errors of `body`, which end the walk, and those of ``clearHeaders(at:collection:offset:limit:wait:)``.
   public static func forEachClearHeader(
     at url: URL, collection: CollectionID, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
     _ body: (ClearHeader) throws -> Void
@@ -33,9 +44,12 @@ extension DocumentStore {
     }
   }
 
-  /// The same for several collections, one after the other and all of one moment; offset and limit count through all.
+  /// Calls `body` with each clear title of several collections, one collection after the other, all as of one moment.
   ///
-  /// - Parameter collections: nil takes every collection that the file has at that moment.
+  /// `collections` names them in the wanted order; nil takes every collection that the file has at that moment.
+  /// `offset` and `limit` count through all collections.
+  ///
+  /// - Throws: errors of `body`, which end the walk, and those of ``clearHeaders(at:collection:offset:limit:wait:)``.
   public static func forEachClearHeader(
     at url: URL, in collections: [CollectionID]?, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
     _ body: (ClearHeader, CollectionID) throws -> Void

@@ -2,9 +2,11 @@ internal import CofferRecords
 internal import CofferSQLite
 public import FoundationEssentials
 
-/// The size of a store's file before and after ``DocumentStore/compact(at:wait:)``.
+/// The size of a store's file before and after compacting.
 public struct CompactReport: Sendable, Hashable {
+  /// The file's size in bytes before. In WAL mode the log was copied into the file first.
   public let bytesBefore: Int64
+  /// The file's size in bytes after.
   public let bytesAfter: Int64
 }
 
@@ -15,8 +17,9 @@ extension DocumentStore {
   /// files (`SQLITE_TMPDIR`, else `/var/tmp`) and beside the store; the data there is sealed like the store. A log is
   /// first copied into the file and cut. An interruption leaves the store unchanged. No deleted data stays in the file.
   ///
-  /// - Throws: `locked`, also if a reader that started meanwhile keeps the new pages in the log, which the message
-  ///   says; `diskFull`, `readOnly`, and errors of opening the store.
+  /// - Throws: `locked` if another process keeps its lock longer than `wait` (nil waits for ever), also if a reader
+  ///   that started meanwhile keeps the new pages in the log, which the message says; `diskFull`, `readOnly`, and
+  ///   errors of opening the store.
   @discardableResult
   public static func compact(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> CompactReport {
     let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.writerCache)
@@ -38,9 +41,10 @@ extension DocumentStore {
     }
   }
 
-  /// ``compact(at:wait:)`` of this store.
+  /// Rewrites this store without free pages, as `compact(at:wait:)` does, and waits for locks as long as the store
+  /// waits.
   ///
-  /// - Throws: also `misuse` inside `read` or `write`.
+  /// - Throws: the same errors, and `misuse` inside `read` or `write`.
   @discardableResult
   public func compact() throws(StoreError) -> CompactReport {
     guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }

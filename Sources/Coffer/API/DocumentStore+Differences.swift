@@ -12,9 +12,12 @@ extension DocumentStore {
   /// Both stores are read whole, each in one transaction, and proved: every head, set and count, and the text of every
   /// pair of documents. Memory rises by some 40 bytes for each document, and with the differences.
   ///
-  /// - Parameter pairing: by identity for a store and its copies, editable ones included; by key or title otherwise.
-  /// - Throws: `invalidArgument` for stores without a common origin that are to be paired by identity; `damaged` with the
-  ///   id, `setMismatch`, and errors of `progress`.
+  /// - Parameters:
+  ///   - other: the second store, of a version that this library reads; it is only read.
+  ///   - pairing: identity for a store and its copies, editable ones included; key or title otherwise.
+  ///   - progress: called with the number of documents compared; if it throws, the comparison ends.
+  /// - Throws: `invalidArgument` for stores without a common origin that are to be paired by identity; `damaged` with
+  ///   the id, `setMismatch`, and errors of `progress`.
   public func differences(
     to other: DocumentStore, by pairing: DocumentPairing = .identity, progress: ProgressHandler? = nil
   ) throws -> StoreDifferences {
@@ -23,10 +26,14 @@ extension DocumentStore {
     }
   }
 
-  /// The documents whose sealed rows differ between two files of one store, such as a backup and the store; needs no key
-  /// and proves nothing.
+  /// The documents whose sealed rows differ between two files of one store, such as a backup and the store; needs no
+  /// key and proves nothing.
   ///
-  /// - Throws: `invalidArgument` for files of two stores; `noSuchFile`, `notAStore`, `otherFormat`, `damaged`, `locked`.
+  /// Both files are walked by id, one row of each in memory.
+  ///
+  /// - Returns: the ids that only one file has, and those whose rows differ; all lists are sorted by id.
+  /// - Throws: `invalidArgument` for files of two stores; `noSuchFile`, `notAStore`, `otherFormat`, `damaged`,
+  ///   `locked`.
   public static func rowDifferences(from one: URL, to other: URL, wait: Duration? = .seconds(10)) throws(StoreError)
     -> RowDifferences
   {

@@ -16,10 +16,14 @@ extension DocumentStore {
   /// file is completed beside its path (mode 0600) and then renamed: a failed or killed export leaves nothing at `url`.
   ///
   /// - Parameters:
+  ///   - selection: the documents to copy: all, those of some collections, or single ones.
+  ///   - url: the new store's file, which must not exist unless `options.replacesExisting`.
   ///   - keys: the keys that open the new store; a test key makes it a TEST store, whether or not this one is.
+  ///   - options: the options of the new store.
   ///   - progress: called once the keys are known, then after each batch; if it throws, the work ends.
-  /// - Throws: `noSuchDocument`, `damaged` with the id at the first damaged document,
-  ///   `alreadyExists`, `testKeyRefused`, `keyNeeded`, `diskFull`, and errors of `progress`.
+  /// - Returns: the number of copied documents, and the new store's id and pin.
+  /// - Throws: `noSuchDocument`, `damaged` with the id at the first damaged document, `alreadyExists`,
+  ///   `testKeyRefused`, `keyNeeded`, `diskFull`, and errors of `progress`.
   @discardableResult
   public func export(
     _ selection: ExportSelection = .everything, to url: URL, keys: [NewKey], options: ExportOptions = ExportOptions(),

@@ -6,7 +6,12 @@ public import FoundationEssentials
 // MARK: - Without a key
 
 extension DocumentStore {
-  /// Describes the store at `url`; needs no key, and verifies nothing.
+  /// Describes the store at `url`: size, number of documents, slots; needs no key, and verifies nothing.
+  ///
+  /// Reads header, slots and counts, which are index scans, and opens nothing. The file is not changed.
+  ///
+  /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `unsafeFile`, `damaged` for a header or slot out of its
+  ///   bounds, and `locked` if another process keeps its lock longer than `wait` (nil waits for ever).
   public static func info(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> StoreInfo {
     try withFile(url, wait) { file throws(StoreError) in
       let (header, slots) = try file.readHeader()
@@ -77,8 +82,13 @@ extension DocumentStore {
 
   /// Checks everything that needs no key: schema, bounds, classes and lengths of every row, bodies, SQLite's pages.
   ///
-  /// - Parameter isQuick: leaves out SQLite's own integrity check.
-  /// - Throws: `notAStore`, `otherFormat`, and errors of opening the file; findings are in the report.
+  /// Reads the whole file in one read transaction, and never changes it. With `isQuick` it leaves out SQLite's own
+  /// integrity check of the pages. A sound report proves nothing against an attacker:
+  /// `verify` does.
+  ///
+  /// - Returns: the number of rows, and the findings in words.
+  /// - Throws: `notAStore`, `otherFormat`, and errors of opening the file; findings are in the report. `locked` if
+  ///   another process keeps its lock longer than `wait` (nil waits for ever).
   public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
     -> CheckReport
   {

@@ -14,12 +14,12 @@ extension DocumentStore {
   /// The other store is the original of this editable copy, an editable copy of this store, another copy of the same
   /// original, or another file of this store. Changes are found by the generations and identities that every copy
   /// keeps:
-  /// - A document that changed there only becomes as it is there; one that changed here only stays. One that was edited on
-  ///   one side and moved on the other is both.
+  /// - A document that changed there only becomes as it is there; one that changed here only stays. One that was edited
+  ///   on one side and moved on the other is both.
   /// - A document that was deleted there is deleted, and one that was deleted here stays deleted, unless the other side
   ///   edited it.
-  /// - A document that neither side moved keeps its place. Any other one goes behind the nearest document before it that
-  ///   neither side moved.
+  /// - A document that neither side moved keeps its place. Any other one goes behind the nearest document before it
+  ///   that neither side moved.
   /// - Two documents with one id stay two: the one that its original did not make gets a new id.
   ///
   /// A conflict is decided by the policy; the losing side of equal keys loses the key only. ``MergeReport/Reason`` has
@@ -28,28 +28,35 @@ extension DocumentStore {
   /// After a merge with its original, the copy counts as made from the original's present state: merging again does
   /// nothing. Other copies keep no note of their merges:
   /// - An edit that both have by an earlier merge is a conflict if one of them edits the document again.
-  /// - A document that one took over and deleted comes again with the next merge. So does a document that an original took
-  ///   over from a copy, if the copy deletes it before it has merged with the original.
-  /// - A copy of a copy compares the generations of the copy alone. If that merged with its original meanwhile, and too long ago for
-  ///   its state to name the changes, a new document of the original is a conflict (deletedHereEditedThere).
+  /// - A document that one took over and deleted comes again with the next merge. So does a document that an original
+  ///   took over from a copy, if the copy deletes it before it has merged with the original.
+  /// - A copy of a copy compares the generations of the copy alone. If that merged with its original meanwhile, and too
+  ///   long ago for its state to name the changes, a new document of the original is a conflict
+  ///   (deletedHereEditedThere).
   ///
   /// Dates that were changed alone have no generation: the later date of modification stays.
   ///
-  /// Changes are proved before they are taken: by the last changes in the other store's sealed state, whose generations the rows
-  /// must have, or by one walk over all of its rows, whose sum must be the state's. The first proof has a limit: an
-  /// attacker who has another branch of the other store, in which the same document was changed in the same generation,
-  /// can exchange the two rows. ``MergeOptions/verifiesOther`` proves all rows.
+  /// Changes are proved before they are taken: by the last changes in the other store's sealed state, whose generations
+  /// the rows must have, or by one walk over all of its rows, whose sum must be the state's. The first proof has a
+  /// limit: an attacker who has another branch of the other store can put in its row of a document, if both branches
+  /// changed that document in the same generation. ``MergeOptions/verifiesOther`` proves all rows.
   ///
   /// Costs a few look-ups for each changed document as long as the state of the other store names its changes, which it
   /// does for the last fifty commits or so; otherwise about what `verify(.quick)` does.
   ///
-  /// - Parameter base: for two files of the same store, such as a backup that was written to: an older file from which
-  ///   both descend. It isn't needed if one of the two descends from the other, as long as the state still holds the
-  ///   mark that proves it.
+  /// - Parameters:
+  ///   - other: the store with the changes, opened with its key; it is only read.
+  ///   - base: for two files of the same store, such as a backup that was written to: an older file from which both
+  ///     descend. It isn't needed if one of the two descends from the other, as long as the state still holds the mark
+  ///     that proves it.
+  ///   - policy: decides conflicts. With `fail`, a merge with conflicts changes nothing and reports them.
+  ///   - options: a dry run, damaged documents, and the proof of the other store.
+  ///   - progress: called with the number of compared documents; if it throws, nothing is changed.
+  /// - Returns: the documents and collections that were changed or in conflict.
   /// - Throws: `invalidArgument` for stores without a common origin; `rolledBack` and `anchorMismatch` for an original
-  ///   that is older than this copy knows it, or another one; `setMismatch` if nothing proves the changes; `damaged` for
-  ///   a document of either store that does not open; `duplicateKey` if new settings of a collection make two keys one;
-  ///   `rekeyUnfinished`; and errors of `progress`. This store is unchanged then. The other one is never changed.
+  ///   that is older than this copy knows it, or another one; `setMismatch` if nothing proves the changes; `damaged`
+  ///   for a document of either store that does not open; `duplicateKey` if new settings of a collection make two keys
+  ///   one; `rekeyUnfinished`; and errors of `progress`. This store is unchanged then. The other one is never changed.
   public func merge(
     _ other: DocumentStore, base: DocumentStore? = nil, policy: MergePolicy = .fail,
     options: MergeOptions = MergeOptions(),
@@ -68,20 +75,24 @@ extension DocumentStore {
       .invalidArgument, "\(other.engine.path) and \(engine.path) are one file", hint: "name another copy")
   }
 
-  /// Brings single documents back from a backup or another copy, in one transaction: with their ids, titles, texts, keys,
-  /// attributes, dates, parents and places. A document that is here becomes as it is there.
+  /// Brings single documents back from a backup or another copy, in one transaction: with their ids, titles, texts,
+  /// keys, attributes, dates, parents and places. A document that is here becomes as it is there.
   ///
-  /// Each goes behind the nearest document that it is behind in the backup, or else before the nearest one that it is before. Its
-  /// collection is made again if it was dropped. A parent that is not in the collection any more is left out.
+  /// Each goes behind the nearest document that it is behind in the backup, or else before the nearest one that it is
+  /// before. Its collection is made again if it was dropped. A parent that is not in the collection any more is left
+  /// out.
   ///
   /// The backup is proved by a walk over all of its rows, which costs what `verify(.quick)` does.
   ///
-  /// - Parameter allowsDamage: takes documents from a backup whose rows are not all those that were written. Each document
-  ///   that is taken opens, but it may be an older version than the backup had.
+  /// - Parameters:
+  ///   - ids: the documents, by their ids in the backup.
+  ///   - backup: an open store with a common origin, such as a backup file of this store; it is only read.
+  ///   - allowsDamage: takes documents from a backup whose rows are not all those that were written. Each document that
+  ///     is taken opens, but it may be an older version than the backup had.
   /// - Returns: the outcomes, in the order of `ids`.
-  /// - Throws: `noSuchDocument` for an id that the backup lacks; `alreadyExists` for one that another document has here;
-  ///   `duplicateKey`; `invalidArgument` for a store without a common origin; `setMismatch` and `damaged` for the backup. Nothing
-  ///   is changed then.
+  /// - Throws: `noSuchDocument` for an id that the backup lacks; `alreadyExists` for one that another document has
+  ///   here; `duplicateKey`; `invalidArgument` for a store without a common origin; `setMismatch` and `damaged` for the
+  ///   backup. Nothing is changed then.
   @discardableResult
   public func putBack(_ ids: [DocumentID], from backup: DocumentStore, allowingDamage allowsDamage: Bool = false) throws
     -> [PutBackOutcome]

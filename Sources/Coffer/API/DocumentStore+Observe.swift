@@ -17,8 +17,8 @@ extension DocumentStore {
   /// read: a row that was updated may have another text and the same header. Rows that only make room for others get
   /// new positions without being reported: page on with `offset`, not with a header of this list.
   ///
-  /// Observe a long list from its top: give a limit, and raise ``ObservedList/limit`` when the user reaches the end.
-  /// The next element inserts the rows that are missing.
+  /// The list has at most `limit` documents, from the top. Observe a long list from its top: give a limit, and raise
+  /// ``ObservedList/limit`` when the user reaches the end. The next element inserts the rows that are missing.
   ///
   /// A collection that doesn't exist yet is empty and fills with its first document; one that is dropped becomes empty;
   /// a renamed one is followed.
@@ -28,9 +28,8 @@ extension DocumentStore {
   /// changed, if a change is not complete (``StoreChange/isComplete``), or if its order changes while there are more
   /// documents than the limit.
   ///
-  /// - Parameter limit: the most documents, from the top.
-  /// - Returns: a sequence each of whose iterators begins with the list. Its iteration throws errors of reading, such as
-  ///   `locked`, `keyChanged` and `damaged`, and ends with them.
+  /// - Returns: a sequence each of whose iterators begins with the list. Its iteration throws errors of reading, such
+  ///   as `locked`, `keyChanged` and `damaged`, and ends with them.
   public func observe(_ collection: DocumentCollection, first limit: Int = .max) -> ObservedList {
     let name = collection.name
     return ObservedList(
@@ -52,9 +51,9 @@ extension DocumentStore {
   /// ```
   ///
   /// The first element comes at once; later ones follow commits, of this process or of others, that name a collection
-  /// whose view the statement reads; after any commit for a statement that reads `documents`. A task that is slower than
-  /// the commits gets one result for all of them. Each element is from one read transaction. The result may be equal to
-  /// the one before.
+  /// whose view the statement reads; after any commit for a statement that reads `documents`. A task that is slower
+  /// than the commits gets one result for all of them. Each element is from one read transaction. The result may be
+  /// equal to the one before.
   ///
   /// - Returns: a sequence each of whose iterators begins with the present result. Its iteration throws the errors of
   ///   ``ReadScope/query(_:_:)`` and of reading, such as `locked` and `keyChanged`, and ends with them.

@@ -3,9 +3,11 @@ internal import CofferRecords
 extension DocumentStore {
   /// Reads in one transaction: the closure sees the store as of one moment.
   ///
-  /// In rollback journal mode a commit waits until it returns.
+  /// In rollback journal mode a commit waits until it returns. Reads on other threads run beside it.
   ///
-  /// - Throws: errors of the closure; `locked`, `keyChanged`, `rolledBack`, `damaged`.
+  /// - Returns: the result of the closure.
+  /// - Throws: errors of the closure; `locked`, `keyChanged`, `rolledBack`, `damaged`, `closed`; `misuse` inside
+  ///   `write` of this store in rollback journal mode.
   @discardableResult
   public func read<T>(_ body: (inout StoreReader) throws -> T) throws -> T {
     try engine.read { transaction in
@@ -16,9 +18,13 @@ extension DocumentStore {
 
   /// Writes in one transaction: committed when the closure returns, undone if it throws.
   ///
-  /// A closure that wrote nothing leaves the file unchanged.
+  /// A closure that wrote nothing leaves the file unchanged. Other threads and processes that want to write wait their
+  /// turn.
   ///
-  /// - Throws: errors of the closure; `locked`, `readOnly`, `diskFull`, `keyChanged`, `misuse`.
+  /// - Returns: the result of the closure, once its changes are on the disk.
+  /// - Throws: errors of the closure; `locked`, `readOnly`, `diskFull`, `keyChanged`, `rolledBack`, `damaged`,
+  ///   `closed`; `misuse` inside `write`, and in rollback journal mode also inside `read`. Nothing is stored then.
+  ///   `ioFailure` if the disk does not confirm the commit, which may be stored or not.
   @discardableResult
   public func write<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
     try engine.write { transaction in
@@ -27,7 +33,7 @@ extension DocumentStore {
     }
   }
 
-  /// ``read(_:)`` for async code: runs on a separate thread, so that waiting for a lock blocks no other task.
+  /// `read` for async code: runs on a separate thread, so that waiting for a lock blocks no other task.
   ///
   /// A cancelled task throws `CancellationError` at its next call of the scope, between rows, or while it waits.
   @discardableResult
@@ -35,7 +41,7 @@ extension DocumentStore {
     try await offCooperativePool { try self.read(body) }
   }
 
-  /// ``write(_:)`` for async code. If cancelled before its commit, it has written nothing.
+  /// `write` for async code. If cancelled before its commit, it has written nothing.
   @discardableResult
   public func write<T: Sendable>(_ body: @escaping @Sendable (inout StoreWriter) throws -> T) async throws -> T {
     try await offCooperativePool { try self.write(body) }

@@ -1,10 +1,14 @@
 public import CofferSQLite
 
 extension DocumentStore {
-  /// The documents of a collection that hold a pattern, in order. Runs in a new read transaction.
+  /// The documents of a collection that hold a pattern, in order, with the ranges of the matches. Runs in a new read
+  /// transaction.
   ///
   /// Before it, up to a thousand documents that are missing in an index are added to the file, if the store is open for
   /// writing and no other writer is at work.
+  ///
+  /// - Throws: the errors of ``ReadScope/search(for:in:fields:limit:)``, and of beginning a transaction: `locked`,
+  ///   `keyChanged`, `rolledBack`, `closed`.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws -> [SearchMatch] {
@@ -12,9 +16,10 @@ extension DocumentStore {
     return try read { try $0.search(for: pattern, in: collection, fields: fields, limit: limit) }
   }
 
-  /// The same for async code. Cancelling the task ends the search within a few hundred documents.
+  /// The documents of a collection that hold a pattern, for async code. Cancelling the task ends the search within a
+  /// few hundred documents.
   ///
-  /// - Throws: `CancellationError`.
+  /// - Throws: `CancellationError`, and the errors of the form that blocks.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) async throws -> [SearchMatch] {
@@ -23,10 +28,13 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-  /// The documents of a collection that match words best; see ``ReadScope/search(ranked:in:limit:after:withSnippets:)``.
+  /// The documents of a collection that match words best; see
+  /// ``ReadScope/search(ranked:in:limit:after:withSnippets:)``.
   ///
-  /// Runs in a new read transaction. Before it, up to a thousand documents that are missing in the index are added to the
-  /// file, if the store is open for writing and no other writer is at work.
+  /// Runs in a new read transaction. Before it, up to a thousand documents that are missing in the index are added to
+  /// the file, if the store is open for writing and no other writer is at work.
+  ///
+  /// - Throws: the errors of that call, and of beginning a transaction: `locked`, `keyChanged`, `rolledBack`, `closed`.
   public func search(
     ranked words: String, in collection: DocumentCollection, limit: Int = 20, after cursor: RankedCursor? = nil,
     withSnippets: Bool = true
@@ -37,7 +45,9 @@ extension DocumentStore {
     }
   }
 
-  /// The same for async code. Cancelling the task ends the search.
+  /// The documents of a collection that match words best, for async code. Cancelling the task ends the search.
+  ///
+  /// - Throws: `CancellationError`, and the errors of the form that blocks.
   public func search(
     ranked words: String, in collection: DocumentCollection, limit: Int = 20, after cursor: RankedCursor? = nil,
     withSnippets: Bool = true
@@ -53,14 +63,17 @@ extension DocumentStore {
   ///
   /// Before it, up to a thousand documents that are missing in an index are added to the file, if the store is open for
   /// writing and no other writer is at work.
+  ///
+  /// - Returns: all rows of the result, in memory.
+  /// - Throws: the errors of that call, and of beginning a transaction: `locked`, `keyChanged`, `rolledBack`, `closed`.
   public func query(_ sql: String, _ parameters: (any SQLiteValueConvertible)?...) throws -> QueryResult {
     try engine.catchUpIndexes()
     return try read { try $0.query(sql, parameters: parameters) }
   }
 
-  /// The same for async code. Cancelling the task ends the query.
+  /// Runs one SELECT over the decrypted views of documents, for async code. Cancelling the task ends the query.
   ///
-  /// - Throws: `CancellationError`.
+  /// - Throws: `CancellationError`, and the errors of the form that blocks.
   public func query(
     _ sql: String, _ parameters: (any SQLiteValueConvertible & Sendable)?...
   ) async throws -> QueryResult {

@@ -15,9 +15,10 @@ extension DocumentStore {
 public struct KeySlots: Sendable {
   let store: StoreEngine
 
-  /// Every slot now in the file, sorted by number; header and slots are verified first.
+  /// Every slot now in the file, sorted by number; header and slots are verified first. Asks for no key and runs no
+  /// scrypt.
   ///
-  /// - Throws: `damaged` if they are not as they were written.
+  /// - Throws: `damaged` if they are not as they were written; `locked`, `keyChanged`, `closed`.
   public func list() throws(StoreError) -> [KeySlot] {
     let opened = store.holder.withLock { $0.slot }
     let isTest = store.session.header.isTest
@@ -26,13 +27,17 @@ public struct KeySlots: Sendable {
     return listed
   }
 
-  /// Adds a slot.
+  /// Adds a slot for `key`, with a label that anyone can read in the file.
   ///
   /// The key is asked for and derived before the store is locked, and the new slot is tested to open before it is
   /// committed. A passphrase is also tried on each passphrase slot, about 0.4 s each, to see whether it is new.
   ///
   /// - Returns: its number.
   /// - Throws: `alreadyExists` if a slot has this key file, passphrase or recipient; a provider is not asked.
+  ///   `keyFileInvalid` for a key that is none; `testKeyRefused` if test and real keys would mix; `tooLarge` for a
+  ///   label over 255 bytes; `invalidArgument` beyond the most slots; `readOnly`. The slots are then as before.
+  ///   `locked` if another process or thread keeps its lock: the message says if the change is committed, and only the
+  ///   write-ahead log still has the old pages.
   @discardableResult
   public func add(_ key: NewKey, label: String = "") throws(StoreError) -> Int {
     try KeySlotRecord.checkLabel(label)
@@ -50,7 +55,8 @@ public struct KeySlots: Sendable {
 
   /// Removes a slot; the last one can't be removed.
   ///
-  /// - Throws: `invalidArgument` if there is no such slot or no other.
+  /// - Throws: `invalidArgument` if there is no such slot or no other, `readOnly`; the slots are then as before.
+  ///   `locked` as for adding a slot.
   public func remove(slot: Int) throws(StoreError) {
     try store.changingSlots { slots, _ throws(StoreError) in
       guard let index = slots.firstIndex(where: { Int($0.slot) == slot }) else { throw .noSuchSlot(slot) }
@@ -66,10 +72,11 @@ public struct KeySlots: Sendable {
   /// Replaces a slot by one for a new key: the slot that opened, unless another is named.
   ///
   /// The new slot is tested to open before the old one is removed; a passphrase gets at least the cost of the old one.
+  /// Without a `label` the new slot has the old one's.
   ///
-  /// - Parameter label: nil keeps the old label.
   /// - Returns: the new slot's number.
-  /// - Throws: `alreadyExists` if another slot has this key, as ``add(_:label:)``.
+  /// - Throws: `alreadyExists` if another slot has this key; `invalidArgument` if there is no slot of that number; the
+  ///   other errors of `add`. The slots are then as before.
   @discardableResult
   public func replace(slot: Int? = nil, with key: NewKey, label: String? = nil) throws(StoreError) -> Int {
     if let label { try KeySlotRecord.checkLabel(label) }
@@ -96,7 +103,10 @@ public struct KeySlots: Sendable {
     return added
   }
 
-  /// Replaces the slot that opened by a passphrase.
+  /// Replaces the slot that opened by a passphrase, which `ask` returns in UTF-8.
+  ///
+  /// - Returns: the new slot's number.
+  /// - Throws: the errors of `replace`, and `keyFileInvalid` for a passphrase that is empty or too long.
   @discardableResult
   public func changePassphrase(_ ask: @escaping @Sendable () throws -> Secret) throws(StoreError) -> Int {
     try replace(with: .passphrase(ask))
@@ -109,7 +119,7 @@ public struct KeySlots: Sendable {
     try store.reading { transaction throws(StoreError) in try transaction.proveHeader().slots }
   }
 
-  /// Refuses a key that one of these slots has, and more scrypt work than opening may cost.
+  /// Refuses a key that another slot has, and a slot that would raise the scrypt work of opening above its limit.
   ///
   /// - Parameter compared: slots that were compared with the key before.
   private func requireNew(_ target: SlotTarget, beside slots: [KeySlotRecord], compared: [KeySlotRecord] = [])

@@ -11,8 +11,11 @@ public struct StoreSource: DraftSource {
     self.collection = collection
   }
 
-  /// - Throws: `misuse` after the end of the scope, and within the transaction that inserts the documents; `damaged` with
-  ///   the id at the first damaged document.
+  /// Appends the next documents to an emptied batch: about 256 KiB of text, or 512 documents.
+  ///
+  /// - Returns: false, with nothing appended, when there are no more.
+  /// - Throws: `misuse` after the end of the scope, and within the transaction that inserts the documents; `damaged`
+  ///   with the id at the first damaged document.
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
     guard !transaction.isInsertingFromSource else {
       throw StoreError(
@@ -32,7 +35,8 @@ public struct StoreSource: DraftSource {
 }
 
 extension ReadScope where Self: ~Copyable {
-  /// The documents of a collection as a source of drafts for another store, within this scope.
+  /// The documents of a collection as a source of drafts for another store, within this scope. Nothing is read before
+  /// the first batch is asked for.
   ///
   /// ```swift
   /// try old.read { reader in

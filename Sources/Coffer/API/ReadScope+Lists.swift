@@ -4,11 +4,14 @@ internal import CofferRecords
 // exist yet is empty: the first document that is inserted into it makes it.
 
 extension ReadScope where Self: ~Copyable {
-  /// A page of headers in order.
+  /// A page of headers in order. Opens the heads of the page and no text; memory holds the page.
   ///
   /// - Parameters:
-  ///   - after: the last header of the page before; its place does not affect the cost.
+  ///   - collection: the collection; one that doesn't exist yet is empty.
+  ///   - previous: the last header of the page before; its place does not affect the cost.
   ///   - offset: number of documents to pass over, each at the cost of an index entry.
+  ///   - limit: the most headers of the page.
+  /// - Returns: the headers, sorted by (position, id); empty behind the last one.
   /// - Throws: `damaged`, also if the order itself was tampered with.
   public func headers(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max
@@ -24,12 +27,17 @@ extension ReadScope where Self: ~Copyable {
     return headers
   }
 
-  /// Every header in order, one at a time.
+  /// Calls `body` with every header in order, one at a time, so that memory does not grow with the list.
+  ///
+  /// `previous`, `offset` and `limit` choose a page, as in ``headers(in:after:offset:limit:)``.
   ///
   /// In `read`, a whole collection with an index of titles is listed from its pages, which are proved before the first
   /// header is given: none of them is an older one that was put back.
   ///
   /// In `write`, `body` may change and delete documents, but not add or move any within this collection.
+  ///
+  /// - Throws: errors of `body`, which end the walk; `damaged` with the id; `misuse` in `write` if `body` adds or moves
+  ///   a document of the list.
   public func forEachHeader(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
     _ body: (DocumentHeader) throws -> Void
@@ -53,12 +61,12 @@ extension ReadScope where Self: ~Copyable {
     try transaction.scan(statement, order, RowScan(withTexts: false)) { header, _ in try body(header) }
   }
 
-  /// Every document of a collection in order, texts as bytes that are valid during each call.
+  /// Calls `body` with every document of a collection in order, texts as bytes that are valid during each call.
   ///
-  /// One read transaction: in rollback journal mode, writers wait until it ends.
+  /// Opens every head and text, one at a time. One read transaction: in rollback journal mode, writers wait until it
+  /// ends. With a `previous` header the walk begins behind that document.
   ///
-  /// - Parameter after: begins behind this document.
-  /// - Throws: errors of `body`; `damaged` with the id at the first damaged document.
+  /// - Throws: errors of `body`, which end the walk; `damaged` with the id at the first damaged document.
   public func forEach(
     in collection: DocumentCollection, after previous: DocumentHeader? = nil, _ body: (OpenedDocument) throws -> Void
   ) throws {

@@ -8,8 +8,8 @@ extension ReadScope where Self: ~Copyable {
   /// - `json` is the text if it is JSON, else NULL, so that `json ->> '$.price'` passes over other texts; `*` leaves it
   ///   out. `isJSON` is 1 for a stored value. JSON is RFC 8259 with at most 512 levels.
   /// - `created` and `modified` are text (ISO 8601, UTC), as dates among the parameters are.
-  /// - `key` is text, or a blob if the key is not UTF-8. SQL compares the stored bytes, in a collection that folds keys,
-  ///   too.
+  /// - `key` is text, or a blob if the key is not UTF-8. SQL compares the stored bytes, in a collection that folds
+  ///   keys, too.
   /// - `size` is the text's length in bytes; `parent` and `attributes` (a JSON object) are NULL if there are none.
   ///
   /// All of SQLite's functions can be used. Without conditions, rows are sorted by the number of their collection, then
@@ -18,7 +18,8 @@ extension ReadScope where Self: ~Copyable {
   /// `collection` are counted and not opened: `count(*)` is an index's word, which nothing proves before verify.
   ///
   /// The view exists in memory; no decrypted data reaches a file, not even for sorting. Memory holds all rows of the
-  /// result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or DISTINCT. ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.
+  /// result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or DISTINCT.
+  /// ``withQuery(_:parameters:timeLimit:_:)`` gives the rows of the result one at a time.
   ///
   /// Cancelling the task ends the query.
   ///
@@ -36,19 +37,25 @@ extension ReadScope where Self: ~Copyable {
     try query(sql, parameters: parameters)
   }
 
-  /// As ``query(_:_:)``, with the parameters in an array.
+  /// Runs one SELECT as ``query(_:_:)`` does, with the parameters in an array, in the order of the SQL's parameters.
   ///
-  /// - Parameter timeLimit: about how long the query may run before it fails with `cancelled`; nil sets no limit.
+  /// `timeLimit` is about how long the query may run; nil sets no limit.
+  ///
+  /// - Throws: the errors of ``query(_:_:)``, and `cancelled` after the time limit.
   public func query(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?], timeLimit: Duration? = nil
   ) throws(StoreError) -> QueryResult {
     try transaction.query(sql, parameters, within: timeLimit)
   }
 
-  /// As ``query(_:_:)``, one row at a time.
+  /// Runs one SELECT as ``query(_:_:)`` does, and calls `body` with its rows, which it takes one at a time.
   ///
   /// Memory holds one row, its texts included, and the rows that the SQL itself collects for ORDER BY, GROUP BY or
-  /// DISTINCT. Without those it does not depend on the number of rows.
+  /// DISTINCT. Without those it does not depend on the number of rows. `timeLimit` is about how long the query may run
+  /// before it fails with `cancelled`.
+  ///
+  /// - Returns: the result of `body`, which need not read all rows.
+  /// - Throws: errors of `body`, and those of ``query(_:_:)``.
   public func withQuery<R>(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?] = [], timeLimit: Duration? = nil,
     _ body: (inout QueryRows) throws -> R

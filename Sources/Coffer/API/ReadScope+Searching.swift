@@ -2,7 +2,8 @@ internal import CofferRecords
 
 /// A document found by a search, valid during the call that it is passed to.
 public struct FoundDocument {
-  /// Header and text; the text is empty if only titles are searched. Its text is JSON if the document is a stored value.
+  /// Header and text; the text is empty if only titles are searched. Its text is JSON if the document is a stored
+  /// value.
   public let document: OpenedDocument
   private let matcher: DocumentMatcher
 
@@ -21,7 +22,7 @@ public struct FoundDocument {
     JSONStringWalk.string(at: match.place, in: document.utf8)
   }
 
-  /// The same for a match in the attributes.
+  /// The string, or name of an attribute, that a match in the attributes is in; nil for a match of another document.
   public func string(ofAttribute match: ValueMatch) -> String? {
     document.header.attributes.canonicalJSON.withUnsafeBytes { JSONStringWalk.string(at: match.place, in: $0) }
   }
@@ -37,9 +38,13 @@ extension ReadScope where Self: ~Copyable {
   /// documents found are the same.
   ///
   /// - Parameters:
+  ///   - pattern: the text or regular expression.
+  ///   - collection: the collection; one that doesn't exist yet has no matches.
+  ///   - fields: the parts to search; texts and titles by default.
   ///   - limit: the most documents to find.
-  ///   - progress: called now and then with the number of documents searched, of those of the collection; an error
-  ///     that it throws ends the search.
+  ///   - progress: called now and then with the number of documents searched, of those of the collection; an error that
+  ///     it throws ends the search.
+  ///   - body: called on the calling thread with each document found, whose bytes are valid during the call.
   /// - Throws: the errors of `body` and `progress`; `damaged` with the id at the first damaged document that is opened,
   ///   whether it holds the pattern or not.
   public func forEachMatch(
@@ -90,6 +95,12 @@ extension ReadScope where Self: ~Copyable {
   }
 
   /// The documents of a collection that hold a pattern, in order, with the ranges of the matches.
+  ///
+  /// Opens the documents that ``forEachMatch(of:in:fields:limit:progress:_:)`` opens; memory holds the headers and
+  /// ranges of those found, and no text.
+  ///
+  /// - Returns: at most `limit` matches; empty if nothing holds the pattern.
+  /// - Throws: `damaged` with the id at the first damaged document that is opened, whether it holds the pattern or not.
   public func search(
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws(StoreError) -> [SearchMatch] {

@@ -4,12 +4,15 @@ internal import CofferRecords
 ///
 /// Texts and titles are ordered by code points, as stored: no language's rules, no folding of case or composition.
 public enum DocumentOrder: Sendable, Hashable {
+  /// The number of the document, which is the order of creation unless ids were given.
   case id
   /// Documents without a title first.
   case title
   /// The whole text.
   case text
+  /// The creation date, the earliest first.
   case created
+  /// The modification date, the earliest first.
   case modified
   /// The length of the text in bytes.
   case size
@@ -33,6 +36,7 @@ extension ReadScope where Self: ~Copyable {
   /// Equal documents keep the collection's order, even in a descending sort. Reads every header, and for `text` and
   /// `json` every text; uses memory for an id and a short key each.
   ///
+  /// - Returns: the ids; empty for a collection that doesn't exist yet.
   /// - Throws: `damaged`.
   public func ids(in collection: DocumentCollection, sortedBy order: DocumentOrder, descending: Bool = false)
     throws(StoreError) -> [DocumentID]

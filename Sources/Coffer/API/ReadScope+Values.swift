@@ -9,17 +9,17 @@ extension ReadScope where Self: ~Copyable {
   /// let note = try store.read { try $0.value(Note.self, of: id) }
   /// ```
   ///
-  /// - Throws: `noSuchDocument`, `damaged`; `notDecodable` if its text is not the JSON of such a value, with the path of
-  ///   the member.
+  /// - Throws: `noSuchDocument`, `damaged`; `notDecodable` if its text is not the JSON of such a value, with the path
+  ///   of the member.
   public func value<Value: Decodable & Sendable>(_ type: Value.Type = Value.self, of id: DocumentID) throws(StoreError)
     -> Value
   {
     try transaction.withOpened(id) { opened throws(StoreError) in try transaction.values.value(type, opened) }
   }
 
-  /// The value of the document with that key; nil if there is none.
+  /// The value of the document with that key; nil if there is none. Opens one text.
   ///
-  /// - Throws: `notDecodable`, `damaged`.
+  /// - Throws: `notDecodable` with the id and the path of the member, `damaged`.
   public func value<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, forKey key: ExternalKey, in collection: DocumentCollection
   ) throws(StoreError) -> Value? {
@@ -27,9 +27,9 @@ extension ReadScope where Self: ~Copyable {
     return try value(type, of: id)
   }
 
-  /// The value of a document together with its header.
+  /// The value of a document together with its header. Opens one text.
   ///
-  /// - Throws: as ``value(_:of:)``.
+  /// - Throws: `noSuchDocument`, `notDecodable`, `damaged`.
   public func storedValue<Value: Decodable & Sendable>(_ type: Value.Type = Value.self, of id: DocumentID)
     throws(StoreError) -> StoredValue<Value>
   {
@@ -44,7 +44,11 @@ extension ReadScope where Self: ~Copyable {
   /// let open = try store.read { try $0.values(Task.self, in: "tasks") { !$0.isDone } }
   /// ```
   ///
+  /// Opens every text, one at a time; memory holds the values that are returned.
+  ///
   /// - Parameters:
+  ///   - type: the type of the values.
+  ///   - collection: the collection; one that doesn't exist yet has none.
   ///   - isPassingOverOthers: leaves out documents that are no such value; otherwise they throw.
   ///   - isWanted: leaves out values for which it returns false.
   /// - Throws: errors of `isWanted`; `damaged`; `notDecodable` at the first document that is no such value.
@@ -56,11 +60,16 @@ extension ReadScope where Self: ~Copyable {
     try storedValues(type, in: collection, passingOverOthers: isPassingOverOthers, where: isWanted).map(\.value)
   }
 
-  /// The same with their headers, a page at a time if wanted.
+  /// The documents of a collection as values with their headers, in order, a page at a time if wanted.
   ///
   /// - Parameters:
-  ///   - after: the header of the last value of the page before; its place does not affect the cost.
-  ///   - limit: the most values, after `where` left some out.
+  ///   - type: the type of the values.
+  ///   - collection: the collection; one that doesn't exist yet has none.
+  ///   - previous: the header of the last value of the page before; its place does not affect the cost.
+  ///   - limit: the most values, after `isWanted` left some out.
+  ///   - isPassingOverOthers: leaves out documents that are no such value; otherwise they throw.
+  ///   - isWanted: leaves out values for which it returns false.
+  /// - Throws: errors of `isWanted`; `damaged`; `notDecodable` at the first document that is no such value.
   public func storedValues<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, in collection: DocumentCollection, after previous: DocumentHeader? = nil,
     limit: Int = .max, passingOverOthers isPassingOverOthers: Bool = false,

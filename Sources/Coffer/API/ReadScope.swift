@@ -3,8 +3,11 @@ internal import CofferRecords
 /// Reads inside `read { }` and `write { }`, all of them as of one moment.
 ///
 /// Every row is verified before any of it is returned; a row that is not the one that was written throws `damaged` with
-/// its id. Order is (position, id). A collection that doesn't exist yet is empty to every read; only ``info(of:)``, which
-/// reads its settings, throws `noSuchCollection`.
+/// its id. Order is (position, id). A collection that doesn't exist yet is empty to every read; only ``info(of:)``,
+/// which reads its settings, throws `noSuchCollection`.
+///
+/// Every call can also throw `misuse` after the end of its scope, `closed` in a `read` while the store is being closed,
+/// `cancelled` in a task that was cancelled, and `ioFailure` if the file can't be read.
 public protocol ReadScope: ~Copyable {
   /// For this library alone.
   var _transaction: StoreTransaction { get }
@@ -14,7 +17,7 @@ extension ReadScope where Self: ~Copyable {
   var transaction: StoreTransaction { _transaction }
 }
 
-/// The scope of ``DocumentStore/read(_:)``.
+/// The scope of `read`: all of its calls see the store as of one moment. Valid until the closure returns.
 public struct StoreReader: ReadScope, ~Copyable {
   public let _transaction: StoreTransaction
 
@@ -26,26 +29,33 @@ public struct StoreReader: ReadScope, ~Copyable {
 // MARK: - Documents
 
 extension ReadScope where Self: ~Copyable {
-  /// A document without its text, for lists. Opens no text.
+  /// A document without its text, for lists. Reads one row and opens no text.
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func header(of id: DocumentID) throws(StoreError) -> DocumentHeader {
     try transaction.header(of: id)
   }
 
-  /// One text.
+  /// One text. Reads and opens one row, or takes the text from the cache (``OpenOptions/textCacheBytes``).
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func text(of id: DocumentID) throws(StoreError) -> String {
     try transaction.withOpened(id) { opened throws(StoreError) in opened.text }
   }
 
-  /// One document, in a form that can be inserted again.
+  /// One document with text, title, key, attributes, parent and dates, in a form that can be inserted again. Costs what
+  /// ``text(of:)`` costs.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`.
   public func document(_ id: DocumentID) throws(StoreError) -> Document {
     try transaction.document(id)
   }
 
-  /// One text as bytes that are valid during the call and wiped with the store; no String is made.
+  /// Calls `body` with one text as bytes of UTF-8, which are valid during the call and wiped with the store; no String
+  /// is made.
+  ///
+  /// - Returns: the result of `body`.
+  /// - Throws: errors of `body`; `noSuchDocument`, `damaged`.
   @inlinable
   public func withText<R>(of id: DocumentID, _ body: (OpenedDocument) throws -> R) throws -> R {
     var result: Result<R, any Error>?
@@ -70,13 +80,16 @@ extension ReadScope where Self: ~Copyable {
 
   /// The document with that key, found by an index that does not reveal the key; nil if there is none.
   ///
-  /// Looks under every live epoch, and accepts only a document whose head holds the key.
+  /// Looks under every live epoch, and accepts only a document whose head holds the key. Opens no text.
+  ///
+  /// - Throws: `damaged`.
   public func id(forKey key: ExternalKey, in collection: DocumentCollection) throws(StoreError) -> DocumentID? {
     guard let record = try transaction.collection(named: collection.name) else { return nil }
     return try transaction.id(forKey: key, in: record)
   }
 
-  /// The number of the store's last write transaction.
+  /// The number of the store's last write transaction, as the sealed state has it; a transaction that wrote raises it
+  /// by one.
   public var generation: UInt64 { transaction.state.generation }
 
   /// Number of documents in all collections of the store, as the sealed state has it.
@@ -86,24 +99,34 @@ extension ReadScope where Self: ~Copyable {
 // MARK: - Collections
 
 extension ReadScope where Self: ~Copyable {
-  /// Every collection, in the order that ``StoreWriter/arrange(_:)`` gave them, otherwise sorted by number. The counts are an index's word, which nothing proves before verify.
+  /// Every collection, in the order that ``StoreWriter/arrange(_:)`` gave them, otherwise sorted by number; empty for a
+  /// store without any. The counts are an index's word, which nothing proves before verify.
+  ///
+  /// - Throws: `damaged`.
   public func collections() throws(StoreError) -> [CollectionInfo] {
     let counts = try transaction.documentCounts()
     return try transaction.orderedCollections().map { CollectionInfo($0, count: counts[$0.id] ?? 0) }
   }
 
-  /// Whether the collection exists; does not create it.
+  /// Whether the collection exists; does not create it. Names are compared byte by byte.
+  ///
+  /// - Throws: `damaged`.
   public func exists(_ collection: DocumentCollection) throws(StoreError) -> Bool {
     try transaction.collection(named: collection.name) != nil
   }
 
-  /// - Throws: `noSuchCollection`.
+  /// The settings of a collection, its number and its count, which is an index's word.
+  ///
+  /// - Throws: `noSuchCollection`, `damaged`.
   public func info(of collection: DocumentCollection) throws(StoreError) -> CollectionInfo {
     let record = try transaction.requireCollection(collection)
     return CollectionInfo(record, count: try transaction.count(in: record))
   }
 
   /// Number of documents in a collection, 0 if it doesn't exist: an index's word, which nothing proves before verify.
+  /// Costs an index entry for each document.
+  ///
+  /// - Throws: `damaged`.
   public func count(in collection: DocumentCollection) throws(StoreError) -> Int {
     guard let record = try transaction.collection(named: collection.name) else { return 0 }
     return try transaction.count(in: record)

@@ -3,13 +3,18 @@ internal import CofferRecords
 extension StoreWriter {
   /// Adds every document of a source, in its order, within this transaction.
   ///
-  /// The source is read and sealed on another thread while this one writes. Memory use doesn't depend on the
-  /// source's size, except for a single huge text.
+  /// The source is read and sealed on another thread while this one writes. Memory use doesn't depend on the source's
+  /// size, except for a single huge text.
   ///
-  /// - Parameter collection: the target; nil takes each document's own collection, or `documents` if it names none.
-  ///   Missing collections are created.
-  /// - Throws: errors of the source; `alreadyExists` for a kept id that is taken, `duplicateKey`, `tooLarge`,
-  ///   `invalidArgument` for a kept parent in another collection, each naming the source's record. The transaction must then be rolled back, as it is when the error leaves `write`.
+  /// - Parameters:
+  ///   - source: read to its end.
+  ///   - collection: the target; nil takes each document's own collection, or `documents` if it names none. Missing
+  ///     collections are created.
+  ///   - options: kept ids, place, titles, treatment of taken keys, progress.
+  /// - Returns: the numbers of created, updated, unchanged and skipped documents.
+  /// - Throws: errors of the source and of `options.progress`; `alreadyExists` for a kept id that is taken,
+  ///   `duplicateKey`, `tooLarge`, `noNumberLeft`, `invalidArgument` for a kept parent in another collection, each
+  ///   naming the source's record. The transaction must then be rolled back, as it is when the error leaves `write`.
   @discardableResult
   public func insert(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions = BulkOptions()
@@ -29,9 +34,10 @@ extension StoreWriter {
   /// megabytes of it are in memory, a single huge text excepted. Parents are kept, and must be in the store before the
   /// call. The collection is created if it is missing.
   ///
-  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument` for a parent that is no document of the collection, each
-  ///   naming the document's number in the sequence, from 1. The transaction must then be rolled back, as it is when
-  ///   the error leaves `write`.
+  /// - Returns: the number of created documents, and the first and the last id.
+  /// - Throws: `duplicateKey`, `tooLarge`, `noNumberLeft`, `invalidArgument` for a parent that is no document of the
+  ///   collection, each naming the document's number in the sequence, from 1; errors of `options.progress`. The
+  ///   transaction must then be rolled back, as it is when the error leaves `write`.
   @discardableResult
   public func insert(
     contentsOf documents: some Sequence<Document>, into collection: DocumentCollection,
@@ -46,12 +52,13 @@ extension StoreWriter {
   /// try tx.insert(contentsOf: notes, into: "notes", key: { ExternalKey($0.slug) })
   /// ```
   ///
-  /// The calling thread reads the sequence and calls the closures; another thread encodes and seals.
+  /// The calling thread reads the sequence and calls the closures; another thread encodes and seals. The closures give
+  /// each value's document its key, title and attributes, as in ``insert(_:into:at:key:title:attributes:id:)``; without
+  /// them there is no key, the title is the value's `title` or `name`, and there are no attributes.
   ///
-  /// - Parameters:
-  ///   - key, title, attributes: those of each value's document, as in
-  ///     ``insert(_:into:at:key:title:attributes:id:)``.
-  /// - Throws: `notEncodable`, and errors of ``insert(contentsOf:into:options:)-(Sequence<Document>,_,_)``.
+  /// - Returns: the number of created documents, and the first and the last id.
+  /// - Throws: errors of the closures, `notEncodable`, and errors of
+  ///   ``insert(contentsOf:into:options:)-(Sequence<Document>,_,_)``. The transaction must then be rolled back.
   @discardableResult
   public func insert<Value: Encodable & Sendable>(
     contentsOf values: some Sequence<Value>, into collection: DocumentCollection, options: BulkOptions = BulkOptions(),

@@ -8,7 +8,12 @@ extension StoreWriter {
   /// if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
   /// ```
   ///
-  /// - Parameter attributes: an app's own data about the collection: at most 64 KiB of JSON.
+  /// - Parameters:
+  ///   - collection: the name, 1 byte to 1 KiB of UTF-8.
+  ///   - titleRule: the rule for documents without a title.
+  ///   - foldsKeys: makes keys that differ only in case or composition one key.
+  ///   - attributes: an app's own data about the collection: at most 64 KiB of JSON.
+  /// - Returns: the collection's number and settings.
   /// - Throws: `alreadyExists`; `invalidArgument` for a name that is empty or longer than 1 KiB; `tooLarge`.
   @discardableResult
   public func create(
@@ -82,9 +87,10 @@ extension StoreWriter {
 
   /// Deletes all documents of a collection; keeps the collection and its settings.
   ///
-  /// - Parameter restartingIDs: gives out the ids of deleted documents again. Ids are unique in the whole store, so the
-  ///   next id becomes the lowest above all documents that remain in any collection: 1 only if none remains. Otherwise
-  ///   an id is never reused for other content.
+  /// With `restartingIDs` the ids of deleted documents are given out again. Ids are unique in the whole store, so the
+  /// next id becomes the lowest above all documents that remain in any collection: 1 only if none remains. Otherwise an
+  /// id is never reused for other content.
+  ///
   /// - Returns: the number of deleted documents; 0 if the collection doesn't exist yet.
   /// - Throws: `damaged`.
   @discardableResult
@@ -98,11 +104,12 @@ extension StoreWriter {
 
   /// Replaces all documents of the collection by these, in their order; creates the collection if it is missing.
   ///
-  /// If one is refused, the replacement is incomplete: the transaction must then be rolled back, as it is when the
+  /// With `restartingIDs` the ids of deleted documents are given out again, as ``truncate(_:restartingIDs:)`` does. If
+  /// a document is refused, the replacement is incomplete: the transaction must then be rolled back, as it is when the
   /// error leaves `write`.
   ///
   /// - Returns: their ids, in order.
-  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument`.
+  /// - Throws: `duplicateKey`, `tooLarge`, `invalidArgument`, `noNumberLeft`, `damaged`.
   @discardableResult
   public func replaceAll(
     in collection: DocumentCollection, with documents: some Sequence<Document>, restartingIDs: Bool = false

@@ -31,12 +31,13 @@ extension DocumentID {
 }
 
 extension StoreWriter {
-  /// Counts ids up to this one as given out, so that new documents get higher ones.
+  /// Counts ids up to this one as given out, so that new documents get higher ones. A lower number than the store's
+  /// counter changes nothing.
   ///
   /// - Throws: `invalidArgument` for an id that leaves none to give out.
   public func reserveIDs(through id: DocumentID) throws(StoreError) {
     guard id.rawValue < StoreFormat.documentIDs.upperBound else {
-      throw StoreError(.invalidArgument, "a counter that leaves no number for new documents")
+      throw StoreError(.invalidArgument, "no id would be left for new documents after \(id)")
     }
     if id.rawValue >= 1 { try transaction.writer.reserveIDs(through: UInt64(id.rawValue)) }
   }

@@ -24,8 +24,8 @@ extension StoreWriter {
   ///
   /// Its parent stays behind, so that it has none afterwards.
   ///
-  /// - Throws: `noSuchDocument`, `duplicateKey`, `damaged`; `invalidArgument` if other documents have it as their parent,
-  ///   or for a neighbour in another collection.
+  /// - Throws: `noSuchDocument`, `duplicateKey`, `damaged`; `invalidArgument` if other documents have it as their
+  ///   parent, or for a neighbour in another collection.
   public func move(_ id: DocumentID, into collection: DocumentCollection, at placement: Placement = .bottom)
     throws(StoreError)
   {
@@ -66,8 +66,10 @@ extension StoreWriter {
   /// Adds a copy of a document with a new id: title, text, attributes, parent. The key is not copied, since it belongs
   /// to one document only; both dates are now.
   ///
-  /// - Parameter placement: nil is right behind the original.
-  /// - Throws: `noSuchDocument`, `invalidArgument` for a neighbour in another collection.
+  /// The copy goes right behind the original, unless a `placement` is given.
+  ///
+  /// - Returns: the copy's id.
+  /// - Throws: `noSuchDocument`, `damaged`, `noNumberLeft`; `invalidArgument` for a neighbour in another collection.
   @discardableResult
   public func duplicate(_ id: DocumentID, to placement: Placement? = nil) throws(StoreError) -> DocumentID {
     let original = try transaction.storedDocument(id)

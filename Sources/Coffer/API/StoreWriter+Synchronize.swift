@@ -7,9 +7,10 @@ extension StoreWriter {
   ///
   /// Memory holds ids only. An unchanged document keeps its descendants, unless its item lists children.
   ///
+  /// - Returns: the ids that were created, updated, unchanged, deleted and kept, and the invalid documents.
   /// - Throws: `removalRefused` if more would be removed than `options.stale` allows; an error for an invalid document,
-  ///   if the options don't skip those. The transaction must then be rolled back, as it is when the error leaves
-  ///   `write`.
+  ///   if the options don't skip those; errors of `options.progress`. The transaction must then be rolled back, as it
+  ///   is when the error leaves `write`.
   @discardableResult
   public func synchronize(
     _ collection: DocumentCollection, with items: some Sequence<SyncItem>, options: SyncOptions = SyncOptions()
@@ -19,10 +20,13 @@ extension StoreWriter {
     }
   }
 
-  /// The same for documents in bulk, identified by their keys or, if ids are kept, by ids.
+  /// Makes a collection match documents in bulk, identified by their keys or, if ids are kept, by ids.
   ///
   /// Each record is one document; if no record has a parent, descendants of documents stay. A record with neither id
   /// nor key is invalid. Collections that records name are not looked at.
+  ///
+  /// - Returns: the ids that were created, updated, unchanged, deleted and kept, and the invalid documents.
+  /// - Throws: errors of the source, and those of ``synchronize(_:with:options:)-(_,Sequence<SyncItem>,_)``.
   @discardableResult
   public func synchronize(
     _ collection: DocumentCollection, with source: some DraftSource, options: SyncOptions = SyncOptions()

@@ -26,7 +26,7 @@ public struct DeletedDocuments: Sendable {
 
   let entries: [Entry]
 
-  /// The ids in the order of their deletion.
+  /// The ids in the order of their deletion; empty if nothing was deleted.
   public var ids: [DocumentID] { entries.map(\.id) }
   /// The documents in the order of ``ids``.
   public var documents: [Document] { entries.map(\.document) }
@@ -38,6 +38,7 @@ extension StoreWriter {
   /// Opens and holds every text. Children stay, and still name a deleted document as their parent. An id that comes
   /// again is passed over.
   ///
+  /// - Returns: the documents with their places, in the order of `ids`.
   /// - Throws: `noSuchDocument`, `damaged`; nothing is deleted then.
   @discardableResult
   public func remove(_ ids: some Sequence<DocumentID>) throws -> DeletedDocuments {
@@ -62,9 +63,9 @@ extension StoreWriter {
 
   /// Puts deleted documents back, with their ids, dates, keys, attributes and parents.
   ///
-  /// Each goes behind the nearest document that it was behind, or else before the nearest one that it was before, or else
-  /// where its position was. A collection that was dropped is created again. A parent that is in another collection now is left
-  /// out.
+  /// Each goes behind the nearest document that it was behind, or else before the nearest one that it was before, or
+  /// else where its position was. A collection that was dropped is created again. A parent that is in another
+  /// collection now is left out.
   ///
   /// ```swift
   /// let deleted = try store.write { try $0.deleteWithDescendants(id) }

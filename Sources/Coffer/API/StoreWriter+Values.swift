@@ -4,12 +4,18 @@ internal import CofferRecords
 // `title`, or else `name`.
 
 extension StoreWriter {
-  /// Adds a value as a document; creates the collection if it is missing.
+  /// Adds a value as a document, its text the value's JSON; creates the collection if it is missing.
   ///
   /// - Parameters:
+  ///   - value: the value to encode; see ``OpenOptions/values``.
+  ///   - collection: the collection.
+  ///   - placement: the place in the collection's order.
+  ///   - key: the caller's own name for the document, unique in the collection; nil for none.
   ///   - title: the title for lists; nil takes the value's `title` or `name`.
   ///   - attributes: details for headers, which can be read without the value.
-  /// - Throws: `notEncodable`, `duplicateKey`, `alreadyExists`, `tooLarge`, `invalidArgument`.
+  ///   - id: an id to keep; nil takes the next one.
+  /// - Returns: the document's id.
+  /// - Throws: `notEncodable`, `duplicateKey`, `alreadyExists`, `tooLarge`, `invalidArgument`, `noNumberLeft`.
   @discardableResult
   public func insert(
     _ value: some Encodable & Sendable, into collection: DocumentCollection, at placement: Placement = .bottom,
@@ -24,6 +30,7 @@ extension StoreWriter {
   ///
   /// Keeps what the call does not give: attributes, parent, place, the creation date, and a title that was given.
   ///
+  /// - Returns: the document's id.
   /// - Throws: `notEncodable`, `tooLarge`, `invalidArgument`, `damaged`.
   @discardableResult
   public func put(
@@ -56,15 +63,14 @@ extension StoreWriter {
     return false
   }
 
-  /// Changes a document that is a value, in place.
+  /// Changes a document that is a value, in place. Opens and seals the text once.
   ///
   /// ```swift
   /// try tx.update(id, as: Note.self) { $0.tags.append("read") }
   /// ```
   ///
-  /// If the closure throws, the document stays as it is.
+  /// If the closure throws, the document stays as it is. `dating` is the date of the change.
   ///
-  /// - Parameter dating: the date of the change.
   /// - Throws: errors of `change`; `noSuchDocument`, `notDecodable`, `notEncodable`, `tooLarge`, `damaged`.
   public func update<Value: Codable & Sendable>(
     _ id: DocumentID, as type: Value.Type, dating: Dating = .now, _ change: (inout Value) throws -> Void
@@ -81,7 +87,8 @@ extension StoreWriter {
   /// }
   /// ```
   ///
-  /// - Throws: as ``update(_:as:dating:_:)-((inout_Value)->Void)``.
+  /// - Throws: errors of `change`; `noSuchDocument`, `notDecodable`, `notEncodable`, `tooLarge`, `invalidArgument` for
+  ///   attributes with a ``Attributes/fault``, `damaged`.
   public func update<Value: Codable & Sendable>(
     _ id: DocumentID, as type: Value.Type, dating: Dating = .now,
     _ change: (inout Value, inout Attributes) throws -> Void
@@ -102,11 +109,12 @@ extension StoreWriter {
 
   /// Writes every value of a collection that has an older form in the current one; its dates stay.
   ///
-  /// Documents that are no values, and those of the current form, are not written.
+  /// Documents that are no values, and those of the current form, are not written. Reads every header, and opens the
+  /// values of an older form.
   ///
   /// - Returns: the number of values that were written.
-  /// - Throws: `notDecodable` with the id at the first value that can't be migrated: the transaction must then be rolled
-  ///   back, as it is when the error leaves `write`.
+  /// - Throws: `notDecodable` with the id at the first value that can't be migrated: the transaction must then be
+  ///   rolled back, as it is when the error leaves `write`.
   @discardableResult
   public func migrateValues<Value: VersionedValue>(_ type: Value.Type, in collection: DocumentCollection) throws -> Int
   {

@@ -2,7 +2,11 @@ internal import CofferRecords
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The scope of ``DocumentStore/write(_:)``: committed as a whole when the closure returns, undone if it throws.
+/// The scope of `write`: committed as a whole when the closure returns, undone if it throws. Valid until then.
+///
+/// It reads what ``ReadScope`` reads, its changes included. A call that throws has changed nothing, unless its
+/// description says that the transaction must be rolled back. Beside the errors that a call lists, each can throw
+/// `diskFull`, `ioFailure`, `misuse` after the end of its scope, and `cancelled` in a task that was cancelled.
 public struct StoreWriter: ReadScope, ~Copyable {
   public let _transaction: StoreTransaction
 
@@ -16,9 +20,13 @@ public struct StoreWriter: ReadScope, ~Copyable {
 extension StoreWriter {
   /// Adds a document; creates the collection if it is missing.
   ///
-  /// - Parameter id: an id to keep, as an import does; nil takes the next id.
+  /// The id is the next one, unless `wanted` names one to keep, as an import does. Writes one row, and seals the text
+  /// once.
+  ///
   /// - Returns: its id, which no later document gets, except after ``truncate(_:restartingIDs:)`` with restarted ids.
-  /// - Throws: `alreadyExists` for a taken id, `noNumberLeft`, `duplicateKey`, `tooLarge`, `invalidArgument`.
+  /// - Throws: `alreadyExists` for a taken id, `noNumberLeft`, `duplicateKey`, `tooLarge`; `invalidArgument` for an id
+  ///   that no document can have, a neighbour or parent in another collection, attributes with a ``Attributes/fault``,
+  ///   or the name of a collection that is empty or longer than 1 KiB.
   @discardableResult
   public func insert(
     _ document: Document, into collection: DocumentCollection, at placement: Placement = .bottom,
@@ -32,7 +40,7 @@ extension StoreWriter {
     return try transaction.insert(document, in: record, isNew: known == nil, id: wanted, at: placement)
   }
 
-  /// Adds a document, unless its text is empty and the caller does not want empty texts.
+  /// Adds a document, unless its text is empty and the caller does not want empty texts: `mode` decides.
   ///
   /// - Returns: its id; nil if it was skipped, and nothing was created.
   /// - Throws: `emptyText`, and errors of ``insert(_:into:at:id:)``.
@@ -48,11 +56,13 @@ extension StoreWriter {
   /// Changes a document in place; its id can't be lost.
   ///
   /// If the collection derives titles, a title derived from the old text is replaced by the new text's. If the closure
-  /// throws, the document stays as it is.
+  /// throws, the document stays as it is. A closure that changes nothing costs one read.
   ///
   /// - Parameters:
+  ///   - id: the document.
   ///   - dating: the date of the change. A date that the closure sets is kept, also if it is the same as before.
   ///   - mode: leaves the document as it is, or throws, if the closure leaves its text empty.
+  ///   - change: called once with the document, its text included.
   /// - Returns: false if it was skipped, and is unchanged.
   /// - Throws: errors of `change`; `noSuchDocument`, `duplicateKey`, `tooLarge`, `invalidArgument`, `emptyText`,
   ///   `damaged`.
@@ -79,9 +89,14 @@ extension StoreWriter {
     return true
   }
 
-  /// Replaces the document of that id, or adds one under it; keeps what `document` doesn't give.
+  /// Replaces the document of that id, or adds one under it, at the bottom.
+  ///
+  /// Keeps what `document` doesn't give: title, key, attributes, parent and creation date; the place stays. Opens the
+  /// old text.
   ///
   /// - Returns: true if it was added.
+  /// - Throws: `alreadyExists` for a document of another collection, `duplicateKey`, `tooLarge`, `invalidArgument`,
+  ///   `damaged`.
   @discardableResult
   public func put(_ document: Document, id: DocumentID, into collection: DocumentCollection) throws(StoreError) -> Bool
   {
@@ -93,7 +108,13 @@ extension StoreWriter {
     return false
   }
 
-  /// Replaces the document with that key, or adds one; keeps what `document` doesn't give.
+  /// Replaces the document with that key, or adds one at the bottom; creates the collection if it is missing.
+  ///
+  /// Keeps what `document` doesn't give: title, attributes, parent and creation date; the place stays. Its own key is
+  /// not looked at. Opens the old text.
+  ///
+  /// - Returns: the document's id.
+  /// - Throws: `noNumberLeft`, `tooLarge`, `invalidArgument`, `damaged`.
   @discardableResult
   public func put(_ document: Document, into collection: DocumentCollection, key: ExternalKey) throws(StoreError)
     -> DocumentID
@@ -124,6 +145,9 @@ extension StoreWriter {
   }
 
   /// Runs `body`. If it throws, its changes are undone and the rest of the transaction continues.
+  ///
+  /// - Returns: the result of `body`.
+  /// - Throws: errors of `body`, after its changes were undone.
   @discardableResult
   public func savepoint<T>(_ body: (inout StoreWriter) throws -> T) throws -> T {
     try transaction.savepoint {

@@ -15,18 +15,23 @@ public struct BulkOptions {
   /// Called with the id of each new document, in order.
   public var onInsert: ((DocumentID) -> Void)?
 
+  /// Options with which new documents go to the bottom, get new ids, and a taken key throws.
   public init() {}
 }
 
 /// The result of a bulk insertion.
 public struct BulkReport: Sendable {
+  /// The number of new documents.
   public internal(set) var created = 0
-  /// Existing documents that were changed, were the same already, or were left unchanged as the options say.
+  /// Existing documents that were changed (``ConflictMode/update``).
   public internal(set) var updated = 0
+  /// Existing documents that were to be updated and were the same already.
   public internal(set) var unchanged = 0
+  /// Documents that were left out because their id or key was taken (``ConflictMode/skip``).
   public internal(set) var skipped = 0
-  /// The first created document, in the source's order.
+  /// The first created document, in the source's order; nil if none was created.
   public internal(set) var firstID: DocumentID?
+  /// The last created document, in the source's order; nil if none was created.
   public internal(set) var lastID: DocumentID?
   /// The number of created documents by collection name.
   public internal(set) var collections: [String: Int] = [:]

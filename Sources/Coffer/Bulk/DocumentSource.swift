@@ -1,18 +1,22 @@
 internal import CofferRecords
 
-/// Documents of any sequence as a source of drafts, for ``StoreWriter/insert(contentsOf:into:options:)`` and
-/// ``StoreWriter/synchronize(_:with:options:)``.
+/// Documents of any sequence as a source of drafts, for bulk insertion and synchronisation.
 public struct DocumentSource<Elements: Sequence>: DraftSource {
   private var elements: Elements.Iterator
   private let document: (Elements.Element, Int) throws -> Document
   private var number = 0
 
-  /// - Parameter document: makes the document of an element, which has that number in the sequence, from 1.
+  /// A source of the documents that a closure makes of the elements of a sequence.
+  ///
+  /// `document` gets each element with its number in the sequence, from 1. A call that throws ends the reading.
   public init(_ elements: Elements, _ document: @escaping (Elements.Element, Int) throws -> Document) {
     self.elements = elements.makeIterator()
     self.document = document
   }
 
+  /// Appends the documents of the next elements to an emptied batch.
+  ///
+  /// - Returns: false, with nothing appended, when there are no more.
   /// - Throws: errors of the closure; `invalidArgument` for attributes that JSON can't hold.
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
     while batch.bytes.count < 256 << 10, batch.drafts.count < 512, let element = elements.next() {
@@ -24,6 +28,7 @@ public struct DocumentSource<Elements: Sequence>: DraftSource {
 }
 
 extension DocumentSource where Elements.Element == Document {
+  /// A source of the documents of a sequence.
   public init(_ documents: Elements) {
     self.init(documents) { document, _ in document }
   }

@@ -5,11 +5,13 @@ public struct StoreChange: Sendable, Hashable {
   /// The changed documents of one collection. A document that moves to another collection is deleted in the first and
   /// inserted in the second.
   public struct Documents: Sendable, Hashable {
+    /// Documents that were added, or moved here from another collection.
     public internal(set) var inserted: Set<DocumentID> = []
     /// Text, title, key, attributes, parent or dates changed.
     public internal(set) var updated: Set<DocumentID> = []
     /// The place in the order changed.
     public internal(set) var moved: Set<DocumentID> = []
+    /// Documents that were deleted, or moved to another collection.
     public internal(set) var deleted: Set<DocumentID> = []
 
     var count: Int { inserted.count + updated.count + moved.count + deleted.count }
@@ -31,8 +33,11 @@ public struct StoreChange: Sendable, Hashable {
 
   /// Inserted documents of all collections.
   public var inserted: Set<DocumentID> { union(\.inserted) }
+  /// Updated documents of all collections.
   public var updated: Set<DocumentID> { union(\.updated) }
+  /// Moved documents of all collections.
   public var moved: Set<DocumentID> { union(\.moved) }
+  /// Deleted documents of all collections.
   public var deleted: Set<DocumentID> { union(\.deleted) }
 
   private func union(_ kind: KeyPath<Documents, Set<DocumentID>>) -> Set<DocumentID> {
@@ -42,7 +47,8 @@ public struct StoreChange: Sendable, Hashable {
   }
 }
 
-/// A collection as subscribers follow it: one that was dropped, and one of the same number that was made later, are two.
+/// A collection as subscribers follow it: one that was dropped, and one of the same number that was made later, are
+/// two.
 struct FollowedCollection: Equatable {
   let name: String
   let uid: UInt64

@@ -1,11 +1,14 @@
 /// A value with the header of its document: its id, key, attributes and dates.
 @dynamicMemberLookup
 public struct StoredValue<Value: Sendable>: Sendable, Identifiable {
+  /// The document without its text.
   public let header: DocumentHeader
+  /// The value; changing it writes nothing.
   public var value: Value
 
   public var id: DocumentID { header.id }
 
+  /// A value with its header, such as for a preview or a test; stores nothing.
   public init(header: DocumentHeader, value: Value) {
     self.header = header
     self.value = value

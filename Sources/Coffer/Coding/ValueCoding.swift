@@ -14,6 +14,8 @@ public struct ValueCoding: Sendable {
   let encoder: JSONEncoder
   let decoder: JSONDecoder
 
+  /// Strategies that the closures set.
+  ///
   /// - Parameters:
   ///   - setEncoder: sets strategies of the encoder. Its output format is the store's: members sorted by name, no
   ///     spaces, so that the same value has the same bytes.

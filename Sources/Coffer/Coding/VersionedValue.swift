@@ -6,7 +6,6 @@ internal import CofferRecords
 /// struct Note: VersionedValue {
 ///   static let schema = 2
 ///   static var defaults: Note? { Note(title: "") }
-///
 ///   var title: String
 ///   var isPinned = false
 /// }
@@ -15,8 +14,8 @@ internal import CofferRecords
 /// Older values are converted when they are read; the file keeps them as they are until something writes them, or
 /// ``StoreWriter/migrateValues(_:in:)`` writes them all.
 ///
-/// A call that replaces all attributes of such a value's document must keep `schema`, or the value counts as one of form
-/// 1: change single attributes (`$0.attributes["pinned"] = true`), or the value by ``StoreWriter/update(_:as:_:)``.
+/// A call that replaces all attributes of such a value's document must keep `schema`, or the value counts as one of
+/// form 1: change single attributes (`$0.attributes["pinned"] = true`), or the value by `StoreWriter.update(_:as:_:)`.
 public protocol VersionedValue: Codable, Sendable {
   /// The number of the current form, from 1. Values without the attribute have the form 1.
   static var schema: Int { get }
@@ -26,8 +25,11 @@ public protocol VersionedValue: Codable, Sendable {
   /// Only members of the value itself are filled in, not those of values within it.
   static var defaults: Self? { get }
 
-  /// Makes a value of the current form from one of an older form. The default decodes an older form as the current
-  /// one, with members from ``defaults``.
+  /// Makes a value of the current form from one of an older form. The default decodes an older form as the current one,
+  /// with members from ``defaults``.
+  ///
+  /// - Throws: any error. The call that reads the value then throws `notDecodable` with the document's id; a
+  ///   ``StoreError`` is thrown as it is.
   static func migrate(_ old: OlderValue<Self>) throws -> Self
 }
 

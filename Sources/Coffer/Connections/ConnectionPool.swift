@@ -172,7 +172,7 @@ final class ConnectionPool: Sendable {
     guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
     guard isWriteAhead || !locks.isReading(thread) else {
       throw StoreError(
-        .misuse, "write inside of read would wait for itself in the rollback journal",
+        .misuse, "a write inside of a read would wait for that read without end, in the rollback journal",
         hint: "end the read first, or create the store with the journal writeAheadLog")
     }
     try locks.writers.lock(wait: wait, owner: ObjectIdentifier(self), cancellation)
@@ -218,7 +218,9 @@ final class ConnectionPool: Sendable {
   /// - Throws: `misuse` inside a `write` of this thread, whose rows no other connection sees.
   func requireOutsideOfWrite() throws(StoreError) {
     guard locks.writer.load(ordering: .acquiring) != currentThread() else {
-      throw StoreError(.misuse, "what write is doing is not in the file yet", hint: "do this after it")
+      throw StoreError(
+        .misuse, "this call reads the file, which lacks the changes of the write that it is in",
+        hint: "call it after the write")
     }
     guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
   }
@@ -298,7 +300,7 @@ final class ConnectionPool: Sendable {
   func requireNoRead(_ work: String) throws(StoreError) {
     let thread = currentThread()
     let isReading = idle.withLock { $0.reading[thread] != nil }
-    guard !isReading else { throw StoreError(.misuse, "\(work) inside of read would wait for itself") }
+    guard !isReading else { throw StoreError(.misuse, "\(work) inside of a read would wait for that read without end") }
   }
 
   /// - Throws: `misuse` in the child of a fork: its connections are copies whose locks belong to the parent.

@@ -63,7 +63,7 @@ struct FileMark: Equatable {
     var status = stat()
     guard stat(path, &status) == 0 else { throw StagedFile.failure(path) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw StoreError(.notAStore, "\(path): not a store, and no regular file")
+      throw StoreError(.notAStore, "\(path): not a regular file, and so no store")
     }
     (device, file, size) = (UInt64(status.st_dev), UInt64(status.st_ino), Int64(status.st_size))
     (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)

@@ -78,7 +78,9 @@ final class ProcessLocks: Sendable {
     let thread = UInt(pthread_self())
     guard writer.load(ordering: .acquiring) != thread else { throw Self.writeInsideOfWrite(isOther: true) }
     guard !isReading(thread) else {
-      throw StoreError(.misuse, "this inside of read would wait for itself", hint: "end the read first")
+      throw StoreError(
+        .misuse, "this call needs the lock of writers, and would wait without end for the read that it is in",
+        hint: "end the read first")
     }
     try writers.lock(wait: wait, .current)
     writer.store(thread, ordering: .releasing)

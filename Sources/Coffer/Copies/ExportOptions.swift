@@ -1,5 +1,6 @@
 /// The documents that an export copies.
 public enum ExportSelection: Sendable {
+  /// All documents of all collections, empty collections included.
   case everything
   /// One that doesn't exist yet is left out.
   case collections([DocumentCollection])
@@ -14,11 +15,13 @@ public struct ExportOptions: Sendable {
   /// Replaces an existing file, which no process may have open.
   public var replacesExisting = false
 
+  /// Options that refuse an existing file and take this store's titles and padding.
   public init() {}
 }
 
 /// The result of making a new store from another.
 public struct ExportReport: Sendable {
+  /// The number of copied documents.
   public internal(set) var documents = 0
   /// Documents whose parent was not exported: they have none in the new store.
   public internal(set) var parentsDropped = 0

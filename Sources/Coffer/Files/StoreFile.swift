@@ -63,7 +63,7 @@ struct StoreFile {
     var status = stat()
     // Reading from a pipe would wait for its writer.
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-      throw StoreError(.notAStore, "\(path): not a store, and no regular file")
+      throw StoreError(.notAStore, "\(path): not a regular file, and so no store")
     }
     do throws(SQLiteError) {
       // SQLite does not open a link that leads nowhere, and would write through it later.

@@ -153,7 +153,8 @@ struct IndexCheck {
   }
 }
 
-/// For each row of a full-text table, the sum over its words and their places: once from the texts, once from the index.
+/// For each row of a full-text table, the sum over its words and their places: once from the texts, once from the
+/// index.
 private final class WordSums {
   /// The bytes of texts that are split into words at a time.
   private static let batchBytes = 1 << 20
@@ -233,12 +234,13 @@ private final class WordSums {
 
 /// A difference between an index and the documents, from ``DocumentStore/checkIndexes(progress:)``.
 public struct IndexProblem: Sendable, Hashable {
-  /// nil for a problem of an index as a whole.
+  /// The collection's name; nil for a problem of an index as a whole.
   public let collection: String?
-  /// nil if several indexes of the collection are concerned.
+  /// The index; nil if several indexes of the collection are concerned.
   public let index: DocumentIndex?
+  /// The document with the difference; nil for a problem of an index as a whole.
   public let documentID: DocumentID?
-  /// In words, without values of the document.
+  /// The difference in words, without values of the document.
   public let message: String
 
   init(_ collection: String?, _ index: DocumentIndex?, _ documentID: DocumentID?, _ message: String) {

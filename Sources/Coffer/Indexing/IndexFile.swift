@@ -72,7 +72,7 @@ final class IndexFile {
   private final class Views {
     var tables: [String: String] = [:]
 
-    /// A view may read its own table of fields and no other table of the index. SQLite names no view if no column is
+    /// A query's view may read only its own table of fields. SQLite reports no view for a table of which no column is
     /// read.
     func mayRead(_ reading: ReadingRule.Reading) -> Bool {
       guard ContentIndex.isTable(reading.table) else { return !reading.table.hasPrefix("sqlite_stat") }

@@ -15,7 +15,7 @@ struct WordQuery {
   /// Refuses queries that are not for FTS5.
   func check() throws(StoreError) {
     guard !query.utf8.contains(0) else {
-      throw StoreError(.invalidArgument, "the words to search for hold U+0000")
+      throw StoreError(.invalidArgument, "the words to search for hold a NUL character (U+0000)")
     }
     guard query.utf8.count <= Self.maximumByteCount else {
       throw StoreError(.invalidArgument, "the words to search for have more than \(Self.maximumByteCount) bytes")

@@ -3,17 +3,25 @@ internal import CofferSealing
 
 /// One of the keys that open a store, as anyone can see it in the file.
 public struct KeySlot: Sendable, Hashable, Identifiable {
+  /// The kind of secret that opens a slot.
   public enum Kind: Sendable, Hashable {
+    /// A passphrase, through scrypt.
     case passphrase
+    /// The 32 random bytes of a key file.
     case keyFile
+    /// An X25519 public key; the identity opens the slot.
     case recipient
+    /// A provider of the app's, such as a TPM or a secret service, by its name.
     case external(provider: String)
     /// Made by a later version: unusable here, kept as it is.
     case unknown(UInt32)
   }
 
+  /// The slot's number in the file, 1 or more.
   public let slot: Int
+  /// The kind of secret that opens it.
   public let kind: Kind
+  /// The label that was given with the key; proves nothing, since a writer of the file chooses it.
   public let label: String
   /// Other public details: the cost of a passphrase, the line of a recipient.
   public let detail: String

@@ -49,7 +49,9 @@ public struct StoreKey: Sendable {
     StoreKey(ways: [.material(read)])
   }
 
-  /// A program or service that answers the blob of an external slot of that name with 32…1024 bytes.
+  /// A program or service that opens external slots of that name.
+  ///
+  /// `answer` gets the slot's blob, and returns the same 32 to 1024 bytes for it each time.
   public static func provider(name: String, _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret)
     -> StoreKey
   {
@@ -92,6 +94,7 @@ public struct NewKey: Sendable {
 
   let owner: Owner
 
+  /// A key file, which exists already: `KeyLine.generate` and `write(toNewFile:)` make one.
   public static func keyFile(_ url: URL) -> NewKey {
     NewKey(owner: .holder(.keyFile(url.path), blob: []))
   }
@@ -101,10 +104,13 @@ public struct NewKey: Sendable {
     NewKey(owner: .holder(.identity(url.path), blob: []))
   }
 
+  /// A passphrase, which `ask` returns in UTF-8. Making and opening the slot costs about 0.4 s and 128 MiB (scrypt
+  /// 2^17).
   public static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> NewKey {
     NewKey(owner: .holder(.passphrase(ask), blob: []))
   }
 
+  /// A file that holds a passphrase; one line end at its end is not part of it.
   public static func passphraseFile(_ url: URL) -> NewKey {
     NewKey(owner: .holder(.passphraseFile(url.path), blob: []))
   }
@@ -120,7 +126,7 @@ public struct NewKey: Sendable {
   }
 
   /// A provider's slot: `blob` is stored in clear and handed back to the provider, which must give the same answer
-  /// again.
+  /// again, 32 to 1024 bytes.
   public static func provider(
     name: String, blob: [UInt8] = [], _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret
   ) -> NewKey {

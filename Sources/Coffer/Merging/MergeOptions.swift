@@ -6,8 +6,8 @@ public enum MergeChoice: Sendable, Hashable {
   case mine
   /// The other store's.
   case theirs
-  /// For a document edited on both sides: this store's document stays, and the other one is added behind it with a marked
-  /// title and without a key. For every other conflict the same as ``mine``.
+  /// For a document edited on both sides: this store's document stays, and the other one is added behind it with a
+  /// marked title and without a key. For every other conflict the same as ``mine``.
   case both
 }
 
@@ -15,8 +15,11 @@ public enum MergeChoice: Sendable, Hashable {
 public enum MergePolicy: Sendable {
   /// A merge with conflicts changes nothing, and reports them.
   case fail
+  /// This store's side wins each conflict.
   case mine
+  /// The other store's side wins each conflict.
   case theirs
+  /// Keeps both documents that were edited, as ``MergeChoice/both`` does.
   case both
   /// Asks the caller for each conflict. A call that throws ends the merge, which changes nothing then.
   case custom(@Sendable (MergeConflict) throws -> MergeChoice)
@@ -24,6 +27,7 @@ public enum MergePolicy: Sendable {
 
 /// A conflict of a merge, for the caller's decision.
 public struct MergeConflict: Sendable {
+  /// The kind of conflict; ``MergeReport/Reason/isConflict`` is true for it.
   public let reason: MergeReport.Reason
   /// The document in this store; nil if it is not there, or if the conflict is about a collection.
   public let mine: DocumentHeader?
@@ -41,9 +45,9 @@ public struct MergeConflict: Sendable {
 public struct MergeOptions: Sendable {
   /// Does everything except the commit: the report says what a merge would do.
   public var isDryRun = false
-  /// Reports a document of the other store that can't be opened and goes on without its change. A copy counts as made from
-  /// its earlier state then, so that a later merge can bring the change. If this is false, such a document ends the
-  /// merge.
+  /// Reports a document of the other store that can't be opened and goes on without its change. A copy counts as made
+  /// from its earlier state then, so that a later merge can bring the change. If this is false, such a document ends
+  /// the merge.
   public var skipsDamaged = false
   /// Proves all rows of the other store, as `verify(.quick)` does, also where its state names the changes.
   public var verifiesOther = false
@@ -52,6 +56,7 @@ public struct MergeOptions: Sendable {
   /// original with its new pin.
   public var rekeyKnown = false
 
+  /// Options of a merge that is carried out, and that ends at a damaged document.
   public init() {}
 }
 
@@ -66,6 +71,7 @@ public struct MergeReport: Sendable, Hashable {
     case changed
     /// The place, the parent and the collection are the other store's.
     case moved
+    /// Deleted, as in the other store.
     case deleted
     /// Stays as it was here.
     case kept
@@ -86,9 +92,13 @@ public struct MergeReport: Sendable, Hashable {
   /// The cause of an entry.
   public enum Reason: String, Sendable, Hashable, CaseIterable {
     // No conflicts.
+    /// The other store added the document.
     case addedThere = "added-there"
+    /// The other store edited the document; this one did not.
     case editedThere = "edited-there"
+    /// The other store moved the document; this one did not.
     case movedThere = "moved-there"
+    /// The other store deleted the document; this one did not edit it.
     case deletedThere = "deleted-there"
     /// Two documents have one id.
     case equalIDs = "equal-ids"
@@ -96,8 +106,11 @@ public struct MergeReport: Sendable, Hashable {
     case damagedThere = "damaged-there"
 
     // Conflicts.
+    /// Both stores edited the document, in different ways.
     case editedOnBothSides = "edited-on-both-sides"
+    /// This store edited the document, and the other one deleted it.
     case editedHereDeletedThere = "edited-here-deleted-there"
+    /// This store deleted the document, and the other one edited it.
     case deletedHereEditedThere = "deleted-here-edited-there"
     /// Given different places, parents or collections.
     case movedOnBothSides = "moved-on-both-sides"
@@ -114,6 +127,7 @@ public struct MergeReport: Sendable, Hashable {
     /// A collection was dropped here, and has documents that were added, edited or moved there.
     case droppedHereUsedThere = "dropped-here-used-there"
 
+    /// Whether the policy had to decide.
     public var isConflict: Bool {
       switch self {
       case .addedThere, .editedThere, .movedThere, .deletedThere, .equalIDs, .damagedThere: false
@@ -122,6 +136,7 @@ public struct MergeReport: Sendable, Hashable {
     }
   }
 
+  /// A document or collection that was changed or was in conflict.
   public struct Entry: Sendable, Hashable {
     /// The document in this store, after the merge; nil if it is not there, or if the entry is about a collection.
     public let id: DocumentID?
@@ -129,14 +144,18 @@ public struct MergeReport: Sendable, Hashable {
     public let otherID: DocumentID?
     /// The collection in this store, of an entry about a collection.
     public let collection: CollectionID?
+    /// The thing that was done in this store.
     public let action: Action
+    /// The cause.
     public let reason: Reason
   }
 
+  /// The documents and collections that were changed or in conflict; empty if the merge found nothing to do.
   public internal(set) var entries: [Entry] = []
   /// Whether this store has the other one's changes now. False for a dry run, and for conflicts under
   /// ``MergePolicy/fail``: this store is as before then.
   public internal(set) var isMerged = false
 
+  /// The entries that are conflicts, decided or not; empty without any.
   public var conflicts: [Entry] { entries.filter(\.reason.isConflict) }
 }

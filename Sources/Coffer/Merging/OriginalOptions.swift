@@ -4,7 +4,7 @@ public enum NewerOriginal: Sendable {
   case keep
   /// The copy becomes as the original is now, in one transaction: every change of its user is lost.
   case replace
-  /// The copy takes over the changes of the original, as ``DocumentStore/merge(_:base:policy:options:progress:)`` does.
+  /// The copy takes over the changes of the original, as `DocumentStore.merge` does.
   case merge(MergePolicy)
 }
 
@@ -26,13 +26,15 @@ public enum OriginalCheck: Sendable, Hashable {
 
 /// Options for the original of an editable copy.
 public struct OriginalOptions: Sendable {
+  /// The choice for an original that is newer than the state that the copy was made from.
   public var onNewer = NewerOriginal.keep
   /// Opens only the original with this pin, which may be that of a later root key.
   public var expectedPin: String?
-  /// Accepts a later root key: the caller knows that the original was rekeyed. Only a passphrase or a key file shows then
-  /// that the new root key was made by someone who has it; for other keys, give the pin.
+  /// Accepts a later root key: the caller knows that the original was rekeyed. Only a passphrase or a key file shows
+  /// then that the new root key was made by someone who has it; for other keys, give the pin.
   public var rekeyKnown = false
 
+  /// Options that accept any pin, and no later root key.
   public init(onNewer: NewerOriginal = .keep) {
     self.onNewer = onNewer
   }

@@ -7,13 +7,14 @@ internal import CofferSQLite
 /// A sealed row says no more than that it was written since: an edit, a move, making room for another document and a
 /// rekey all change it.
 public struct RowDifferences: Sendable, Hashable {
-  /// In the second file only.
+  /// Rows in the second file only, sorted by id.
   public internal(set) var added: [DocumentID] = []
-  /// In the first file only.
+  /// Rows in the first file only, sorted by id.
   public internal(set) var removed: [DocumentID] = []
-  /// In both, with other bytes.
+  /// Rows in both files, with other bytes, sorted by id.
   public internal(set) var changed: [DocumentID] = []
 
+  /// Whether the rows of both files are the same.
   public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
 }
 

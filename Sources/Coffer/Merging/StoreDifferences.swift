@@ -7,8 +7,8 @@ public enum DocumentPairing: Sendable, Hashable {
   case identity
   /// Pairs equal keys in collections of equal names; documents without a key have no counterpart.
   case key
-  /// Pairs equal titles in collections of equal names; documents without a title have no counterpart. Documents of equal
-  /// titles are paired in their order.
+  /// Pairs equal titles in collections of equal names; documents without a title have no counterpart. Documents of
+  /// equal titles are paired in their order.
   case title
 }
 
@@ -20,12 +20,19 @@ public struct DocumentDifference: Sendable, Hashable {
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// The title.
     public static let title = Parts(rawValue: 1)
+    /// The text.
     public static let text = Parts(rawValue: 2)
+    /// The key.
     public static let key = Parts(rawValue: 4)
+    /// The attributes.
     public static let attributes = Parts(rawValue: 8)
+    /// The creation or the modification date.
     public static let dates = Parts(rawValue: 16)
+    /// The collection, by its name or its identity.
     public static let collection = Parts(rawValue: 32)
+    /// The parent.
     public static let parent = Parts(rawValue: 64)
     /// The place in the order, among the documents that both stores have in the collection.
     public static let place = Parts(rawValue: 128)
@@ -53,6 +60,7 @@ public struct StoreDifferences: Sendable {
   /// The number of documents that are the same.
   public internal(set) var same = 0
 
+  /// Whether the stores have the same documents, in the same order.
   public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
 }
 

@@ -105,7 +105,8 @@ final class StoreMerge {
   var idsHere: [Int64: Int64] = [:]
   /// The ids here of the documents that this store alone gave ids to, by identity; read when they are needed.
   private var identities: [UInt64: Int64]?
-  /// The documents of this store that are still to be rewritten: their keys may be taken away for the moment.
+  /// Documents of this store that are still to be rewritten; until then their keys may be removed, so that another
+  /// document can have them.
   var pending: Set<Int64> = []
   /// Keys that were taken away for the moment.
   var keysTaken: [Int64: ExternalKey] = [:]

@@ -7,6 +7,7 @@ public enum PutBackOutcome: String, Sendable, Hashable {
   case added
   /// Its parts or its place were others.
   case changed
+  /// It was here already, as in the other copy; nothing was written.
   case unchanged
 }
 

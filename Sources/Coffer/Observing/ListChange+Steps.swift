@@ -3,11 +3,14 @@ public import CofferDocuments
 extension ListChange {
   /// One step from the list before to the list after.
   public enum Step: Sendable, Hashable {
+    /// `rows.remove(at: index)`.
     case delete(at: Int)
+    /// `rows.insert(header, at: index)`.
     case insert(DocumentHeader, at: Int)
     /// `rows.insert(rows.remove(at: from), at: to)`. SwiftUI's and an array's `move(fromOffsets:toOffset:)` count the
     /// row itself: they take `[from]` and `to > from ? to + 1 : to`.
     case move(from: Int, to: Int, DocumentHeader)
+    /// `rows[index] = header`.
     case update(DocumentHeader, at: Int)
   }
 

@@ -12,12 +12,15 @@ public import CofferRecords
 ///
 /// ``apply(to:)`` brings an array up to date. No row is both deleted and inserted, or both moved and updated.
 public struct ListChange: Sendable, Hashable {
+  /// A row that is new in the list.
   public struct Insertion: Sendable, Hashable {
     /// In the list after.
     public let index: Int
+    /// The row.
     public let header: DocumentHeader
   }
 
+  /// A row with another place in the list.
   public struct Move: Sendable, Hashable {
     /// In the list before.
     public let from: Int
@@ -27,11 +30,13 @@ public struct ListChange: Sendable, Hashable {
     public let header: DocumentHeader
   }
 
+  /// A row whose document changed, and whose place in the list did not.
   public struct Update: Sendable, Hashable {
     /// In the list before.
     public let from: Int
     /// In the list after.
     public let index: Int
+    /// The row as of now.
     public let header: DocumentHeader
   }
 

@@ -19,6 +19,7 @@ public struct RekeyOptions: Sendable {
   /// The title mode from now on; nil doesn't change it.
   private(set) var titles: TitleMode?
 
+  /// Options of a whole rekey that keeps the slots whose secrets are known.
   public init() {}
 
   /// Changes the title mode: from the key change on for every write, and for every existing document when the rekey
@@ -66,6 +67,7 @@ public struct RekeyReport: Sendable {
 
 /// The state of a rekey.
 public struct RekeyStatus: Sendable {
+  /// Whether a rekey has begun and not ended.
   public let isUnfinished: Bool
   /// Whether the write-ahead log kept pages from before the last change of keys or slots: a resumed rekey empties it.
   public let hasOldPages: Bool
@@ -73,6 +75,7 @@ public struct RekeyStatus: Sendable {
   public var needsResuming: Bool { isUnfinished || hasOldPages }
   /// Documents under old keys.
   public let remaining: Int
+  /// The number of documents in the store, as the sealed state has it.
   public let total: Int
   /// The epochs whose keys are kept.
   public let epochs: [UInt32]

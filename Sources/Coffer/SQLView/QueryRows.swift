@@ -3,6 +3,7 @@ public import CofferSQLite
 
 /// The rows of a query, one at a time. Valid only during the call of the closure that receives it.
 public struct QueryRows: ~Copyable {
+  /// The names of the columns, in the order of the statement.
   public let columnNames: [String]
   /// The type of each column of the view; nil for an expression.
   public let declaredTypes: [String?]
@@ -31,7 +32,7 @@ public struct QueryRows: ~Copyable {
     }
   }
 
-  /// The next row as a value of a `Decodable` type, nil when there is none; see ``SQLiteRow/decoded(as:)``.
+  /// The next row as a value of a `Decodable` type, nil when there is none; a column for each member, by name.
   ///
   /// - Throws: `notDecodable`, which names the column and both types, and the errors of ``next()``.
   public mutating func next<Value: Decodable>(as type: Value.Type) throws(StoreError) -> Value? {

@@ -17,6 +17,7 @@ public struct SalvageReport: Sendable {
   public internal(set) var problems: [String] = []
   /// The new store's id.
   public internal(set) var storeID = ""
+  /// The new store's pin, for its recipient to compare before trusting it.
   public internal(set) var pin = ""
   /// Whether the new store's keys may be published ones.
   public internal(set) var isTest = false

@@ -95,6 +95,7 @@ public struct SearchFields: OptionSet, Sendable, Hashable {
 
 /// A document that holds the pattern.
 public struct SearchMatch: Sendable, Hashable {
+  /// The document without its text.
   public let header: DocumentHeader
   /// The matches in the title, as ranges of UTF-8 bytes: at most 100.
   public let titleRanges: [Range<Int>]

@@ -65,7 +65,7 @@ final class Synchronizer {
 
   private var withoutIdentity: StoreError {
     hasUnknown = true
-    return StoreError(.invalidArgument, "no key says which document it is")
+    return StoreError(.invalidArgument, "the record has no key, so that no document can be matched to it")
   }
 
   /// - Returns: the document, if its children are to be looked at.

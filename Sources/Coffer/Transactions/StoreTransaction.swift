@@ -1,7 +1,8 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-/// One transaction on one connection. Apps see it only through ``StoreReader`` and ``StoreWriter``.
+/// One transaction on one connection. Apps don't use it: they read and write through ``StoreReader`` and
+/// ``StoreWriter``.
 public final class StoreTransaction {
   let connection: StoreConnection
   /// The state that the transaction began with.

@@ -3,8 +3,10 @@
 /// Decimal units, as files and disks are sold and shown: 1 kB is 1000 bytes. Two significant digits below 10, whole
 /// numbers above; rounded to nearest, and shown in the next unit if rounding reaches it.
 public struct ByteCount: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// The number of bytes.
   public let bytes: Int64
 
+  /// A number of bytes; numbers beyond 64 bits are clamped.
   public init(_ bytes: some BinaryInteger) {
     self.bytes = Int64(clamping: bytes)
   }

@@ -38,7 +38,7 @@ extension Secret {
   ///
   /// - Warning: A `String` can't be wiped: `text`, and every copy that the field and the system made of it, stays in
   ///   memory until that is used for something else, and may reach swap or a core dump. Take the bytes straight into
-  ///   ``init(byteCount:initializingWith:)`` or ``readAll(descriptor:limit:)`` where you can.
+  ///   ``init(byteCount:initializingWith:)`` where you can.
   public convenience init(typed text: String) {
     let count = text.utf8.count
     self.init(byteCount: count) { memory in

@@ -2,8 +2,10 @@
 ///
 /// A string literal will do: `try tx.insert(document, into: "notes")`.
 public struct DocumentCollection: Sendable, Hashable {
+  /// The collection's name: 1 byte to 1 KiB of UTF-8 for one that exists. Names are compared byte by byte.
   public let name: String
 
+  /// The collection of that name, which may not exist yet. The name is checked by the call that creates the collection.
   public init(_ name: String) {
     self.name = name
   }
@@ -18,6 +20,7 @@ extension DocumentCollection: ExpressibleByStringLiteral {
 /// Information about one collection of a store.
 public struct CollectionInfo: Sendable, Hashable, Identifiable {
   public let id: CollectionID
+  /// The collection's name.
   public let name: String
   /// The rule for a document without a title.
   public let titleRule: TitleRule
@@ -25,7 +28,7 @@ public struct CollectionInfo: Sendable, Hashable, Identifiable {
   public let foldsKeys: Bool
   /// An app's own data about the collection.
   public let attributes: Attributes
-  /// Number of documents.
+  /// Number of documents: an index's word, which nothing proves before verify.
   public let count: Int
 
   /// The collection's handle for reading and writing.

@@ -5,6 +5,7 @@ public import FoundationEssentials
 // Values as parameters of queries, as the view `documents` gives them, and as members of rows.
 
 extension DocumentID: SQLiteValueConvertible, SQLiteValueReadable {
+  /// The number.
   public var sqliteValue: SQLiteValue { .integer(rawValue) }
 
   public init?(sqliteValue: SQLiteValue) {

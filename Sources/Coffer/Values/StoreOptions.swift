@@ -33,8 +33,8 @@ public struct OpenOptions: Sendable {
   /// connections keep the share that they had. A query that groups or joins a
   /// million rows in the order of an index is several times faster if the index fits.
   public var indexCacheBytes = 64 << 20
-  /// The most memory in bytes for pages of an index that are changed where the file can't be written; beyond it searches
-  /// and queries throw `indexBehind`.
+  /// The most memory in bytes for pages of an index that are changed where the file can't be written; beyond it
+  /// searches and queries throw `indexBehind`.
   public var indexMemoryBytes = 64 << 20
   /// The strategies by which Codable values become JSON.
   public var values = ValueCoding()
@@ -46,22 +46,27 @@ public struct OpenOptions: Sendable {
   /// The options of a store that is created because it is missing.
   public var creation = CreateOptions()
 
+  /// Options of a store that is read and written, waits ten seconds for locks, and accepts any pin.
   public init() {}
 }
 
 /// Options of a new store. Its title mode can be changed only by a rekey (``RekeyOptions/changeTitles(to:)``).
 public struct CreateOptions: Sendable {
+  /// Whether titles are sealed, in clear or not stored.
   public var titles: TitleMode = .sealed
   /// Hides exact lengths at a cost of at most 12 % of size.
   public var isPadded = true
+  /// The way in which SQLite makes commits whole; chosen for good.
   public var journal: Journal = .rollback
   /// Accepts test keys and no others; anyone can read the store.
   public var isTest = false
   /// One label for each new key, in their order; missing ones are empty.
   public var labels: [String] = []
 
+  /// Options of a padded store with sealed titles, in rollback journal mode.
   public init() {}
 
+  /// The way in which SQLite makes commits whole.
   public enum Journal: String, Sendable, CaseIterable {
     /// One file at rest; opens from a read-only place.
     case rollback

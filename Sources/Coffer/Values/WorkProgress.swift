@@ -2,9 +2,11 @@ internal import CofferRecords
 
 /// The progress of long work.
 public struct WorkProgress: Sendable, Hashable {
+  /// The part of the work that goes on.
   public enum Phase: Sendable, Hashable {
     /// Nothing is written yet.
     case beginning
+    /// Documents or pages are being handled.
     case working
     /// Everything was handled; the end of the work is checked or written.
     case finishing
@@ -16,8 +18,10 @@ public struct WorkProgress: Sendable, Hashable {
   public let done: Int
   /// nil if it is unknown, as for a source that is read to its end.
   public let total: Int?
+  /// The part of the work that goes on.
   public let phase: Phase
 
+  /// A report of progress, such as for a test of a handler.
   public init(done: Int, total: Int? = nil, phase: Phase = .working) {
     self.done = done
     self.total = total

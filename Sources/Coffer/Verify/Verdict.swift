@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-/// The findings of ``DocumentStore/verify(_:anchor:progress:)``.
+/// The findings of `DocumentStore.verify`.
 public struct Verdict: Sendable {
   /// Number of rows.
   public internal(set) var documents = 0
@@ -19,6 +19,7 @@ public struct Verdict: Sendable {
   /// The reason why the anchor does not fit.
   public internal(set) var anchorError: StoreError?
 
+  /// True if nothing was found and the anchor, if one was given, fits.
   public var isSound: Bool { error == nil }
 
   /// The error to report: a set or anchor that does not match precedes single damages; nil if there is no problem.

@@ -7,6 +7,7 @@
 
 /// An error in JSON, or in JSON for attributes.
 public struct JSONError: Error, Hashable, Sendable {
+  /// The kind of fault.
   public enum Code: Hashable, Sendable {
     /// Not RFC 8259.
     case malformed
@@ -24,6 +25,7 @@ public struct JSONError: Error, Hashable, Sendable {
     case notUTF8
   }
 
+  /// The kind of fault, which decides whether two errors are equal.
   public let code: Code
   /// The byte offset in the JSON where the parser noticed it.
   public let byteOffset: Int

@@ -14,6 +14,8 @@ public struct JSONPath: Hashable, Sendable {
     self.steps = steps
   }
 
+  /// Parses a path.
+  ///
   /// - Returns: nil for an invalid path.
   public init?(_ text: some StringProtocol) {
     var rest = Array(text.utf8)[...]
@@ -62,7 +64,8 @@ public struct JSONPath: Hashable, Sendable {
     return rest.popFirst() == JSONByte.closeBracket ? step : nil
   }
 
-  /// The text between two quotes, its escapes resolved if they are double; nil, with nothing consumed, for anything else.
+  /// The text between two quotes, its escapes resolved if they are double; nil, with nothing consumed, for anything
+  /// else.
   private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
     guard let quote = rest.first, quote == JSONByte.quote || quote == UInt8(ascii: "'") else { return nil }
     guard quote == JSONByte.quote else {

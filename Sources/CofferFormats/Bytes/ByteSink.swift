@@ -3,6 +3,8 @@ internal import Glibc
 /// A destination of bytes.
 public protocol ByteSink: Sendable {
   /// Writes all of the bytes or throws.
+  ///
+  /// - Throws: `unwritable`; a part of the bytes may have been written.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError)
 }
 
@@ -21,7 +23,7 @@ public struct FileByteSink: ByteSink {
     file = FileDescriptor(owning: number)
   }
 
-  /// Writes to a descriptor, which the caller closes.
+  /// Writes to an open descriptor, which the caller closes after the last write.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)
   }
@@ -37,8 +39,10 @@ public struct FileByteSink: ByteSink {
 
 /// Bytes in memory.
 public struct MemoryByteSink: ByteSink {
+  /// All bytes that were written.
   public private(set) var bytes: [UInt8] = []
 
+  /// An empty memory.
   public init() {}
 
   public mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {

@@ -3,9 +3,10 @@ internal import Glibc
 
 /// A source of bytes.
 public protocol ByteSource: Sendable {
-  /// Reads some bytes, as many as are available.
+  /// Reads some bytes, as many as are available, and waits for the first.
   ///
   /// - Returns: their number; 0 only at the end.
+  /// - Throws: `unreadable`.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
 }
 
@@ -13,13 +14,15 @@ public protocol ByteSource: Sendable {
 public struct FileByteSource: ByteSource {
   private let file: FileDescriptor
 
-  /// Opens a file for reading.
+  /// Opens a file for reading; it must exist. The file is closed with the last copy of this value.
+  ///
+  /// - Throws: `unreadable`.
   public init(path: String) throws(FormatError) {
     file = try FileDescriptor(opening: path)
     posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
   }
 
-  /// Reads from a descriptor, which the caller closes.
+  /// Reads from an open descriptor, which the caller closes after the last read.
   public init(descriptor: Int32) {
     file = FileDescriptor(borrowing: descriptor)
   }
@@ -28,7 +31,7 @@ public struct FileByteSource: ByteSource {
     self.file = file
   }
 
-  /// When a regular file was changed; nil for any other.
+  /// The date of a regular file's last change; nil for any other.
   public var modified: Timestamp? {
     guard let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Timestamp(changeOf: status)
@@ -46,12 +49,13 @@ public struct MemoryByteSource: ByteSource {
   private var position = 0
   private let chunk: Int
 
-  /// - Parameter chunk: the most bytes that one call returns.
+  /// A copy of these bytes, of which each call reads at most `chunk`.
   public init(_ bytes: some Sequence<UInt8>, chunk: Int = .max) {
     self.bytes = Array(bytes)
     self.chunk = max(1, chunk)
   }
 
+  /// The UTF-8 of a text, of which each call reads at most `chunk` bytes.
   public init(_ text: String, chunk: Int = .max) {
     self.init(text.utf8, chunk: chunk)
   }
@@ -69,11 +73,13 @@ public struct PeekedByteSource: ByteSource {
   private var source: any ByteSource
   /// The bytes inspected and not yet read.
   public private(set) var head: [UInt8] = []
-  /// ``head`` is the whole input.
+  /// Whether ``head`` was the whole input when it was read.
   public private(set) var headIsWhole = false
   private var position = 0
 
-  /// Reads up to `count` bytes ahead.
+  /// Reads up to `count` bytes ahead, which are held in memory; fewer if the input ends before.
+  ///
+  /// - Throws: errors of the source.
   public init(_ source: any ByteSource, peeking count: Int) throws(FormatError) {
     self.source = source
     var buffer = [UInt8](repeating: 0, count: count)

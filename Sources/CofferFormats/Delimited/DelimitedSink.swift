@@ -2,8 +2,8 @@ public import CofferDocuments
 
 /// A row for each document, under the header row `id,title,text,key`; rows end at LF, quoting is RFC 4180's.
 ///
-/// No title is an empty field, an empty title a quoted one, so that ``DelimitedSource`` reads equal ones back. Attributes
-/// follow in columns of their names where these are given: strings as they are, other values as JSON.
+/// No title is an empty field, an empty title a quoted one, so that ``DelimitedSource`` reads equal ones back.
+/// Attributes follow in columns of their names where these are given: strings as they are, other values as JSON.
 public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: EncodedOutput<Output>
   private let delimiter: UInt8
@@ -11,7 +11,10 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private let columns: [[UInt8]: Int]
   private var values: [[UInt8]?] = []
 
-  /// - Parameter attributes: the columns behind those of every table; other attributes are left out.
+  /// Writes rows into `sink`.
+  ///
+  /// The names in `attributes` become columns behind those of every table; other attributes are left out. `options` has
+  /// the encoding and the byte order mark.
   public init(
     _ sink: Output, dialect: DelimitedDialect, attributes: AttributeNames = AttributeNames(),
     options: WritingOptions = WritingOptions()
@@ -25,6 +28,7 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   /// The destination, complete after ``finish()``.
   public var sink: Output { output.sink }
 
+  /// Writes the header row, and the byte order mark before it if the options ask for one.
   public mutating func begin() throws(FormatError) {
     for (index, name) in (ColumnLayout.own.map { Array($0.utf8) } + attributes).enumerated() {
       if index > 0 { output.buffer.append(delimiter) }
@@ -33,7 +37,10 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     output.buffer.append(Byte.lineFeed)
   }
 
-  /// - Throws: `unencodable` for a key that is not text: a table can't hold it, NDJSON can.
+  /// Writes one document as a row.
+  ///
+  /// - Throws: `unencodable` for a key that is not text: a table can't hold it, NDJSON can. `unencodable` also for a
+  ///   character that the encoding lacks, and errors of the destination.
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
     let header = document.header
     JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)

@@ -3,16 +3,23 @@ public import CofferDocuments
 /// A document for each row of a CSV or TSV file.
 ///
 /// Rows end at LF or CRLF; quoting is RFC 4180's. The columns `id`, `title`, `text` (else `txt`, else `body`) and `key`
-/// become those parts of the document; every other one becomes an attribute, a string, and so does `id` where ids are not
-/// kept, except under the header of ``DelimitedSink``. If no column is the text, the
-/// text is the whole row as a JSON object, in the order of its columns, and there are no attributes; the title is then
-/// `title` or else `name`. An empty field means no title, a quoted one (`""`) an empty title. Columns with the same
-/// name get a number: `note`, `note_2`. A first line `sep=;` names the delimiter and is no row.
+/// become those parts of the document; every other one becomes an attribute, a string, and so does `id` where ids are
+/// not kept, except under the header of ``DelimitedSink``. If no column is the text, the text is the whole row as a
+/// JSON object, in the order of its columns, and there are no attributes; the title is then `title` or else `name`. An
+/// empty field means no title, a quoted one (`""`) an empty title. Columns with the same name get a number: `note`,
+/// `note_2`. A first line `sep=;` names the delimiter and is no row.
 public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<RowParser>
 
-  /// - Parameter dialect: nil takes the delimiter that a `sep=` line names; without one the comma, unless it gives the
-  ///   first row a single field and exactly one of `;`, tab and `|` gives the first 100 rows the same number above one.
+  /// Reads rows from `source`, from its first byte on.
+  ///
+  /// - Parameters:
+  ///   - source: the bytes of the file; nothing is read before the first ``read(into:)``.
+  ///   - dialect: nil takes the delimiter that a `sep=` line names; without one the comma, unless it gives the first
+  ///     row a single field and exactly one of `;`, tab and `|` gives the first 100 rows the same number above one.
+  ///   - mapping: the columns of the parts; other columns are found by their usual names.
+  ///   - header: the meaning of the first row.
+  ///   - options: encoding, bad records, kept ids.
   public init(
     _ source: any ByteSource, dialect: DelimitedDialect?, mapping: ColumnMapping = ColumnMapping(),
     header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
@@ -43,6 +50,7 @@ public struct DelimitedDialect: Hashable, Sendable {
   /// A quote in a field that does not begin with one makes a bad record, as RFC 4180 has it, instead of being text.
   public let refusesStrayQuotes: Bool
 
+  /// A dialect with this delimiter, for which ``isDelimiter(_:)`` must be true: another one ends the program.
   public init(delimiter: UInt8, refusesStrayQuotes: Bool = false) {
     precondition(
       Self.isDelimiter(delimiter),
@@ -51,12 +59,14 @@ public struct DelimitedDialect: Hashable, Sendable {
     self.refusesStrayQuotes = refusesStrayQuotes
   }
 
-  /// True for an ASCII character other than the quote and the line ends.
+  /// Whether a byte can be a delimiter: an ASCII character other than the quote and the line ends.
   public static func isDelimiter(_ byte: UInt8) -> Bool {
     byte < 0x80 && ![Byte.quote, Byte.lineFeed, Byte.carriageReturn].contains(byte)
   }
 
+  /// The comma, with stray quotes as text.
   public static let csv = DelimitedDialect(delimiter: Byte.comma)
+  /// The tab, with stray quotes as text.
   public static let tsv = DelimitedDialect(delimiter: Byte.tab)
 }
 
@@ -64,6 +74,8 @@ public struct DelimitedDialect: Hashable, Sendable {
 public enum HeaderMode: Hashable, Sendable {
   /// It names the columns, unless the mapping uses numbers.
   case automatic
+  /// It names the columns, also if the mapping uses numbers.
   case yes
+  /// It is a record; columns have numbers only.
   case no
 }

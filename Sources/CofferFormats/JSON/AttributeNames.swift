@@ -4,8 +4,10 @@ public import CofferDocuments
 public struct AttributeNames: Sendable {
   private var names: Set<[UInt8]> = []
 
+  /// No names.
   public init() {}
 
+  /// Adds the names of the attributes of one document; names that are known already change nothing.
   public mutating func insert(namesOf attributes: Attributes) {
     attributes.forEachMember { name, _, _ in names.insert(name) }
   }

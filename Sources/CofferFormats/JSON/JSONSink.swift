@@ -7,6 +7,7 @@ public struct JSONSink<Output: ByteSink>: DocumentSink, Sendable {
   private var objects: DocumentObjects<Output>
   private var isFirst = true
 
+  /// Writes the array into `sink`, in UTF-8.
   public init(_ sink: Output) {
     objects = DocumentObjects(sink)
   }

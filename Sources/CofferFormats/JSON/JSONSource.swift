@@ -2,14 +2,17 @@ public import CofferDocuments
 
 /// A document for each element of a JSON array, read one after the other, or one document for any other root.
 ///
-/// An element becomes the same document as a line of ``NDJSONSource``. Only the current element is in memory, so that an
-/// array may have any length. Strict RFC 8259 in any supported encoding; at most 512 nested arrays and objects.
+/// An element becomes the same document as a line of ``NDJSONSource``. Only the current element is in memory, so that
+/// an array may have any length. Strict RFC 8259 in any supported encoding; at most 512 nested arrays and objects.
 ///
 /// ``RecordErrorMode/skip`` skips a bad element up to the comma or bracket that seems to end it; a bad root is one bad
 /// record.
 public struct JSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<JSONTextParser>
 
+  /// Reads JSON from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  ///
+  /// With a `mapping`, members of objects become the parts that they are mapped to.
   public init(
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {

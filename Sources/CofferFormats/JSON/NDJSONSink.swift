@@ -7,6 +7,7 @@ public import CofferDocuments
 public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
   private var objects: DocumentObjects<Output>
 
+  /// Writes the lines into `sink`, in UTF-8.
   public init(_ sink: Output) {
     objects = DocumentObjects(sink)
   }

@@ -10,6 +10,9 @@ public import CofferDocuments
 public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<JSONLineParser>
 
+  /// Reads lines from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  ///
+  /// With a `mapping`, members of objects become the parts that they are mapped to.
   public init(
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {

@@ -3,14 +3,23 @@ public import CofferText
 
 /// The formats of inputs; the raw value is the usual name.
 public enum InputFormat: String, CaseIterable, Hashable, Sendable {
+  /// The whole input is one text.
   case text
+  /// A document for each line; never detected.
   case lines
+  /// A table with commas or another delimiter.
   case csv
+  /// A table with tabs.
   case tsv
+  /// One JSON value, or an array of them.
   case json
+  /// A JSON value in each line.
   case ndjson
+  /// A property list, XML or binary.
   case plist
+  /// A keyed archive, which is a property list of archived objects.
   case keyedArchive = "keyed-archive"
+  /// A SQLite database.
   case sqlite
 
   /// The usual format for an extension: `csv`, `tsv`, `tab`, `json`, `ndjson`, `jsonl`; nil for others.
@@ -29,12 +38,13 @@ extension InputFormat {
   /// The number of bytes that detection inspects at most.
   public static let detectionByteCount = 64 << 10
 
-  /// Detects a format by the first bytes, then by the extension.
+  /// Detects a format by the first bytes, then by the extension. Never answers `lines`.
   ///
   /// - Parameters:
   ///   - head: the first ``detectionByteCount`` bytes, or the whole input.
-  ///   - headIsWhole: the head is the whole input.
+  ///   - headIsWhole: whether the head is the whole input.
   ///   - pathExtension: without its dot; nil for an input without a name, such as standard input.
+  ///   - encoding: the encoding of texts, if it is known.
   /// - Returns: nil if the content is undecided and there is no name: the user must decide.
   public static func detect(
     head: [UInt8], headIsWhole: Bool, pathExtension: String?, encoding: EncodingChoice = .automatic

@@ -11,11 +11,13 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
   /// Opens a file or directory.
   ///
   /// - Parameters:
+  ///   - path: an existing file, or a directory, which is read as texts.
   ///   - format: nil detects it by content, then by the path's extension.
   ///   - table: the table of a database; nil finds it.
   ///   - mapping: for tables, JSON and property lists.
   ///   - header: for tables.
   ///   - delimiter: for CSV and TSV; nil is the format's own, which for CSV may be another than the comma.
+  ///   - options: encoding, bad records, kept ids.
   /// - Throws: `unreadable`, `unsupportedFormat`, `undecidedFormat`.
   public init(
     opening path: String, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
@@ -44,13 +46,22 @@ public struct InputSource: DraftSource, ReportingSource, Sendable {
     source = try DirectorySource(path: path, options: options)
   }
 
-  /// Reads a stream.
+  /// Reads a stream. To detect a format it reads up to ``InputFormat/detectionByteCount`` bytes ahead.
   ///
   /// - Parameters:
+  ///   - source: the bytes, from the first one on.
   ///   - name: the title of a text and a hint to the format; nil if there is none.
   ///   - path: the file of the bytes, in which a database is read instead of a copy; before the first ``read(into:)``,
   ///     nothing else in this process may have it open, and `source` must be gone.
-  ///   - modified: when the file was changed: the date of a text.
+  ///   - modified: the date of the file's last change, which becomes the date of a text.
+  ///   - sizeHint: the approximate number of bytes, if known, which saves memory.
+  ///   - format: nil detects it by content, then by the extension of `name`.
+  ///   - table: the table of a database; nil finds it.
+  ///   - mapping: for tables, JSON and property lists.
+  ///   - header: for tables.
+  ///   - delimiter: for CSV and TSV; nil is the format's own, which for CSV may be another than the comma.
+  ///   - options: encoding, bad records, kept ids.
+  /// - Throws: `undecidedFormat` if the format can't be detected, and errors of `source`.
   public init(
     _ source: some ByteSource, name: String? = nil, file path: String? = nil, modified: Timestamp? = nil,
     sizeHint: Int? = nil, format: InputFormat? = nil, table: String? = nil, mapping: ColumnMapping = ColumnMapping(),

@@ -17,9 +17,10 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
   private var highestID: Int64
   private let writesAttributes: Bool
 
-  /// - Parameters:
-  ///   - highestID: the highest id ever assigned, if known; ids of documents may be higher.
-  ///   - writesAttributes: otherwise they are left out.
+  /// Writes the list into `sink`.
+  ///
+  /// `highestID` is the highest id ever assigned, if known; ids of documents may be higher. Attributes are left out
+  /// unless `writesAttributes`.
   public init(_ sink: Output, highestID: Int64 = 0, writesAttributes: Bool = false) {
     self.highestID = highestID
     self.writesAttributes = writesAttributes

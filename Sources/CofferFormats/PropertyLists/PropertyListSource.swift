@@ -9,8 +9,8 @@ internal import CofferText
 /// bytes as `{"$base64":…}`, dates in ISO 8601, reals that JSON has no number for as `{"$real":"nan"}`, an archived
 /// object as `{"$class":…}` with its fields. ``NDJSONSource`` describes how JSON becomes a document.
 ///
-/// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB
-/// if that is nil. At most 512 arrays and dictionaries may be nested. Nothing is ever fetched, no entity expanded; a file
+/// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB if
+/// that is nil. At most 512 arrays and dictionaries may be nested. Nothing is ever fetched, no entity expanded; a file
 /// whose shared objects expand to far more than it holds is refused. XML is decoded by its byte order mark, or by its
 /// declaration, unless the options name an encoding.
 public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
@@ -35,7 +35,14 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   private let sizeHint: Int?
   private var state: State
 
-  /// - Parameter sizeHint: the approximate size, if known, which saves memory.
+  /// Reads a property list from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  ///
+  /// - Parameters:
+  ///   - source: the bytes of the list.
+  ///   - content: values or archived objects; `automatic` detects which.
+  ///   - mapping: the members of dictionaries that become parts of documents.
+  ///   - sizeHint: the approximate number of bytes, if known, which saves memory.
+  ///   - options: encoding, bad records, kept ids, the longest list.
   public init(
     _ source: any ByteSource, content: Content = .automatic, mapping: ColumnMapping = ColumnMapping(),
     sizeHint: Int? = nil, options: ReadingOptions = ReadingOptions()
@@ -54,7 +61,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     return report
   }
 
-  /// True for a keyed archive; nil before the first read.
+  /// Whether the input is a keyed archive; nil before the first read.
   public var isKeyedArchive: Bool? {
     if case .open(let reader) = state { reader.parser.isKeyedArchive } else { nil }
   }

@@ -1,8 +1,11 @@
 /// Assigns columns of a table, or members of JSON objects, to the parts of a document.
 ///
-/// Id, title, text and key are found by their usual names if they are not mapped; dates and collection only if they are.
+/// Id, title, text and key are found by their usual names if they are not mapped; dates and collection only if they
+/// are.
 public struct ColumnMapping: Hashable, Sendable {
+  /// A part of a document. The raw value is its name in ``init(parsing:)``.
   public enum Part: String, CaseIterable, Hashable, Sendable {
+    /// A part of that name; ids are used only if the reader keeps them, and dates are ISO 8601 or numbers.
     case id, title, text, key, created, modified
     /// The name of the collection that the document goes to, such as a folder.
     case collection
@@ -10,10 +13,12 @@ public struct ColumnMapping: Hashable, Sendable {
 
   /// A column by name, or by number from 1.
   public struct Column: Hashable, Sendable {
+    /// The column's name, or the digits of its number.
     public let name: String
-    /// Set when the name is a decimal number; members of JSON objects have names only.
+    /// The column's number, if the name is a decimal number; members of JSON objects have names only.
     public let number: Int?
 
+    /// The column of that name; a name of decimal digits is a number, too.
     public init(_ name: some StringProtocol) {
       self.name = String(name)
       let isNumber = !name.isEmpty && name.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -21,10 +26,12 @@ public struct ColumnMapping: Hashable, Sendable {
     }
   }
 
+  /// The columns of the mapped parts.
   public var columns: [Part: Column]
   /// The unit of mapped dates that are numbers. Dates as text are ISO 8601, or as SQLite writes them, in UTC.
   public var dates = NumericDates.unix
 
+  /// A mapping of these parts; without any, parts are found by their usual names.
   public init(_ columns: [Part: Column] = [:]) {
     self.columns = columns
   }
@@ -47,6 +54,8 @@ public struct ColumnMapping: Hashable, Sendable {
     }
   }
 
+  /// Whether no part is mapped.
   public var isEmpty: Bool { columns.isEmpty }
+  /// Whether a column is given by its number: then the first row is a record, unless the caller says otherwise.
   public var usesNumbers: Bool { columns.values.contains { $0.number != nil } }
 }

@@ -1,6 +1,8 @@
 /// One column of a table, and the part of a document that it became.
 public struct ColumnUse: Hashable, Sendable {
+  /// The use of a column: a part of the document by that name, or one of the others.
   public enum Use: String, Hashable, Sendable {
+    /// The part of the document of that name.
     case id, title, text, key, collection, created, modified, attributes, position
     /// An attribute by the column's name.
     case attribute
@@ -10,7 +12,9 @@ public struct ColumnUse: Hashable, Sendable {
     case dropped
   }
 
+  /// The column's name as the input has it.
   public let name: String
+  /// The part of the document that the column became.
   public let use: Use
 
   /// - Parameters:

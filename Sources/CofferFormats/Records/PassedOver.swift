@@ -9,5 +9,6 @@ public struct PassedOver: Hashable, Sendable {
   /// Pipes, sockets and devices.
   public internal(set) var special = 0
 
+  /// None passed over.
   public init() {}
 }

@@ -19,7 +19,9 @@ public struct ReadingOptions: Sendable {
   /// format, and each record is held in memory.
   public static let usualRecordByteCount = 128 << 20
 
+  /// The encoding of the input. The default reads the byte order mark; an input without one must be UTF-8.
   public var encoding: EncodingChoice
+  /// The treatment of records that cannot be read.
   public var onError: RecordErrorMode
   /// Nil for the format's default, which is to skip for lines and to store otherwise.
   public var emptyText: EmptyTextMode?
@@ -40,8 +42,8 @@ public struct ReadingOptions: Sendable {
   public var givesPathKeys = false
   /// A text may begin with attributes, between two lines `---`.
   public var readsFrontMatter = false
-  /// The rows of a database's table without a text column become values that `JSONDecoder` decodes: by the declared types
-  /// of the columns, booleans, dates (seconds since 2001), UUIDs and data (base64) as `JSONEncoder` writes them.
+  /// The rows of a database's table without a text column become values that `JSONDecoder` decodes: by the declared
+  /// types of the columns, booleans, dates (seconds since 2001), UUIDs and data (base64) as `JSONEncoder` writes them.
   public var readsValues = false
   /// The input's name in errors and rejections.
   public var path: String?
@@ -52,6 +54,8 @@ public struct ReadingOptions: Sendable {
   /// The directory for private copies of databases. Nil: `TMPDIR`, else `/tmp`.
   public var temporaryDirectory: String?
 
+  /// Options; the defaults take every record, detect the encoding, and end at the first bad record. Each parameter sets
+  /// the property of its name.
   public init(
     encoding: EncodingChoice = .automatic, onError: RecordErrorMode = .fail, emptyText: EmptyTextMode? = nil,
     maximumRecordByteCount: Int? = nil, keepsIDs: Bool = false, path: String? = nil,
@@ -82,6 +86,7 @@ public struct Rejection: Sendable {
 
 /// Totals of a source.
 public struct ReadingReport: Hashable, Sendable {
+  /// The number of documents that were read so far.
   public internal(set) var documents = 0
   /// Records left out because they could not be read.
   public internal(set) var rejected = 0
@@ -111,5 +116,6 @@ public struct ReadingReport: Hashable, Sendable {
 
 /// A source of documents that reports totals.
 public protocol ReportingSource {
+  /// Totals of the documents that were read so far; complete at the end.
   var report: ReadingReport { get }
 }

@@ -7,8 +7,8 @@ internal import Glibc
 /// position INTEGER NOT NULL)`, with an index on `position`, the order.
 ///
 /// Dates are ISO 8601, attributes JSON, a key that is not text a blob. A table has its collection's name; if SQLite
-/// reserves that name, or it differs from another only in the case of ASCII letters, the collection's number precedes it.
-/// ``SQLiteSource`` reads equal documents back.
+/// reserves that name, or it differs from another only in the case of ASCII letters, the collection's number precedes
+/// it. ``SQLiteSource`` reads equal documents back.
 public struct SQLiteSink: DocumentSink {
   private let database: Database
   private var inserts: [String: Statement] = [:]
@@ -19,7 +19,9 @@ public struct SQLiteSink: DocumentSink {
   private var dates = DateWriter()
   private var scratch: [UInt8] = []
 
-  /// Writes into an existing empty file, without a journal: an unfinished file is of no use.
+  /// Writes into an existing empty file at `path`, without a journal: an unfinished file is of no use.
+  ///
+  /// - Throws: `unwritable` if the file can't be opened; it is unchanged then.
   public init(path: String) throws(FormatError) {
     do throws(SQLiteError) {
       database = try Database(path, mode: .readWrite, configuration: .init(busyTimeout: .zero))
@@ -43,6 +45,8 @@ public struct SQLiteSink: DocumentSink {
     }
   }
 
+  /// Writes one document as a row, and makes its collection's table first if it is missing.
+  ///
   /// - Throws: `unwritable`; also for a document that is written a second time.
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
     let header = document.header

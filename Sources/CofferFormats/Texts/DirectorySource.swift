@@ -4,9 +4,9 @@ internal import Glibc
 /// A document for each file of a directory and of those below, in the order of the names' bytes.
 ///
 /// A file's content is the text, its name the title, its date that of creation and change, and its path within the
-/// directory the key if the options want that. Links, devices and names that begin with a dot are passed over and counted.
-/// The `index.ndjson` of an export restores the documents that it lists, which precede other files. A file that is no
-/// text, or can't be read, is a bad record.
+/// directory the key if the options want that. Links, devices and names that begin with a dot are passed over and
+/// counted. The `index.ndjson` of an export restores the documents that it lists, which precede other files. A file
+/// that is no text, or can't be read, is a bad record.
 public struct DirectorySource: DraftSource, ReportingSource, Sendable {
   /// The name of the index that an export of texts writes.
   static let indexName = "index.ndjson"
@@ -19,6 +19,10 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
   /// The error to throw once the documents before it are returned.
   private var failure: FormatError?
 
+  /// Reads the directory at `path`, which must exist. Its files are opened one after the other while documents are
+  /// read.
+  ///
+  /// - Throws: `unreadable`.
   public init(path: String, options: ReadingOptions = ReadingOptions()) throws(FormatError) {
     self.options = options
     walk = try FolderWalk(path: path, options: options)

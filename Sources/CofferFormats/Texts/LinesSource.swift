@@ -6,6 +6,7 @@ public import CofferDocuments
 public struct LinesSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<LineParser>
 
+  /// Reads lines from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
   public init(_ source: any ByteSource, options: ReadingOptions = ReadingOptions()) {
     reader = RecordReader(source, options: options, parser: LineParser())
   }

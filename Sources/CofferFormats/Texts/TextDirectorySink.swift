@@ -5,10 +5,10 @@ internal import Glibc
 /// A text file for each document, and `index.ndjson` beside them with everything but the texts, from which
 /// ``DirectorySource`` reads equal documents back.
 ///
-/// A key that is a path of safe names is that of its file, as a directory's import gives it; other files have the name of
-/// their title. A file's date is that of the document's last change. Overwrites nothing. A text that begins with U+FEFF,
-/// or contains U+0000, always gets a byte order mark, without which it would be read differently. With front matter in the
-/// options, attributes are at the beginning of the texts in place of the index.
+/// A key that is a path of safe names is that of its file, as a directory's import gives it; other files have the name
+/// of their title. A file's date is that of the document's last change. Overwrites nothing. A text that begins with
+/// U+FEFF, or contains U+0000, always gets a byte order mark, without which it would be read differently. With front
+/// matter in the options, attributes are at the beginning of the texts in place of the index.
 public struct TextDirectorySink: DocumentSink, Sendable {
   private let path: String
   private let options: WritingOptions
@@ -22,9 +22,9 @@ public struct TextDirectorySink: DocumentSink, Sendable {
     var names = FileNames(reserving: DirectorySource.indexName)
   }
 
-  /// - Parameters:
-  ///   - path: a new or empty directory.
-  ///   - separatesCollections: creates a subdirectory for each collection.
+  /// Writes into the directory at `path`, which is made if it is missing, and must be empty otherwise.
+  ///
+  /// With `separatesCollections` each collection gets a folder within it. Nothing is made before ``begin()``.
   public init(path: String, separatesCollections: Bool = false, options: WritingOptions = WritingOptions()) {
     self.path = path
     self.separatesCollections = separatesCollections

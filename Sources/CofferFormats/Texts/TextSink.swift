@@ -9,6 +9,7 @@ public struct TextSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: Output
   private let options: WritingOptions
 
+  /// Writes texts into `output`, in the encoding that `options` name.
   public init(_ output: Output, options: WritingOptions = WritingOptions()) {
     self.output = output
     self.options = options

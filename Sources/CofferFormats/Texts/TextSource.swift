@@ -4,11 +4,15 @@ public import CofferDocuments
 public struct TextSource: DraftSource, ReportingSource, Sendable {
   private var reader: RecordReader<TextParser>
 
+  /// Reads one text from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
+  ///
   /// - Parameters:
+  ///   - source: the bytes of the text.
   ///   - title: usually the file's name, which is also the key if the options want paths as keys; nil leaves it to the
   ///     store.
   ///   - modified: the date of creation and change; nil leaves it to the store.
-  ///   - sizeHint: the approximate size, if known.
+  ///   - sizeHint: the approximate number of bytes, if known, which saves memory.
+  ///   - options: encoding, invalid bytes, front matter.
   public init(
     _ source: any ByteSource, title: String? = nil, modified: Timestamp? = nil, sizeHint: Int? = nil,
     options: ReadingOptions = ReadingOptions()

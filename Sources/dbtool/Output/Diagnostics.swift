@@ -101,13 +101,13 @@ func escapingLineEnds(_ text: String) -> String {
 
 /// A quick test, false for most texts: every control character begins with one of these bytes.
 private func mayHoldControls(_ text: String) -> Bool {
-  text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }
+  text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
 }
 
 /// C0, DEL, C1, and the marks that turn the direction of a line around.
 private func isControl(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
-  case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: return true
+  case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: return true
   default: return false
   }
 }
@@ -115,6 +115,17 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
 /// A number with its noun: `1 document`, `2 documents`.
 func counted(_ number: Int, _ thing: String) -> String {
   "\(number) \(thing)\(number == 1 ? "" : "s")"
+}
+
+/// `524,288`.
+func grouped(_ number: some BinaryInteger) -> String {
+  var digits = String(number)
+  var place = digits.count - 3
+  while place > 0 {
+    digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+    place -= 3
+  }
+  return digits
 }
 
 /// Names from an input, for a message, limited in number and length.

@@ -18,9 +18,8 @@ struct MatchPrinter {
     self.context = context
     self.showsCollection = showsCollection
     let isTerminal = Terminal.standardOutputIsTerminal
-    let forbidden = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
     let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? false
-    highlights = isTerminal && !forbidden && !isDumb
+    highlights = isTerminal && !Terminal.forbidsColors && !isDumb
     width = isTerminal ? Terminal.width(of: STDOUT_FILENO) : nil
   }
 

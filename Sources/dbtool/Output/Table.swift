@@ -163,21 +163,6 @@ struct TableWriter {
   }
 }
 
-extension String {
-  /// The text's beginning, as much as a terminal shows in so many columns.
-  func fitting(_ width: Int) -> String {
-    guard displayWidth(self) > width else { return self }
-    var fitted = ""
-    var used = 1
-    for character in self {
-      used += displayWidth(String(character))
-      if used > width { break }
-      fitted.append(character)
-    }
-    return fitted + "…"
-  }
-}
-
 extension JSONValue {
   /// The value in a cell of a table, CSV or TSV.
   var plainText: String {
@@ -195,23 +180,5 @@ enum Delimited {
   static func field(_ text: String, separator: String) -> String {
     let needsQuotes = text.utf8.contains { $0 == 0x22 || $0 == 0x0A || $0 == 0x0D || $0 == separator.utf8.first }
     return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
-  }
-}
-
-/// Columns that a text takes on a terminal: two for the wide characters of East Asian scripts and emoji.
-func displayWidth(_ text: String) -> Int {
-  if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
-  return text.reduce(0) { width, character in
-    guard let scalar = character.unicodeScalars.first else { return width }
-    switch scalar.value {
-    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
-      0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F9FF, 0x20000...0x3FFFD:
-      return width + 2
-    default:
-      switch scalar.properties.generalCategory {
-      case .nonspacingMark, .enclosingMark, .format: return width
-      default: return width + 1
-      }
-    }
   }
 }

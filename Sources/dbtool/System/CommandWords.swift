@@ -11,6 +11,16 @@ enum CommandWords {
   /// The hex digits of a key or identity line, its check digits among them.
   private static let lineDigits = 72
 
+  /// Refuses to run without the command line: Swift reads it from /proc, and would report no words at all, which asks for
+  /// help.
+  static func requireWords() throws {
+    // A command line has at least the program's name.
+    guard CommandLine.argc < 1 else { return }
+    throw Failure(
+      .failed, kind: "system-failure", "the command line can't be read, because /proc is not mounted",
+      hint: "mount it (mount -t proc proc /proc), and try again")
+  }
+
   /// Refuses invalid UTF-8: Swift would silently replace it with U+FFFD, and so name another file or key.
   static func requireUTF8() throws {
     let refusal = "is not UTF-8, as names and texts here must be"

@@ -82,6 +82,7 @@ enum Interrupt {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {
       Echo.restoreInSignalHandler()
+      FullScreen.restoreInSignalHandler()
       if let note { _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount) }
       _exit(ExitStatus.interrupted.rawValue)
     }

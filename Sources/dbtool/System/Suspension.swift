@@ -34,6 +34,7 @@ struct Suspension {
   /// drops it where no shell could continue the process, and then the question is asked again at once.
   private static func stop() {
     Echo.restoreInSignalHandler()
+    FullScreen.restoreInSignalHandler()
     signal(SIGTSTP, SIG_DFL)
     raise(SIGTSTP)
     wasContinued.store(true, ordering: .relaxed)

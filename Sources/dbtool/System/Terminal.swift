@@ -7,11 +7,29 @@ enum Terminal {
   static let standardOutputIsTerminal = isatty(STDOUT_FILENO) == 1
   static let standardErrorIsTerminal = isatty(STDERR_FILENO) == 1
 
+  /// Whether the user wants no colours (`NO_COLOR`).
+  static var forbidsColors: Bool { getenv("NO_COLOR").map { $0.pointee != 0 } ?? false }
+
   /// The width of the terminal in columns; 80 if unknown.
-  static func width(of descriptor: Int32) -> Int {
+  static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
+
+  /// The terminal's size; 80 columns and 24 rows where it is unknown.
+  static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return (80, 24) }
+    return (size.ws_col > 0 ? Int(size.ws_col) : 80, size.ws_row > 0 ? Int(size.ws_row) : 24)
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw Failure.system(errno, "the terminal")
+      }
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
   }
 
   /// Asks for an existing passphrase.
@@ -94,15 +112,7 @@ private struct Device {
   }
 
   func write(_ text: String) throws {
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw Failure.system(errno, "the terminal")
-      }
-      rest = rest.dropFirst(count)
-    }
+    try Array(text.utf8).withUnsafeBytes { try Terminal.write($0, to: output) }
   }
 
   /// Reads up to a line end, which is left out.

@@ -60,7 +60,7 @@ struct InfoVerb: ParsableCommand {
       ("wal_reset_bug", .bool(info.hasWALResetBug)),
     ]
     let size = ByteCount(info.fileBytes).description
-    let exactly = Self.grouped(info.fileBytes) + (info.fileBytes == 1 ? " byte" : " bytes")
+    let exactly = grouped(info.fileBytes) + (info.fileBytes == 1 ? " byte" : " bytes")
     // People read the size on one line, and of SQLite's bug only where it can do harm.
     try Report(
       facts,
@@ -74,16 +74,5 @@ struct InfoVerb: ParsableCommand {
       common.diagnostics.note(
         "documents remain under old keys, which their holders may still know, until 'rekey --resume' is done")
     }
-  }
-
-  /// `524,288`.
-  private static func grouped(_ number: some BinaryInteger) -> String {
-    var digits = String(number)
-    var place = digits.count - 3
-    while place > 0 {
-      digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
-      place -= 3
-    }
-    return digits
   }
 }

@@ -171,11 +171,6 @@ struct PutVerb: ParsableCommand {
   }
 }
 
-enum TextLimit {
-  /// Twice a document's limit of 256 MiB: its UTF-16 is no longer than that.
-  static let inputBytes = 512 << 20
-}
-
 /// `name=value`, whose value is a text, or `name:=value`, whose value is JSON.
 struct AttributeArgument: ExpressibleByArgument {
   let name: String

@@ -102,7 +102,7 @@ final class Child {
 ///
 /// Tests run side by side: the end of a pipe that another test has open would keep that test waiting for as long as this
 /// child runs. Glibc has the call since 2.34; Swift does not show it, so it is found by name.
-private func closeAllButStreams(_ actions: inout posix_spawn_file_actions_t) {
+func closeAllButStreams(_ actions: inout posix_spawn_file_actions_t) {
   typealias Function = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
   guard let function = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }
   _ = unsafeBitCast(function, to: Function.self)(&actions, 3)

@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 
 /// A terminal with a person at it who reads what is shown and types answers.
-final class PseudoTerminal {
+package final class PseudoTerminal {
   private let master: Int32
-  let path: String
+  package let path: String
   /// All that was read. A read may end within a character.
   private var bytes: [UInt8] = []
 
-  var shown: String { String(decoding: bytes, as: UTF8.self) }
+  package var shown: String { String(decoding: bytes, as: UTF8.self) }
 
-  init() throws {
+  package init() throws {
     master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     var number: Int32 = 0
     var isLocked: Int32 = 0
@@ -28,7 +28,7 @@ final class PseudoTerminal {
   /// Reads until something is shown.
   ///
   /// - Returns: false when the other side is gone before.
-  func waitFor(_ text: String) -> Bool {
+  package func waitFor(_ text: String) -> Bool {
     let start = bytes.count
     while !String(decoding: bytes[start...], as: UTF8.self).contains(text) {
       guard readMore() else { return false }
@@ -36,12 +36,12 @@ final class PseudoTerminal {
     return true
   }
 
-  func type(_ text: String, end: String = "\n") {
+  package func type(_ text: String, end: String = "\n") {
     _ = (text + end).utf8.withContiguousStorageIfAvailable { write(master, $0.baseAddress, $0.count) }
   }
 
   /// Reads until the other side is gone.
-  func readToEnd() {
+  package func readToEnd() {
     while readMore() {}
   }
 
@@ -55,7 +55,7 @@ final class PseudoTerminal {
 }
 
 extension PseudoTerminal {
-  func turnEchoOn() {
+  package func turnEchoOn() {
     let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(slave) }
     var settings = termios()
@@ -65,7 +65,7 @@ extension PseudoTerminal {
   }
 
   /// Whether what is typed is shown.
-  var echoes: Bool {
+  package var echoes: Bool {
     let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
     defer { close(slave) }
     var settings = termios()

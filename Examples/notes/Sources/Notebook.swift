@@ -1,0 +1,65 @@
+import Coffer
+import Foundation
+
+/// The notes of one store, in the order that the user gave them.
+struct Notebook {
+  private let store: DocumentStore
+  private let notes: DocumentCollection = "notes"
+
+  /// Opens the store. A missing one is created, with an index of words for ``find(_:)``.
+  init(at url: URL, key: StoreKey) throws {
+    store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true)
+    try store.write { tx in
+      if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
+    }
+    if try store.indexes().isEmpty { try store.index(notes, .words()) }
+  }
+
+  /// Adds a note at the top. Without a title, the beginning of its text is its title.
+  func add(_ text: String, title: String?) throws -> DocumentID {
+    try store.write { tx in
+      try tx.insert(Document(title: title, text: text), into: notes, at: .top)
+    }
+  }
+
+  /// Titles, dates and sizes; no text is opened.
+  func list() throws -> [DocumentHeader] {
+    try store.read { try $0.headers(in: notes) }
+  }
+
+  func text(of id: DocumentID) throws -> String {
+    try store.read { try $0.text(of: id) }
+  }
+
+  /// Replaces the text. A title that was the beginning of the old text becomes that of the new one.
+  func edit(_ id: DocumentID, text: String) throws {
+    try store.write { tx in
+      try tx.update(id, whenEmpty: .fail) { $0.text = text }
+    }
+  }
+
+  /// Deletes all of these notes or, if one is missing, none.
+  func delete(_ ids: [DocumentID]) throws {
+    try store.write { tx in
+      for id in ids { try tx.delete(id) }
+    }
+  }
+
+  /// The notes that match the words best, the best first.
+  func find(_ words: String) throws -> RankedMatches {
+    try store.search(ranked: words, in: notes, limit: 10)
+  }
+
+  func move(_ id: DocumentID, to placement: Placement) throws {
+    try store.write { try $0.move(id, to: placement) }
+  }
+
+  func sort(by order: DocumentOrder, descending: Bool) throws {
+    try store.write { _ = try $0.sort(notes, by: order, descending: descending) }
+  }
+
+  /// The list, then each change of it, by this process or another one.
+  func changes() -> ObservedList {
+    store.observe(notes)
+  }
+}

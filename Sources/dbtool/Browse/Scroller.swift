@@ -1,0 +1,17 @@
+/// A marked line of a list, and the part of the list that is shown.
+struct Scroller {
+  private(set) var marked = 0
+  private(set) var top = 0
+
+  mutating func mark(_ index: Int, of count: Int) {
+    marked = max(0, min(index, count - 1))
+  }
+
+  /// The lines that are shown; the marked one is among them.
+  mutating func visible(height: Int, of count: Int) -> Range<Int> {
+    mark(marked, of: count)
+    top = max(min(top, marked), marked - height + 1, 0)
+    top = min(top, max(0, count - height))
+    return top..<min(count, top + height)
+  }
+}

@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Coffer
+internal import Glibc
+
+/// `browse STORE`: a store on the whole terminal.
+struct BrowseVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "browse",
+    abstract: "Look through a store on the whole terminal.",
+    discussion: """
+      Shows the collections, the titles of one of them, and beside them the text of the marked document. Keys are those \
+      of less; h lists them:
+
+        j k Space b d u g G   move: a line, a page, half a page, to the beginning and the end
+        Return  Tab           into the collection or the text, and back; q goes back, too, and ends
+        & and letters         only the titles that hold these letters; no text is opened
+        / and words, Return   only the documents that hold the words, with hits highlighted; n and N go through them
+        s and a letter        sort by position, title, modified, created, size, key or id; a capital letter reverses
+        = and v               attributes, sizes and dates of the document; its text in your editor, as 'edit' does
+
+      A list, a filter and a sort open no text; the marked document is opened when it is shown. Other programs' changes \
+      show at once. Nothing is written into a file, and nothing into the terminal's scrollback: the screen is the \
+      alternate one, which is cleared at the end. The editor is another program: its file is in memory, readable by you \
+      alone, and wiped.
+
+      After 5 minutes without a key press, or after L, the screen is cleared, the store is closed and its keys are wiped. Return \
+      opens it again by the same key: a passphrase is asked for, but a key file is read without a question, so that \
+      it keeps no person at the keyboard out. While the editor runs, nothing is locked.
+
+        dbtool browse texts.coffer --key-file my.key
+        dbtool browse texts.coffer -c notes --lock-after 1
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Option(
+    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
+    help: ArgumentHelp("Begin in this collection.", valueName: "name"))
+  var collection: String?
+
+  @Option(
+    help: ArgumentHelp("Lock after so many minutes without a key press; 0 never.", valueName: "minutes"))
+  var lockAfter = 5.0
+
+  @Flag(help: "Change nothing: v shows a message only.")
+  var readOnly = false
+
+  func validate() throws {
+    guard lockAfter >= 0, lockAfter <= 1e6 else { throw ValidationError("--lock-after takes minutes, 0 or more") }
+  }
+
+  func run() throws {
+    try FullScreen.require()
+    let isReadOnly = readOnly || access(options.store.path, W_OK) != 0
+    let store = try options.open(readOnly: isReadOnly)
+    if let collection {
+      // The error for a missing one lists the existing ones.
+      _ = try store.read { try Collections.named([collection], in: $0, of: store) }
+    }
+    let browser = try Browser(
+      store, named: options.store.path, at: collection, lockAfter: lockAfter * 60, options.common
+    ) {
+      try options.open(readOnly: isReadOnly)
+    }
+    try browser.run()
+  }
+}

@@ -1,0 +1,421 @@
+import Foundation
+import Glibc
+import Testing
+
+/// browse: a store on the whole terminal, tried in a real one.
+@Suite(.enabled(if: Tmux.isPossible, "tmux is not installed")) struct BrowseTests {
+  private static let documents = """
+    {"title":"Harbour","text":"The harbour lies in fog.\\nNo ship may leave.","key":"h-1","attributes":{"tags":["sea"]},"modified":"2026-01-02T03:04:05Z"}
+    {"title":"Ärger im Büro","text":"Nichts geht mehr.","modified":"2026-01-01T00:00:00Z"}
+    {"title":"東京の港","text":"港は霧の中。\\tTab\\u001b[31m","modified":"2026-01-03T00:00:00Z"}
+
+    """
+
+  private func sandbox() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.ndjson", Self.documents)
+    try sandbox.succeed("import", "s.coffer", "in.ndjson", "-c", "notes")
+    return sandbox
+  }
+
+  /// A terminal that shows the titles.
+  private func browse(_ sandbox: Sandbox, _ options: String = "", columns: Int = 80, rows: Int = 10) throws -> Tmux {
+    let terminal = try Tmux(sandbox, columns: columns, rows: rows)
+    terminal.enter("dbtool browse s.coffer \(options); echo \"ended: $?\"")
+    terminal.waitFor("documents")
+    return terminal
+  }
+
+  @Test func titlesAndTheTextOfTheMarkedOneAreShown() throws {
+    let terminal = try browse(try sandbox())
+    #expect(
+      terminal.screen.dropLast() == [
+        " s.coffer  notes  3 documents  TEST store",
+        " Harbour                     43  │ Harbour",
+        " Ärger im Büro               17  │ document 1 · 43 bytes · 2026-01-02 03:04:05 …",
+        " 東京の港                    27  │ ─────────────────────────────────────────────",
+        "                                 │ The harbour lies in fog.",
+        "                                 │ No ship may leave.",
+        "                                 │",
+        "                                 │",
+        "                                 │",
+        "Return text  & titles  / search  s sort  = facts  v edit  h help  q end",
+      ])
+    terminal.press("G")
+    // Wide characters, a tab and a control character move nothing beside them.
+    let rows = terminal.waitFor("港は霧の中")
+    #expect(rows[4] == "                                 │ 港は霧の中。    Tab\\u{1B}[31m")
+    #expect(rows.dropFirst().dropLast(2).allSatisfy { $0.contains("│") })
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func nothingIsLeftOnTheTerminal() throws {
+    let terminal = try browse(try sandbox())
+    #expect(terminal.isAlternate)
+    terminal.press("Enter")
+    terminal.waitFor("q titles")
+    terminal.press("j", "G", "q", "j", "q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.isAlternate)
+    for secret in ["Harbour", "fog", "Ärger", "Nichts", "東京"] { #expect(!terminal.history.contains(secret)) }
+  }
+
+  @Test func terminalWithoutAnAlternateScreenKeepsNothing() throws {
+    let sandbox = try sandbox()
+    let terminal = try Tmux(sandbox, rows: 10)
+    try terminal.set("alternate-screen", "off")
+    terminal.enter("dbtool browse s.coffer; echo \"ended: $?\"")
+    terminal.waitFor("No ship may leave.")
+    terminal.press("L")
+    terminal.waitFor("Locked: by its user.")
+    #expect(!terminal.history.contains("Harbour"))
+    terminal.press("Enter")
+    terminal.waitFor("No ship may leave.")
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.history.contains("Harbour") && !terminal.history.contains("fog"))
+  }
+
+  @Test func keysTypedAtOnceAreTakenInOrder() throws {
+    let terminal = try browse(try sandbox())
+    terminal.type("&buro\rj=")
+    #expect(terminal.waitFor("collection   notes").contains { $0.contains("id           2") })
+    terminal.type("q")
+    terminal.waitFor("titles with 'buro': 1 of 3")
+    terminal.press("Escape")
+    terminal.waitFor("3 documents")
+    terminal.type("gj=")
+    terminal.wait { $0.contains { $0.contains("id           2") } || $0.contains { $0.contains("id           3") } }
+  }
+
+  @Test func rowsBreakWithoutLosingALetter() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed(
+      "put", "s.coffer", "-c", "notes", "--title", "Wide", input: " " + String(repeating: "a", count: 39) + "世END")
+    let terminal = try browse(sandbox, columns: 40)
+    terminal.press("G", "Enter")
+    #expect(terminal.waitFor("END").joined().contains("世END"))
+  }
+
+  @Test func collectionsAreChosenFirst() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("put", "s.coffer", "-c", "plans", "--text", "Sail.")
+    let terminal = try Tmux(sandbox, rows: 8)
+    terminal.enter("dbtool browse s.coffer")
+    #expect(
+      terminal.waitFor("2 collections")[1...2].map { $0.split(separator: " ").joined(separator: " ") } == [
+        "notes 3", "plans 1",
+      ])
+    terminal.press("j", "Enter")
+    terminal.waitFor("plans  1 document")
+    terminal.press("q")
+    terminal.waitFor("2 collections")
+    terminal.press("k", "Enter")
+    terminal.waitFor("notes  3 documents")
+    terminal.press("Q")
+    terminal.waitFor("READY>")
+  }
+
+  @Test func collectionIsGivenOnTheCommandLine() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("put", "s.coffer", "-c", "plans", "--text", "Sail.")
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer -c plans")
+    terminal.waitFor("plans  1 document")
+    terminal.press("Q")
+    terminal.enter("dbtool browse s.coffer -c missing; echo \"ended: $?\"")
+    terminal.waitFor("ended: 14")
+    #expect(terminal.history.contains("notes"))
+  }
+
+  @Test func filterNarrowsTheTitlesWithEachLetter() throws {
+    let terminal = try browse(try sandbox())
+    terminal.press("&")
+    terminal.type("AR")
+    terminal.waitFor("no title holds these letters")
+    terminal.press("BSpace", "BSpace")
+    terminal.waitFor("3 documents")
+    terminal.type("a")
+    terminal.waitFor("titles with 'a': 2 of 3")
+    terminal.type("rb")
+    let rows = terminal.waitFor("titles with 'arb': 1 of 3")
+    #expect(rows[1].hasPrefix(" Harbour") && rows[2].hasPrefix("   "))
+    terminal.press("Enter")
+    terminal.waitFor("Return text")
+    terminal.press("Escape")
+    terminal.waitFor("3 documents")
+    // Plain letters find accented ones.
+    terminal.press("&")
+    terminal.type("arger")
+    terminal.waitFor("titles with 'arger': 1 of 3")
+    terminal.press("Escape")
+    terminal.waitFor("3 documents")
+  }
+
+  @Test func searchShowsTheHitsHighlighted() throws {
+    let terminal = try browse(try sandbox())
+    terminal.press("/")
+    terminal.type("nichts")
+    terminal.press("Enter")
+    let rows = terminal.waitFor("found 'nichts': 1 of 3")
+    #expect(rows[1].hasPrefix(" Ärger"))
+    #expect(terminal.styled.contains("\u{1B}[1m\u{1B}[31mNichts"))
+    terminal.press("n")
+    terminal.waitFor("the last hit")
+    terminal.press("/")
+    terminal.type("absent")
+    terminal.press("Enter")
+    #expect(terminal.waitFor("not found: absent").contains { $0.contains("3 documents") })
+  }
+
+  @Test func hitsAreVisitedInOneTextAndTheNext() throws {
+    let sandbox = try sandbox()
+    let long = (1...60).map { "line \($0)\($0 % 20 == 0 ? " needle" : "")" }.joined(separator: "\n")
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", "Long", input: long)
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", "Short", "--text", "A needle.")
+    let terminal = try browse(sandbox)
+    terminal.press("/")
+    terminal.type("needle")
+    terminal.press("Enter")
+    terminal.waitFor("line 20 needle")
+    terminal.press("n")
+    terminal.waitFor("line 40 needle")
+    terminal.press("n")
+    #expect(terminal.waitFor("line 60 needle").contains { $0.contains("hit 3 of 3") })
+    terminal.press("n")
+    terminal.waitFor("A needle.")
+    terminal.press("N")
+    terminal.waitFor("line 60 needle")
+  }
+
+  @Test func listIsSortedByALetter() throws {
+    let terminal = try browse(try sandbox())
+    terminal.press("s", "m")
+    #expect(terminal.waitFor("by modified")[1...3].map { $0.prefix(4) } == [" Ärg", " Har", " 東京の"])
+    terminal.press("s", "S")
+    #expect(terminal.waitFor("by size, descending")[1...3].map { $0.prefix(4) } == [" Har", " 東京の", " Ärg"])
+    terminal.press("s", "p")
+    terminal.wait { !$0[0].contains(" by ") && $0[1].hasPrefix(" Harbour") }
+  }
+
+  @Test func factsOfADocumentAreShown() throws {
+    let terminal = try browse(try sandbox(), rows: 20)
+    terminal.press("=")
+    let rows = terminal.waitFor("attributes").map { $0.split(separator: " ").joined(separator: " ") }
+    for fact in [
+      "id 1", "collection notes", "title Harbour", "key h-1", "size 43 bytes", "modified 2026-01-02 03:04:05",
+      "\"sea\"",
+    ] {
+      #expect(rows.contains(fact), "\(rows)")
+    }
+    terminal.press("q")
+    terminal.waitFor("3 documents")
+  }
+
+  @Test func editedTextIsStored() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "sed -i s/fog/sun/"
+    let terminal = try browse(sandbox)
+    terminal.press("v")
+    let rows = terminal.waitFor("document 1 stored")
+    #expect(rows[4].hasSuffix("The harbour lies in sun."))
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text.hasPrefix("The harbour lies in sun."))
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.history.contains("harbour"))
+  }
+
+  @Test func readOnlyEditsNothing() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "false"
+    let terminal = try browse(sandbox, "--read-only")
+    terminal.press("v")
+    terminal.waitFor("the store is open for reading only")
+  }
+
+  @Test func editorThatFailsChangesNothingAndSaysSo() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "false"
+    let before = try sandbox.read("s.coffer")
+    let terminal = try browse(sandbox)
+    terminal.press("v")
+    terminal.waitFor("nothing was changed")
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func lookingChangesNoByteOfTheStore() throws {
+    let sandbox = try sandbox()
+    let before = try sandbox.read("s.coffer")
+    let terminal = try browse(sandbox)
+    terminal.press("/")
+    terminal.type("geht")
+    terminal.press("Enter")
+    terminal.waitFor("found 'geht': 1 of 3")
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func changesOfOtherProgramsAppear() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", "Fresh", "--text", "new")
+    #expect(terminal.waitFor("4 documents").contains { $0.hasPrefix(" Fresh") })
+    try sandbox.succeed("rm", "s.coffer", "1")
+    #expect(terminal.waitFor("3 documents")[1].hasPrefix(" Ärger"))
+  }
+
+  @Test func lockedScreenShowsNothingUntilTheKeyIsGiven() throws {
+    let sandbox = try sandbox()
+    try sandbox.write("pass.txt", "blue whale 7\n")
+    try sandbox.setMode("pass.txt", 0o600)
+    try sandbox.succeed("key", "add", "s.coffer", "--new-passphrase-file", "pass.txt")
+    sandbox.environment["DBTOOL_KEY_FILE"] = nil
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer --passphrase; echo \"ended: $?\"")
+    terminal.waitFor("Passphrase for s.coffer:")
+    terminal.enter("blue whale 7")
+    terminal.waitFor("3 documents")
+    terminal.press("L")
+    let rows = terminal.waitFor("Locked: by its user.")
+    #expect(!rows.joined().contains("Harbour") && !rows.joined().contains("notes"))
+    terminal.press("j", "Enter")
+    terminal.waitFor("Passphrase for s.coffer:")
+    terminal.enter("wrong")
+    terminal.waitFor("that is not the passphrase")
+    terminal.enter("blue whale 7")
+    #expect(terminal.waitFor("3 documents")[1].hasPrefix(" Harbour"))
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.history.contains("whale") && !terminal.history.contains("Harbour"))
+  }
+
+  @Test func timeWithoutAKeyLocks() throws {
+    let terminal = try Tmux(try sandbox())
+    terminal.enter("dbtool browse s.coffer --lock-after 0.001; echo \"ended: $?\"")
+    let rows = terminal.waitFor("Locked: no key was pressed")
+    #expect(!rows.joined().contains("Harbour"))
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func changedKeyLocks() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    try sandbox.succeed("rekey", "s.coffer", "--new-key-file", "next.key")
+    terminal.press("j", "R")
+    let rows = terminal.waitFor("Locked: another process has changed")
+    #expect(!rows.joined().contains("Harbour"))
+    terminal.press("Enter")
+    terminal.waitFor("ended: 12")
+    #expect(!terminal.isAlternate)
+  }
+
+  @Test func damagedDocumentIsNamedAndTheOthersAreShown() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    try sandbox.python(
+      """
+      import sqlite3
+      store = sqlite3.connect('s.coffer')
+      store.execute('UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2')
+      store.commit()
+      """)
+    terminal.press("j")
+    terminal.waitFor("(can't be read)")
+    terminal.press("j")
+    terminal.waitFor("港は霧の中")
+  }
+
+  @Test func signalRestoresTheTerminal() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    terminal.press("C-z")
+    terminal.waitFor("Stopped")
+    #expect(!terminal.isAlternate)
+    terminal.enter("fg")
+    terminal.wait { $0.count > 1 && $0[1].hasPrefix(" Harbour") }
+    #expect(terminal.isAlternate)
+    kill(try #require(terminal.child), SIGTERM)
+    terminal.wait { !$0.joined().contains("Harbour") }
+    #expect(!terminal.isAlternate)
+    // The terminal echoes and joins lines again.
+    terminal.enter("echo again")
+    terminal.wait { $0.contains("again") }
+  }
+
+  @Test func narrowTerminalShowsOneOfTheTwo() throws {
+    let terminal = try browse(try sandbox(), columns: 40)
+    #expect(terminal.screen[1].hasPrefix(" Harbour") && !terminal.screen.joined().contains("│"))
+    terminal.press("Enter")
+    #expect(terminal.waitFor("No ship may leave.")[1] == "Harbour")
+    try terminal.resize(columns: 100, rows: 12)
+    terminal.wait { $0.joined().contains("│") && $0.joined().contains("fog") }
+    try terminal.resize(columns: 19, rows: 4)
+    terminal.waitFor("too small")
+    try terminal.resize(columns: 40, rows: 10)
+    terminal.waitFor("No ship may leave.")
+  }
+
+  @Test func longTextIsReadAsInLess() throws {
+    let sandbox = try sandbox()
+    let text =
+      (1...500).map { "row \($0)" }.joined(separator: "\n") + "\n" + String(repeating: "äb", count: 20_000) + "END"
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", "Long", input: text)
+    let terminal = try browse(sandbox, columns: 60, rows: 13)
+    terminal.press("G", "Enter")
+    #expect(terminal.waitFor("row 1")[4...11].map { $0 } == (1...8).map { "row \($0)" })
+    terminal.press("Space")
+    #expect(terminal.waitFor("row 16")[4] == "row 9")
+    terminal.press("b", "j", "j", "k")
+    #expect(terminal.wait { $0[4] == "row 2" }[11] == "row 9")
+    terminal.press("G")
+    #expect(terminal.waitFor("äbEND")[11].hasSuffix("END"))
+    terminal.press("1", "0", "k")
+    terminal.wait { !$0.joined().contains("END") }
+    terminal.press("g", "1", "0", "0", "j")
+    #expect(terminal.wait { $0[4] == "row 101" }[11] == "row 108")
+  }
+
+  @Test func valuesAreShownIndented() throws {
+    let sandbox = try sandbox()
+    try sandbox.python(
+      """
+      import sqlite3
+      old = sqlite3.connect('old.db')
+      old.execute('CREATE TABLE t(name TEXT, price REAL)')
+      old.execute("INSERT INTO t VALUES('Grüße, {\\"a\\"}', 1.5)")
+      old.commit()
+      """)
+    try sandbox.succeed("import", "s.coffer", "old.db", "-c", "values", "--values", "--table", "t")
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer -c values")
+    let rows = terminal.waitFor("1.5").map { $0.split(separator: "│").last.map(String.init) ?? "" }
+    #expect(Array(rows[4...7]) == [" {", #"   "name": "Grüße, {\"a\"}","#, #"   "price": 1.5"#, " }"])
+  }
+
+  @Test func helpListsTheKeys() throws {
+    let terminal = try browse(try sandbox(), rows: 40)
+    terminal.press("h")
+    #expect(terminal.waitFor("draw the screen again").contains { $0.contains("Ctrl-Z") })
+    terminal.press("q")
+    terminal.waitFor("3 documents")
+  }
+
+  @Test func browseNeedsATerminal() throws {
+    let sandbox = try sandbox()
+    let result = try sandbox.run("browse", "s.coffer")
+    #expect(result.status == 64 && result.errors.contains("needs a terminal"))
+    let terminal = try Tmux(sandbox)
+    terminal.enter("TERM=dumb dbtool browse s.coffer; echo \"ended: $?\"")
+    terminal.waitFor("ended: 64")
+  }
+
+  @Test func wrongKeyEndsBeforeTheScreenIsTaken() throws {
+    let sandbox = try sandbox()
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer --key-file wrong.key; echo \"ended: $?\"")
+    #expect(terminal.waitFor("ended: 12").joined().contains("wrong.key opens no slot"))
+  }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A real terminal, tmux, in which a shell runs; its screens are read as text.
+final class Tmux {
+  static let isPossible: Bool = {
+    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+      .contains { FileManager.default.isExecutableFile(atPath: "\($0)/tmux") }
+  }()
+
+  private let sandbox: Sandbox
+
+  /// Opens a terminal with a shell in the sandbox's folder, whose command `dbtool` is the tested one.
+  init(_ sandbox: Sandbox, columns: Int = 80, rows: Int = 14) throws {
+    self.sandbox = sandbox
+    var variables = sandbox.environment.merging(["LC_ALL": "C.UTF-8", "TZ": "UTC"]) { mine, _ in mine
+    }
+    variables["HISTFILE"] = "/dev/null"
+    let settings = variables.flatMap { ["-e", "\($0)=\($1)"] }
+    try run(
+      ["-u", "-f", "/dev/null", "new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", "-c", sandbox.directory.path]
+        + settings + ["exec bash --noprofile --norc"])
+    let folder = sandbox.directory.appending(path: ".bin")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try? FileManager.default.createSymbolicLink(
+      at: folder.appending(path: "dbtool"), withDestinationURL: URL(filePath: Sandbox.dbtool))
+    enter("PS1='READY''> '; PATH=\(folder.path):$PATH; clear")
+    waitFor("READY>")
+  }
+
+  deinit {
+    _ = try? run(["kill-server"])
+  }
+
+  /// Types letters as they are.
+  func type(_ text: String) {
+    _ = try? run(["send-keys", "-l", text])
+  }
+
+  /// Presses keys by tmux's names: `Enter`, `Escape`, `C-z`, `PageDown`; a letter is itself.
+  func press(_ keys: String...) {
+    _ = try? run(["send-keys"] + keys)
+  }
+
+  func enter(_ command: String) {
+    type(command)
+    press("Enter")
+  }
+
+  /// The rows of the screen without the spaces at their ends.
+  var screen: [String] {
+    rows(of: (try? run(["capture-pane", "-p"])) ?? "")
+  }
+
+  /// The screen with the sequences of its styles.
+  var styled: String { (try? run(["capture-pane", "-p", "-e"])) ?? "" }
+
+  /// The screen and everything that was scrolled out of it.
+  var history: String { (try? run(["capture-pane", "-p", "-S", "-"])) ?? "" }
+
+  var isAlternate: Bool {
+    ((try? run(["display-message", "-p", "#{alternate_on}"])) ?? "").hasPrefix("1")
+  }
+
+  /// The process that the shell runs.
+  var child: pid_t? {
+    guard let shell = try? run(["display-message", "-p", "#{pane_pid}"]).split(separator: "\n").first,
+      let children = try? String(contentsOfFile: "/proc/\(shell)/task/\(shell)/children", encoding: .utf8)
+    else { return nil }
+    return children.split(separator: " ").first.flatMap { pid_t($0) }
+  }
+
+  /// Sets an option of the terminal's window.
+  func set(_ option: String, _ value: String) throws {
+    try run(["set-option", "-gw", option, value])
+  }
+
+  func resize(columns: Int, rows: Int) throws {
+    try run(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
+  }
+
+  /// Waits until the screen is as wanted.
+  @discardableResult
+  func wait(until isWanted: ([String]) -> Bool) -> [String] {
+    while true {
+      let rows = screen
+      if isWanted(rows) { return rows }
+    }
+  }
+
+  /// Waits until a text is on the screen, and gives the screen.
+  @discardableResult
+  func waitFor(_ text: String) -> [String] {
+    wait { $0.contains { $0.contains(text) } }
+  }
+
+  private func rows(of text: String) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { row in
+      String(row.reversed().drop { $0 == " " }.reversed())
+    }
+  }
+
+  @discardableResult
+  private func run(_ words: [String]) throws -> String {
+    let output = sandbox.path(".tmux-\(UUID().uuidString)")
+    defer { unlink(output) }
+    // Foundation's Process waits for every descendant that keeps its descriptors, so for tmux's server, too.
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    closeAllButStreams(&actions)
+    // A thread of the tests may block signals; the shell and its commands would inherit that.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let variables = ["PATH=\(path)", "TMUX_TMPDIR=\(sandbox.directory.path)", "LC_ALL=C.UTF-8", "TERM=xterm-256color"]
+    var arguments = (["tmux"] + words).map { strdup($0) } + [nil]
+    var environment = variables.map { strdup($0) } + [nil]
+    defer { (arguments + environment).forEach { free($0) } }
+    var process: pid_t = 0
+    guard posix_spawnp(&process, "tmux", &actions, &attributes, &arguments, &environment) == 0 else {
+      throw POSIXError(.ENOENT)
+    }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    guard status == 0 else { throw POSIXError(.EIO) }
+    return String(decoding: try Data(contentsOf: URL(filePath: output)), as: UTF8.self)
+  }
+}
