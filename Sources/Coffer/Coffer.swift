@@ -10,7 +10,7 @@
 // Transactions/StoreTransaction.swift for the rules, then RecordWriter.swift and RecordReader.swift in CofferRecords.
 //
 // Folders, each using only those before it: Coding, Values, Files, Conveyor, Search, Changes, Keys, Transactions,
-// Connections, Engine; then Observing, Bulk, Sync, Creating, Copies, Rekey, Salvage, SQLView, Verify and Merging; and
+// Connections, Engine; then Observing, Bulk, Indexing, Sync, Creating, Copies, Rekey, Salvage, SQLView, Verify and Merging; and
 // API, the public face.
 
 @_exported public import CofferDocuments

@@ -12,3 +12,5 @@
 // Opening (detection, and the one source for any input).
 //
 // First files to read: Records/RecordReader.swift, then Delimited/DelimitedSource.swift; Writing/DocumentSink.swift.
+
+@_exported public import enum CofferText.TextEncoding

@@ -53,6 +53,26 @@ struct AsyncFormTests {
     try await store.close()
   }
 
+  @Test func indexesAreBuiltCheckedAndSalvaged() async throws {
+    let place = try Workplace()
+    let test = try filled()
+    try await test.store.index(test.notes, .words(), .substrings)
+    #expect(try await test.store.checkIndexes().isEmpty)
+    try await test.store.write { _ = try $0.insert(Document(text: "another"), into: Self.notes) }
+    #expect(try await test.store.updateIndexes())
+    #expect(try await test.store.updateIndexes() == false)
+    let report = try await DocumentStore.salvage(
+      at: test.url, key: .published("primary"), to: place.file("new.coffer"), keys: [.published("next")],
+      options: .testing)
+    #expect(report.documents == 2001)
+  }
+
+  @Test func cancelledIndexIsNotDeclared() async throws {
+    let test = try filled()
+    await expectCancelled { try await test.store.index(test.notes, .words(), progress: $0) }
+    #expect(try test.store.indexes().isEmpty)
+  }
+
   @Test func keysAreAddedListedReplacedAndRemoved() async throws {
     let test = try TestStore()
     let keys = test.store.keys

@@ -532,7 +532,7 @@ import Testing
 
   @Test func asyncSearchesBringTheIndexUpToDate() async throws {
     let test = try indexed()
-    try test.store.index(test.notes, .substrings)
+    try await test.store.index(test.notes, .substrings)
     try await test.store.write { scope in
       _ = try scope.insert(Document(text: "quite new"), into: test.notes, at: .top)
     }

@@ -21,7 +21,7 @@ import Testing
     let store = test.store
     try insert(#"{"n": 1}"#, into: "orders", store)
     try insert("x", into: "other", store)
-    if isIndexed { try store.index("orders", .field("n", "$.n", as: .number)) }
+    if isIndexed { try await store.index("orders", .field("n", "$.n", as: .number)) }
     let field = isIndexed ? "n" : "json ->> '$.n'"
     var iterator = store.observe(query: "SELECT \(field) FROM orders WHERE \(field) < ? ORDER BY 1", 10)
       .makeAsyncIterator()
@@ -51,7 +51,7 @@ import Testing
     let store = test.store
     try insert("x", into: "other", store)
     try insert(#"{"n": 1}"#, into: "orders", store)
-    try store.index("orders", .field("n", "$.n", as: .number))
+    try await store.index("orders", .field("n", "$.n", as: .number))
     var iterator = store.observe(
       query: "SELECT count(*), (SELECT max(generation) FROM (SELECT 1 AS generation)) FROM orders"
     )

@@ -345,6 +345,141 @@ import Testing
     terminal.wait { $0.contains("again") }
   }
 
+  @Test func stopSignalOfAnotherProcessRestoresTheTerminal() throws {
+    let terminal = try browse(try sandbox())
+    terminal.press("Enter")
+    terminal.waitFor("q titles")
+    for _ in 0..<2 {
+      kill(try #require(terminal.child), SIGTSTP)
+      terminal.waitFor("Stopped")
+      #expect(!terminal.isAlternate && !terminal.screen.joined().contains("Harbour"))
+      terminal.enter("clear; fg")
+      #expect(terminal.waitFor("No ship may leave.")[1].hasPrefix(" Harbour"))
+      #expect(terminal.isAlternate)
+    }
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.history.contains("Harbour"))
+  }
+
+  @Test func stopSignalAtTheQuestionForTheKeyRestoresTheTerminal() throws {
+    let sandbox = try sandbox()
+    try sandbox.write("pass.txt", "blue whale 7\n")
+    try sandbox.setMode("pass.txt", 0o600)
+    try sandbox.succeed("key", "add", "s.coffer", "--new-passphrase-file", "pass.txt")
+    sandbox.environment["DBTOOL_KEY_FILE"] = nil
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer --passphrase; echo \"ended: $?\"")
+    terminal.waitFor("Passphrase for s.coffer:")
+    terminal.enter("blue whale 7")
+    terminal.waitFor("3 documents")
+    terminal.press("L")
+    terminal.waitFor("Locked: by its user.")
+    terminal.press("Enter")
+    terminal.waitFor("Passphrase for s.coffer:")
+    kill(try #require(terminal.child), SIGTSTP)
+    terminal.waitFor("Stopped")
+    #expect(!terminal.isAlternate)
+    terminal.enter("clear; fg")
+    terminal.waitFor("Passphrase for s.coffer:")
+    terminal.enter("blue whale 7")
+    terminal.waitFor("3 documents")
+    #expect(terminal.isAlternate)
+    // A later stop is handled as before.
+    terminal.press("C-z")
+    terminal.waitFor("Stopped")
+    terminal.enter("clear; fg")
+    terminal.waitFor("3 documents")
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.history.contains("whale") && !terminal.history.contains("Harbour"))
+  }
+
+  @Test func storeOfAnotherPinIsRefusedBeforeTheScreenIsTaken() throws {
+    let sandbox = try sandbox()
+    let other = try Sandbox.withStore()
+    let pin = try other.succeed("info", "s.coffer", "--pin").text.trimmingCharacters(in: .newlines)
+    let terminal = try Tmux(sandbox)
+    terminal.enter("PIN=\(pin)")
+    terminal.enter("dbtool browse s.coffer --expect $PIN; echo \"ended: $?\"")
+    #expect(!terminal.waitFor("ended: 21").joined().contains("Harbour"))
+  }
+
+  @Test func emptyStoreAndEmptyCollectionAreShown() throws {
+    let sandbox = try Sandbox.withStore()
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer; echo \"ended: $?\"")
+    terminal.waitFor("this store has no collection yet")
+    terminal.press("Enter", "/", "&", "s", "v", "=", "n", "G", "j")
+    try sandbox.write("in.ndjson", Self.documents)
+    try sandbox.succeed("import", "s.coffer", "in.ndjson", "-c", "notes")
+    terminal.waitFor("1 collection")
+    terminal.press("Enter")
+    terminal.waitFor("3 documents")
+    try sandbox.succeed("rm", "s.coffer", "1", "2", "3")
+    terminal.waitFor("this collection is empty")
+    terminal.press("Enter", "v", "=", "n", "G", "j", "Space", "s", "t")
+    terminal.waitFor("0 documents  by title")
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func longLineThatIsTypedShowsItsEnd() throws {
+    let terminal = try browse(try sandbox(), columns: 80)
+    terminal.press("/")
+    terminal.type(String(repeating: "港", count: 3000) + "END")
+    #expect(terminal.waitFor("港END").last { !$0.isEmpty }?.hasSuffix("港港END▏") == true)
+    try terminal.resize(columns: 40, rows: 10)
+    let rows = terminal.wait { $0.contains { $0.hasSuffix("港END▏") && $0.count < 30 } }
+    #expect(rows[1].hasPrefix(" Harbour"))
+    terminal.press("Enter")
+    terminal.waitFor("not found: 港")
+  }
+
+  @Test func everyDocumentFoundHasItsHitsHighlighted() throws {
+    let sandbox = try sandbox()
+    try sandbox.write("many.txt", (1...10_050).map { "row \($0) needle\n" }.joined())
+    try sandbox.succeed("import", "s.coffer", "many.txt", "-c", "many", "--split", "lines")
+    let terminal = try Tmux(sandbox, rows: 8)
+    terminal.enter("dbtool browse s.coffer -c many; echo \"ended: $?\"")
+    terminal.waitFor("10,050 documents")
+    terminal.press("/")
+    terminal.type("needle")
+    terminal.press("Enter")
+    terminal.waitFor("found 'needle': 10,050")
+    terminal.press("G")
+    terminal.waitFor("document 10053")
+    terminal.wait { _ in terminal.styled.contains("row 10050 \u{1B}[1m\u{1B}[31mneedle") }
+    terminal.press("g")
+    terminal.waitFor("document 4 ")
+    // A count beyond the end of the list stops there, and says so.
+    terminal.press("2", "0", "0", "0", "0", "n")
+    terminal.waitFor("the last hit")
+    terminal.waitFor("document 10053")
+  }
+
+  @Test func lineEndBehindALongPartIsNoRow() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed(
+      "put", "s.coffer", "-c", "notes", "--title", "Part", input: String(repeating: "x", count: 4096) + "\r\nnext")
+    let terminal = try browse(sandbox, columns: 60, rows: 12)
+    terminal.press("G", "Enter", "G")
+    let rows = terminal.waitFor("next")
+    let last = try #require(rows.firstIndex { $0 == "next" })
+    #expect(rows[last - 1].hasPrefix("xxxx"))
+  }
+
+  @Test func killedEditorChangesNothing() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "sh -c 'kill -9 $$'"
+    let before = try sandbox.read("s.coffer")
+    let terminal = try browse(sandbox)
+    terminal.press("v")
+    terminal.waitFor("nothing was changed")
+    #expect(try sandbox.read("s.coffer") == before)
+    #expect(terminal.isAlternate)
+  }
+
   @Test func narrowTerminalShowsOneOfTheTwo() throws {
     let terminal = try browse(try sandbox(), columns: 40)
     #expect(terminal.screen[1].hasPrefix(" Harbour") && !terminal.screen.joined().contains("│"))

@@ -47,6 +47,37 @@ extension DocumentStore {
     }
   }
 
+  // MARK: Indexes
+
+  /// `index` for async code. Cancelled, all of these indexes are declared and built, or none.
+  public func index(
+    _ collection: DocumentCollection, _ indexes: DocumentIndex...,
+    progress: (@Sendable (WorkProgress) throws -> Void)? = nil
+  ) async throws {
+    try await index(collection, indexes, progress: progress)
+  }
+
+  /// `index` for async code, with the indexes in an array. Cancelled, all of them are declared and built, or none.
+  public func index(
+    _ collection: DocumentCollection, _ indexes: [DocumentIndex],
+    progress: (@Sendable (WorkProgress) throws -> Void)? = nil
+  ) async throws {
+    try await offCooperativePool { try self.index(collection, indexes, progress: progress) }
+  }
+
+  /// `updateIndexes` for async code. Cancelled, the indexes are as before, or up to date.
+  @discardableResult
+  public func updateIndexes(progress: (@Sendable (WorkProgress) throws -> Void)? = nil) async throws -> Bool {
+    try await offCooperativePool { try self.updateIndexes(progress: progress) }
+  }
+
+  /// `checkIndexes` for async code. Cancelled, it has changed nothing.
+  public func checkIndexes(
+    progress: (@Sendable (WorkProgress) throws -> Void)? = nil
+  ) async throws -> [IndexProblem] {
+    try await offCooperativePool { try self.checkIndexes(progress: progress) }
+  }
+
   // MARK: Copies
 
   /// `backup` of the store at `url`, for async code. Cancelled, it leaves nothing, or the whole copy if that had its
@@ -91,6 +122,17 @@ extension DocumentStore {
   @discardableResult
   public func compact() async throws -> CompactReport {
     try await offCooperativePool { try self.compact() }
+  }
+
+  /// `salvage` for async code. Cancelled, it leaves nothing at `new`, or the whole new store.
+  public static func salvage(
+    at url: URL, key: StoreKey, to new: URL, keys: [NewKey], options: OpenOptions = OpenOptions(),
+    creation change: (@Sendable (inout CreateOptions) throws -> Void)? = nil,
+    progress: (@Sendable (WorkProgress) throws -> Void)? = nil
+  ) async throws -> SalvageReport {
+    try await offCooperativePool {
+      try salvage(at: url, key: key, to: new, keys: keys, options: options, creation: change, progress: progress)
+    }
   }
 
   /// `export` for async code. Cancelled, it leaves nothing at `url`, or the whole store.

@@ -105,13 +105,36 @@ extension ReadScope where Self: ~Copyable {
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws(StoreError) -> [SearchMatch] {
     var matches: [SearchMatch] = []
+    try searching { try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) } }
+    return matches
+  }
+
+  /// The ranges of a pattern in one document.
+  ///
+  /// Opens this document only: its header, and its text if `fields` asks for one.
+  ///
+  /// - Returns: nil if the document does not hold the pattern.
+  /// - Throws: `noSuchDocument`; `damaged` with the id.
+  public func match(
+    of pattern: SearchPattern, in id: DocumentID, fields: SearchFields = .all
+  ) throws(StoreError) -> SearchMatch? {
+    var match: SearchMatch?
+    try searching {
+      try transaction.requireOpen()
+      let matcher = DocumentMatcher(pattern, in: fields)
+      try transaction.withMatch(id, matcher, withText: fields.opensTexts) { match = FoundDocument($0, matcher).match }
+    }
+    return match
+  }
+
+  /// Runs a search whose closures throw nothing else.
+  private func searching(_ body: () throws -> Void) throws(StoreError) {
     do {
-      try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) }
+      try body()
     } catch let error as StoreError {
       throw error
     } catch {
       preconditionFailure("internal error: a search threw \(type(of: error))")
     }
-    return matches
   }
 }

@@ -80,9 +80,13 @@ extension Browser {
   func lastLine(_ columns: Int) -> CanvasRow {
     if let prompt {
       // The end of a long line is shown, where the next letter appears.
-      let cells = TerminalCells(prompt.label + prompt.text)
-      var shown = cells.cells[...]
-      while shown.reduce(0, { $0 + $1.width }) > columns - 1 { shown = shown.dropFirst() }
+      let cells = TerminalCells(prompt.label + prompt.text.suffix(columns))
+      var room = columns - 1
+      let first = cells.cells.lastIndex { cell in
+        room -= cell.width
+        return room < 0
+      }
+      let shown = cells.cells[(first.map { $0 + 1 } ?? 0)...]
       return CanvasRow(parts: [part(0, columns, TerminalCells.styled(shown) + [StyledText("▏", .dim)])])
     }
     let line: StyledText
@@ -170,14 +174,14 @@ extension Browser {
     return visible.map { index in
       let id = list.ids[index]
       let isMarked = index == documentLines.marked
-      guard let header = headers[id] ?? nil else {
+      guard let listed = headers[id] ?? nil else {
         return listPart(
           TerminalCells("(document \(id) can't be read)"), end: "", width: listWidth, isMarked: isMarked,
           style: .warning)
       }
+      let header = listed.header
       return listPart(
-        TerminalCells(header.title ?? "(document \(id))", hits: list.matches[id]?.titleRanges ?? []),
-        end: fact(of: header, in: list.order), width: listWidth, isMarked: isMarked,
+        TerminalCells(header.title ?? "(document \(id))", hits: listed.hits), end: fact(of: header, in: list.order), width: listWidth, isMarked: isMarked,
         style: header.title == nil ? .dim : .plain)
     }
   }
@@ -209,7 +213,7 @@ extension Browser {
     }
     let title = open.header.map { $0.title ?? "(no title)" } ?? "(can't be read)"
     let head = [
-      TerminalCells(title, hits: list?.matches[open.id]?.titleRanges ?? []).fitting(width, in: .bold),
+      TerminalCells(title, hits: open.titleHits).fitting(width, in: .bold),
       TerminalCells(facts.joined(separator: " · ")).fitting(width, in: .dim),
       [StyledText(String(repeating: "─", count: width), .dim)],
     ]

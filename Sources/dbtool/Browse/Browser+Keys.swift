@@ -27,8 +27,8 @@ extension Browser {
     case .character("="), .character("i"): if pane != .collections { showFacts() }
     case .character("&"): ask(.filter(before: list?.search), "& ")
     case .character("/"): ask(.search, "/ ")
-    case .character("n"): for _ in 0..<min(count ?? 1, 1000) { step(1) }
-    case .character("N"): for _ in 0..<min(count ?? 1, 1000) { step(-1) }
+    case .character("n"): step(1, times: count ?? 1)
+    case .character("N"): step(-1, times: count ?? 1)
     case .character("s"): if pane != .collections { question = .sort }
     case .character("L"): lock("by its user")
     case .character("v"): if pane != .collections { try edit() }

@@ -78,7 +78,7 @@ extension Browser {
 
   func reload() {
     let began = Self.seconds
-    attempt {
+    attempt(orShow: "stopped; R shows the latest changes") {
       let number = (collections.indices.contains(collectionLines.marked) ? collections[collectionLines.marked].id : nil)
       try loadCollections()
       if let index = collections.firstIndex(where: { $0.id == list?.collection.id ?? number }) {
@@ -125,7 +125,7 @@ extension Browser {
     }
     if text?.id == id { return }
     text = OpenText(id: id, header: nil, shown: ShownText(""))
-    let match = list?.matches[id]
+    let search = list?.search
     attempt {
       do {
         text = try read { reader in
@@ -134,7 +134,10 @@ extension Browser {
             let size = ByteCount(header.byteCount)
             return OpenText(id: id, header: header, shown: ShownText("(\(size): Return opens it)"))
           }
-          return OpenText(id: id, header: header, shown: try reader.withText(of: id) { Self.shown($0, match) })
+          let match = try search.flatMap { try reader.match(of: $0.pattern(), in: id, fields: $0.fields) }
+          return OpenText(
+            id: id, header: header, shown: try reader.withText(of: id) { Self.shown($0, match) },
+            titleHits: match?.titleRanges ?? [])
         }
       } catch let error as StoreError where error.code != .keyChanged {
         text = OpenText(id: id, header: nil, shown: ShownText(Self.line(Failure(error))))
@@ -148,13 +151,16 @@ extension Browser {
     let missing = ids.filter { headers[$0] == nil }
     guard !missing.isEmpty else { return }
     if headers.count > 5000 { headers = [:] }
+    let search = list?.search
     attempt {
       try read { reader in
         for id in missing {
           // An error counts for this row only; the text's pane shows it when the row is marked.
           headers[id] = .some(nil)
           do {
-            headers[id] = try reader.header(of: id)
+            let match = try search.flatMap { try reader.match(of: $0.pattern(), in: id, fields: .title) }
+            headers[id] = ListedHeader(
+              header: try reader.header(of: id), hits: match?.titleRanges ?? [])
           } catch let error as StoreError where [.damaged, .noSuchDocument].contains(error.code) {}
         }
       }
@@ -188,24 +194,38 @@ extension Browser {
     }
   }
 
-  /// The next hit, or the one before, in this text or in the next document found.
-  func step(_ step: Int) {
+  /// So many hits on, or back, in this text and in the next documents found.
+  func step(_ direction: Int, times: Int) {
     guard let list, list.search != nil else {
       message = StyledText("nothing was searched for: / begins a search", .dim)
       return
     }
+    attempt {
+      for done in 0..<times {
+        if done % 64 == 63 { try report(WorkProgress(done: done, total: times), "going on") }
+        guard step(direction, in: list) else {
+          message = StyledText(direction > 0 ? "the last hit" : "the first hit", .dim)
+          break
+        }
+      }
+    }
+  }
+
+  /// - Returns: false at the end of the list.
+  private func step(_ direction: Int, in list: DocumentList) -> Bool {
     if let open = text, let height = textHeight {
-      let hit = (open.hit ?? -1) + step
-      if open.shown.hits.indices.contains(hit) { return goToHit(hit, height: height) }
+      let hit = (open.hit ?? -1) + direction
+      if open.shown.hits.indices.contains(hit) {
+        goToHit(hit, height: height)
+        return true
+      }
     }
-    let next = documentLines.marked + step
-    guard list.ids.indices.contains(next) else {
-      message = StyledText(step > 0 ? "the last hit" : "the first hit", .dim)
-      return
-    }
+    let next = documentLines.marked + direction
+    guard list.ids.indices.contains(next) else { return false }
     documentLines.mark(next, of: list.ids.count)
     openMarked()
-    if step < 0, let open = text, let height = textHeight { goToHit(open.shown.hits.count - 1, height: height) }
+    if direction < 0, let open = text, let height = textHeight { goToHit(open.shown.hits.count - 1, height: height) }
+    return true
   }
 
   func showFacts() {

@@ -13,9 +13,18 @@ final class Browser {
     /// Nil if the document can't be read.
     let header: DocumentHeader?
     let shown: ShownText
+    /// The ranges of the search's hits in the title's UTF-8.
+    var titleHits: [Range<Int>] = []
     var place = ShownText.Place()
     /// The hit that `n` went to.
     var hit: Int?
+  }
+
+  /// A row of the list.
+  struct ListedHeader {
+    let header: DocumentHeader
+    /// The ranges of the search's hits in the title's UTF-8.
+    let hits: [Range<Int>]
   }
 
   /// A page in front of everything: help, or the facts of a document.
@@ -53,7 +62,7 @@ final class Browser {
   var pane = Pane.collections
   var text: OpenText?
   /// Headers of rows that were shown; nil for one that can't be read, or that was deleted.
-  var headers: [DocumentID: DocumentHeader?] = [:]
+  var headers: [DocumentID: ListedHeader?] = [:]
   /// The screen as it was drawn last.
   var drawn: [CanvasRow] = []
   var overlay: Overlay?
@@ -95,6 +104,7 @@ final class Browser {
       try? store?.close()
     }
     while !isDone {
+      if FullScreen.takesStopRequest() { try suspend() }
       if !keys.isWaiting { try draw() }
       if let key = try keys.next(within: 250) {
         lastKeySeconds = Self.seconds
@@ -114,11 +124,13 @@ final class Browser {
   }
 
   /// Runs something that reads the store; its error is shown.
-  func attempt(_ body: () throws -> Void) {
+  ///
+  /// - Parameter stopped: the message after the user has stopped it.
+  func attempt(orShow stopped: String = "stopped", _ body: () throws -> Void) {
     do {
       try body()
     } catch is Stopped {
-      message = StyledText("stopped", .dim)
+      message = StyledText(stopped, .dim)
     } catch {
       let failure = Failure(error)
       if failure.kind == "key-changed" { return lock("another process has changed the store's key") }

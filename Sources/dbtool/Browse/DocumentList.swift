@@ -32,6 +32,8 @@ struct DocumentList {
     let words: String
     let isInTitlesOnly: Bool
 
+    var fields: SearchFields { isInTitlesOnly ? .title : .all }
+
     /// Small letters find capitals too, and plain letters find accented ones; any other letter finds itself alone.
     func pattern() throws -> SearchPattern {
       var differences: TextDifferences = .composition
@@ -41,15 +43,11 @@ struct DocumentList {
     }
   }
 
-  /// The documents whose matches are kept, to be highlighted; the others are found all the same.
-  private static let mostMatches = 10_000
-
   let collection: CollectionInfo
   private(set) var ids: [DocumentID] = []
   private(set) var order = Order.position
   private(set) var isDescending = false
   private(set) var search: Search?
-  private(set) var matches: [DocumentID: SearchMatch] = [:]
   /// All documents in the chosen order.
   private var all: [DocumentID] = []
 
@@ -91,23 +89,20 @@ struct DocumentList {
   mutating func find(_ search: Search?, in reader: borrowing StoreReader, _ progress: @escaping ProgressHandler) throws
   {
     guard let search, !search.words.isEmpty else {
-      (self.search, ids, matches) = (nil, all, [:])
+      (self.search, ids) = (nil, all)
       return
     }
     var found: [DocumentID] = []
-    var kept: [DocumentID: SearchMatch] = [:]
     try reader.forEachMatch(
-      of: search.pattern(), in: collection.handle, fields: search.isInTitlesOnly ? .title : .all, progress: progress
+      of: search.pattern(), in: collection.handle, fields: search.fields, progress: progress
     ) { document in
-      let id = document.document.header.id
-      found.append(id)
-      if kept.count < Self.mostMatches { kept[id] = document.match }
+      found.append(document.document.header.id)
     }
     if order != .position || isDescending {
       let set = Set(found)
       found = all.filter(set.contains)
     }
-    (self.search, ids, matches) = (search, found, kept)
+    (self.search, ids) = (search, found)
   }
 
   /// The place of a document; of one that is not shown, the place of the next one that is.

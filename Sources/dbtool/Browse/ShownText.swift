@@ -125,7 +125,10 @@ extension ShownText {
       }
       // Characters of several bytes stay whole.
       while limit < bytes.count, limit > start + 1, bytes[limit] & 0xC0 == 0x80 { limit -= 1 }
-      return limit < bytes.count && bytes[limit] == 0x0A ? (limit, limit + 1) : (limit, limit)
+      // A line end right behind belongs to this part: the next one would be an empty row.
+      var end = limit
+      if end + 1 < bytes.count, bytes[end] == 0x0D { end += 1 }
+      return end < bytes.count && bytes[end] == 0x0A ? (end, end + 1) : (limit, limit)
     }
   }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// The whole terminal: raw input and the alternate screen, from which nothing enters the terminal's scrollback.
 ///
@@ -7,6 +8,10 @@ struct FullScreen {
   // A signal handler may read only plain memory: the former settings, and whether they must be restored.
   nonisolated(unsafe) private static let former = UnsafeMutablePointer<termios>.allocate(capacity: 1)
   nonisolated(unsafe) private static var isEntered = false
+  /// SIGTSTP arrived. The loop that draws stops the process, so that no row is written while it leaves the screen.
+  private static let isStopRequested = Atomic<Bool>(false)
+
+  private var formerStop: sigaction?
 
   /// Shows the alternate screen, without a cursor and without wrapping of lines.
   private static let entering: StaticString = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[?25l"
@@ -38,10 +43,11 @@ struct FullScreen {
   }
 
   /// Enters the full screen, at the beginning and after ``leave()``.
-  func enter() throws {
+  mutating func enter() throws {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
     Self.former.initialize(to: settings)
+    formerStop = Suspension.handle(SIGTSTP) { _ in FullScreen.isStopRequested.store(true, ordering: .relaxed) }
     settings.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
     settings.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
     settings.c_cflag |= tcflag_t(CS8)
@@ -52,23 +58,31 @@ struct FullScreen {
   }
 
   /// Restores the terminal for other programs, or for the end of this one.
-  func leave() {
+  mutating func leave() {
     Self.restoreInSignalHandler()
+    if var action = formerStop { sigaction(SIGTSTP, &action, nil) }
+    formerStop = nil
   }
 
+  /// Whether another process has sent SIGTSTP; asked once for each.
+  static func takesStopRequest() -> Bool { isStopRequested.exchange(false, ordering: .relaxed) }
+
   /// Restores the settings only, for a question on the cleared full screen.
-  func asking<R>(_ body: () throws -> R) throws -> R {
+  mutating func asking<R>(_ body: () throws -> R) throws -> R {
     Self.clear()
     try Self.write("\u{1B}[?25h")
     tcsetattr(STDIN_FILENO, TCSAFLUSH, Self.former)
+    if var action = formerStop { sigaction(SIGTSTP, &action, nil) }
     defer { try? enter() }
     return try body()
   }
 
-  /// Stops this process as Ctrl-Z does, and enters the full screen again when it is continued.
-  func suspend() throws {
+  /// Stops this process, and enters the full screen again when it is continued.
+  ///
+  /// The kernel drops the signal where no shell could continue the process; then the full screen is drawn again at once.
+  mutating func suspend() throws {
     leave()
-    raise(SIGSTOP)
+    raise(SIGTSTP)
     try enter()
   }
 

@@ -40,9 +40,11 @@ struct Suspension {
     wasContinued.store(true, ordering: .relaxed)
   }
 
+  /// Sets the handler of a signal.
+  ///
   /// - Returns: the former action; one that ignores the signal stays.
   @discardableResult
-  private static func handle(_ number: Int32, by handler: @escaping @convention(c) (Int32) -> Void) -> sigaction {
+  static func handle(_ number: Int32, by handler: @escaping @convention(c) (Int32) -> Void) -> sigaction {
     var former = sigaction()
     sigaction(number, nil, &former)
     var action = sigaction()

@@ -80,19 +80,26 @@ final class Tmux {
     try run(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
 
-  /// Waits until the screen is as wanted.
+  /// Waits until the screen is as wanted. An unexpected end of the command, which the shell reports as `ended: N` in a
+  /// row of its own, is a failure.
   @discardableResult
-  func wait(until isWanted: ([String]) -> Bool) -> [String] {
+  func wait(
+    _ location: SourceLocation = #_sourceLocation, until isWanted: ([String]) -> Bool
+  ) -> [String] {
     while true {
       let rows = screen
       if isWanted(rows) { return rows }
+      if rows.contains(where: { $0.hasPrefix("ended: ") }), !isWanted(screen) {
+        Issue.record("the command ended:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
+        return rows + Array(repeating: "", count: 100)
+      }
     }
   }
 
   /// Waits until a text is on the screen, and gives the screen.
   @discardableResult
-  func waitFor(_ text: String) -> [String] {
-    wait { $0.contains { $0.contains(text) } }
+  func waitFor(_ text: String, _ location: SourceLocation = #_sourceLocation) -> [String] {
+    wait(location) { $0.contains { $0.contains(text) } }
   }
 
   private func rows(of text: String) -> [String] {
