@@ -24,6 +24,26 @@ struct SearchTests {
 
   private func ids(_ matches: [SearchMatch]) -> [Int64] { matches.map(\.header.id.rawValue) }
 
+  @Test func matchOfOneDocumentIsThatOfTheSearch() throws {
+    try withTestStore { test in
+      try fill(test)
+      let pattern = try SearchPattern.text("anchor")
+      for fields in [SearchFields.all, .title, .text] {
+        let matches = try test.store.search(for: pattern, in: test.notes, fields: fields)
+        let byID = Dictionary(uniqueKeysWithValues: matches.map { ($0.header.id.rawValue, $0) })
+        for number in stride(from: Int64(1), through: 3000, by: 7).map({ $0 / 10 * 10 }) where number > 0 {
+          let match = try test.store.read {
+            try $0.match(of: pattern, in: DocumentID(rawValue: number), fields: fields)
+          }
+          #expect(match == byID[number])
+        }
+      }
+      #expect(throws: StoreError.self) {
+        try test.store.read { try $0.match(of: pattern, in: DocumentID(rawValue: 5000)) }
+      }
+    }
+  }
+
   @Test func documentsThatHoldATextComeInOrder() throws {
     try withTestStore { test in
       try fill(test)

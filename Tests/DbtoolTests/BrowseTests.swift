@@ -353,7 +353,7 @@ import Testing
       kill(try #require(terminal.child), SIGTSTP)
       terminal.waitFor("Stopped")
       #expect(!terminal.isAlternate && !terminal.screen.joined().contains("Harbour"))
-      terminal.enter("clear; fg")
+      terminal.enter("clear; fg; echo \"ended: $?\"")
       #expect(terminal.waitFor("No ship may leave.")[1].hasPrefix(" Harbour"))
       #expect(terminal.isAlternate)
     }
@@ -380,7 +380,7 @@ import Testing
     kill(try #require(terminal.child), SIGTSTP)
     terminal.waitFor("Stopped")
     #expect(!terminal.isAlternate)
-    terminal.enter("clear; fg")
+    terminal.enter("clear; fg; echo \"ended: $?\"")
     terminal.waitFor("Passphrase for s.coffer:")
     terminal.enter("blue whale 7")
     terminal.waitFor("3 documents")
@@ -388,7 +388,7 @@ import Testing
     // A later stop is handled as before.
     terminal.press("C-z")
     terminal.waitFor("Stopped")
-    terminal.enter("clear; fg")
+    terminal.enter("clear; fg; echo \"ended: $?\"")
     terminal.waitFor("3 documents")
     terminal.press("Q")
     terminal.waitFor("ended: 0")
@@ -398,7 +398,8 @@ import Testing
   @Test func storeOfAnotherPinIsRefusedBeforeTheScreenIsTaken() throws {
     let sandbox = try sandbox()
     let other = try Sandbox.withStore()
-    let pin = try other.succeed("info", "s.coffer", "--pin").text.trimmingCharacters(in: .newlines)
+    struct Info: Decodable { var pin: String }
+    let pin = try other.succeed("info", "s.coffer", "--json").json(Info.self).pin
     let terminal = try Tmux(sandbox)
     terminal.enter("PIN=\(pin)")
     terminal.enter("dbtool browse s.coffer --expect $PIN; echo \"ended: $?\"")
@@ -439,7 +440,7 @@ import Testing
   @Test func everyDocumentFoundHasItsHitsHighlighted() throws {
     let sandbox = try sandbox()
     try sandbox.write("many.txt", (1...10_050).map { "row \($0) needle\n" }.joined())
-    try sandbox.succeed("import", "s.coffer", "many.txt", "-c", "many", "--split", "lines")
+    try sandbox.succeed("import", "s.coffer", "many.txt", "-c", "many", "--from", "lines")
     let terminal = try Tmux(sandbox, rows: 8)
     terminal.enter("dbtool browse s.coffer -c many; echo \"ended: $?\"")
     terminal.waitFor("10,050 documents")

@@ -105,7 +105,9 @@ extension ReadScope where Self: ~Copyable {
     for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchFields = .all, limit: Int = .max
   ) throws(StoreError) -> [SearchMatch] {
     var matches: [SearchMatch] = []
-    try searching { try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) } }
+    try searching {
+      try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) }
+    }
     return matches
   }
 

@@ -181,7 +181,8 @@ extension Browser {
       }
       let header = listed.header
       return listPart(
-        TerminalCells(header.title ?? "(document \(id))", hits: listed.hits), end: fact(of: header, in: list.order), width: listWidth, isMarked: isMarked,
+        TerminalCells(header.title ?? "(document \(id))", hits: listed.hits), end: fact(of: header, in: list.order),
+        width: listWidth, isMarked: isMarked,
         style: header.title == nil ? .dim : .plain)
     }
   }
