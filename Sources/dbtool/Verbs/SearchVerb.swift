@@ -7,7 +7,8 @@ struct SearchVerb: ParsableCommand {
     commandName: "search",
     abstract: "Find the documents that hold a text.",
     discussion: """
-      Opens and searches every text and title, in memory and on every core. Lists the documents found in order, as \
+      Opens and searches every text and title, in memory and on every core; with an index of substrings ('index add'), \
+      only those that may hold the text. Lists the documents found in order, as \
       'ls' does; on a terminal, and with -n or -C, with the matching lines. JSON has places and lines, too. Exit code \
       4 if nothing is found. -i ignores case by Unicode's full case folding: 'straße' finds 'STRASSE'. -d ignores \
       accents and other marks: 'cafe' finds 'café'. A stored value (JSON) is searched string by string, and its lines \
