@@ -1,4 +1,4 @@
-// Values of other formats for which JSON has no type (see the command's page, "What becomes a document").
+// Values of other formats for which JSON has no type (see the command's page, "Documents of an input").
 extension JSONWriter {
   /// Appends `{"$base64":"…"}`.
   package static func append(base64 bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {

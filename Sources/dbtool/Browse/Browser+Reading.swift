@@ -194,7 +194,7 @@ extension Browser {
     }
   }
 
-  /// So many hits on, or back, in this text and in the next documents found.
+  /// Goes a number of hits on, or back, in this text and in the next documents found.
   func step(_ direction: Int, times: Int) {
     guard let list, list.search != nil else {
       message = StyledText("nothing was searched for: / begins a search", .dim)

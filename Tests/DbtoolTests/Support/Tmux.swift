@@ -81,7 +81,7 @@ final class Tmux {
   }
 
   /// Waits until the screen is as wanted. An unexpected end of the command, which the shell reports as `ended: N` in a
-  /// row of its own, is a failure.
+  /// separate row, is a failure.
   @discardableResult
   func wait(
     _ location: SourceLocation = #_sourceLocation, until isWanted: ([String]) -> Bool
