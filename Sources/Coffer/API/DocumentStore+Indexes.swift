@@ -86,7 +86,7 @@ extension DocumentStore {
   /// Proves first that the pages are those that were written last. Documents that are missing in an index are added in
   /// memory before the comparison. Opens every document of an indexed collection; memory holds two numbers for each.
   ///
-  /// - Returns: the differences; none for sound indexes and for a store without any. ``updateIndexes(progress:)`` makes
+  /// - Returns: the differences; none for sound indexes and for a store without any. `updateIndexes(progress:)` makes
   ///   an index again whose pages are damaged; ``dropIndexes(_:_:)`` and `index` any other.
   /// - Throws: `damaged` with the id of a document; `indexBehind` if more is missing than memory may hold.
   public func checkIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> [IndexProblem] {

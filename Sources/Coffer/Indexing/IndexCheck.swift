@@ -232,7 +232,7 @@ private final class WordSums {
   var differing: [Int64] { sums.filter { $0.value != 0 }.keys.sorted() }
 }
 
-/// A difference between an index and the documents, from ``DocumentStore/checkIndexes(progress:)``.
+/// A difference between an index and the documents, from `checkIndexes(progress:)`.
 public struct IndexProblem: Sendable, Hashable {
   /// The collection's name; nil for a problem of an index as a whole.
   public let collection: String?
