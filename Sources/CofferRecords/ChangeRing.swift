@@ -142,6 +142,14 @@ package struct ChangeRing: Sendable, Equatable {
     }
   }
 
+  /// The latest state from which both rings' states were made; nil if the rings hold none.
+  package func lastCommonGeneration(with other: ChangeRing) -> UInt64? {
+    let first = max(known, other.known) - 1
+    let end = min(generation, other.generation)
+    guard first < end else { return nil }
+    return (first..<end).reversed().first { mark(of: $0) == other.mark(of: $0) }
+  }
+
   /// The changes of every generation above an earlier one, in order; nil if the ring does not reach back that far.
   package func changes(after earlier: UInt64) -> [(generation: UInt64, changes: RingChanges)]? {
     guard known - 1 <= earlier, earlier <= generation else { return nil }

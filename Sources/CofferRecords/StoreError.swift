@@ -43,6 +43,8 @@ public struct StoreError: Error, Sendable {
     case setMismatch
     /// The store is not the one that the anchor names, or not in that state.
     case anchorMismatch
+    /// A replication program has not confirmed that its replica holds the commits.
+    case notConfirmed
     /// The collection has no index of that kind.
     case noIndex
     /// An index is behind by more than memory may hold, and can't be written.

@@ -50,6 +50,8 @@ struct Dbtool: ParsableCommand {
           InfoVerb.self, CheckVerb.self, VerifyVerb.self, SalvageVerb.self, AnchorVerb.self, BackupVerb.self,
           RestoreVerb.self, ForkVerb.self, MergeVerb.self, DiffVerb.self, CompactVerb.self,
         ]),
+      CommandGroup(
+        name: "Replicas", subcommands: [AdoptVerb.self, PromoteVerb.self, TailVerb.self]),
       CommandGroup(name: "Without a store", subcommands: [ConvertVerb.self]),
     ])
 }

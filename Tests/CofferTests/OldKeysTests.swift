@@ -151,7 +151,8 @@ struct OldKeysTests {
     }
     let statement = try database.statement(SQL.batchAfter)
     try statement.bind(Int64(0), at: 1)
-    try statement.bind(Int64(1000), at: 2)
+    try statement.bind(Int64(0), at: 2)
+    try statement.bind(Int64(1000), at: 3)
     let limits = RowLimits(nextID: 1 << 40, generation: 1 << 40, target: 0, cursor: 0)
     var rows = 0
     while try statement.step() {

@@ -1,10 +1,5 @@
 internal import CofferRecords
-internal import CofferSQLite
 public import FoundationEssentials
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
 
 extension DocumentStore {
   /// Copies the store at `url`, as of one moment, into a separate file; needs no key.
@@ -32,7 +27,7 @@ extension DocumentStore {
     let file = try StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
     try file.checkPlace()
     try stage(file, from: url, permissionsOf: url.path, allowsDamage: allowsDamage, wait, progress)
-    try publishing(file) { () throws(StoreError) in try file.publish() }
+    try file.discardingOnError { () throws(StoreError) in try file.publish() }
   }
 
   /// Puts a copy of the store at `source`, a backup, in the place of the one at `url`; needs no key.
@@ -63,7 +58,7 @@ extension DocumentStore {
     // Before the long copy, and again when the store is replaced.
     _ = try FileLease.taken(on: file.path)
     try stage(file, from: source, permissionsOf: place?.path ?? source.path, allowsDamage: false, wait, progress)
-    try publishing(file) { () throws(StoreError) in
+    try file.discardingOnError { () throws(StoreError) in
       let lease = try FileLease.taken(on: file.path)
       if isReplacing { try file.removeFilesBeside() }
       try file.publish()
@@ -90,24 +85,12 @@ extension DocumentStore {
     _ file: StagedFile, from source: URL, permissionsOf original: String, allowsDamage: Bool, _ wait: Duration?,
     _ progress: ProgressHandler?
   ) throws(StoreError) {
-    try publishing(file) { () throws(StoreError) in
-      try withFile(source, wait) { store throws(StoreError) in
-        try file.make()
-        try copy(store.database.connection, to: file.temporary, progress)
-      }
+    try file.discardingOnError { () throws(StoreError) in
+      try file.makeCopy(ofStoreAt: source.path, wait, progress)
       // The source is closed: its writers no longer wait.
       if !allowsDamage { try requireSound(file, from: source.path) }
-      try WorkProgress(done: 1, total: 1, phase: .finishing).tell(progress, stopped: stopped)
-      try finish(file.temporary, like: original)
-    }
-  }
-
-  private static func publishing(_ file: StagedFile, _ work: () throws(StoreError) -> Void) throws(StoreError) {
-    do throws(StoreError) {
-      try work()
-    } catch {
-      file.discard()
-      throw error
+      try WorkProgress(done: 1, total: 1, phase: .finishing).tell(progress, stopped: StagedFile.copyStopped)
+      try file.finishCopy(permissions: StagedFile.permissions(of: original))
     }
   }
 
@@ -118,39 +101,5 @@ extension DocumentStore {
     throw StoreError(
       .damaged, "\(source) is damaged, so that nothing was copied: \(first)",
       hint: "\(.check) lists all that is damaged; keep older backups")
-  }
-
-  private static func copy(
-    _ source: Database, to path: String, _ progress: ProgressHandler?
-  ) throws(StoreError) {
-    var failure: StoreError?
-    do throws(SQLiteError) {
-      let copy = try Database(path, mode: .readWrite)
-      // A copy that fails before it is renamed is only thrown away.
-      _ = try copy.textPragma("journal_mode = OFF")
-      _ = try copy.textPragma("synchronous = OFF")
-      try source.backup(to: copy) { remaining, total in
-        do throws(StoreError) {
-          try WorkProgress(done: total - remaining, total: total).tell(progress, stopped: stopped)
-        } catch {
-          failure = error
-        }
-        return failure == nil
-      }
-      try copy.close()
-    } catch {
-      throw failure ?? StoreError(error)
-    }
-  }
-
-  private static var stopped: String { "the copy was stopped; nothing is left of it" }
-
-  private static func finish(_ path: String, like original: String) throws(StoreError) {
-    var status = stat()
-    let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StagedFile.failure(path) }
-    defer { Glibc.close(descriptor) }
-    if stat(original, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
-    guard fsync(descriptor) == 0 else { throw StagedFile.failure(path) }
   }
 }

@@ -54,7 +54,7 @@ extension DocumentStore {
     at url: URL, in collections: [CollectionID]?, offset: Int = 0, limit: Int = .max, wait: Duration? = .seconds(10),
     _ body: (ClearHeader, CollectionID) throws -> Void
   ) throws {
-    let result = try withFile(url, wait) { file throws(StoreError) in
+    let result = try StoreFile.reading(url.path, wait) { file throws(StoreError) in
       let (header, _) = try file.readHeader()
       guard header.titles == TitleMode.clear.rawValue else {
         throw StoreError(.invalidArgument, "titles are not in clear in this store", hint: "list it with its key")

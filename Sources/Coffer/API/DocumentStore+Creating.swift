@@ -45,6 +45,6 @@ extension DocumentStore {
     let file = try StoreFile(at: url.path, wait: options.wait, cacheBytes: options.pageCacheBytes)
     return DocumentStore(
       try StoreEngine(
-        file, unlocked: unlocked, keys: session, key: key, options: options, verb: "created"), .created)
+        file, at: url.path, unlocked: unlocked, keys: session, key: key, options: options, verb: "created"), .created)
   }
 }

@@ -37,8 +37,8 @@ extension DocumentStore {
   public static func rowDifferences(from one: URL, to other: URL, wait: Duration? = .seconds(10)) throws(StoreError)
     -> RowDifferences
   {
-    try withFile(one, wait) { left throws(StoreError) in
-      try withFile(other, wait) { right throws(StoreError) in
+    try StoreFile.reading(one.path, wait) { left throws(StoreError) in
+      try StoreFile.reading(other.path, wait) { right throws(StoreError) in
         guard try left.readHeader().0.storeID == right.readHeader().0.storeID else {
           throw StoreError(
             .invalidArgument, "the files are of two stores: without a key only files of one store can be compared",

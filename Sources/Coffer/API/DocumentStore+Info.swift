@@ -13,7 +13,7 @@ extension DocumentStore {
   /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `unsafeFile`, `damaged` for a header or slot out of its
   ///   bounds, and `locked` if another process keeps its lock longer than `wait` (nil waits for ever).
   public static func info(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> StoreInfo {
-    try withFile(url, wait) { file throws(StoreError) in
+    try StoreFile.reading(url.path, wait) { file throws(StoreError) in
       let (header, slots) = try file.readHeader()
       guard let titles = TitleMode(rawValue: header.titles) else { throw .damagedStore("unknown title mode") }
       var listed: [KeySlot] = []
@@ -92,7 +92,7 @@ extension DocumentStore {
   public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
     -> CheckReport
   {
-    try withFile(url, wait) { file throws(StoreError) in
+    try StoreFile.reading(url.path, wait) { file throws(StoreError) in
       var problems: [String] = []
       let database = file.database.connection
       var isTest = false
@@ -139,19 +139,5 @@ extension DocumentStore {
       if !isQuick { problems += try integrityProblems(file.database) }
       return CheckReport(documents: count, problems: problems)
     }
-  }
-
-  /// One read transaction on a file that is not unlocked.
-  static func withFile<R>(_ url: URL, _ wait: Duration?, _ body: (StoreFile) throws(StoreError) -> R)
-    throws(StoreError) -> R
-  {
-    let file = try StoreFile(at: url.path, wait: wait, cacheBytes: ConnectionPool.readerCache)
-    let watch = Cancellation.Watch(file.database.connection)
-    defer { watch.end() }
-    try Cancellation.checkCurrent()
-    try file.database.begin(.deferred)
-    defer { file.database.rollback() }
-    try file.checkSize()
-    return try body(file)
   }
 }

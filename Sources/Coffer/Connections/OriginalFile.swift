@@ -15,14 +15,16 @@ final class OriginalFile: Sendable {
   /// The file to read: the original's, or that of the private copy.
   let path: String
   let mode: Database.Mode
-  private let original: String
+  /// The original, wherever it is read from.
+  let place: FilePlace
   private let copy: SealedCopy?
   /// The original's mark before anything was read.
   private let mark: FileMark
 
   /// - Throws: `noSuchFile`, `notAStore`, `ioFailure`, `diskFull`.
   init(at path: String) throws(StoreError) {
-    original = try FilePlace(of: path).path
+    place = try FilePlace(of: path)
+    let original = place.path
     mark = try FileMark(original)
     let isInUse = ProcessLocks.isOpen(original) || FileMark.isLocked(original)
     let hasLog = FileMark.hasContent(original + "-wal")
@@ -44,9 +46,9 @@ final class OriginalFile: Sendable {
   /// - Throws: `locked` if a process has written to it meanwhile, without the lock that SQLite would have respected.
   func requireUnchanged() throws(StoreError) {
     guard mode != .readOnly else { return }
-    guard try FileMark(original) == mark else {
+    guard try FileMark(place.path) == mark else {
       throw StoreError(
-        .locked, "\(original): another process wrote to the store while it was read", hint: "try again")
+        .locked, "\(place.path): another process wrote to the store while it was read", hint: "try again")
     }
   }
 }

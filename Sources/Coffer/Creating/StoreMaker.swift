@@ -50,7 +50,7 @@ struct StoreMaker {
     do {
       let file = try StoreFile(at: draft.file.temporary, wait: wait, cacheBytes: ConnectionPool.readerCache)
       let store = try StoreEngine(
-        file, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: options, verb: "created")
+        file, at: path, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: options, verb: "created")
       result = try use(store)
       try store.connections.close()
     } catch {

@@ -13,13 +13,18 @@ final class StoreEngine: Sendable {
   let session: Session
   let connections: ConnectionPool
   let log: StoreLog
+  /// The path by which the store was opened, absolute, with its links, and the file that was there.
+  private let opened: (path: String, place: FilePlace)
 
-  /// - Parameter verb: the log's word for how the store was opened.
+  /// - Parameters:
+  ///   - path: as the caller gave it.
+  ///   - verb: the log's word for how the store was opened.
   init(
-    _ file: StoreFile, unlocked: Unlocking.Unlocked, keys: SessionKeys, key: StoreKey, options: OpenOptions,
-    verb: String, original: OriginalFile? = nil
+    _ file: StoreFile, at path: String, unlocked: Unlocking.Unlocked, keys: SessionKeys, key: StoreKey,
+    options: OpenOptions, verb: String, original: OriginalFile? = nil
   ) throws(StoreError) {
     self.options = options
+    opened = (FilePlace.absolute(path), original?.place ?? file.place)
     holder = Mutex(KeyHolder(key: key, slot: unlocked.slot))
     // Unknown features that only readers may ignore, or a file that can't be written, allow reading only.
     isReadOnly =
@@ -54,11 +59,15 @@ final class StoreEngine: Sendable {
     let unlocked = try unlocking.unlock(with: key)
     try Cancellation.checkCurrent()
     let keys = try SessionKeys(root: unlocked.root, header: header, slots: slots)
-    try self.init(file, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened", original: original)
+    try self.init(
+      file, at: path, unlocked: unlocked, keys: keys, key: key, options: options, verb: "opened", original: original)
   }
 
   /// Absolute and without symbolic links.
   var path: String { connections.place.path }
+
+  /// Whether another file is now at the path by which the store was opened.
+  var isSuperseded: Bool { opened.place.isSuperseded(at: opened.path) }
 
   // MARK: Transactions
 

@@ -30,6 +30,19 @@ struct FilePlace: Sendable {
     (device, file) = (UInt64(status.st_dev), UInt64(status.st_ino))
   }
 
+  /// Whether another file is at a path now; false if there is none.
+  func isSuperseded(at path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && (UInt64(status.st_dev) != device || UInt64(status.st_ino) != file)
+  }
+
+  /// A path that stays the same if the process changes its directory; links are not followed.
+  static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+    defer { free(directory) }
+    return String(cString: directory) + "/" + path
+  }
+
   /// Call before a new connection is trusted, and before each write.
   ///
   /// - Throws: `noSuchFile` if the file was moved, removed or replaced.

@@ -115,6 +115,16 @@ struct StagedFile {
     }
   }
 
+  /// Runs work on the file, and discards it if that fails.
+  func discardingOnError(_ work: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try work()
+    } catch {
+      discard()
+      throw error
+    }
+  }
+
   func discard() {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
   }

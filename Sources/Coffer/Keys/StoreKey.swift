@@ -58,8 +58,11 @@ public struct StoreKey: Sendable {
     StoreKey(ways: [.provider(name, answer)])
   }
 
-  /// The same key, asked for once: for work that tries it on several headers.
-  func remembering() -> StoreKey {
+  /// The same key, whose passphrase or material is asked for once, by the first call that needs it: for work that opens
+  /// several files.
+  ///
+  /// The secret stays in memory, locked and wiped with the last copy of the result.
+  public func remembering() -> StoreKey {
     func once(_ ask: @escaping @Sendable () throws -> Secret) -> @Sendable () throws -> Secret {
       let remembered = RememberedSecret()
       return { try remembered.secret(ask) }

@@ -120,9 +120,11 @@ extension StoreEngine {
       return base(at: there.generation, isUnchanged: true)
     }
     guard let older else {
+      // The old machine's file and the promoted copy, for example.
+      if let generation = here.ring.lastCommonGeneration(with: there.ring) { return base(at: generation) }
       throw StoreError(
         .invalidArgument,
-        "\(other.path) is another file of the same store, and neither is known to descend from the other",
+        "\(other.path) is another file of the same store, and no state is known from which both descend",
         hint: "give an older file of the store, from which both descend, as \(.mergeBase)")
     }
     let anchor = try older.reading { transaction throws(StoreError) in try transaction.anchor() }

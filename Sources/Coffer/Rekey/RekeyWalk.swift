@@ -180,27 +180,14 @@ extension StoreTransaction {
     }
   }
 
-  /// Seals the keyring without the old epochs, under the same root key in its next phase, and commits.
+  /// Drops the old epochs from the keyring, and commits.
   func dropOldEpochs() throws(StoreError) {
     let proved = try proveHeader()
-    let root = proved.keys.root
-    var header = proved.keys.header
-    guard header.phase < UInt64(StoreFormat.maximumCounter) else {
-      throw StoreError(.noNumberLeft, "the store has reached its last phase", hint: "export it into a new store")
-    }
-    header.phase += 1
-    try forgetUnknownFeatures(in: &header)
-    try forgetStatistics()
-    let phase = header.phase
     let keyring = Keyring(
       active: state.target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == state.target })
-    (header.keyring, header.commitment) = try sealing { () throws(SealingError) in
-      (try keyring.seal(under: root, phase: phase), try root.commitment(phase: phase))
-    }
-    header.mac = try header.authenticate(proved.slots, under: proved.keys.headerMACKey)
     let writer = try writer
     writer.state.target = 0
     writer.state.cursor = 0
-    try commit(try SessionKeys(root: root, header: header, slots: proved.slots), proved.slots)
+    try commitNextPhase(proved.keys, proved.slots, keyring: keyring)
   }
 }

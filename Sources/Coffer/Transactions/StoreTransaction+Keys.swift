@@ -64,6 +64,28 @@ extension StoreTransaction {
     }
   }
 
+  /// Seals a keyring under the same root key in its next phase, and commits (FORMAT, "Phases").
+  ///
+  /// - Parameters:
+  ///   - old: the keys of the header that this transaction has proved.
+  ///   - slots: the slots that it has proved; they stay.
+  func commitNextPhase(_ old: SessionKeys, _ slots: [KeySlotRecord], keyring: Keyring) throws(StoreError) {
+    let root = old.root
+    var header = old.header
+    guard header.phase < UInt64(StoreFormat.maximumCounter) else {
+      throw StoreError(.noNumberLeft, "the store has reached its last phase", hint: "export it into a new store")
+    }
+    header.phase += 1
+    try forgetUnknownFeatures(in: &header)
+    try forgetStatistics()
+    let phase = header.phase
+    (header.keyring, header.commitment) = try sealing { () throws(SealingError) in
+      (try keyring.seal(under: root, phase: phase), try root.commitment(phase: phase))
+    }
+    header.mac = try header.authenticate(slots, under: old.headerMACKey)
+    try commit(try SessionKeys(root: root, header: header, slots: slots), slots)
+  }
+
   /// Writes header, slots and state of new keys and commits; the session continues with them.
   func commit(_ new: SessionKeys, _ slots: [KeySlotRecord]) throws(StoreError) {
     let old = keys.session

@@ -25,7 +25,11 @@ extension StoreEngine {
         verdict.anchorError = error
       }
     }
-    if depth == .full { try verifyDocuments(&verdict, progress) }
+    switch depth {
+    case .quick: break
+    case .changed(let generation): try verifyDocuments(changedSince: generation, &verdict, progress)
+    case .full: try verifyDocuments(changedSince: 0, &verdict, progress)
+    }
     verdict.damaged.sort { $0.id < $1.id }
     log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
     return verdict
@@ -105,9 +109,9 @@ extension StoreEngine {
   }
 
   /// Opens each head and text; a concurrent rekey or write is no damage.
-  private func verifyDocuments(_ verdict: inout Verdict, _ progress: ProgressHandler?)
-    throws(StoreError)
-  {
+  private func verifyDocuments(
+    changedSince generation: UInt64, _ verdict: inout Verdict, _ progress: ProgressHandler?
+  ) throws(StoreError) {
     let batch = 512
     var last: Int64 = 0
     var done = 0
@@ -115,7 +119,8 @@ extension StoreEngine {
     while true {
       var seen = 0
       try reading { transaction throws(StoreError) in
-        let statement = try transaction.database.statement(SQL.batchAfter, last, Int64(batch))
+        let statement = try transaction.database.statement(
+          SQL.batchAfter, last, Int64(clamping: generation), Int64(batch))
         defer { statement.reset() }
         let reader = transaction.connection.takeReader()
         defer { transaction.connection.giveBack(reader) }

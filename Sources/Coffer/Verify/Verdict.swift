@@ -49,9 +49,12 @@ public struct Verdict: Sendable {
 }
 
 /// The depth of a verification.
-public enum VerifyDepth: Sendable {
+public enum VerifyDepth: Sendable, Hashable {
   /// Set hash, count, structure; opens no document.
   case quick
+  /// Also opens the head and the text of each document that was changed after a generation: for a newer copy of a store
+  /// whose earlier copy was verified. Documents that a rekey encrypted again do not count as changed.
+  case changed(since: UInt64)
   /// Also opens every head and every text.
   case full
 }

@@ -166,7 +166,7 @@ extension StoreOptions {
   }
 
   /// An error of a wrong key, with the names of key and store.
-  private func namingKeys(_ error: StoreError, for path: String) -> Failure {
+  func namingKeys(_ error: StoreError, for path: String) -> Failure {
     guard error.code == .cannotUnlock else { return Failure(error) }
     let keys = givenKeys.map(\.source)
     let message =

@@ -17,6 +17,8 @@ enum ExitStatus: Int32, Sendable {
   case mismatch = 21
   case undecodable = 22
   case rekeyUnfinished = 23
+  /// A replication program did not confirm the commits.
+  case notConfirmed = 24
   case usage = 64
   case interrupted = 130
 }

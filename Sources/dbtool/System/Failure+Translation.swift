@@ -123,6 +123,7 @@ extension StoreError.Code {
     case .damaged, .unsafeFile, .parametersRefused: .damaged
     case .rolledBack, .setMismatch, .anchorMismatch, .pinMismatch, .pinUnfinished: .mismatch
     case .rekeyUnfinished: .rekeyUnfinished
+    case .notConfirmed: .notConfirmed
     case .invalidArgument, .indexOutOfRange: .usage
     case .notDecodable, .notText: .undecodable
     case .cancelled: .interrupted

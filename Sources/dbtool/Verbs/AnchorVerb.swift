@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import FoundationEssentials
 
 /// `anchor STORE`: prints a line with the store's generation; kept elsewhere, it reveals a rollback.
 struct AnchorVerb: ParsableCommand {
@@ -10,8 +11,12 @@ struct AnchorVerb: ParsableCommand {
       An older copy of a store is sound in itself. After each session, keep the anchor where a person who can \
       replace the store cannot write, and check it before you trust the store again.
 
+      With --confirmed the anchor is printed only once Litestream has confirmed that its replica holds this state; \
+      otherwise nothing is printed, and the exit code is 24.
+
         dbtool anchor texts.coffer > ~/anchors/texts
         dbtool anchor texts.coffer --check-file ~/anchors/texts
+        dbtool anchor texts.coffer --confirmed /run/litestream.sock
       """)
 
   @OptionGroup var options: StoreOptions
@@ -22,15 +27,31 @@ struct AnchorVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Check the anchor line of a file.", valueName: "path"), completion: .file())
   var checkFile: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Print the anchor once the Litestream with this control socket has confirmed that its replica holds it.",
+      valueName: "socket"),
+    completion: .file())
+  var confirmed: String?
+
+  @Option(help: ArgumentHelp("How long Litestream may take to confirm (default: 30).", valueName: "seconds"))
+  var timeout: Double?
+
   @Flag(help: "A newer store is a mismatch, too.")
   var exact = false
 
   @OptionGroup var demands: AnchorDemands
 
   func validate() throws {
-    if check != nil, checkFile != nil { throw ValidationError("give --check or --check-file, not both") }
+    if [check, checkFile, confirmed].count(where: { $0 != nil }) > 1 {
+      throw ValidationError("give --check, --check-file or --confirmed: one of them")
+    }
     if exact || !demands.options.isEmpty, check == nil, checkFile == nil {
       throw ValidationError("--exact, --descends and --rekey-known belong to --check or --check-file")
+    }
+    if let timeout {
+      guard confirmed != nil else { throw ValidationError("--timeout belongs to --confirmed") }
+      guard timeout > 0, timeout <= 86_400 else { throw ValidationError("--timeout takes seconds, more than 0") }
     }
   }
 
@@ -38,7 +59,7 @@ struct AnchorVerb: ParsableCommand {
     let line = try checkFile.map(AnchorLine.read) ?? check
     let store = try options.open(readOnly: true)
     guard let line else {
-      let anchor = try store.anchor()
+      let anchor = try confirmed.map { try confirm(store, by: $0) } ?? store.anchor()
       try store.close()
       if options.common.isMachineReadable {
         return try Report([("anchor", .string(anchor))]).print(as: options.common.listFormat)
@@ -48,5 +69,10 @@ struct AnchorVerb: ParsableCommand {
     let outcome = try store.checkAnchor(line, options: demands.options.union(exact ? .exact : []))
     try store.close()
     try Report([("anchor", .string(outcome.words))]).print(as: options.common.listFormat)
+  }
+
+  private func confirm(_ store: DocumentStore, by socket: String) throws -> String {
+    let timeout = timeout.map { Duration.milliseconds(Int64($0 * 1000)) } ?? .seconds(30)
+    return try store.confirm(by: .litestream(socket: URL(filePath: socket)), timeout: timeout)
   }
 }

@@ -1,0 +1,157 @@
+internal import CofferRecords
+internal import CofferSealing
+
+#if canImport(Glibc)
+  internal import Glibc
+#endif
+
+/// The numbered copies in a folder, and the link to the current one.
+struct ReplicaCopies {
+  private let folder: String
+  /// The numbers of all copies, rising.
+  private let numbers: [UInt64]
+  /// The name of the copy that the link names; without a link, of the newest copy.
+  let latest: String?
+  /// Whether there is a link.
+  let isLinked: Bool
+
+  /// Deletes the unfinished copies of killed processes. Call while no other process adopts here.
+  ///
+  /// - Throws: `alreadyExists` for a link that no adoption made; `ioFailure`.
+  init(_ folder: String) throws(StoreError) {
+    self.folder = folder
+    var numbers: [UInt64] = []
+    for name in try Self.names(in: folder) {
+      if let number = Self.number(of: name) {
+        numbers.append(number)
+      } else if Self.isUnfinished(name) {
+        unlink(folder + "/" + name)
+      }
+    }
+    self.numbers = numbers.sorted()
+    let link = folder + "/" + ReplicaFolder.linkName
+    let target = try Self.target(of: link)
+    isLinked = target != nil
+    latest = target ?? self.numbers.last.map(Self.name)
+    if let target, !numbers.contains(where: { Self.name($0) == target }) {
+      throw Self.foreign(link, "names \(target), which is not there")
+    }
+  }
+
+  var nextName: String { Self.name((numbers.last ?? 0) + 1) }
+
+  /// Makes the link name a copy, in one step, and makes that durable.
+  func switchLink(to name: String) throws(StoreError) {
+    let link = folder + "/" + ReplicaFolder.linkName
+    let mark = try sealing { () throws(SealingError) in try SystemRandom.bytes(8) }
+    let temporary = folder + "/." + ReplicaFolder.linkName + "." + Hexadecimal.text(mark) + ".new"
+    guard symlink(name, temporary) == 0 else { throw StagedFile.failure(temporary) }
+    guard rename(temporary, link) == 0 else {
+      let failure = StagedFile.failure(link)
+      unlink(temporary)
+      throw failure
+    }
+    try Durability.confirmName(of: link)
+  }
+
+  /// Deletes the oldest copies, after the next one was added. A copy that can't be deleted stays for the next time.
+  func removeOldest(keeping count: Int) {
+    for number in numbers.dropLast(count - 1) {
+      for suffix in ["", "-journal"] { unlink(folder + "/" + Self.name(number) + suffix) }
+    }
+  }
+
+  // MARK: Names
+
+  static func name(_ number: UInt64) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, ReplicaFolder.digits - digits.count)) + digits + ReplicaFolder.ending
+  }
+
+  static func number(of name: String) -> UInt64? {
+    guard name.hasSuffix(ReplicaFolder.ending) else { return nil }
+    let digits = name.dropLast(ReplicaFolder.ending.count)
+    guard let number = UInt64(digits), number > 0, number < UInt64.max, Self.name(number) == name else { return nil }
+    return number
+  }
+
+  /// `.NAME.<16 hex digits>.new`, of a copy or of the link, as ``StagedFile`` and ``switchLink(to:)`` make them; with the
+  /// endings of SQLite's files too.
+  private static func isUnfinished(_ name: String) -> Bool {
+    var name = Substring(name)
+    for suffix in ["-journal", "-wal", "-shm"] where name.hasSuffix(suffix) { name = name.dropLast(suffix.count) }
+    guard name.hasPrefix("."), name.hasSuffix(".new") else { return false }
+    let parts = name.dropFirst().dropLast(".new".count)
+    guard let dot = parts.lastIndex(of: "."), parts[parts.index(after: dot)...].utf8.count == 16,
+      parts[parts.index(after: dot)...].allSatisfy(\.isHexDigit)
+    else { return false }
+    let target = String(parts[..<dot])
+    return target == ReplicaFolder.linkName || number(of: target) != nil
+  }
+
+  private static func names(in folder: String) throws(StoreError) -> [String] {
+    guard let stream = opendir(folder) else { throw StagedFile.failure(folder) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) {
+          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        })
+    }
+    return names
+  }
+
+  private static func target(of link: String) throws(StoreError) -> String? {
+    var status = stat()
+    guard lstat(link, &status) == 0 else {
+      guard errno == ENOENT else { throw StagedFile.failure(link) }
+      return nil
+    }
+    guard status.st_mode & S_IFMT == S_IFLNK else { throw foreign(link, "is no link") }
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = bytes.withUnsafeMutableBytes { buffer in
+      readlink(link, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+    }
+    guard count >= 0 else { throw StagedFile.failure(link) }
+    let target = String(decoding: bytes[..<count], as: UTF8.self)
+    guard number(of: target) != nil else { throw foreign(link, "names \(LocalHTTP.excerpt(target))") }
+    return target
+  }
+
+  private static func foreign(_ link: String, _ reason: String) -> StoreError {
+    StoreError(
+      .alreadyExists, "\(link) \(reason): it was changed by hand, so that nothing was adopted",
+      hint: "delete it, and the next adoption makes it again")
+  }
+}
+
+/// The lock of a folder: one process adopts in it.
+struct FolderLock {
+  private static let pause: UInt32 = 50_000
+
+  private let descriptor: Int32
+
+  /// - Throws: `locked` if another process keeps it longer than `wait`.
+  init(_ folder: String, wait: Duration) throws(StoreError) {
+    descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StagedFile.failure(folder) }
+    let deadline = ContinuousClock.now + wait
+    do throws(StoreError) {
+      while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        guard errno == EWOULDBLOCK || errno == EINTR else { throw StagedFile.failure(folder) }
+        guard ContinuousClock.now < deadline else {
+          throw StoreError(
+            .locked, "\(folder): another process adopts copies here", hint: "one is enough: end the other")
+        }
+        try Cancellation.checkCurrent()
+        usleep(Self.pause)
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  func end() { close(descriptor) }
+}

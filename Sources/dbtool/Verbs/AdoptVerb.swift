@@ -1,0 +1,131 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+internal import Glibc
+
+/// `adopt FOLLOWED DIRECTORY`: a verified copy of a file that replication changes, for readers.
+struct AdoptVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "adopt",
+    abstract: "Give readers a verified copy of a store that replication changes.",
+    discussion: """
+      FOLLOWED is the file that 'litestream restore -f' writes, which no other program may open. A copy of one moment, \
+      in the rollback journal, is verified and compared with the anchor and with the copy before; then it gets the next \
+      number in DIRECTORY, the link 'current' is switched to it, and the oldest copies are deleted. Readers open \
+      DIRECTORY/current. If FOLLOWED has nothing new, nothing is changed.
+
+      With --every it goes on until a signal ends it, exit 0: what may pass, such as a file in the middle of a change, is a \
+      warning; another store, branch or pin, a wrong key, or a link that was changed by hand ends it.
+
+        dbtool adopt /var/lib/follow/texts.coffer /srv/texts --anchor-file confirmed.anchor --key-file my.key
+        dbtool adopt /var/lib/follow/texts.coffer /srv/texts --anchor-file confirmed.anchor --every 1
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Argument(help: ArgumentHelp("The folder of copies.", valueName: "directory"), completion: .directory)
+  var directory: String
+
+  @OptionGroup(title: "Anchor") var anchor: AnchorLine
+  @OptionGroup(title: "Anchor") var demands: AnchorDemands
+
+  @Option(help: ArgumentHelp("Go on, and look again after this time.", valueName: "seconds"))
+  var every: Double?
+
+  @Option(help: ArgumentHelp("Number of copies that stay, the new one included (default: 5).", valueName: "n"))
+  var keep: Int?
+
+  @Flag(help: "Open every document of each copy, not only those that changed.")
+  var full = false
+
+  func validate() throws {
+    if let every, !(every > 0 && every <= 86_400) { throw ValidationError("--every takes seconds, more than 0") }
+    if let keep, keep < 1 { throw ValidationError("--keep takes a number from 1") }
+    if !demands.options.isEmpty, anchor.isMissing {
+      throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
+    }
+  }
+
+  func run() throws {
+    // Asked for once, and used for each copy.
+    let key = StoreKey.anyOf(try options.openingKeys()).remembering()
+    guard let every else {
+      try report(try Interrupt.deferring { try adopt(key) }, isLoop: false)
+      return
+    }
+    do {
+      try Interrupt.deferring { try loop(key, every: .milliseconds(Int64(every * 1000))) }
+    } catch let failure as Failure where failure.status == .interrupted {
+      // The only end of a loop without a problem.
+      options.common.diagnostics.note("stopped")
+    }
+  }
+
+  private func adopt(_ key: StoreKey) throws -> Adoption {
+    try Interrupt.check()
+    let opening = options.openOptions(true)
+    var adopting = AdoptOptions()
+    adopting.expectedPin = opening.expectedPin
+    adopting.anchorOptions = demands.options
+    adopting.keptCopies = keep ?? adopting.keptCopies
+    adopting.verifiesEverything = full
+    adopting.allowsTestKeys = opening.allowsTestKeys
+    adopting.wait = opening.wait ?? adopting.wait
+    let folder = ReplicaFolder(at: URL(filePath: directory))
+    let line = try anchor.line()
+    let adoption = Result { () throws(StoreError) in
+      try folder.adopt(options.store.url, key: key, anchor: line, options: adopting)
+    }
+    return try adoption.mapError { options.namingKeys($0, for: options.store.path) }.get()
+  }
+
+  /// Adopts until a signal arrives. A problem that may pass is reported once.
+  private func loop(_ key: StoreKey, every interval: Duration) throws {
+    var reported: String?
+    while true {
+      let start = ContinuousClock.now
+      do {
+        let adoption = try adopt(key)
+        if reported != nil { options.common.diagnostics.note("\(options.store.path) is adopted again") }
+        reported = nil
+        try report(adoption, isLoop: true)
+      } catch let failure as Failure where Self.mayPass(failure) {
+        if failure.message != reported { options.common.diagnostics.warning(failure.message) }
+        reported = failure.message
+      }
+      while ContinuousClock.now - start < interval {
+        try Interrupt.check()
+        let rest = (interval - (ContinuousClock.now - start)).components
+        let microseconds = rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000
+        usleep(UInt32(clamping: min(100_000, max(1, microseconds))))
+      }
+    }
+  }
+
+  /// Whether the next look may find it better: the file is being changed, restored again, or behind its anchor.
+  private static func mayPass(_ failure: Failure) -> Bool {
+    switch failure.status {
+    case .locked, .damaged, .noStore: true
+    case .mismatch: failure.kind == "rolled-back" || failure.kind == "set-mismatch"
+    default: failure.kind == "disk-full"
+    }
+  }
+
+  private func report(_ adoption: Adoption, isLoop: Bool) throws {
+    let (copy, isNew) =
+      switch adoption {
+      case .unchanged(let copy): (copy, false)
+      case .adopted(let copy): (copy, true)
+      }
+    guard isNew || !isLoop else { return }
+    let facts: [(String, JSONValue?)] = [
+      ("adopted", .bool(isNew)), ("path", .string(copy.url.path)), ("generation", .integer(Int64(copy.generation))),
+      ("documents", .integer(copy.documents)), ("confirmed", copy.check.map { .string($0.words) }),
+      ("anchor", .string(copy.anchor)),
+    ]
+    guard isLoop, !options.common.isMachineReadable else {
+      return try Report(facts).print(as: options.common.listFormat)
+    }
+    try printLines("\(copy.url.path)\t\(copy.generation)")
+  }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// `promote STORE`: makes a restored copy the one that is written.
+struct PromoteVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "promote",
+    abstract: "Make a restored copy the one that is written, with a new pin.",
+    discussion: """
+      Verifies the copy and its anchor, then changes the pin in one commit; no document is encrypted again, and the keys \
+      stay. Every earlier file of the store, the one on the replaced machine too, no longer has the pin: start each writer \
+      and each replication only after 'info --expect PIN'. Fence the old machine first, and promote one copy only.
+
+      'base' is the anchor of the restored state: 'tail OLD --since BASE' prints what an old file has beyond it.
+
+        dbtool promote restored.coffer --anchor-file confirmed.anchor --key-file my.key
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Flag(help: "Verify the set and SQLite's integrity only: no document is opened.")
+  var quick = false
+
+  @OptionGroup(title: "Anchor") var anchor: AnchorLine
+  @OptionGroup(title: "Anchor") var demands: AnchorDemands
+
+  @Flag(help: "There is no confirmed anchor: take the copy as it is.")
+  var noAnchor = false
+
+  @OptionGroup(title: "Everywhere") var progress: ProgressOptions
+
+  func validate() throws {
+    guard anchor.isMissing == noAnchor else {
+      throw ValidationError(
+        "give the last confirmed anchor with --anchor-file (or --anchor), or --no-anchor if there is none")
+    }
+    if !demands.options.isEmpty, noAnchor {
+      throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
+    }
+  }
+
+  func run() throws {
+    let line = try anchor.line()
+    let store = try options.open(readOnly: false)
+    let bar = Progress("promote", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
+    defer { bar.finish() }
+    let promotion = try Interrupt.deferring {
+      try store.promote(anchor: line, anchorOptions: demands.options, verifying: quick ? .quick : .full) { step in
+        bar.update(step)
+        try Interrupt.check()
+      }
+    }
+    bar.finish()
+    try store.close()
+    try Report([
+      ("documents", .integer(promotion.documents)), ("confirmed", promotion.check.map { .string($0.words) }),
+      ("base", .string(promotion.base)), ("pin", .string(promotion.pin)), ("anchor", .string(promotion.anchor)),
+    ]).print(as: options.common.listFormat)
+    options.common.diagnostics.note(
+      "\(options.store.path) is promoted: publish its pin and anchor, and replicate it to a new path only")
+  }
+}

@@ -1,0 +1,148 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferFormats
+
+/// `tail OLD --since STATE`: the documents that changed after an earlier state.
+struct TailVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tail",
+    abstract: "Write the documents that changed since an earlier state, as NDJSON.",
+    discussion: """
+      After a failover: what the old machine's file has and the new branch lacks. Each line has the changes of one \
+      document ("inserted", "changed", "moved", "deleted") and, unless it was deleted, the document as 'export' writes it. \
+      All rows are proved first. Deletions are known while the file lists its transactions since, fifty or so; otherwise \
+      the exit code is 3.
+
+        dbtool tail old.coffer --since-file base.anchor --key-file my.key > lost.ndjson
+        dbtool tail old.coffer --since 1204
+      """)
+
+  @OptionGroup var options: StoreOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "The earlier state: its generation, or its anchor, which the file must descend from.", valueName: "state"))
+  var since: String?
+
+  @Option(help: ArgumentHelp("The anchor of the earlier state, from a file.", valueName: "path"), completion: .file())
+  var sinceFile: String?
+
+  @Flag(help: "List documents that do not open, and go on without them.")
+  var skipDamaged = false
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The output file, for you alone (default: standard output).", valueName: "path"),
+    completion: .file())
+  var output: String?
+
+  @Flag(help: "Replace an existing output.")
+  var force = false
+
+  private enum State {
+    case generation(UInt64)
+    case anchor(String)
+  }
+
+  func validate() throws {
+    guard (since == nil) != (sinceFile == nil) else {
+      throw ValidationError("give the earlier state with --since or --since-file")
+    }
+    if let since, !since.hasPrefix("coffer2:"), UInt64(since) == nil || since.hasPrefix("+") {
+      throw ValidationError("--since takes a generation (a number) or an anchor line (coffer2:…)")
+    }
+    if options.common.listFormat ?? .ndjson != .ndjson, options.common.listFormat != .json {
+      throw ValidationError("tail writes NDJSON: leave out --format")
+    }
+  }
+
+  private func state() throws -> State {
+    if let sinceFile { return .anchor(try AnchorLine.read(sinceFile)) }
+    let word = since ?? ""
+    return UInt64(word).map { .generation($0) } ?? .anchor(word)
+  }
+
+  func run() throws {
+    let state = try state()
+    let store = try options.open(readOnly: true)
+    let path = output == InputFile.standardInput ? nil : output
+    let file = try path.map {
+      try OutputFile(
+        at: $0, isForced: force, inputs: [options.store.path], permissions: OutputFile.privatePermissions)
+    }
+    do {
+      let tail = try Interrupt.deferring { try write(from: store, since: state, to: file) }
+      try file?.commit()
+      try store.close()
+      try report(tail, path: path)
+    } catch {
+      file?.discard()
+      throw error
+    }
+  }
+
+  /// Writes all lines from one read transaction.
+  private func write(from store: DocumentStore, since state: State, to file: OutputFile?) throws -> StoreTail {
+    let output = file.map { StandardOutput(descriptor: $0.descriptor) } ?? StandardOutput(readsAhead: true)
+    let tail = try store.read { reader in
+      let tail =
+        switch state {
+        case .generation(let number): try reader.tail(sinceGeneration: number, skippingDamage: skipDamaged)
+        case .anchor(let line): try reader.tail(since: line, skippingDamage: skipDamaged)
+        }
+      let names = Collections.names(try reader.collections())
+      for entry in tail.entries {
+        try Interrupt.check()
+        try output.write(line: try line(for: entry, names, reader), isJSON: true)
+      }
+      return tail
+    }
+    try output.flush()
+    return tail
+  }
+
+  private func line(
+    for entry: StoreTail.Entry, _ names: [CollectionID: String], _ reader: borrowing StoreReader
+  ) throws -> String {
+    let name = names[entry.collection] ?? entry.collection.description
+    let changes = StoreTail.Change.allCases.filter(entry.changes.contains).map { JSONValue.string($0.rawValue) }
+    var members: [(String, JSONValue?)] = [("change", .array(changes)), ("id", .integer(entry.id.rawValue))]
+    if entry.changes.contains(.deleted) {
+      members.append(("collection", .string(name)))
+    } else {
+      let document: [UInt8] = try reader.withText(of: entry.id) { document in
+        var sink = NDJSONSink(BufferSink())
+        try sink.write(document, inCollection: name)
+        try sink.finish()
+        return sink.sink.bytes.last == UInt8(ascii: "\n") ? sink.sink.bytes.dropLast() : sink.sink.bytes
+      }
+      members.append(("document", .raw(document)))
+    }
+    return JSONValue.object(present: members).serialized
+  }
+
+  private func report(_ tail: StoreTail, path: String?) throws {
+    let diagnostics = options.common.diagnostics
+    let count = tail.entries.count
+    let place = path.map { " written to \($0)" } ?? ""
+    diagnostics.note("\(counted(count, "document")) changed since generation \(tail.since)\(place)")
+    for damaged in tail.damaged { diagnostics.finding("document \(damaged.id) was left out: \(damaged.reason)") }
+    if !tail.isProved, tail.damaged.isEmpty {
+      diagnostics.finding("the documents are not the set that was written: some are missing, older or changed")
+    }
+    if !tail.namesDeletions {
+      diagnostics.warning(
+        "deleted documents are not known: the file no longer lists its transactions since generation \(tail.since)")
+    }
+    guard tail.namesDeletions, tail.isProved else { throw Outcome(.partlyDone) }
+  }
+}
+
+/// Bytes in memory.
+private struct BufferSink: ByteSink {
+  var bytes: [UInt8] = []
+
+  mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    self.bytes += bytes
+  }
+}
