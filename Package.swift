@@ -73,6 +73,7 @@ let package = Package(
     trial("coffer-bank"),
     trial("coffer-judge"),
     trial("coffer-reopen"),
+    trial("coffer-replica"),
     example("notes"),
     example("dataset", ["CofferFormats"]),
     example("sync", ["CofferFormats"]),

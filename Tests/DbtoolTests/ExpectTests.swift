@@ -31,7 +31,8 @@ import Testing
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
     ["index", "s.coffer"], ["index", "s.coffer", "add", "-c", "documents", "--words"], ["index", "s.coffer", "update"],
     ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"],
-    ["restore", "s.coffer", "b.coffer", "--id", "1"],
+    ["restore", "s.coffer", "b.coffer", "--id", "1"], ["promote", "s.coffer", "--no-anchor"],
+    ["tail", "s.coffer", "--since", "1"], ["adopt", "s.coffer", "copies"],
   ]
 
   @Test(.slow) func everyVerbRefusesAnotherStoreAndTakesTheRightOne() throws {
@@ -39,6 +40,7 @@ import Testing
     let recipient = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
       .first { $0.hasPrefix("coffer-") }
     try sandbox.write("in.txt", "text")
+    try FileManager.default.createDirectory(atPath: sandbox.path("copies"), withIntermediateDirectories: false)
     sandbox.environment["EDITOR"] = "true"
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", try #require(recipient))

@@ -47,8 +47,8 @@ extension DocumentStore {
   /// - Parameters:
   ///   - other: the store with the changes, opened with its key; it is only read.
   ///   - base: for two files of the same store, such as a backup that was written to: an older file from which both
-  ///     descend. It isn't needed if one of the two descends from the other, as long as the state still holds the mark
-  ///     that proves it.
+  ///     descend. It isn't needed if one of the two descends from the other, or both from a third state, as long as
+  ///     their states still hold the marks that prove it.
   ///   - policy: decides conflicts. With `fail`, a merge with conflicts changes nothing and reports them.
   ///   - options: a dry run, damaged documents, and the proof of the other store.
   ///   - progress: called with the number of compared documents; if it throws, nothing is changed.

@@ -82,6 +82,7 @@ extension DocumentStore {
   /// - Throws: `rolledBack` for a copy that is older than the anchor; `anchorMismatch`; `damaged` or `setMismatch`;
   ///   `rekeyUnfinished`, since the end of a rekey changes the pin too; `locked` if another process writes to the copy;
   ///   `readOnly`, `noNumberLeft`, `cancelled`. Nothing is changed then.
+  @discardableResult
   public func promote(
     anchor line: String?, anchorOptions: AnchorOptions = [], verifying depth: VerifyDepth = .full,
     progress: ProgressHandler? = nil
@@ -90,6 +91,7 @@ extension DocumentStore {
   }
 
   /// `promote` for async code. Cancelled, the store is promoted or as before.
+  @discardableResult
   public func promote(
     anchor line: String?, anchorOptions: AnchorOptions = [], verifying depth: VerifyDepth = .full,
     progress: (@Sendable (WorkProgress) throws -> Void)? = nil
