@@ -37,7 +37,7 @@ import Testing
     #expect(try workshop.succeed("list").errors.isEmpty)
   }
 
-  @Test func updateComesInAndEditsStay() throws {
+  @Test func updateIsMergedAndEditsStay() throws {
     let (workshop, pin) = try shipped()
     try workshop.succeed("edit", "berlin", input: "Three airports, one closed\n")
     #expect(try ship(second, in: workshop) == pin)
