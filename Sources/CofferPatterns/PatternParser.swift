@@ -207,7 +207,7 @@ struct PatternParser {
     case "t": return "\t"
     case "x": return try hexadecimal(digits: 2)
     case "u": return take("{") ? try hexadecimal(digits: nil) : try hexadecimal(digits: 4)
-    case "0"..."9": throw error("\\\(scalar): what a group has found can't be looked for again")
+    case "0"..."9": throw error("\\\(scalar): back references are not supported")
     case "a"..."z", "A"..."Z": throw error("\\\(scalar) is not known here")
     default: return scalar
     }

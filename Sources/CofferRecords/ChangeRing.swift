@@ -22,7 +22,7 @@ package struct ChangeRing: Sendable, Equatable {
     self.generation = generation
   }
 
-  /// - Returns: nil for bytes that no writer makes.
+  /// - Returns: nil for invalid bytes.
   package init?(known: UInt64, bytes: UnsafeRawBufferPointer, generation: UInt64) {
     // No state precedes generation 1, so no record holds a mark before it.
     guard bytes.count == Self.byteCount, known >= 2, known - 1 <= generation else { return nil }
@@ -174,7 +174,7 @@ private struct RingReader {
   ///
   /// - Parameter visit: called with the number of a kind, a collection (0 for everything), and each range of ids (nil
   ///   for a collection itself and for everything).
-  /// - Returns: false for bytes that no writer makes.
+  /// - Returns: false for invalid bytes.
   @inline(__always)
   mutating func readRecord(_ visit: (UInt8, UInt32, ClosedRange<Int64>?) -> Void) -> Bool {
     guard bytes.count - offset >= ChangeRing.markCount + 2 else { return false }

@@ -47,7 +47,7 @@ package struct CollectionRecord: Sendable, Hashable {
     }
   }
 
-  /// - Throws: `damaged` if the seal, the frame or the settings are not as a writer makes them.
+  /// - Throws: `damaged` if the seal, the frame or the settings are invalid.
   package init(_ row: CollectionRow, _ keys: RowKeys) throws(StoreError) {
     let (id, epoch, revision) = (row.id, row.epoch, row.revision)
     let isPadded = keys.session.isPadded
@@ -72,7 +72,7 @@ package struct CollectionRecord: Sendable, Hashable {
           id: id, epoch: epoch, revision: revision, name: name, settings: settings, born: born, edited: edited, uid: uid
         )
       }
-      guard let parts else { throw SealingError(.malformed, "a name or settings that no writer makes") }
+      guard let parts else { throw SealingError(.malformed, "an invalid name or invalid settings") }
       self = parts
     } catch {
       throw .unopened(
@@ -105,7 +105,7 @@ package struct CollectionRecord: Sendable, Hashable {
     self.uid = uid
   }
 
-  /// Whether the key of a row folds to these bytes, which a look-up uses.
+  /// Whether the key of a row folds to these bytes, which a lookup uses.
   package func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
     guard let key else { return false }
     return foldsKeys ? try self.folded(ExternalKey(bytes: key)) == folded : key.elementsEqual(folded)

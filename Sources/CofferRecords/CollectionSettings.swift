@@ -36,7 +36,7 @@ package struct CollectionSettings: Sendable, Hashable {
     return output
   }
 
-  /// - Returns: nil for bytes that no writer makes.
+  /// - Returns: nil for invalid bytes.
   init?(_ json: UnsafeRawBufferPointer) {
     guard UTF8Validity.isValid(json), Attributes.isCanonical(json) else { return nil }
     func number(_ name: String) -> Int? {

@@ -19,7 +19,7 @@ package struct DocumentStamps: Hashable, Sendable {
     self.uid = uid
   }
 
-  /// - Returns: nil for numbers that no writer makes.
+  /// - Returns: nil for invalid numbers.
   fileprivate init?(born: UInt64, edited: UInt64, placed: UInt64, uid: UInt64) {
     let counters = 1...UInt64(StoreFormat.maximumCounter)
     guard counters.contains(born), counters.contains(edited), counters.contains(placed) else { return nil }

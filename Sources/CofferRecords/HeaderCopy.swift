@@ -17,7 +17,7 @@ package struct HeaderCopy {
 
   /// Reads a spare copy (FORMAT, "Spare"). Nothing in it is proved.
   ///
-  /// - Returns: nil for bytes that no writer makes.
+  /// - Returns: nil for invalid bytes.
   package init?(spare bytes: UnsafeRawBufferPointer) {
     let label = Array("coffer2/spare".utf8)
     guard bytes.starts(with: label),

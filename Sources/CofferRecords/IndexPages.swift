@@ -144,7 +144,7 @@ package final class IndexPages: PageStorage {
     guard columns[0].storageClass == .integer, columns[0].integer == Int64(keys.active.epoch),
       columns[1].storageClass == .integer, columns[1].integer >= 1, columns[2].storageClass == .blob,
       columns[2].bytes.count == bodyCount + XAESKey.overhead
-    else { throw .damaged(IndexRoot.damaged("page \(page) is not one that a writer makes")) }
+    else { throw .damaged(IndexRoot.damaged("page \(page) is invalid")) }
     let revision = UInt64(columns[1].integer)
     guard revision <= root.revision + (hasWritten ? 1 : 0) else {
       throw .damaged(IndexRoot.damaged("page \(page) is newer than its root"))

@@ -58,7 +58,7 @@ package final class RecordOpener {
       throw .unopened(error, .damagedDocument(id, "its head is not the one of this row"))
     }
     guard var head, (head.key == nil) == (row.blindIndex == nil) else {
-      throw .damagedDocument(id, "its head is not one that a writer makes")
+      throw .damagedDocument(id, "its head is invalid")
     }
     if let title = row.title {
       guard head.title == nil, UTF8Validity.isValid(title) else {

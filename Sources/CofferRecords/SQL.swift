@@ -37,7 +37,7 @@ package enum SQL {
   // MARK: Records, read
 
   private static let read = "SELECT \(RecordRow.columns) FROM coffer_record r"
-  // A look-up in the other table only where the record has no body.
+  // A lookup in the other table only where the record has no body.
   private static let readWithBody =
     "SELECT \(RecordRow.columns),r.body,\(otherBody) FROM coffer_record r"
   private static let otherBody = "CASE WHEN r.body IS NULL THEN (SELECT ct FROM coffer_body WHERE id=r.id) END"

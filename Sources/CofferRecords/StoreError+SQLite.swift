@@ -42,7 +42,7 @@ extension StoreError {
     case .ioError where error.isFailedSync:
       self.init(
         .ioFailure, "\(place)the disk did not confirm what was written: this transaction may be stored, or not at all",
-        hint: "look after the disk, then open the store again")
+        hint: "check the disk, then open the store again")
     case .ioError:
       self.init(.ioFailure, "\(place)reading or writing the store failed: \(error.message)")
     case .rolledBack:

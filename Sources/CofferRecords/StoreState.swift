@@ -213,7 +213,7 @@ package struct StateCipher {
     }
     guard let state = StoreState(bytes: bytes),
       state.target == 0 ? state.cursor == 0 : state.target == activeEpoch
-    else { throw .damagedStore("its state is not one that a writer makes") }
+    else { throw .damagedStore("its state has invalid fields") }
     return state
   }
 

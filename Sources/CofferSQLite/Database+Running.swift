@@ -34,6 +34,7 @@ extension Database {
   /// Runs one statement to its end, with its parameters by name: `:name`, `@name` or `$name`, whose sign may be left
   /// out.
   ///
+  /// - Returns: the number of changed rows, and the id of the last inserted one.
   /// - Throws: as `execute(_:_:)`; `misuse` unless each parameter has a value, and each value a parameter.
   @discardableResult
   public func execute(

@@ -42,8 +42,8 @@ extension Database {
     }
   }
 
-  /// Runs the body so that its changes can be undone without the rest of the transaction: when it throws, they are.
-  /// Outside of a transaction it is one, of the kind `deferred`.
+  /// Runs the body in a savepoint: if it throws, only its changes are rolled back. Outside a transaction, begins a
+  /// deferred one.
   ///
   /// - Returns: the result of the body.
   /// - Throws: errors of the body; `rolledBack` if the whole transaction is gone.

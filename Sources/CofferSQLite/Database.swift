@@ -131,7 +131,7 @@ public final class Database {
   /// A statement to run more than once, or to read row by row.
   ///
   /// Taken from the cache if it has one of the same text, without bindings. Keep it for a tight loop: taking it costs a
-  /// look-up and an allocation.
+  /// lookup and an allocation.
   ///
   /// - Throws: `sqlLogic` for SQL that can't be prepared; `misuse` unless the text holds exactly one statement.
   public func statement(_ sql: String) throws(SQLiteError) -> Statement { try connection.statement(sql) }

@@ -52,7 +52,7 @@ extension Statement {
   }
 
   /// A text's bytes as they are stored, in the encoding of the database, on the same terms: nothing is converted, so
-  /// nothing is mended.
+  /// nothing is repaired.
   package func storedTextPointer(at column: Int, isUTF16: Bool) -> UnsafeRawBufferPointer {
     let column = Int32(truncatingIfNeeded: column)
     // For a text, this returns its bytes unconverted; the count must be read in units of the same size.

@@ -5,7 +5,7 @@ internal import CCofferSQLite
 /// A statement in use is not in the cache: a second user of the same text gets another one, so that they can't disturb
 /// each other. A statement is returned to it reset and without bindings.
 struct StatementCache {
-  /// Room for one compiled statement. Its user keeps the slot, to return it without a look-up.
+  /// Room for one compiled statement. Its user keeps the slot, to return it without a lookup.
   final class Slot {
     let sql: String
     fileprivate(set) var statement: OpaquePointer?

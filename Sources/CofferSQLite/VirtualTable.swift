@@ -29,8 +29,7 @@ package protocol VirtualRows: AnyObject {
   /// without calls of ``next()``. Asked for after each call of ``next()`` that returned true.
   var repeatCount: Int64 { get }
 
-  /// A text that the row at hand and those that repeat it have in one column: SQLite gets it without a call of
-  /// ``give(_:to:)``.
+  /// Text column shared by the current row and its repetitions; SQLite receives it without a call of ``give(_:to:)``.
   var repeatedText: VirtualText? { get }
 
   /// Writes the value of a column of the current row to `result`.

@@ -83,7 +83,7 @@ package struct ScryptCost: Hashable, Sendable {
   package var work: UInt64 { UInt64(p) * n }
   var maximumMemory: UInt64 { 128 * UInt64(r) * (n + UInt64(p) + 2) + (1 << 20) }
 
-  /// Refuses what no writer makes, by the name of the field and before any work.
+  /// Refuses invalid parameters by the name of the field, before any work.
   package func check(isTest: Bool, isRaised: Bool = false) throws(SealingError) {
     let allowed: ClosedRange<UInt8> = isTest ? 10...14 : 15...20
     guard allowed.contains(logN) else {

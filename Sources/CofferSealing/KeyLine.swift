@@ -74,6 +74,8 @@ extension KeyLine {
   }
 
   /// Reads the one key line of a file; `#` lines and empty lines are passed over.
+  ///
+  /// - Throws: `invalidKeyLine` unless the file has exactly one key line, complete and with a correct checksum.
   public init(parsing file: Secret) throws(SealingError) {
     var found: KeyLine?
     var start = 0
@@ -95,6 +97,8 @@ extension KeyLine {
   }
 
   /// Reads a recipient, which, being public, may be a String.
+  ///
+  /// - Throws: `invalidKeyLine` for a line with an error, and for a key or an identity.
   public init(recipient text: String) throws(SealingError) {
     var text = text
     let secret = text.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0)) }
@@ -109,6 +113,9 @@ extension KeyLine {
   }
 
   /// Reads a file's key line.
+  ///
+  /// - Returns: the key, identity or recipient.
+  /// - Throws: `fileFailure` if the file can't be read or is longer than 64 KiB; `invalidKeyLine` as above.
   public static func load(path: String) throws(SealingError) -> KeyLine {
     do throws(SealingError) {
       return try KeyLine(parsing: .readAll(path: path))

@@ -88,7 +88,7 @@ package struct Keyring: Sendable {
         throw SealingError(.malformed, "the keyring's epochs are out of order")
       }
       guard bounds.isValid(isActive: epoch == active) else {
-        throw SealingError(.malformed, "an epoch of the keyring has bounds that no writer makes")
+        throw SealingError(.malformed, "an epoch of the keyring has invalid bounds")
       }
       epochs.append(
         try EpochKeys(epoch: epoch, root: plaintext.slice(offset + 4..<end), storeID: root.storeID, bounds: bounds))

@@ -1,7 +1,7 @@
 internal import CCofferOpenSSL
 internal import Synchronization
 
-/// The algorithms this room uses.
+/// OpenSSL algorithms that this module uses.
 enum Algorithms {
   static let aes256GCM = Algorithm("AES-256-GCM") { EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) }
   static let aes256CTR = Algorithm("AES-256-CTR") { EVP_CIPHER_fetch(nil, "AES-256-CTR", nil) }

@@ -4,7 +4,7 @@ public struct SealingError: Error, Hashable, Sendable {
   public enum Code: String, Hashable, Sendable {
     /// The tag does not fit: another key, or bytes that were changed.
     case notAuthentic
-    /// Authentic bytes of a shape that no writer makes.
+    /// Authentic bytes of an invalid shape.
     case malformed
     /// A key line, key file, identity or recipient that is not one.
     case invalidKeyLine

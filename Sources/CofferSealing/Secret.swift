@@ -56,6 +56,9 @@ public final class Secret: Sendable {
   }
 
   /// Calls `body` with the bytes, which are valid during the call. Don't keep a copy of them.
+  ///
+  /// - Returns: the result of `body`.
+  /// - Throws: errors of `body`.
   public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(UnsafeRawBufferPointer(start: storage, count: count))
   }

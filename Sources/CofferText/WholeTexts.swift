@@ -1,6 +1,10 @@
 // Texts that are in memory as a whole.
 extension TextDecoder {
   /// Decodes a whole text to UTF-8.
+  ///
+  /// - Returns: valid UTF-8, without a byte order mark.
+  /// - Throws: `invalidBytes` in the mode `fail`; `needsMark`, `unsupportedEncoding` and `undecidedEncoding` if the
+  ///   encoding can't be decided.
   public static func utf8(
     from bytes: [UInt8], in choice: EncodingChoice, onError errorMode: CodingErrorMode = .fail
   ) throws(TextCodingError) -> [UInt8] {
@@ -13,6 +17,9 @@ extension TextDecoder {
 
 extension TextEncoder {
   /// Encodes a whole text, given in UTF-8.
+  ///
+  /// - Returns: the bytes of the text, after a byte order mark if `mark` asks for one.
+  /// - Throws: `unencodableCharacter` in the mode `fail`; `invalidBytes` for text that is not UTF-8.
   public static func bytes(
     fromUTF8 text: [UInt8], in encoding: TextEncoding, mark: Bool = false, onError errorMode: CodingErrorMode = .fail
   ) throws(TextCodingError) -> [UInt8] {

@@ -110,7 +110,7 @@ import Testing
     #expect((try? Attributes(json: json))?.description != json)
   }
 
-  @Test func valuesComeBackByName() throws {
+  @Test func attributesAreReadByName() throws {
     let attributes: Attributes = [
       "tags": ["a", "b"], "count": 3, "ratio": 0.5, "done": true, "none": nil, "in": ["x": 1],
     ]

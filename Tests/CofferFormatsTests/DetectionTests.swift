@@ -63,7 +63,7 @@ import Testing
     #expect(InputFormat.detect(head: Array(cut), headIsWhole: false, pathExtension: nil) == .ndjson)
   }
 
-  @Test func oneObjectInOneLineIsWhatItsNameSays() {
+  @Test func oneObjectInOneLineHasTheFormatOfItsName() {
     #expect(detect("{\"a\":1}\n", "json") == .json)
     #expect(detect("{\"a\":1}\n{}\n", "json") == .ndjson)
     #expect(detect("{\"a\":1}", "jsonl") == .ndjson)
@@ -77,7 +77,7 @@ import Testing
     #expect(detect("bplist15") == .plist)
   }
 
-  @Test func streamWithoutANameMustSayWhatItIs() throws {
+  @Test func streamWithoutANameNeedsAFormat() throws {
     #expect(throws: FormatError(.undecidedFormat, "")) { try InputSource(MemoryByteSource("plain")) }
     let source = try InputSource(MemoryByteSource("{\"text\":\"a\"}\n", chunk: 1))
     #expect(source.format == .ndjson)
@@ -85,7 +85,7 @@ import Testing
     #expect(try drafts(try InputSource(MemoryByteSource("plain"), format: .lines)).map(\.text) == ["plain"])
   }
 
-  @Test func filesAreOpenedAsWhatTheyAre() throws {
+  @Test func filesAreOpenedInTheirFormat() throws {
     let directory = try TemporaryDirectory()
     try directory.write("a,text\n1,2\n".utf8, to: "table.csv")
     try directory.write("just text".utf8, to: "note")

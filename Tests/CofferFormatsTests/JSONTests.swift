@@ -69,7 +69,7 @@ import Testing
     #expect(rejections.all.allSatisfy { $0.bytes.isEmpty })
   }
 
-  @Test func truncatedArrayKeepsWhatIsWhole() throws {
+  @Test func truncatedArrayKeepsItsCompleteElements() throws {
     let rejections = Rejections()
     #expect(
       try drafts(source("[1,{\"a\":2},{\"a\":", options: rejections.options())).map(\.text) == ["1", "{\"a\":2}"])

@@ -108,7 +108,7 @@ import Testing
     var amount: Double
   }
 
-  @Test func rowsDecodeIntoTheModelsTheyCameFrom() throws {
+  @Test func rowsDecodeIntoTheirModels() throws {
     let uuid = UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")!
     let read = try table(
       """

@@ -70,7 +70,7 @@ import Testing
 
   // MARK: Ours
 
-  @Test func ourRecordComesBackWhole() throws {
+  @Test func ourRecordIsReadBackComplete() throws {
     let read = try drafts(
       source(
         """

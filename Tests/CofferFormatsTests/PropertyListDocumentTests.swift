@@ -81,7 +81,7 @@ import Testing
     #expect(try drafts(source(value)).map(\.keyText) == ["2", "3", "1"])
   }
 
-  @Test func rowsThatTheIndexDoesNotKnowComeLast() throws {
+  @Test func rowsMissingFromTheIndexAreLast() throws {
     let value = table([row("7", ""), row(nil, ""), row("1", "")], index: [("1", "0"), ("5", "1")])
     #expect(try drafts(source(value)).map(\.keyText) == ["1", "5", "7"])
   }

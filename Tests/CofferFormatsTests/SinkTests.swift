@@ -254,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func filesBesideTheIndexComeAfterIt() throws {
+  @Test func filesBesideTheIndexFollowIt() throws {
     let directory = try TemporaryDirectory()
     try directory.write("1".utf8, to: "z")
     try directory.write("2".utf8, to: "a")

@@ -20,7 +20,7 @@ import Testing
     #expect(error?.location == InputLocation(record: 3, line: 3, column: 3, byteOffset: 16))
   }
 
-  @Test func undecidedInputSuggestsWhatToTry() {
+  @Test func undecidedInputSuggestsEncodings() {
     let error = failure(TextSource(MemoryByteSource(utf16("hello world"))))
     #expect(error?.code == .undecodable)
     #expect(error?.suggestions.first == .utf16LittleEndian)

@@ -144,7 +144,7 @@ import Testing
     #expect(rejections.all.count == 1)
   }
 
-  @Test func cutOffArrayKeepsWhatIsWhole() throws {
+  @Test func cutOffArrayKeepsItsCompleteElements() throws {
     let rejections = Rejections()
     let text = "<plist><array><dict><key>a</key><true/></dict><dict><key>b</key>"
     #expect(try drafts(source(text, options: rejections.options())).map(\.text) == ["{\"a\":true}"])

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [512, 1024, 8192, 65536])
-  func everyRowIsFoundWhateverItsSize(_ pageSize: Int) throws {
+  func rowsOfEverySizeAreFound(_ pageSize: Int) throws {
     let scratch = try Scratch()
     let path = scratch.file("leaves")
     let database = try Database(path, mode: .createNew)

@@ -56,7 +56,7 @@ import Testing
     #expect(try !one.isInTransaction && count(one) == 1)
   }
 
-  @Test func eachSeesWhatTheOtherHasCommitted() throws {
+  @Test func eachConnectionSeesTheCommitsOfTheOther() throws {
     try one.execute("INSERT INTO t VALUES(2)")
     #expect(try count(other) == 2)
     try other.execute("DELETE FROM t")

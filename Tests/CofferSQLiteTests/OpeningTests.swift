@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [Database.Mode.create, .createNew])
-  func fileIsMadeAndKeepsWhatIsWritten(mode: Database.Mode) throws {
+  func fileIsCreatedAndKeepsWrites(mode: Database.Mode) throws {
     let path = scratch.file("file.db")
     let database = try Database(path, mode: mode)
     try database.execute("CREATE TABLE t(a); INSERT INTO t VALUES(7)")

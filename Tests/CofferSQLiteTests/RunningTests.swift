@@ -49,7 +49,7 @@ import Testing
     #expect(try database.query("SELECT a FROM u").rows.map { $0[0] } == [1, 2, "a;b"])
   }
 
-  @Test func scriptKeepsWhatItDidBeforeAnError() throws {
+  @Test func scriptKeepsItsStatementsBeforeAnError() throws {
     #expect(throws: error(.sqlLogic)) { try database.execute("INSERT INTO t(n) VALUES(1); nonsense; SELECT 1") }
     #expect(try database.query("SELECT n FROM t").rows.count == 1)
   }

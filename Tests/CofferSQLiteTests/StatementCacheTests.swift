@@ -7,12 +7,12 @@ import Testing
 
   init() throws { database = try emptyDatabase() }
 
-  @Test func cachedStatementComesBackCompiled() throws {
+  @Test func cachedStatementIsCompiledAlready() throws {
     let first = try database.statement("SELECT 1").pointer
     #expect(try database.statement("SELECT 1").pointer == first)
   }
 
-  @Test func cachedStatementComesBackWithoutBindings() throws {
+  @Test func cachedStatementHasNoBindings() throws {
     try database.statement("SELECT ?").bind(5, at: 1)
     let statement = try database.statement("SELECT ?")
     try statement.step()

@@ -23,7 +23,7 @@ import Testing
 
   @Test func emptyBlobIsNotNull() throws { #expect(try stored([UInt8]()) == ["blob", 0, .blob([])]) }
 
-  @Test func textKeepsWhatFollowsU0000() throws { #expect(try stored("a\u{0}b") == ["text", 3, "a\u{0}b"]) }
+  @Test func textIsKeptBehindU0000() throws { #expect(try stored("a\u{0}b") == ["text", 3, "a\u{0}b"]) }
 
   @Test func blobKeepsItsZeros() throws {
     #expect(try stored([0, 1, 0] as [UInt8]) == ["blob", 3, .blob([0, 1, 0])])

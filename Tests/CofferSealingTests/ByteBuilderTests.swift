@@ -20,7 +20,7 @@ import Testing
     #expect(builder.bytes == Array("coffer2/head".utf8))
   }
 
-  @Test func aReaderGivesBackWhatWasWrittenAndNothingPastIt() {
+  @Test func readerReturnsTheWrittenBytesAndNoMore() {
     var builder = ByteBuilder(reserving: 16)
     builder.append(UInt8(1))
     builder.append(Int64.min)

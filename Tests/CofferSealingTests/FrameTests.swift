@@ -61,7 +61,7 @@ import Testing
 
   /// Other bytes may be another document's frame, but then they are exactly what a writer makes of it.
   @Test(arguments: [0, 1, 3, 8, 55, 56, 57, 100])
-  func whateverIsReadIsWhatAWriterMakes(_ count: Int) {
+  func eachReadableFrameIsTheFrameOfAWriter(_ count: Int) {
     let frame = Frame.around(data(count), minimum: 64, isPadded: true)
     for bit in 0..<frame.count * 8 {
       var changed = frame

@@ -178,7 +178,7 @@ import Testing
     #expect(Secret(copying: UnsafeRawBufferPointer(start: nil, count: 0)).isEqual(to: Secret([])))
   }
 
-  @Test func onlyWhatInitialisationUsedCounts() {
+  @Test func onlyInitialisedBytesCount() {
     let secret = Secret(byteCount: 8) { memory in
       memory[0] = 7
       return 1

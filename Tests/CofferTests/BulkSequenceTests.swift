@@ -19,7 +19,7 @@ struct BulkSequenceTests {
       isJSON: number % 11 == 0)
   }
 
-  @Test func documentsComeOutAsIfEachHadBeenInserted() throws {
+  @Test func sequenceStoresTheSameDocumentsAsSingleInserts() throws {
     try withTestStore { test in
       let documents = try (1...1300).map(document)
       let report = try test.store.write { writer in

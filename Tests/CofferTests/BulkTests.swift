@@ -53,7 +53,7 @@ struct BulkTests {
     }
   }
 
-  @Test func keptNumbersAndParentsComeBack() throws {
+  @Test func keptNumbersAndParentsAreReadBack() throws {
     try withTestStore { test in
       let kept = bulkOptions { $0.keepsIDs = true }
       let source = ListSource([

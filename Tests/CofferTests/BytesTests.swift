@@ -59,7 +59,7 @@ struct BytesTests {
     UInt32(bytes[at]) << 24 | UInt32(bytes[at + 1]) << 16 | UInt32(bytes[at + 2]) << 8 | UInt32(bytes[at + 3])
   }
 
-  @Test func searchItselfFindsWhatIsThere() {
+  @Test func searchOfBytesFindsKnownBytes() {
     #expect(slicesFound(of: ["sixteen bytes it is"], in: Data("…sixteen bytes it is…".utf8)) == 4)
     #expect(slicesFound(of: ["sixteen bytes it is"], in: "sixteen bytes".data(using: .utf16LittleEndian)!) > 0)
     #expect(slicesFound(of: ["sixteen bytes it is"], in: Data("sixteen bites it is".utf8)) == 0)

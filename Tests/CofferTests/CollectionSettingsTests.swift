@@ -6,7 +6,7 @@ import Testing
 /// Settings, truncation and replacement of collections.
 struct CollectionSettingsTests {
   /// Documents inserted one by one, in bulk, and in bulk with a look at each.
-  @Test func oneRuleMakesTitlesHoweverDocumentsCome() throws {
+  @Test func oneTitleRuleHoldsForEveryWayOfInsertion() throws {
     try withTestStore { test in
       let texts = [
         #"{"title":"titled","name":"n"}"#, #"{"name":"named"}"#, #"{"title":7}"#, #"["first"]"#, "{\n}",
@@ -86,7 +86,7 @@ struct CollectionSettingsTests {
     }
   }
 
-  @Test func titleRuleHoldsForDocumentsToCome() throws {
+  @Test func titleRuleHoldsForLaterDocuments() throws {
     try withTestStore { test in
       try test.store.write { writer in
         try writer.insert(Document(text: "one"), into: test.notes)
@@ -102,7 +102,7 @@ struct CollectionSettingsTests {
     }
   }
 
-  @Test func restartedNumbersStayAboveWhatRemains() throws {
+  @Test func restartedNumbersAreAboveRemainingDocuments() throws {
     try withTestStore { test in
       let other = DocumentCollection("other")
       try test.store.write { writer in

@@ -580,7 +580,7 @@ struct CopyMergeTests {
     #expect(try pair.copy.read { try $0.header(of: DocumentID(4)).parent } == DocumentID(2))
   }
 
-  @Test func documentThatWasLeftOutComesWithASoundOriginal() throws {
+  @Test func omittedDocumentIsMergedFromASoundOriginal() throws {
     let pair = try Pair()
     let long = String(repeating: "long ", count: 2000)
     try edit(pair.original, 2, long)
@@ -706,7 +706,7 @@ struct CopyMergeTests {
 
   // MARK: Single documents
 
-  @Test func documentsComeBackFromABackupWithTheirPlaces() throws {
+  @Test func documentsAreRestoredFromABackupWithTheirPlaces() throws {
     let test = try TestStore()
     try test.store.write { writer in
       for number in 1...6 {
@@ -744,7 +744,7 @@ struct CopyMergeTests {
     #expect(try texts(test.store) == ["2"])
   }
 
-  @Test func parentsAndExchangedKeysComeBack() throws {
+  @Test func parentsAndExchangedKeysAreRestored() throws {
     let test = try TestStore()
     try test.store.write { writer in
       try writer.insert(Document(text: "1", key: "a"), into: Self.notes)

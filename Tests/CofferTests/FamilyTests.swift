@@ -16,7 +16,7 @@ struct FamilyTests {
     }
   }
 
-  @Test func childrenComeInOrderAndDescendantsBelowTheirParents() throws {
+  @Test func childrenAreInOrderAndDescendantsBelowTheirParents() throws {
     try withTestStore { test in
       try makeFamily(test)
       try test.store.write { try $0.move(5, to: .top) }

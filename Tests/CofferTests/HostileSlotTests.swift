@@ -87,7 +87,7 @@ struct HostileSlotTests: OpeningSuite {
     try expectRefusedUnasked(.parametersRefused, naming: "slot")
   }
 
-  @Test func aKeyFileIsNotHeldUpByWhatPassphrasesCost() throws {
+  @Test func keyFileOpensWithoutTheCostOfPassphrases() throws {
     // Within the bounds, and seconds of work if any of them were tried.
     try makeStore(keys: (1...7).map { .words("words \($0)") } + [.published("primary")])
     let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)

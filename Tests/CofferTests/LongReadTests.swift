@@ -35,7 +35,7 @@ struct LongReadTests {
     }
   }
 
-  @Test func everyTextComesOnceAndInOrder() throws {
+  @Test func everyTextIsGivenOnceAndInOrder() throws {
     try withTestStore { test in
       try fill(test)
       var seen = 0
@@ -50,7 +50,7 @@ struct LongReadTests {
     }
   }
 
-  @Test func everyHeaderComesOnceAndInOrder() throws {
+  @Test func everyHeaderIsGivenOnceAndInOrder() throws {
     try withTestStore { test in
       try fill(test)
       let headers = try test.store.read { try $0.headers(in: test.notes) }

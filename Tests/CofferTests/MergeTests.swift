@@ -71,7 +71,7 @@ struct MergeTests {
     }
   }
 
-  @Test func parentMayComeAfterItsChild() throws {
+  @Test func parentMayFollowItsChild() throws {
     try withTestStore { test in
       _ = try insert(test, [.init(text: "child", id: 1, parent: 2), .init(text: "parent", id: 2)]) {
         $0.keepsIDs = true

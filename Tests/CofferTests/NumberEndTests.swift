@@ -57,7 +57,7 @@ struct NumberEndTests {
   }
 
   /// It is no fault of the record, so it is not one more to leave out.
-  @Test func synchronisationThatLeavesOutWhatIsWrongEndsWithoutANumber() throws {
+  @Test func synchronisationThatSkipsInvalidItemsEndsWithoutANumber() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(text: "last"), into: test.notes, id: last) }
       var options = SyncOptions()

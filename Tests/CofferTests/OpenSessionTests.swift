@@ -129,7 +129,7 @@ struct OpenSessionTests {
     #expect(try store.verify().isSound)
   }
 
-  @Test func tablesOfUnknownFeaturesAreEmptiedOnceTheyCouldTellWhatIsGone() throws {
+  @Test func tablesOfUnknownFeaturesAreEmptiedWhenTheyCouldRevealDeletedDocuments() throws {
     let place = try Workplace()
     let url = try place.copy(Vectors.folder.appending(path: "compat.coffer"))
     let secret = try #require(try Vectors.json("compat")["open_with"]["key"].string)

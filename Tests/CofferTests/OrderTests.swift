@@ -19,7 +19,7 @@ struct OrderTests {
   }
 
   /// A writer remembers the document that it added last at the bottom: other changes between must not mislead it.
-  @Test func bottomIsTheBottomWhateverChangedBetween() throws {
+  @Test func bottomIsTheBottomAfterOtherChanges() throws {
     try withTestStore { test in
       let other = DocumentCollection("other")
       try test.store.write { writer in

@@ -87,7 +87,7 @@ struct ParentElsewhereTests {
     }
   }
 
-  @Test func parentThatComesLaterOrWasDeletedIsKept() throws {
+  @Test func laterOrDeletedParentIsKept() throws {
     try withTestStore { test in
       var child = ListSource.Item(text: "child", id: 5)
       child.parent = 6

@@ -56,7 +56,7 @@ struct ProvedChangesTests {
     #expect(try changes(since: try state()) == [])
   }
 
-  @Test func walkTellsWhatTheHeadsTell() throws {
+  @Test func walkReportsTheChangesOfTheHeads() throws {
     let earlier = try state()
     try other.write { writer in
       try writer.update(ids[0]) { $0.text = "x" }

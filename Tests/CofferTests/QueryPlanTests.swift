@@ -147,7 +147,7 @@ struct QueryPlanTests {
     }
   }
 
-  @Test func writersCountsSeeWhatItWrote() throws {
+  @Test func writersCountsIncludeItsWrites() throws {
     try withTestStore { test in
       try fill(test)
       try test.store.write { tx in

@@ -193,7 +193,7 @@ struct QueryTests {
     #expect(result.rows.count == 1)
   }
 
-  @Test func aWritersQuerySeesWhatItWrote() throws {
+  @Test func writersQuerySeesItsWrites() throws {
     try withTestStore { test in
       try fill(test)
       try test.store.write { writer in
@@ -206,7 +206,7 @@ struct QueryTests {
     }
   }
 
-  @Test func rowsComeOneAtATime() throws {
+  @Test func rowsAreGivenOneAtATime() throws {
     try withTestStore { test in
       try fill(test)
       let titles = try test.store.read { reader in

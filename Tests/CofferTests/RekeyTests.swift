@@ -81,7 +81,7 @@ struct RekeyTests {
     try test.expectSound()
   }
 
-  @Test func keysOnlyIsAHandfulOfCommitsWhateverTheSize() throws {
+  @Test func keysOnlyTakesAFewCommitsAtAnySize() throws {
     for count in [10, 60] {
       let test = try TestStore()
       try test.fillForRekey(count)
@@ -100,7 +100,7 @@ struct RekeyTests {
   }
 
   @Test(arguments: [Int.min, -1, 0, 1, Int.max])
-  func batchesOfAnySizeComeToAnEnd(_ size: Int) throws {
+  func batchesOfAnySizeEnd(_ size: Int) throws {
     let test = try TestStore()
     try test.fillForRekey()
     var options = RekeyOptions()

@@ -75,7 +75,7 @@ struct SalvageTests {
   // MARK: Sound stores
 
   @Test(arguments: TitleMode.allCases)
-  func soundStoreComesWhole(_ mode: TitleMode) throws {
+  func salvageOfASoundStoreIsComplete(_ mode: TitleMode) throws {
     let (test, documents) = try closedStore(40) { $0.titles = mode }
     let (report, saved) = try salvage(test)
     #expect(report.isComplete && report.expected == 39 && report.problems == [] && saved == documents)
@@ -177,7 +177,7 @@ struct SalvageTests {
 
   // MARK: Damaged parts
 
-  @Test func damagedDocumentsAreListedAndTheOthersCome() throws {
+  @Test func damagedDocumentsAreListedAndTheOthersSalvaged() throws {
     let (test, documents) = try closedStore(40)
     try edit(
       test, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 7",
@@ -195,7 +195,7 @@ struct SalvageTests {
     "DELETE FROM coffer_state", "UPDATE coffer_state SET sealed = zeroblob(length(sealed))",
     "UPDATE coffer_state SET sealed = x'00'",
   ])
-  func withoutStateEverythingComesButNothingIsCertain(_ sql: String) throws {
+  func withoutStateEverythingIsSalvagedButNothingIsCertain(_ sql: String) throws {
     let (test, documents) = try closedStore(40)
     try edit(test, sql)
     expect(.damaged) { try test.reopened() }
@@ -220,7 +220,7 @@ struct SalvageTests {
     #expect(saved == documents && report.setMatches == false)
   }
 
-  @Test func olderHeaderIsSaidAndEverythingComes() throws {
+  @Test func olderHeaderIsReportedAndEverythingIsSalvaged() throws {
     let (test, documents) = try closedStore(40)
     let old = try Data(contentsOf: test.url)
     try old.write(to: place.file("old"))
@@ -351,7 +351,7 @@ struct SalvageTests {
   }
 
   @Test(arguments: FirstPage.allCases, [512, 8192])
-  func storeWithoutItsFirstPageComesWhole(_ first: FirstPage, _ pageSize: Int) throws {
+  func salvageWithoutTheFirstPageIsComplete(_ first: FirstPage, _ pageSize: Int) throws {
     let (test, documents) = try closedStore(40)
     let store = try test.reopened()
     try store.write { try $0.insert(Document(text: String(repeating: "x", count: 100_000)), into: test.notes) }
@@ -400,7 +400,7 @@ struct SalvageTests {
     }
   }
 
-  @Test func withoutFirstPageLostDocumentsAreNoneOfThoseThatCome() throws {
+  @Test func withoutFirstPageLostDocumentsAreNoneOfTheSalvagedOnes() throws {
     let (test, documents) = try closedStore()
     try edit(test, "PRAGMA page_size = 512", "VACUUM")
     let leaf = try pages(of: ["coffer_record"], test, "AND pagetype = 'leaf' LIMIT 1")
@@ -593,7 +593,7 @@ struct SalvageTests {
     return Set(rows.compactMap { if case .integer(let page) = $0[0] { Int(page) } else { nil } })
   }
 
-  @Test func fileCutShortGivesWhatIsLeft() throws {
+  @Test func fileCutShortGivesTheRemainingDocuments() throws {
     let (test, documents) = try closedStore()
     let whole = try Data(contentsOf: test.url)
     var found: [Int] = []

@@ -175,7 +175,7 @@ struct ScopeTests {
     }
   }
 
-  @Test func listThatMeetsWhatItsOwnWalkAddsIsMisuseAndNoDamage() throws {
+  @Test func listThatMeetsAdditionsDuringItsWalkIsMisuseAndNoDamage() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for number in 0..<3 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes) }

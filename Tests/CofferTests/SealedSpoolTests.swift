@@ -31,14 +31,14 @@ import Testing
     return bytes
   }
 
-  @Test func bytesComeBackInOrder() throws {
+  @Test func bytesAreReadInOrder() throws {
     let (spool, bytes) = try filled()
     #expect(spool.count == bytes.count)
     #expect(try read(spool) == bytes)
     #expect(try read(SealedSpool()) == [])
   }
 
-  @Test func bytesMayBeTakenWhileOthersCome() throws {
+  @Test func bytesMayBeReadWhileOthersAreAdded() throws {
     let spool = SealedSpool(memory: SealedSpool.pieceSize)
     var (added, taken): ([UInt8], [UInt8]) = ([], [])
     for round in 0..<40 {

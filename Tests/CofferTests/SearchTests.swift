@@ -44,7 +44,7 @@ struct SearchTests {
     }
   }
 
-  @Test func documentsThatHoldATextComeInOrder() throws {
+  @Test func documentsThatHoldATextAreFoundInOrder() throws {
     try withTestStore { test in
       try fill(test)
       let matches = try test.store.search(for: .text("anchor"), in: test.notes)
@@ -116,7 +116,7 @@ struct SearchTests {
     }
   }
 
-  @Test func aWriterFindsWhatItHasWritten() throws {
+  @Test func writerFindsItsWrites() throws {
     try withTestStore { test in
       try fill(test, 500)
       try test.store.write { writer in

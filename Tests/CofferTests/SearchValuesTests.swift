@@ -116,7 +116,7 @@ struct SearchValuesTests {
     }
   }
 
-  @Test func pathsNameWhatQueriesFind() throws {
+  @Test func pathsNameTheValuesThatQueriesFind() throws {
     try withTestStore { test in
       let json = #"{"a.b":[{"c d":"needle"}],"größe":{"-":["","needle"]}}"#
       try test.store.write { _ = try $0.insert(Document(text: json, isJSON: true), into: test.notes) }

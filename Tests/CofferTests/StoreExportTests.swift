@@ -133,7 +133,7 @@ struct StoreExportTests {
   // MARK: Exported content
 
   @Test(arguments: TitleMode.allCases)
-  func everythingComesAsItIs(_ mode: TitleMode) throws {
+  func everythingIsExportedUnchanged(_ mode: TitleMode) throws {
     try withFilledStore({ $0.titles = mode }) { test in
       let generation = try test.store.read { $0.generation }
       var seen: [WorkProgress] = []
@@ -158,7 +158,7 @@ struct StoreExportTests {
     }
   }
 
-  @Test func emptyStoreAndEmptyCollectionsCome() throws {
+  @Test func emptyStoreAndEmptyCollectionsAreExported() throws {
     try withTestStore { test in
       try test.store.write { _ = try $0.create(DocumentCollection("empty"), titleRule: .derived, foldsKeys: true) }
       try test.store.export(to: target, keys: [.published("next")])
@@ -167,7 +167,7 @@ struct StoreExportTests {
     }
   }
 
-  @Test func onlyTheNamedCollectionComes() throws {
+  @Test func onlyTheNamedCollectionIsExported() throws {
     try withFilledStore { test in
       try test.store.export(.collections([test.notes]), to: target, keys: [.published("next")])
       let copy = try open()
@@ -274,7 +274,7 @@ struct StoreExportTests {
     }
   }
 
-  @Test func nothingOfWhatStaysBehindIsInTheTarget() throws {
+  @Test func nothingLeftBehindIsInTheTarget() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for number in 1...200 {

@@ -254,7 +254,7 @@ struct SynchronizeTests {
     }
   }
 
-  @Test func unchangedParentKeepsWhatIsBelowIt() throws {
+  @Test func unchangedParentKeepsItsChildren() throws {
     try withTestStore { test in
       _ = try synchronize(test, [item("a", children: [item("a1"), item("a2")]), item("b", children: [item("b1")])])
       // Nothing is said of a's children, and b has none any more.
@@ -286,7 +286,7 @@ struct SynchronizeTests {
     }
   }
 
-  @Test func childThatComesElsewhereMovesThere() throws {
+  @Test func childWithAnotherParentMovesThere() throws {
     try withTestStore { test in
       _ = try synchronize(test, [item("a", children: [item("x")]), item("b", children: [])])
       let report = try synchronize(test, [item("b", children: [item("x")])]) { $0.stale = .remove(atMost: 1) }

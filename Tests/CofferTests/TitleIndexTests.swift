@@ -69,7 +69,7 @@ import Testing
   }
 
   /// The index, not the rows, gave the list: a damaged row does not matter to it.
-  @Test func wholeListsComeFromTheIndex() throws {
+  @Test func wholeListsAreReadFromTheIndex() throws {
     let test = try filled()
     let wanted = try rows(test.store, test.notes)
     try test.store.close()
@@ -178,7 +178,7 @@ import Testing
     (2, "UPDATE main.titles_1 SET header=(SELECT header FROM main.titles_1 WHERE id=8) WHERE id=7", 7, "titles"),
     (2, "UPDATE main.titles_1 SET header=x'00' WHERE id=7", nil, "page"),
   ])
-  func checkFindsWhatIsNotOfTheDocuments(_ part: UInt32, _ sql: String, _ id: Int64?, _ kind: String) throws {
+  func checkFindsEntriesThatNoDocumentHas(_ part: UInt32, _ sql: String, _ id: Int64?, _ kind: String) throws {
     let test = try contents()
     try test.store.engine.writing { transaction throws(StoreError) in
       let found = try present(try transaction.indexRoot(part))

@@ -113,7 +113,7 @@ struct UndoTests {
     }
   }
 
-  @Test func idThatComesAgainIsPassedOver() throws {
+  @Test func repeatedIdIsPassedOver() throws {
     try withTestStore { test in
       try fill(test)
       let before = try contents(test)

@@ -24,7 +24,7 @@ struct ValueTests {
     func encode(to encoder: any Encoder) throws { throw Refusal() }
   }
 
-  @Test func valueComesBackAsItWas() throws {
+  @Test func valueIsReadBackEqual() throws {
     try withTestStore { test in
       let note = Note(title: "T\u{E9}\0\u{1F600}/\"", tags: ["a", ""])
       let id = try test.store.write { try $0.insert(note, into: test.notes, at: .top, key: "k") }
@@ -64,7 +64,7 @@ struct ValueTests {
     }
   }
 
-  @Test func replacedValueKeepsWhatItDoesNotHold() throws {
+  @Test func replacedValueKeepsOtherParts() throws {
     try withTestStore { test in
       try test.store.write { writer in
         let parent = try writer.insert(Document(text: ""), into: test.notes)

@@ -124,7 +124,7 @@ struct VersionedValueTests {
         Issue.record("a newer form was read")
       } catch let error as StoreError {
         #expect(error.code == .notDecodable)
-        #expect(error.message == "document 3 has form 3 of Second; this program knows forms up to 2")
+        #expect(error.message == "document 3 has schema version 3 of Second; this program knows versions up to 2")
         #expect(error.documentID == 3)
       }
       try test.store.write { writer throws in
@@ -144,7 +144,10 @@ struct VersionedValueTests {
         _ = try test.store.read { try $0.value(Strict.self, of: 2) }
         Issue.record("the migration did not throw")
       } catch let error as StoreError {
-        #expect(error.message == "document 2 can't be migrated from form 2 of Strict: its code threw Interruption")
+        #expect(
+          error.message
+            == "document 2 can't be migrated from schema version 2 of Strict: its code threw Interruption"
+        )
       }
     }
   }

@@ -15,7 +15,7 @@ struct WantOfMemoryTests {
     #expect(StoreError.unopened(SealingError(.malformed, "another length"), Self.damage).documentID == DocumentID(7))
   }
 
-  @Test func onlyWhatIsAboutTheFileIsAFindingOfVerify() {
+  @Test func onlyErrorsOfTheFileAreFindingsOfVerify() {
     for code in [StoreError.Code.systemFailure, .locked, .cancelled, .keyChanged, .closed] {
       #expect(StoreError(code, "").isPassing)
     }

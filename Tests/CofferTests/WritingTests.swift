@@ -10,7 +10,7 @@ struct WritingTests {
   ]
 
   @Test(arguments: [true, false])
-  func textsAndTitlesComeBackByteForByte(_ isPadded: Bool) throws {
+  func textsAndTitlesAreReadBackByteForByte(_ isPadded: Bool) throws {
     try withTestStore({ $0.isPadded = isPadded }) { test in
       let ids = try test.store.write { writer in
         try Self.texts.map { try writer.insert(Document(title: String($0.prefix(100)), text: $0), into: test.notes) }
@@ -27,7 +27,7 @@ struct WritingTests {
     }
   }
 
-  @Test func documentComesBackAsItWasWritten() throws {
+  @Test func documentIsReadBackAsWritten() throws {
     try withTestStore { test in
       let parent = try test.store.write { try $0.insert(Document(text: ""), into: test.notes) }
       let document = Document(
@@ -61,7 +61,7 @@ struct WritingTests {
     }
   }
 
-  @Test func putReplacesByKeyAndKeepsWhatIsNotGiven() throws {
+  @Test func putReplacesByKeyAndKeepsOtherFields() throws {
     try withTestStore { test in
       let created = Timestamp(millisecondsSince1970: 1000)
       let (id, again) = try test.store.write { writer in

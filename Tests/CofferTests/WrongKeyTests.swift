@@ -26,7 +26,7 @@ struct WrongKeyTests: OpeningSuite {
   }
 
   private static let wrong =
-    "cannotUnlock: no slot opens with this key (\(ErrorHint.Action.info.rawValue) shows the slots there are)"
+    "cannotUnlock: no slot opens with this key (\(ErrorHint.Action.info.rawValue) lists the slots)"
 
   /// Each of them is answered alike, and none changes a byte.
   private func expectWrong(_ keys: [(name: String, key: StoreKey)], _ location: SourceLocation = #_sourceLocation)

@@ -10,7 +10,7 @@ private let codePages = TextEncoding.allCases.filter(\.byteOrderMark.isEmpty)
 /// behind it in windows-1255 and windows-1258, which are two characters here, as the consortium's tables have them. The
 /// WHATWG's decoders differ in the undefined bytes, which are the C1 controls there, and errors here.
 @Suite struct CodePageReferenceTests {
-  @Test(arguments: codePages) func everyByteIsWhatIconvTakesItFor(encoding: TextEncoding) throws {
+  @Test(arguments: codePages) func everyByteDecodesAsIconvDecodesIt(encoding: TextEncoding) throws {
     let reading = try Iconv(from: encoding.rawValue, to: "UTF-8")
     let writing = try Iconv(from: "UTF-8", to: encoding.rawValue)
     for byte in 0...255 as ClosedRange<UInt8> {

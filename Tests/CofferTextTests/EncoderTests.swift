@@ -37,7 +37,7 @@ import Testing
     #expect(encode(bytes, .windows1252, onError: .replace).string == "a??")
   }
 
-  @Test(.slow) func everyScalarComesBack() throws {
+  @Test(.slow) func everyScalarIsEncodedAndDecoded() throws {
     let text = [UInt8](everyScalar.utf8)
     for encoding in [TextEncoding.utf16LittleEndian, .utf16BigEndian, .utf8] {
       let bytes = try TextEncoder.bytes(fromUTF8: text, in: encoding)

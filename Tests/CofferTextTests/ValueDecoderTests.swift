@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func replacementFitsWhateverIsReplaced() throws {
+  @Test func replacementFitsEveryReplacedSequence() throws {
     let bad = [UInt8](repeating: 0xFF, count: 100_001)
     let replaced = [UInt8]([[UInt8]](repeating: [0xEF, 0xBF, 0xBD], count: 100_001).joined())
     #expect(try decode(bad, .utf8, onError: .replace) == replaced)

@@ -197,7 +197,7 @@ import Testing
 
   // MARK: - Compact
 
-  @Test(.slow) func compactGivesBackWhatWasDeleted() throws {
+  @Test(.slow) func compactFreesTheSpaceOfDeletedDocuments() throws {
     let sandbox = try filled()
     sandbox.environment = ["DBTOOL_KEY_FILE": "primary.key", "DBTOOL_ALLOW_TEST_KEYS": "1"]
     try sandbox.succeed("import", "s.coffer", "-", "--from", "text", input: String(repeating: "long ", count: 100_000))

@@ -45,7 +45,7 @@ import Testing
     return ([lines[first]] + rest).flatMap { $0.split(separator: " ") }.joined(separator: " ")
   }
 
-  @Test(.slow) func helpNamesWhatTheVerbTakes() throws {
+  @Test(.slow) func helpNamesTheValuesThatEachOptionTakes() throws {
     #expect(try help("--wait", of: "rekey").contains("rekey: no limit"))
     #expect(try help("--encoding", of: "export").hasSuffix("(values: utf-8, utf-16le, utf-16be)"))
     let target = try help("--to", of: "convert")

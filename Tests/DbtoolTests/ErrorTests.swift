@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct ErrorTests {
-  @Test func usageErrorsSayWhatIsWrongAndWhereHelpIs() throws {
+  @Test func usageErrorsNameTheFaultAndTheHelp() throws {
     let result = try Sandbox().run("ls", "s.coffer", "--bogus")
     #expect(result.status == 64)
     #expect(result.output.isEmpty)

@@ -110,7 +110,7 @@ import Testing
     #expect(try sandbox.run("export", "s.coffer", "--to", "csv", "--encoding", "koi8-r").status == 64)
   }
 
-  @Test(.slow) func chosenDocumentsComeInTheOrderGiven() throws {
+  @Test(.slow) func chosenDocumentsAreExportedInTheOrderGiven() throws {
     let sandbox = try filled()
     let result = try sandbox.succeed("export", "s.coffer", "--id", "3", "--id", "1")
     #expect(result.lines.map { $0.contains("\"id\":3") } == [true, false])
@@ -119,7 +119,7 @@ import Testing
     #expect(missing.output.isEmpty)
   }
 
-  @Test(.slow) func ndjsonComesBackEqual() throws {
+  @Test(.slow) func ndjsonIsReadBackEqual() throws {
     let sandbox = try filled()
     let first = try sandbox.succeed("export", "s.coffer", "--all")
     try sandbox.write("all.ndjson", bytes: first.output)
@@ -127,7 +127,7 @@ import Testing
     #expect(try sandbox.succeed("export", "t.coffer", "--all").text == first.text)
   }
 
-  @Test(.slow) func jsonComesBackEqual() throws {
+  @Test(.slow) func jsonIsReadBackEqual() throws {
     let sandbox = try filled()
     let before = try sandbox.succeed("export", "s.coffer", "--all").text
     try sandbox.succeed("export", "s.coffer", "--all", "-o", "all.json")
@@ -135,7 +135,7 @@ import Testing
     #expect(try sandbox.succeed("export", "t.coffer", "--all").text == before)
   }
 
-  @Test(.slow) func idTitleTextAndOrderComeBackFromAPropertyList() throws {
+  @Test(.slow) func idTitleTextAndOrderAreReadBackFromAPropertyList() throws {
     let sandbox = try filled()
     func columns(_ text: String) -> [Substring] { text.split(separator: "\n").map { $0.prefix { $0 != "k" } } }
     let before = try sandbox.succeed("export", "s.coffer", "--to", "tsv").text
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(.slow, arguments: ["csv", "tsv", "text"])
-  func idTitleTextKeyAndOrderComeBack(format: String) throws {
+  func idTitleTextKeyAndOrderAreReadBack(format: String) throws {
     let sandbox = try filled()
     let before = try sandbox.succeed("export", "s.coffer", "--to", "csv").text
     try sandbox.succeed("export", "s.coffer", "--to", format, "-o", "out.\(format)")

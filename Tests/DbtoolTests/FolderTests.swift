@@ -121,7 +121,7 @@ import Testing
     #expect(try sandbox.text(of: "out/a/plan.txt") == "text of notes/a/plan.txt\n")
   }
 
-  @Test func everythingComesBackFromTexts() throws {
+  @Test func everythingIsReadBackFromTexts() throws {
     let sandbox = try Sandbox.withStore()
     try folder(sandbox)
     try sandbox.succeed("import", "s.coffer", "notes", "-c", "a/b", "--path-keys")

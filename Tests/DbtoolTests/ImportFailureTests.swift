@@ -81,7 +81,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
   }
 
-  @Test func storeWithoutANumberLeftSaysSoAndWhatToDo() throws {
+  @Test func storeWithoutANumberLeftGivesAnErrorAndTheNextStep() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--id", "9223372036854775806", "--text", "last")
     let before = try sandbox.read("s.coffer")
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test(arguments: ["skip", "replace"])
-  func undecidedEncodingStopsWhateverIsDoneAboutErrors(mode: String) throws {
+  func undecidedEncodingStopsInEveryErrorMode(mode: String) throws {
     let sandbox = try Sandbox.withStore()
     let before = try sandbox.read("s.coffer")
     try sandbox.write("in.txt", bytes: [0x61, 0xFF, 0x62])

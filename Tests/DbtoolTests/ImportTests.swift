@@ -86,7 +86,7 @@ import Testing
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "13")
   }
 
-  @Test func replacementStoresWhatCanBeRead() throws {
+  @Test func replacementStoresTheReadableText() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.txt", bytes: [0x61, 0xFF, 0x62])
     #expect(try sandbox.run("import", "s.coffer", "in.txt").status == 22)
@@ -120,7 +120,7 @@ import Testing
     #expect(!sandbox.exists("new.coffer"))
   }
 
-  @Test func derivedTitlesComeFromTheText() throws {
+  @Test func derivedTitlesAreTheBeginningOfTheText() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.ndjson", "{\"text\":\"\\n\\nFirst words\\nmore\"}\n")
     try sandbox.succeed("import", "s.coffer", "in.ndjson")
@@ -168,7 +168,7 @@ import Testing
     #expect(try sandbox.succeed("show", "s.coffer", "3", "--json").json(Object.self).attributes == nil)
   }
 
-  @Test(.slow) func standardInputNeedsToSayWhatItIs() throws {
+  @Test(.slow) func standardInputNeedsAFormat() throws {
     let sandbox = try Sandbox.withStore()
     let unsure = try sandbox.run("import", "s.coffer", "-", input: "just words\n")
     #expect(unsure.status == 64)

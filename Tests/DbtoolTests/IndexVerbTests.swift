@@ -43,7 +43,7 @@ import Testing
     #expect(try sandbox.succeed("verify", "s.coffer").status == 0)
   }
 
-  @Test func bestDocumentsComeFirst() throws {
+  @Test func bestDocumentsAreFirst() throws {
     let sandbox = try filled()
     let without = try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "sealed")
     #expect(without.status == 14 && without.errors.contains("index add"), "\(without.errors)")

@@ -44,7 +44,7 @@ import Testing
     #expect(lines.map { $0.split(separator: "\t")[0] } == ["documents", "notes"])
   }
 
-  @Test func formatsAreWhatTheySay() throws {
+  @Test func eachFormatIsPrintedInItsForm() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--title", "a \"b\",\tc\nd", "--text", "x")
     let csv = try sandbox.succeed("ls", "s.coffer", "--format", "csv").text

@@ -44,7 +44,7 @@ import Testing
     #expect(result.errors.isEmpty)
   }
 
-  @Test func checkNeedsNoKeyAndSaysWhatIsWrong() throws {
+  @Test func checkNeedsNoKeyAndNamesTheFault() throws {
     let sandbox = try filled()
     sandbox.environment = [:]
     #expect(try sandbox.succeed("check", "s.coffer").text == "sound: true\n")

@@ -14,7 +14,7 @@ import Testing
     try sandbox.succeed("export", store, "--all").text
   }
 
-  @Test func changesOfTheOriginalComeIntoTheCopy() throws {
+  @Test func changesOfTheOriginalAreMergedIntoTheCopy() throws {
     let sandbox = try filled()
     try sandbox.succeed("put", "c.coffer", "--text", "mine")
     try sandbox.succeed("put", "s.coffer", "--id", "1", "--text", "theirs")
@@ -115,7 +115,7 @@ import Testing
     #expect(result.contains("laptop") && result.contains("phone"))
   }
 
-  @Test func singleDocumentsComeBackFromABackup() throws {
+  @Test func singleDocumentsAreRestoredFromABackup() throws {
     let sandbox = try filled()
     try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
     try sandbox.succeed("rm", "s.coffer", "3", "4")

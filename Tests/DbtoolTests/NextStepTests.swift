@@ -21,10 +21,10 @@ import Testing
   }
 
   static let cases: [Case] = [
-    Case(name: "wrong key", status: 12, kind: "cannot-unlock", hint: "info shows the slots") { _ in
+    Case(name: "wrong key", status: 12, kind: "cannot-unlock", hint: "info lists the slots") { _ in
       ["ls", "s.coffer", "--key-file", "wrong.key"]
     },
-    Case(name: "wrong passphrase", status: 12, kind: "cannot-unlock", hint: "info shows the slots") { _ in
+    Case(name: "wrong passphrase", status: 12, kind: "cannot-unlock", hint: "info lists the slots") { _ in
       ["ls", "s.coffer", "--passphrase-file", "wrong.key"]
     },
     Case(name: "key needed", status: 13, kind: "key-needed", hint: "give one of --key-file") { _ in

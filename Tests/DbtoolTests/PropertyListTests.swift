@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-  func orderedTableComesInWithOrderIDsAndCounterAndIsWrittenBack(
+  func orderedTableIsImportedWithOrderIDsAndCounterAndWrittenBack(
     format: PropertyListSerialization.PropertyListFormat
   ) throws {
     let sandbox = try Sandbox.withStore()

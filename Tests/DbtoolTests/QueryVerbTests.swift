@@ -47,7 +47,7 @@ import Testing
 
   /// A reader gets rows of a query that never ends, in every format.
   @Test(arguments: ["table", "json", "ndjson", "csv", "tsv"])
-  func rowsArePrintedAsTheyCome(format: String) throws {
+  func rowsArePrintedBeforeTheLastIsRead(format: String) throws {
     let sandbox = try filled()
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
@@ -88,7 +88,7 @@ import Testing
     #expect(try sandbox.run("verify", "s.coffer").status == 0)
   }
 
-  @Test func aTableGoesOnBehindTheRowsItsWidthsComeFrom() throws {
+  @Test func tableGoesOnBehindTheRowsThatSetItsWidths() throws {
     let sandbox = try filled()
     let result = try sandbox.run(
       "query", "s.coffer",

@@ -13,7 +13,7 @@ import Testing
     try Data(sandbox.read("s.coffer")).range(of: Data(text.utf8)) != nil
   }
 
-  @Test func sealedTitlesComeIntoTheOpenAndGoAgain() throws {
+  @Test func sealedTitlesAreClearedAndSealedAgain() throws {
     let sandbox = try filled("sealed")
     #expect(try !contains("Klartitel", sandbox))
     #expect(try sandbox.run("ls", "s.coffer", "--keyless").status == 13)

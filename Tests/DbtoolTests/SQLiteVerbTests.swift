@@ -35,7 +35,7 @@ import Testing
     #expect(try sandbox.succeed("export", "t.coffer").text.contains(#""attributes":{"id":"A-7"}"#))
   }
 
-  @Test func tableAndMapSayWhatIsWhat() throws {
+  @Test func tableAndMapNameTheTableAndItsColumns() throws {
     let sandbox = try Sandbox.withStore()
     try database(
       sandbox,
@@ -97,7 +97,7 @@ import Testing
     #expect(try sandbox.run("import", "s.coffer", "text.db", "--from", "sqlite").status == 22)
   }
 
-  @Test func exportedDatabaseComesBackEqual() throws {
+  @Test func exportedDatabaseIsReadBackEqual() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write(
       "in.ndjson",

@@ -44,7 +44,7 @@ import Testing
 
   // MARK: - Recipients
 
-  @Test func recipientsComeFromAFile() throws {
+  @Test func recipientsAreReadFromAFile() throws {
     let sandbox = try Sandbox()
     let published = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
     let line = try #require(published.first { $0.hasPrefix("coffer-") })

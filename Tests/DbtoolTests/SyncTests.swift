@@ -69,7 +69,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "books").lines.count == 3)
   }
 
-  @Test func recordThatCannotBeReadKeepsWhatItMayBe() throws {
+  @Test func unreadableRecordKeepsTheDocumentItMayBe() throws {
     let sandbox = try Sandbox.withStore()
     try books(sandbox)
     try sandbox.write("bad.csv", "key,title,text\na,A,one\nb,B,two,ragged\nc,C,three\n")

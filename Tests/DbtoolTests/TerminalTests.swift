@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func keysAndTitlesShareWhatIDsAndDatesLeave() throws {
+  @Test func keysAndTitlesShareTheWidthLeftByIDsAndDates() throws {
     let sandbox = try Sandbox.withStore()
     let (key, title) = (String(repeating: "k", count: 70), String(repeating: "t", count: 60))
     try sandbox.succeed("put", "s.coffer", "--key-name", key, "--title", title, "--text", "x")

@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: [
     ["create", "s.coffer", "--test"], ["import", "s.coffer", "in.txt", "--create", "--test"],
   ])
-  func markAndCheapPassphrasesComeWithTheOption(_ arguments: [String]) throws {
+  func testOptionGivesTheMarkAndCheapPassphrases(_ arguments: [String]) throws {
     let sandbox = try Sandbox()
     try sandbox.write("in.txt", "text")
     let made = try sandbox.run(arguments + ["--passphrase-file", "passphrase.txt"])

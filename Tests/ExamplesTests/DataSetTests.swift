@@ -37,7 +37,7 @@ import Testing
     #expect(try workshop.succeed("list").errors.isEmpty)
   }
 
-  @Test func updateComesInAndEditsStay() throws {
+  @Test func updateIsMergedAndEditsStay() throws {
     let (workshop, pin) = try shipped()
     try workshop.succeed("edit", "berlin", input: "Three airports, one closed\n")
     #expect(try ship(second, in: workshop) == pin)
@@ -68,7 +68,7 @@ import Testing
     try workshop.makeIdentity("other.identity")
     let result = try workshop.run("list", "--identity", "other.identity", "--copy", "theirs.coffer")
     #expect(result.status == 1 && result.text.isEmpty)
-    #expect(result.errors == "dataset: no slot opens with this key; dbtool info shows the slots there are\n")
+    #expect(result.errors == "dataset: no slot opens with this key; dbtool info lists the slots\n")
     #expect(!workshop.exists("theirs.coffer"))
     let mixed = try workshop.run("vendor", "make", "data.tsv", "data.coffer", "--for", "other.identity.pub")
     #expect(mixed.status == 1 && mixed.errors == "dataset: data.coffer was made for another customer\n")

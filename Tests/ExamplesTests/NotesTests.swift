@@ -81,7 +81,7 @@ import Testing
     let before = try workshop.read("notes.coffer")
     let result = try workshop.run("list", "--key-file", "other.key")
     #expect(result.status == 1 && result.text.isEmpty)
-    #expect(result.errors == "notes: no slot opens with this key; dbtool info shows the slots there are\n")
+    #expect(result.errors == "notes: no slot opens with this key; dbtool info lists the slots\n")
     #expect(try workshop.read("notes.coffer") == before)
   }
 

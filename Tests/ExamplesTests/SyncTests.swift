@@ -76,7 +76,8 @@ import Testing
       "2.json: a colon is missing: the JSON ends here (record 1, line 1, column 39, byte 38)"
     ),
     (#"[{"id": "a9", "title": "Tides"}]"#, #"2.json, record 1: its "body" is missing"#),
-    (#"[{"id": 9, "title": "Tides", "body": ""}]"#, #"2.json, record 1: its "id" has another type"#),
+    (#"[{"id": 9, "title": "Tides", "body": ""}]"#, #"2.json, record 1: its "id" must be a string"#),
+    (#"[{"id": "a9", "title": {}, "body": ""}]"#, #"2.json, record 1: its "title" must be a string"#),
     (#"[{"id": "tables-a1", "title": "Tides", "body": "Low"}]"#, "document 1 came already"),
   ])
   func badInputChangesNothing(page: String, sentence: String) throws {
@@ -98,6 +99,8 @@ import Testing
     #expect(try update(workshop).errors.contains("feed.json: no value begins like this (record 1, line 2, column 21"))
     try workshop.write("feed/feed.json", #"{"revision": "r2"}"#)
     #expect(try update(workshop).errors == "sync: feed.json: its \"files\" is missing\n")
+    try workshop.write("feed/feed.json", #"{"revision": "r2", "files": "1.json"}"#)
+    #expect(try update(workshop).errors == "sync: feed.json: its \"files\" must be an array\n")
     try workshop.write("feed/feed.json", #"{"revision": "r2", "files": ["../secret.json"]}"#)
     #expect(try update(workshop).errors == "sync: feed.json: a file outside of the feed's folder\n")
   }
@@ -120,7 +123,7 @@ import Testing
     try workshop.makeKey("other.key")
     let result = try workshop.run("feed", "s.coffer", "--key-file", "other.key")
     #expect(result.status == 1)
-    #expect(result.errors == "sync: no slot opens with this key; dbtool info shows the slots there are\n")
+    #expect(result.errors == "sync: no slot opens with this key; dbtool info lists the slots\n")
     #expect(try workshop.read("s.coffer") == before)
   }
 

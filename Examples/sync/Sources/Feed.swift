@@ -90,11 +90,18 @@ extension DecodingError {
       switch self {
       case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
       case .valueNotFound(_, let context): (context.codingPath, "is null")
-      case .typeMismatch(_, let context): (context.codingPath, "has another type")
+      case .typeMismatch(let type, let context): (context.codingPath, Self.requirement(of: type))
       case .dataCorrupted(let context): (context.codingPath, "is no valid value")
       @unknown default: ([], "is no valid value")
       }
     let name = path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
     return "\(name.isEmpty ? "the record" : "its \"\(name)\"") \(reason)"
+  }
+
+  /// The JSON that decodes as a type.
+  private static func requirement(of type: Any.Type) -> String {
+    if type == String.self { return "must be a string" }
+    if type == [Any].self { return "must be an array" }
+    return type == [String: Any].self ? "must be an object" : "has another type"
   }
 }

@@ -17,6 +17,7 @@ extension DocumentStore {
   /// files (`SQLITE_TMPDIR`, else `/var/tmp`) and beside the store; the data there is sealed like the store. A log is
   /// first copied into the file and cut. An interruption leaves the store unchanged. No deleted data stays in the file.
   ///
+  /// - Returns: the file's size before and afterwards.
   /// - Throws: `locked` if another process keeps its lock longer than `wait` (nil waits for ever), also if a reader
   ///   that started meanwhile keeps the new pages in the log, which the message says; `diskFull`, `readOnly`, and
   ///   errors of opening the store.
@@ -44,6 +45,7 @@ extension DocumentStore {
   /// Rewrites this store without free pages, as `compact(at:wait:)` does, and waits for locks as long as the store
   /// waits.
   ///
+  /// - Returns: the file's size before and afterwards.
   /// - Throws: the same errors, and `misuse` inside `read` or `write`.
   @discardableResult
   public func compact() throws(StoreError) -> CompactReport {

@@ -41,7 +41,7 @@ extension DocumentStore {
   /// limit: an attacker who has another branch of the other store can put in its row of a document, if both branches
   /// changed that document in the same generation. ``MergeOptions/verifiesOther`` proves all rows.
   ///
-  /// Costs a few look-ups for each changed document as long as the state of the other store names its changes, which it
+  /// Costs a few lookups for each changed document as long as the state of the other store names its changes, which it
   /// does for the last fifty commits or so; otherwise about what `verify(.quick)` does.
   ///
   /// - Parameters:

@@ -18,6 +18,7 @@ public struct KeySlots: Sendable {
   /// Every slot now in the file, sorted by number; header and slots are verified first. Asks for no key and runs no
   /// scrypt.
   ///
+  /// - Returns: number, kind, label and strength of each slot, and whether it opened this store.
   /// - Throws: `damaged` if they are not as they were written; `locked`, `keyChanged`, `closed`.
   public func list() throws(StoreError) -> [KeySlot] {
     let opened = store.holder.withLock { $0.slot }
@@ -34,8 +35,8 @@ public struct KeySlots: Sendable {
   ///
   /// - Returns: its number.
   /// - Throws: `alreadyExists` if a slot has this key file, passphrase or recipient; a provider is not asked.
-  ///   `keyFileInvalid` for a key that is none; `testKeyRefused` if test and real keys would mix; `tooLarge` for a
-  ///   label over 255 bytes; `invalidArgument` beyond the most slots; `readOnly`. The slots are then as before.
+  ///   `keyFileInvalid` for an invalid key line; `testKeyRefused` if test and real keys would mix; `tooLarge` for a
+  ///   label over 255 bytes; `invalidArgument` if the store has 64 slots; `readOnly`. The slots are then as before.
   ///   `locked` if another process or thread keeps its lock: the message says if the change is committed, and only the
   ///   write-ahead log still has the old pages.
   @discardableResult
@@ -167,6 +168,6 @@ public struct KeySlots: Sendable {
 
 extension StoreError {
   fileprivate static func noSuchSlot(_ number: Int) -> StoreError {
-    StoreError(.invalidArgument, "there is no slot \(number)", hint: "\(.listKeys) shows those there are")
+    StoreError(.invalidArgument, "there is no slot \(number)", hint: "\(.listKeys) lists the slots")
   }
 }

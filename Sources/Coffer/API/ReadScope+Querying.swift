@@ -15,7 +15,7 @@ extension ReadScope where Self: ~Copyable {
   /// All of SQLite's functions can be used. Without conditions, rows are sorted by the number of their collection, then
   /// in the collection's order. A query by `id`, a range of ids or `key` reads those rows, one by `collection` only
   /// that collection; a text is opened only if the query reads it. Rows of which a query reads no column but
-  /// `collection` are counted and not opened: `count(*)` is an index's word, which nothing proves before verify.
+  /// `collection` are counted and not opened: `count(*)` is counted by an SQLite index, unproved until `verify`.
   ///
   /// The view exists in memory; no decrypted data reaches a file, not even for sorting. Memory holds all rows of the
   /// result, and the rows that the SQL itself collects for ORDER BY, GROUP BY or DISTINCT.

@@ -129,7 +129,7 @@ extension ReadScope where Self: ~Copyable {
     return match
   }
 
-  /// Runs a search whose closures throw nothing else.
+  /// Runs a search whose closures throw only `StoreError`.
   private func searching(_ body: () throws -> Void) throws(StoreError) {
     do {
       try body()

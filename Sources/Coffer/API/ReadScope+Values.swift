@@ -65,7 +65,7 @@ extension ReadScope where Self: ~Copyable {
   /// - Parameters:
   ///   - type: the type of the values.
   ///   - collection: the collection; one that doesn't exist yet has none.
-  ///   - previous: the header of the last value of the page before; its place does not affect the cost.
+  ///   - previous: the header of the last value of the page before; a later page costs no more than the first.
   ///   - limit: the most values, after `isWanted` left some out.
   ///   - isPassingOverOthers: leaves out documents that are no such value; otherwise they throw.
   ///   - isWanted: leaves out values for which it returns false.

@@ -100,7 +100,7 @@ extension ReadScope where Self: ~Copyable {
 
 extension ReadScope where Self: ~Copyable {
   /// Every collection, in the order that ``StoreWriter/arrange(_:)`` gave them, otherwise sorted by number; empty for a
-  /// store without any. The counts are an index's word, which nothing proves before verify.
+  /// store without any. Counted by an SQLite index; unproved until `verify`.
   ///
   /// - Throws: `damaged`.
   public func collections() throws(StoreError) -> [CollectionInfo] {
@@ -115,7 +115,7 @@ extension ReadScope where Self: ~Copyable {
     try transaction.collection(named: collection.name) != nil
   }
 
-  /// The settings of a collection, its number and its count, which is an index's word.
+  /// The settings of a collection, its number and its count, which an SQLite index gives.
   ///
   /// - Throws: `noSuchCollection`, `damaged`.
   public func info(of collection: DocumentCollection) throws(StoreError) -> CollectionInfo {
@@ -123,7 +123,7 @@ extension ReadScope where Self: ~Copyable {
     return CollectionInfo(record, count: try transaction.count(in: record))
   }
 
-  /// Number of documents in a collection, 0 if it doesn't exist: an index's word, which nothing proves before verify.
+  /// Number of documents in a collection, 0 if it doesn't exist: counted by an SQLite index; unproved until `verify`.
   /// Costs an index entry for each document.
   ///
   /// - Throws: `damaged`.

@@ -35,7 +35,8 @@ extension StoreWriter {
     let children = try children(of: id).count
     guard children == 0 else {
       throw StoreError(
-        .invalidArgument, "document \(id) is a parent in its collection (children: \(children))",
+        .invalidArgument,
+        "document \(id) can't move to another collection: it has \(children) \(children == 1 ? "child" : "children") here",
         hint: "move these first, or give them another parent", documentID: id)
     }
     try transaction.requireUnusedKey(old.document.key, in: record, by: id)

@@ -107,10 +107,10 @@ extension StoreWriter {
     }
   }
 
-  /// Writes every value of a collection that has an older form in the current one; its dates stay.
+  /// Writes every value of a collection that has an older schema version in the current one; its dates stay.
   ///
-  /// Documents that are no values, and those of the current form, are not written. Reads every header, and opens the
-  /// values of an older form.
+  /// Documents that are no values, and those of the current version, are not written. Reads every header, and opens the
+  /// values of an older version.
   ///
   /// - Returns: the number of values that were written.
   /// - Throws: `notDecodable` with the id at the first value that can't be migrated: the transaction must then be

@@ -8,7 +8,7 @@ public struct BulkOptions {
   /// The rule for a document without a title; nil uses the collection's rule. A collection that is created here keeps
   /// this as its rule.
   public var titleRule: TitleRule?
-  /// The handling of a kept id or a key that is taken. Modes other than `fail` cost a look-up for each document.
+  /// The handling of a kept id or a key that is taken. Modes other than `fail` cost a lookup for each document.
   public var onConflict = ConflictMode.fail
   /// Called after each batch with the number of documents handled; if it throws, the work ends.
   public var progress: ProgressHandler?

@@ -158,7 +158,7 @@ final class SealingStage {
       (1...StoreFormat.maximumCollectionName).contains(bytes.count), newest < UInt32(Int32.max)
     else {
       throw StoreError(
-        .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
+        .invalidArgument, "a collection name must be 1 to \(StoreFormat.maximumCollectionName) bytes of UTF-8")
     }
     newest += 1
     let settings = CollectionSettings(titleRule: options.titleRule ?? .asGiven, order: lastOrder)

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 /// Codable values as the texts of documents: JSON with its members sorted by name and no spaces, the same bytes for the
 /// same value.
 struct CodableValues: Sendable {
-  /// The attribute with the number of a value's form.
+  /// The attribute with a value's schema version.
   private static let schemaName = "schema"
 
   let coding: ValueCoding
@@ -28,7 +28,7 @@ struct CodableValues: Sendable {
     return document
   }
 
-  /// Attributes with the number of the type's form, if it has forms.
+  /// Attributes with the type's schema version, if it has one.
   func stamped(_ attributes: Attributes, for type: any Encodable.Type) -> Attributes {
     guard let type = type as? any VersionedValue.Type else { return attributes }
     var attributes = attributes
@@ -38,7 +38,7 @@ struct CodableValues: Sendable {
 
   // MARK: Reading
 
-  /// A value of the current form, from any form that its type knows.
+  /// A value of the current schema version, from any version that its type knows.
   ///
   /// - Throws: `notDecodable`.
   func value<Value: Decodable>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {
@@ -49,7 +49,7 @@ struct CodableValues: Sendable {
     return value
   }
 
-  /// The number of the form that a document's value has.
+  /// The schema version of a document's value.
   static func schema(of header: DocumentHeader) -> Int {
     header.attributes.isEmpty ? 1 : header.attributes[schemaName]?.integer ?? 1
   }
@@ -60,7 +60,8 @@ struct CodableValues: Sendable {
     guard schema <= Value.schema else {
       let id = opened.header.id
       throw StoreError(
-        .notDecodable, "document \(id) has form \(schema) of \(type); this program knows forms up to \(Value.schema)",
+        .notDecodable,
+        "document \(id) has schema version \(schema) of \(type); this program knows versions up to \(Value.schema)",
         hint: "update this program", documentID: id)
     }
     if schema == Value.schema { return try decodeFilled(type, opened) }
@@ -71,7 +72,8 @@ struct CodableValues: Sendable {
     } catch {
       let id = opened.header.id
       throw StoreError(
-        .notDecodable, "document \(id) can't be migrated from form \(schema) of \(type): \(CodingFault.reason(error))",
+        .notDecodable,
+        "document \(id) can't be migrated from schema version \(schema) of \(type): \(CodingFault.reason(error))",
         documentID: id)
     }
   }
@@ -91,7 +93,7 @@ struct CodableValues: Sendable {
     }
   }
 
-  /// Decodes JSON of the form that the type has.
+  /// Decodes JSON of the type's schema version.
   ///
   /// - Throws: `notDecodable`, with the path of the member.
   func decode<Value: Decodable>(_ type: Value.Type, _ opened: OpenedDocument) throws(StoreError) -> Value {

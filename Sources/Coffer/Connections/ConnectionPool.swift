@@ -315,7 +315,7 @@ final class ConnectionPool: Sendable {
   private static var notConfirmed: StoreError {
     StoreError(
       .ioFailure, "the disk did not confirm an earlier write: nothing more is written",
-      hint: "look after the disk, then close the store and open it again")
+      hint: "check the disk, then close the store and open it again")
   }
 
   func currentThread() -> UInt {

@@ -145,7 +145,7 @@ final class SealedCopy: Sendable {
     defer { close(input) }
     var status = stat()
     guard fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw StoreError(.unsafeFile, "\(source) is no regular file", hint: "find out who put it there")
+      throw StoreError(.unsafeFile, "\(source) is no regular file", hint: "replace it by the original file")
     }
     let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard output >= 0 else { throw StagedFile.failure(target) }

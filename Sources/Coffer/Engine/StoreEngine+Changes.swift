@@ -1,6 +1,6 @@
 internal import CofferRecords
 
-// The first subscriber's beginning, and polling for commits of other processes.
+// Starting state for the first subscriber, and polling for commits of other processes.
 
 extension StoreEngine {
   /// The state that the first subscriber's changes follow.

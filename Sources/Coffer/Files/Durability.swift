@@ -18,7 +18,7 @@ package enum Durability {
     guard let number = ofNames(beside: path) else { return }
     throw StoreError(
       .ioFailure, "\(path) is in place, but the disk did not confirm its name: \(String(cString: strerror(number)))",
-      hint: "look after the disk: the file may not outlast a loss of power")
+      hint: "check the disk: the file may not outlast a loss of power")
   }
 
   /// Syncs the directory of a path.

@@ -43,14 +43,14 @@ struct FilePlace: Sendable {
     return String(cString: directory) + "/" + path
   }
 
-  /// Call before a new connection is trusted, and before each write.
+  /// Checks that the path still names the same file. Call before a new connection is trusted, and before each write.
   ///
   /// - Throws: `noSuchFile` if the file was moved, removed or replaced.
   func requireSameFile() throws(StoreError) {
     _ = try status()
   }
 
-  /// Call before each write.
+  /// Checks that the file still has only this name. Call before each write.
   ///
   /// - Throws: `noSuchFile` as above; `readOnly` if the file has a second name.
   func requireOnlyName() throws(StoreError) {

@@ -111,7 +111,7 @@ struct StoreFile {
         hint: "make the store again from its source")
     }
     guard number(60) == StoreFormat.version, number(56) == 1 else {
-      throw .damagedStore("its version or text encoding is not one that a writer makes")
+      throw .damagedStore("its version or text encoding is invalid")
     }
     if page[18] == 1, lstat(path + "-wal", &status) == 0 {
       throw StoreError(

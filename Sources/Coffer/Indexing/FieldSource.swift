@@ -41,7 +41,7 @@ struct FieldSource {
       guard field.path.hasPrefix(prefix), field.path.count > prefix.count else {
         throw StoreError(
           .invalidArgument, "the path of a field can't be read",
-          hint: "of the header there are @created, @modified, @size, @title, @key and @attributes with a path")
+          hint: "the header's fields are @created, @modified, @size, @title, @key and @attributes with a path")
       }
       (place, kinds) = (.attributes(try path("$" + field.path.dropFirst(prefix.count))), FieldKind.allCases)
     }

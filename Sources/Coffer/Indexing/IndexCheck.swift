@@ -240,7 +240,7 @@ public struct IndexProblem: Sendable, Hashable {
   public let index: DocumentIndex?
   /// The document with the difference; nil for a problem of an index as a whole.
   public let documentID: DocumentID?
-  /// The difference in words, without values of the document.
+  /// Message that describes the difference; contains no document values.
   public let message: String
 
   init(_ collection: String?, _ index: DocumentIndex?, _ documentID: DocumentID?, _ message: String) {

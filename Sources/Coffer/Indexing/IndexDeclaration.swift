@@ -50,7 +50,7 @@ struct IndexDeclaration: Codable, Equatable {
 
   init() {}
 
-  /// - Throws: `damaged` for bytes that no writer makes.
+  /// - Throws: `damaged` for invalid bytes.
   init(_ bytes: [UInt8]) throws(StoreError) {
     do {
       self = try JSONDecoder().decode(IndexDeclaration.self, from: Data(bytes))

@@ -26,7 +26,7 @@ final class IndexFile {
   private var ranked: UInt32?
   private var outdated: [UInt32: Set<Int64>] = [:]
 
-  /// - Throws: `damaged` for a declaration that no writer makes; SQLite's errors as ``failure(_:_:)`` maps them.
+  /// - Throws: `damaged` for an invalid declaration; SQLite's errors as ``failure(_:_:)`` maps them.
   init(
     _ root: IndexRoot, sealed: [UInt8], _ transaction: StoreTransaction, _ access: IndexPages.Access
   ) throws(StoreError) {

@@ -14,7 +14,7 @@ extension StoreTransaction {
   /// Whether the store has indexes at all.
   var hasIndexes: Bool { keys.session.header.compatible & IndexTables.feature != 0 }
 
-  /// The root of an index as it is in the file; nil if there is none, or it is not one that a writer made for this store.
+  /// The root of an index as it is in the file; nil if there is none, or it is invalid for this store.
   func indexRoot(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
     let tables = IndexTables(database)
     guard hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
@@ -28,7 +28,7 @@ extension StoreTransaction {
       return (root, row.sealed)
     } catch {
       guard error.code == .damaged else { throw error }
-      logger.warning("index \(part) is not one that a writer of this store made: it is ignored")
+      logger.warning("index \(part) is invalid for this store: it is ignored")
       return nil
     }
   }

@@ -107,7 +107,7 @@ struct RankedRows {
     try file.prepareRank(of: collection)
   }
 
-  /// The best rows behind a cursor, and the number of all.
+  /// Best matches after the cursor, and the total number of matches.
   func best(_ query: String, limit: Int, after cursor: RankedCursor?) throws(StoreError)
     -> (hits: [Hit], total: Int, hasMore: Bool)
   {

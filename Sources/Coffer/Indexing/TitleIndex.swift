@@ -87,7 +87,7 @@ struct TitleList {
       guard try rows.step() else { return nil }
       let (position, id) = (rows.int64(at: 0), rows.int64(at: 1))
       guard let header = PackedHeader.header(id, in: collection, at: position, rows.blobPointer(at: 2)) else {
-        throw SQLiteError(.corrupt, "a header that no writer makes")
+        throw SQLiteError(.corrupt, "an invalid header")
       }
       return header
     }
@@ -128,7 +128,7 @@ enum PackedHeader {
     return builder.bytes
   }
 
-  /// - Returns: nil for bytes that no writer makes.
+  /// - Returns: nil for invalid bytes.
   static func header(
     _ id: Int64, in collection: UInt32, at position: Int64, _ bytes: UnsafeRawBufferPointer
   ) -> DocumentHeader? {

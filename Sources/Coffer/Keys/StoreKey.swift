@@ -250,7 +250,7 @@ extension StoreError {
   fileprivate static func recipientOpensNothing(_ what: String) -> StoreError {
     StoreError(
       .keyFileInvalid, "\(what), which is public and opens nothing",
-      hint: "its identity opens; a slot for a recipient is made from its line")
+      hint: "open with the identity file; to add a slot, pass the recipient line")
   }
 }
 

@@ -52,7 +52,7 @@ struct Unlocking {
     for way in key.ways {
       if let found = try unlock(way) { return found }
     }
-    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "\(.info) shows the slots there are")
+    throw StoreError(.cannotUnlock, "no slot opens with this key", hint: "\(.info) lists the slots")
   }
 
   private func unlock(_ way: SecretWay) throws(StoreError) -> Unlocked? {

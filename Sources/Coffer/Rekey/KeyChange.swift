@@ -67,7 +67,7 @@ struct KeyChange {
     let before = plan.header
     guard before.rootGeneration < UInt64(StoreFormat.maximumCounter) else {
       throw StoreError(
-        .noNumberLeft, "the store has had the last root key that can be numbered", hint: "export it into a new store")
+        .noNumberLeft, "no number is left for another root key", hint: "export it into a new store")
     }
     let (storeID, generation) = (before.storeID, before.rootGeneration + 1)
     let (root, wrapped) = try sealing { () throws(SealingError) in
@@ -135,8 +135,7 @@ struct KeyChange {
     return kept
   }
 
-  /// The recipients that the options keep. Anyone can wrap a key for a public recipient, so no other one is kept
-  /// without its identity: a slot that a former insider added must not follow unseen.
+  /// Recipient slots named in the options. Every other recipient slot needs its identity: an insider may have added it.
   private func keptRecipients(_ slots: [KeySlotRecord], isTest: Bool) throws(StoreError) -> [UInt32: SlotTarget] {
     var named: [(KeptRecipient, publicKey: [UInt8]?)] = []
     for recipient in options.keptRecipients { named.append((recipient, try recipient.publicKey(isTest: isTest))) }

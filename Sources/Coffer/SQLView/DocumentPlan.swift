@@ -154,8 +154,8 @@ extension DocumentPlan {
       let row = try transaction.database.rows(sql, record.name, value)[0]
       guard row[0] == row[1] else {
         throw StoreError(
-          .queryFailed, "the query failed: it compares collection with a number, and a name looks like that number",
-          hint: "compare collection with a text")
+          .queryFailed, "the query compares collection with a number, and a collection's name reads as that number",
+          hint: "quote it: collection = '5'")
       }
       if row[0] == .integer(1) { equal.append(record) }
     }

@@ -94,7 +94,7 @@ struct SalvageSource {
       let keys = try unlock(copy, key, options)
       var problems: [String] = []
       if copy.damagedSlots > 0 {
-        problems.append("\(copy.damagedSlots) of its slots can't be used: what they say is out of bounds")
+        problems.append("\(copy.damagedSlots) of its slots can't be used: their fields are out of bounds")
       }
       if keys.isHeaderProved { return (keys, problems) }
       unproved = (keys, problems)

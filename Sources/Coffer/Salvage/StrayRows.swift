@@ -9,7 +9,7 @@ final class StrayRows {
   private static let bodyColumns = 2
   /// The most copies of one id that are tried; a sound file has one, but a hostile file may have any number.
   private static let candidates = 8
-  /// Far above the longest row without its text: head, title, look-up and numbers.
+  /// Far above the longest row without its text: head, title, lookup and numbers.
   private static let recordLimit = 4 * StoreFormat.maximumHead
 
   /// Pages searched per call.

@@ -24,7 +24,7 @@ extension StoreTransaction {
   func requireCollection(_ handle: DocumentCollection) throws(StoreError) -> CollectionRecord {
     guard let record = try collection(named: handle.name) else {
       throw StoreError(
-        .noSuchCollection, "there is no collection of that name", hint: "\(.collections) lists those there are")
+        .noSuchCollection, "there is no collection of that name", hint: "\(.collections) lists the collections")
     }
     return record
   }
@@ -96,7 +96,7 @@ extension StoreTransaction {
   func checkCollectionName(_ name: String) throws(StoreError) {
     guard (1...StoreFormat.maximumCollectionName).contains(name.utf8.count) else {
       throw StoreError(
-        .invalidArgument, "a collection's name has 1 to \(StoreFormat.maximumCollectionName) bytes")
+        .invalidArgument, "a collection name must be 1 to \(StoreFormat.maximumCollectionName) bytes")
     }
     guard try collection(named: name) == nil else {
       throw StoreError(.alreadyExists, "there is a collection of that name already")

@@ -30,7 +30,7 @@ public final class StoreTransaction {
   let logger: StoreLog
   /// The cache of texts; nil in a write transaction, which reads from the file.
   private let texts: TextCache?
-  /// The transaction's pass to the cache, set by its first look-up of a text.
+  /// The transaction's pass to the cache, set by its first lookup of a text.
   private var pass: TextCache.Pass?
 
   /// Begins, and verifies the state (FORMAT, "Each transaction").

@@ -40,7 +40,7 @@ final class TextCache: Sendable {
     fileprivate var number: UInt64
   }
 
-  /// The answer to a look-up.
+  /// The answer to a lookup.
   enum Answer {
     case document(CachedDocument)
     /// Not cached; a text of up to `room` bytes is worth keeping.
@@ -50,7 +50,7 @@ final class TextCache: Sendable {
   /// Bytes counted for an entry in addition to its text.
   fileprivate static let overhead = 256
 
-  /// The number of look-ups over which hits are counted.
+  /// The number of lookups over which hits are counted.
   fileprivate static let window = 1024
   /// Below this share of hits, a full cache keeps only one in this many texts: keeping and wiping each would cost a
   /// sixth of a read that no caller repeats.
@@ -87,7 +87,7 @@ final class TextCache: Sendable {
 
   // MARK: Reading
 
-  /// The first look-up of a reading transaction, with the pass for its later ones.
+  /// The first lookup of a reading transaction, with the pass for its later ones.
   /// - Parameter transaction: the state that the transaction has proved.
   func firstDocument(_ id: DocumentID, of transaction: StoreState) -> (Answer, Pass) {
     let (answer, pass, dropped) = state.withLock { state in
@@ -154,7 +154,7 @@ final class TextCache: Sendable {
     _ = dropped
   }
 
-  /// Whether the document is cached now; not counted as a look-up.
+  /// Whether the document is cached now; not counted as a lookup.
   func holds(_ id: DocumentID) -> Bool { state.withLock { $0.places[id] != nil } }
 
   /// Bytes cached, overhead included.

@@ -28,7 +28,7 @@ public struct CollectionInfo: Sendable, Hashable, Identifiable {
   public let foldsKeys: Bool
   /// An app's own data about the collection.
   public let attributes: Attributes
-  /// Number of documents: an index's word, which nothing proves before verify.
+  /// Number of documents, counted by an SQLite index; unproved until `verify`.
   public let count: Int
 
   /// The collection's handle for reading and writing.

@@ -29,6 +29,9 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   public var sink: Output { output.sink }
 
   /// Writes the header row, and the byte order mark before it if the options ask for one.
+  ///
+  /// - Throws: `unencodable` for the name of an attribute with a character that the encoding lacks, and errors of the
+  ///   destination.
   public mutating func begin() throws(FormatError) {
     for (index, name) in (ColumnLayout.own.map { Array($0.utf8) } + attributes).enumerated() {
       if index > 0 { output.buffer.append(delimiter) }

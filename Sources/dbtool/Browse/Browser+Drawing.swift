@@ -66,7 +66,7 @@ extension Browser {
         )
       }
       if list.order != .position || list.isDescending {
-        facts.append("by \(list.order.name)\(list.isDescending ? ", descending" : "")")
+        facts.append("sorted by \(list.order.name)\(list.isDescending ? ", descending" : "")")
       }
     } else {
       facts.append("\(collections.count) collection\(collections.count == 1 ? "" : "s")")

@@ -30,7 +30,7 @@ extension Browser {
     case .character("n"): step(1, times: count ?? 1)
     case .character("N"): step(-1, times: count ?? 1)
     case .character("s"): if pane != .collections { question = .sort }
-    case .character("L"): lock("by its user")
+    case .character("L"): lock("at your request")
     case .character("v"): if pane != .collections { try edit() }
     default: message = StyledText("h lists the keys", .dim)
     }

@@ -130,6 +130,11 @@ extension ImportQueue.InputReport {
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
   }
 
+  /// An input without a record: an error of the program before a pipe may be the reason.
+  var emptyNote: String? {
+    reading.documents + reading.rejected + reading.skippedEmpty == 0 ? "\(path): no documents in it" : nil
+  }
+
   /// The entries of a folder that were not read; nil if there are none.
   var passedOverNote: String? {
     let parts = passedOver.map { counted($0.count, $0.words) + $0.option }

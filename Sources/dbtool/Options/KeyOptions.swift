@@ -37,7 +37,7 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
 
   @Flag(
     name: .customLong("\(Family.prefix)passphrase"),
-    help: "\(Family.purpose) by a passphrase, asked for; again after Ctrl-Z.")
+    help: "\(Family.purpose) by a passphrase: asks on the terminal, and asks again when resumed after Ctrl-Z.")
   var passphrase = false
 
   @Option(
@@ -58,7 +58,8 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
 
   @Option(
     name: .customLong("\(Family.prefix)provider"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("\(Family.purpose) kept elsewhere: blob in, 64 hex digits out.", valueName: "name=cmd"))
+    help: ArgumentHelp(
+      "\(Family.purpose) from a program: it reads the slot's blob and prints 64 hex digits.", valueName: "name=cmd"))
   var providers: [String] = []
 
   func validate() throws {
@@ -136,7 +137,7 @@ enum Recipient {
     let secrets = ["coffer-key-", "coffer-test-key-", "coffer-identity-", "coffer-test-identity-"]
     if recipients.contains(where: { text in secrets.contains { text.hasPrefix($0) } }) {
       throw ValidationError(
-        "\(option) takes a public recipient, not a secret: what was typed may be in a history, so make a new one")
+        "\(option) takes a public recipient, not a secret: the shell's history may hold it, so make a new one")
     }
     if option == "--recipient", recipients.contains(where: { !$0.hasPrefix("coffer-") && InputFile.exists($0) }) {
       throw ValidationError("--recipient takes the line, not a file: use --recipients-file")

@@ -45,7 +45,7 @@ struct ReadingChoices: ParsableArguments {
     help: ArgumentHelp("The format of the inputs; auto looks at their content, then their names.", valueName: "format"))
   var from: ImportFormat = .auto
 
-  @Option(help: ArgumentHelp("Their encoding; auto: by the byte order mark, else UTF-8.", valueName: "encoding"))
+  @Option(help: ArgumentHelp("Their encoding; auto: the byte order mark's, else UTF-8.", valueName: "encoding"))
   var encoding = EncodingName(choice: .automatic)
 
   @Option(

@@ -67,7 +67,7 @@ final class OutputDirectory {
   /// True if there is something to replace: with `--force`, the directory of an earlier export, known by its index.
   private static func isReplaceable(_ path: String, isForced: Bool) throws -> Bool {
     guard access(path, F_OK) == 0 else { return false }
-    guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) is there already, and no directory") }
+    guard InputFile.isDirectory(path) else { throw Failure.failed("\(path) already exists, and is no directory") }
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
     if names.isEmpty { return false }
     let index = "index.ndjson"

@@ -19,7 +19,7 @@ struct CreateVerb: ParsableCommand {
 
   func validate() throws {
     if options.store.access.expect != nil {
-      throw ValidationError("--expect names a store that is there already, and 'create' makes a new one")
+      throw ValidationError("--expect names a store that already exists, and 'create' makes a new one")
     }
   }
 

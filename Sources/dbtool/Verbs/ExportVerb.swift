@@ -50,7 +50,7 @@ struct ExportVerb: ParsableCommand {
     help: ArgumentHelp("The documents whose title this glob matches: * ? [a-z] [!a].", valueName: "glob"))
   var title: String?
 
-  @Option(help: ArgumentHelp("The format (default: by -o's extension, else ndjson).", valueName: "format"))
+  @Option(help: ArgumentHelp("The format (default: that of -o's extension, else ndjson).", valueName: "format"))
   var to: ExportFormat?
 
   @Option(

@@ -30,7 +30,7 @@ struct ImportVerb: ParsableCommand {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
     help: ArgumentHelp(
-      "The collection, made if missing (default: what the input says, else documents).", valueName: "name"))
+      "The collection, made if missing (default: the input's, else documents).", valueName: "name"))
   var collection: String?
 
   @OptionGroup var reading: ReadingChoices
@@ -111,7 +111,7 @@ struct ImportVerb: ParsableCommand {
     }
     if creation.isUsed {
       options.common.diagnostics.warning(
-        "\(options.store.path) is there already: options for a new store change nothing")
+        "\(options.store.path) already exists: options for a new store change nothing")
     }
     let store = try options.open(readOnly: false)
     let outcome = try runner.store(in: store, isKeptOnFailure: true)
@@ -136,6 +136,7 @@ struct ImportVerb: ParsableCommand {
     }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)
+    outcome.inputs.compactMap(\.emptyNote).forEach(options.common.diagnostics.note)
     let output = StandardOutput()
     if printIds {
       for range in outcome.ids {

@@ -101,7 +101,7 @@ struct KeyRemoveVerb: ParsableCommand {
     try store.close()
     guard !options.common.isMachineReadable else { return }
     options.common.diagnostics.note(
-      "removing a slot is not revocation: who had its secret may hold an older copy, or the root key, until 'rekey'")
+      "removing a slot is not revocation: until 'rekey', an older copy or the root key may be with a former holder")
   }
 }
 
@@ -110,7 +110,7 @@ struct KeyPasswdVerb: ParsableCommand {
     commandName: "passwd",
     abstract: "Replace the key of a slot by a new one.",
     discussion: """
-      The new secret is shown to open the store before the old slot goes. Without --slot, the slot that opened.
+      The new secret is shown to open the store before the old slot goes. Without --slot, replaces the slot that opened the store.
 
         dbtool key passwd texts.coffer --passphrase
         dbtool key passwd texts.coffer --key-file old.key --new-key-file new.key

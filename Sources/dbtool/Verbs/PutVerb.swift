@@ -120,7 +120,7 @@ struct PutVerb: ParsableCommand {
       return try writer.insert(new, into: collection, at: top ? .top : .bottom, id: id.map { DocumentID($0) })
     }
     if createOnly {
-      throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) is there already")
+      throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) already exists")
     }
     // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
     let attributes = try changed(existing.attributes)

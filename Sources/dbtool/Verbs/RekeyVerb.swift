@@ -161,7 +161,7 @@ struct RekeyVerb: ParsableCommand {
     if !report.skipped.isEmpty {
       throw Failure(
         .partlyDone, kind: "partly-done",
-        "what does not open stays under old keys: \(counted(report.skipped.count, "document"))",
+        "\(counted(report.skipped.count, "document")) could not be opened and \(report.skipped.count == 1 ? "stays" : "stay") under the old keys",
         hint: "restore or remove them, then rekey --resume")
     }
   }

@@ -128,7 +128,7 @@ import Testing
   }
 
   /// A tree whose pages lead back into itself would give the same rows for ever.
-  @Test func rowsThatComeAgainAreDamage() throws {
+  @Test func repeatedRowsAreDamage() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "PRAGMA page_size = 512; CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)",

@@ -15,7 +15,7 @@ import Testing
     return "\(directory.path)/out.db"
   }
 
-  @Test func everythingComesBack() throws {
+  @Test func everythingIsReadBack() throws {
     let directory = try TemporaryDirectory()
     let path = try written(Samples.rich, in: directory)
     #expect(try directory.names() == ["out.db"])
@@ -80,7 +80,7 @@ import Testing
     #expect(try directory.bytes(of: "source.db") == before)
   }
 
-  @Test func documentThatComesTwiceIsAnError() throws {
+  @Test func repeatedDocumentIsAnError() throws {
     let directory = try TemporaryDirectory()
     #expect(throws: FormatError(.unwritable, "")) {
       try written([(Samples.header(1), "a"), (Samples.header(1), "a")], in: directory)

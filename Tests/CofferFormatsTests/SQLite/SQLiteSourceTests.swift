@@ -140,7 +140,7 @@ import Testing
     #expect(read.first?.attributes == #"{"_rowid_":2,"id":1,"oid":1,"rowid":3}"#)
   }
 
-  @Test func rowsComeInTheOrderOfTheirNumbersWhateverIndexesThereAre() throws {
+  @Test func rowsAreInTheOrderOfTheirNumbersWithAnyIndexes() throws {
     let read = try read(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)", "CREATE INDEX i ON t(title, text)",
       "INSERT INTO t VALUES(3, 'a', 'x'),(1, 'c', 'z'),(2, 'b', 'y')")
@@ -175,7 +175,7 @@ import Testing
     #expect(virtual?.names.contains("records") == false)
   }
 
-  @Test func longTableComesInBatchesAndStaysWhole() throws {
+  @Test func longTableIsReadInBatchesAndIsComplete() throws {
     let read = try read(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)",
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO t SELECT i, 't' || i, hex(zeroblob(i % 300)) FROM n"

@@ -77,7 +77,7 @@ struct ExampleProgramsTests {
     }
   }
 
-  @Test func databaseIsMigratedIntoTheModelsItCameFrom() throws {
+  @Test func databaseIsMigratedIntoItsModels() throws {
     let database = place.file("app.sqlite")
     try Database(database.path, mode: .create).execute(
       """

@@ -40,7 +40,7 @@ struct ArchivedValueTests {
   }
 
   /// `INSERT OR REPLACE` per row, in four transactions.
-  @Test func fourLinesUpsertInOneTransactionAndKeepWhatIsNotGiven() throws {
+  @Test func fourLinesUpsertInOneTransactionAndKeepOtherFields() throws {
     try withTestStore { test in
       let attributes: Attributes = ["colour": "red"]
       try test.store.write { writer in
@@ -93,7 +93,7 @@ struct ArchivedValueTests {
   }
 
   /// Rows came `ORDER BY ROW`, by habit of the query.
-  @Test func fourLinesComeInTheOrderOfTheirPositionsAlways() throws {
+  @Test func fourLinesAreAlwaysInTheOrderOfTheirPositions() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for id in [4, 2, 1, 3] as [DocumentID] { try writer.put(lines, id: id, into: test.notes) }

@@ -104,7 +104,7 @@ struct NoteEditorTests {
   }
 
   /// Opening made an empty file, and failed later with "no such table".
-  @Test func txtEditOpeningMakesNothingAndTellsWhatIsNoStore() throws {
+  @Test func txtEditOpeningCreatesNothingAndReportsNonStores() throws {
     let place = try Workplace()
     let missing = place.file("missing.coffer")
     expect(.noSuchFile) { try DocumentStore.open(at: missing, key: .published("primary"), options: .testing) }

@@ -16,7 +16,7 @@ struct OldFormatTests {
 
   /// wgFileDb's property list: in with order, ids and counter, and written back.
   @Test(arguments: ["FMT_XML", "FMT_BINARY"])
-  func wgFileDbPropertyListComesInAndIsWrittenBackEqual(format: String) throws {
+  func wgFileDbPropertyListIsImportedAndWrittenBackEqual(format: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(Self.table + "plistlib.dump(table, open('db.plist', 'wb'), fmt=plistlib.\(format))")
     try sandbox.succeed("import", "s.coffer", "db.plist", "--from", "plist", "--keep-ids")
@@ -43,7 +43,7 @@ struct OldFormatTests {
   }
 
   /// FourLines' archive: an object of an unknown class, under the key `Data`.
-  @Test(arguments: ["FMT_XML", "FMT_BINARY"]) func fourLinesArchiveComesInWithoutItsClass(format: String) throws {
+  @Test(arguments: ["FMT_XML", "FMT_BINARY"]) func fourLinesArchiveIsImportedWithoutItsClass(format: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -61,7 +61,7 @@ struct OldFormatTests {
   }
 
   /// FourLines' `data.sqlite3`, NULL, empty and U+0000 among its rows.
-  @Test func fourLinesDatabaseComesInByTableAndMap() throws {
+  @Test func fourLinesDatabaseIsImportedByTableAndMap() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -81,7 +81,7 @@ struct OldFormatTests {
   }
 
   /// QuickConnect's `demo.sqlite`: rows as JSON documents, title from `name`; and `query` over them.
-  @Test func quickConnectDemoDatabaseComesInAsJSONTitledByName() throws {
+  @Test func quickConnectDemoDatabaseIsImportedAsJSONTitledByName() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -127,7 +127,7 @@ struct OldFormatTests {
   }
 
   /// A reader's data was UTF-16 from a spreadsheet; another went through MySQL to convert it.
-  @Test func txtEditSpreadsheetInUTF16ComesInAndConverts() throws {
+  @Test func txtEditSpreadsheetInUTF16IsImportedAndConverted() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       #"""

@@ -76,7 +76,7 @@ def entry(kind, coll, ids):
 
 
 def lookups(writer):
-    """Look-ups of each key that is text, of its capitals, and of one absent key."""
+    """Lookups of each key that is text, of its capitals, and of one absent key."""
     found = []
     for r in writer.records.values():
         if r.key is None or r.key.decode("utf-8", "ignore").encode() != r.key or r.coll not in writer.collections:

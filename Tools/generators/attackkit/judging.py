@@ -70,7 +70,7 @@ class Judge:
         self.expect("anchor", reader.anchor(expected["anchor"]), expected["anchor_check"])
         if hasattr(reader, "find"):
             for lookup in expected["lookups"]:
-                self.expect(f"look-up of {lookup['key']}", reader.find(lookup["coll"], lookup["key"]), lookup["id"])
+                self.expect(f"lookup of {lookup['key']}", reader.find(lookup["coll"], lookup["key"]), lookup["id"])
 
     def _documents(self, outcomes, documents, also=None):
         readable = {id for id, kind in outcomes.items() if kind in ("ok", "other")}

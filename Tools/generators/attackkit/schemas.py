@@ -170,7 +170,7 @@ def _indexes_that_lie():
          {"list": "damaged"}),
         ("titles", "the index of places has sealed rows with clear titles: a list with the key never shows them",
          _lie("coll,pos,lookup,parent,'planted',id"), {"also": {"list": ["damaged"]}}),
-        ("lookup-hides", "the index of keys is empty: a look-up that finds nothing rests on it",
+        ("lookup-hides", "the index of keys is empty: a lookup that finds nothing rests on it",
          _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "lookup", "coll,lookup) WHERE (lookup IS NOT NULL"), {}),
         ("parent-hides", "the index of parents is empty",
          _lie("coll,pos,lookup,parent,title,id", "WHERE 0", "parent", "parent) WHERE (parent IS NOT NULL"), {}),

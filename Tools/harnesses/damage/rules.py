@@ -2,7 +2,7 @@
 
 Always: no text, title, number or place that the library gives out differs from the stored one; every error is one that
 the library's page names; reading leaves the file as it was, and no file beside it; it takes at most a second of CPU
-time; and if a document can't be read, or a list or look-up misses one, verify reports that.
+time; and if a document can't be read, or a list or lookup misses one, verify reports that.
 Further rules depend on the use of the damaged bytes:
 
 - values of a document (its row or its body): that document is refused and verify names it; every other one is read by
@@ -53,7 +53,7 @@ def always(found):
             yield f"document {id}: {end}"
     for id, end in found["keys"].items():
         if end not in READING:
-            yield f"look-up of document {id}: {end}"
+            yield f"lookup of document {id}: {end}"
     for name, listing in found["lists"].items():
         for kind, walk in listing.items():
             if walk["different"] or walk["end"] not in READING:
