@@ -47,7 +47,8 @@ struct PromotionTests {
     #expect(try opened(test.place.file("restored.coffer"), pin: promotion.pin).verify().isSound)
     // A pin says that a file has come at least so far: the old one fits the new branch too.
     #expect(try opened(test.place.file("restored.coffer"), pin: pin).verify().isSound)
-    #expect(try copy.checkAnchor(confirmed) == .descends(by: copy.read { $0.generation } - test.generation(of: confirmed)))
+    #expect(
+      try copy.checkAnchor(confirmed) == .descends(by: copy.read { $0.generation } - test.generation(of: confirmed)))
   }
 
   @Test func nothingIsEncryptedAgainAndEverySlotStays() throws {

@@ -135,7 +135,7 @@ struct Adopting {
     let (copy, depth) = try store.reading { transaction throws(StoreError) -> (AdoptedCopy, VerifyDepth) in
       let check = try compare(anchor, with: transaction, of: store)
       if let current, try !isExpectedBranch(transaction, after: current) {
-        _ = try store.compare(current.anchor, with: transaction, options.anchorOptions.subtracting(.exact))
+        try require(transaction, of: store, after: current)
       }
       let copy = AdoptedCopy(
         url: URL(filePath: path), generation: transaction.state.generation, documents: Int(transaction.state.count),
@@ -145,6 +145,28 @@ struct Adopting {
     let verdict = try store.verify(depth, anchor: nil, [], progress: nil)
     if let error = verdict.error { throw error }
     return copy
+  }
+
+  /// Requires that the copy is from the history of the current one, and not older.
+  private func require(_ transaction: StoreTransaction, of store: StoreEngine, after current: Current)
+    throws(StoreError)
+  {
+    let demands = options.anchorOptions.subtracting(.exact)
+    guard case .failure(let fault) = try store.compared(current.anchor, with: transaction, demands) else { return }
+    let hint: ErrorHint = "after a promotion or a rekey, expect the new pin"
+    switch fault {
+    case .older:
+      throw StoreError(
+        .rolledBack,
+        "it is older than the current copy \(current.name): generation \(transaction.state.generation), the copy has \(current.anchor.generation)",
+        hint: hint)
+    case .otherStore: throw StoreError(.anchorMismatch, "it is another store than the current copy \(current.name)")
+    case .newerRootKey, .otherRootKey:
+      throw StoreError(.anchorMismatch, "it has another root key than the current copy \(current.name)", hint: hint)
+    case .forked, .newer, .unproved:
+      throw StoreError(
+        .anchorMismatch, "it is not known to descend from the current copy \(current.name)", hint: hint)
+    }
   }
 
   /// Whether the expected pin names a later phase or root key than the current copy has: the operator has decided that the

@@ -28,7 +28,7 @@ extension StoreEngine {
     }
     let verdict = try verify(depth, anchor: line, options, progress: progress)
     if let error = verdict.error { throw error }
-    let promoted = try writing { transaction throws(StoreError) in
+    try writing { transaction throws(StoreError) in
       // A commit since would not be verified, and shows that a writer is at work.
       guard try transaction.anchor().line == verified.line else {
         throw StoreError(
@@ -37,7 +37,6 @@ extension StoreEngine {
       }
       try transaction.requireNoRekey()
       try transaction.beginNextPhase()
-      return try transaction.anchor()
     }
     do throws(StoreError) {
       try emptyLog(after: "the store was promoted", waiting: {})
@@ -45,10 +44,12 @@ extension StoreEngine {
       // No key has changed: the old pages in the log show nothing that the new ones do not.
       guard error.code == .locked else { throw error }
     }
+    // In WAL mode the emptied log was noted in a commit after that of the promotion.
+    let anchor = try reading { transaction throws(StoreError) in try transaction.anchor() }
     let pin = StorePin(session.header).line
     log.info("promoted the store to phase \(session.header.phase)")
     return Promotion(
-      base: verified.line, pin: pin, anchor: promoted.line, check: verdict.anchor, documents: verdict.documents)
+      base: verified.line, pin: pin, anchor: anchor.line, check: verdict.anchor, documents: verdict.documents)
   }
 }
 
