@@ -59,6 +59,11 @@ extension DocumentStore {
 
   private static func compact(_ file: StoreFile) throws(StoreError) -> CompactReport {
     let database = file.database.connection
+    if file.isWriteAhead, try WriteAheadLock.of(file.path).isReplicated(database) {
+      throw StoreError(
+        .locked, "\(file.path): a replication program has the store open, and would lose commits",
+        hint: "stop it, compact the store, and start it again")
+    }
     let before: Int64
     do throws(SQLiteError) {
       if file.isWriteAhead { try database.checkpoint(.truncate) }

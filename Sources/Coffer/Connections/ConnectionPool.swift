@@ -240,9 +240,9 @@ final class ConnectionPool: Sendable {
     return try StoreConnection(file, session: session)
   }
 
-  /// In WAL mode with a SQLite that has the WAL-reset bug, only this library checkpoints, under its lock.
+  /// In WAL mode only ``WriteAheadLock`` checkpoints.
   private static func configure(_ file: StoreFile) throws(StoreError) {
-    guard file.isWriteAhead, WriteAheadLock.isNeeded else { return }
+    guard file.isWriteAhead else { return }
     try file.database.run { database throws(SQLiteError) in
       _ = try database.integerPragma("wal_autocheckpoint = 0")
       try database.set(.noCheckpointOnClose, to: true)
@@ -268,17 +268,19 @@ final class ConnectionPool: Sendable {
       }
       if let result { return result }
       if let end, ContinuousClock.now >= end {
-        throw StoreError(.locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers")
+        throw StoreError(
+          .locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers, and stop replication")
       }
       try waiting()
       usleep(10_000)
     }
   }
 
-  /// - Returns: false if another connection is in the way.
+  /// - Returns: false if another connection is in the way, or a replication program, which would lose what it has not read.
   private func cutLog(_ connection: StoreConnection) throws(StoreError) -> Bool {
-    guard isWriteAhead else { return true }
+    guard let writeAheadLock else { return true }
     let database = connection.database.connection
+    guard !writeAheadLock.isReplicated(database) else { return false }
     database.busyTimeout = .zero
     defer { database.busyTimeout = wait }
     do throws(SQLiteError) {

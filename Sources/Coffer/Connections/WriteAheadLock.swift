@@ -6,10 +6,14 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// In WAL mode, one lock for all our writers and checkpoints, where the linked SQLite needs it.
+/// In WAL mode, one lock for all our writers and checkpoints. SQLite makes no checkpoint of its own accord.
 ///
-/// SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset bug).
-/// With this lock, ours never do both at once. The lock is advisory, on a descriptor of the store's own file. One
+/// - SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset bug).
+///   With this lock, ours never do both at once.
+/// - A replication program such as Litestream reads the log, and loses commits that it has not read when another process
+///   starts the log over. While such a program has the file open, the checkpoints are left to it.
+///
+/// The lock is advisory, on a descriptor of the store's own file. One
 /// descriptor per file serves the whole process and is never closed, since closing any descriptor of a file drops the
 /// locks that SQLite holds on it in this process.
 final class WriteAheadLock: Sendable {
@@ -17,9 +21,6 @@ final class WriteAheadLock: Sendable {
   private static let longLog: Int64 = 4 << 20
 
   private static let all = Mutex<[FileIdentity: WriteAheadLock]>([:])
-
-  /// A fixed SQLite needs no lock, and checkpoints by itself.
-  static let isNeeded = Database.hasWALResetBug
 
   private let descriptor: Int32
   private let isHeld = Atomic<Bool>(false)
@@ -30,10 +31,9 @@ final class WriteAheadLock: Sendable {
     self.descriptor = descriptor
   }
 
-  /// The lock of the file at `path`; nil if none is needed.
-  static func of(_ path: String) throws(StoreError) -> WriteAheadLock? {
-    guard isNeeded else { return nil }
-    return try all.withLock { all throws(StoreError) in
+  /// The lock of the file at `path`.
+  static func of(_ path: String) throws(StoreError) -> WriteAheadLock {
+    try all.withLock { all throws(StoreError) in
       var status = stat()
       if stat(path, &status) == 0, let known = all[FileIdentity(status)] { return known }
       let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -75,21 +75,34 @@ final class WriteAheadLock: Sendable {
 
   /// Copies a long log into the file and starts it over; call after a commit, while the lock is held.
   ///
-  /// Never waits. A reader in the way postpones the copy until the log has grown by as much again.
+  /// Never waits. A reader in the way postpones the copy until the log has grown by as much again; so does a replication
+  /// program.
   func checkpointIfLong(_ database: Database, path: String) {
     var status = stat()
     guard stat(path + "-wal", &status) == 0, Int64(status.st_size) >= threshold.load(ordering: .relaxed) else { return }
-    let isDone = checkpoint(database)
+    let isDone = !isReplicated(database) && checkpoint(database)
     threshold.store(isDone ? Self.longLog : Int64(status.st_size) + Self.longLog, ordering: .relaxed)
   }
 
   /// Copies the log into the file and cuts it, if no reader is in the way; call while the lock is held.
-  @discardableResult
-  func checkpoint(_ database: Database) -> Bool {
+  private func checkpoint(_ database: Database) -> Bool {
     let wait = database.busyTimeout
     database.busyTimeout = .zero
     defer { database.busyTimeout = wait }
     guard let log = try? database.checkpoint(.passive), log.frames == log.copied else { return false }
     return (try? database.checkpoint(.truncate)) != nil
+  }
+
+  /// Whether a replication program has the file open, as far as that can be seen: its tables are in the file, and another
+  /// process holds one of SQLite's locks, as each connection in WAL mode does.
+  func isReplicated(_ database: Database) -> Bool {
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    (lock.l_start, lock.l_len) = FileLease.lockBytes
+    // Locks of this process are no obstacle to F_GETLK.
+    guard fcntl(descriptor, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return false }
+    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name GLOB '_litestream_*')"
+    return (try? database.firstValue(tables)) != .integer(0)
   }
 }
