@@ -29,7 +29,7 @@ struct PromotionTests {
   }
 
   @Test(arguments: CreateOptions.Journal.allCases)
-  func newPinRefusesTheOldBranchWhateverItWrites(_ journal: CreateOptions.Journal) throws {
+  func newPinRefusesEveryLaterStateOfTheOldBranch(_ journal: CreateOptions.Journal) throws {
     let test = try filled { $0.journal = journal }
     let confirmed = try test.store.anchor()
     let copy = try restored(test)

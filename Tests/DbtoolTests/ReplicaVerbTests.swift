@@ -95,7 +95,7 @@ import Testing
     try sandbox.succeed("put", "s.coffer", "--text", "another")
     try sandbox.succeed("backup", "s.coffer", "-o", "f.coffer", "--force")
     try wait { try lines() == 2 }
-    // What may pass is a warning, once.
+    // A problem that may pass is a warning, once.
     try sandbox.write("f.coffer", "no store")
     try wait { try sandbox.text(of: "err").contains("warning: ") }
     try sandbox.succeed("put", "s.coffer", "--text", "third")

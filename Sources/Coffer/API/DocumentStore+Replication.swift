@@ -111,8 +111,8 @@ extension ReadScope where Self: ~Copyable {
   /// (``StoreTail/namesDeletions``). Read the documents in the same scope.
   ///
   /// - Parameter skipsDamage: lists rows that do not open, and goes on.
-  /// - Throws: `rolledBack` for a store that is older than the anchor; `anchorMismatch` if it did not come from the
-  ///   anchor's state; `invalidArgument` for a line that is no anchor; `damaged` and `setMismatch` unless `skipsDamage`.
+  /// - Throws: `rolledBack` for a store that is older than the anchor; `anchorMismatch` if it does not descend from
+  ///   the anchor's state; `invalidArgument` for a line that is no anchor; `damaged` and `setMismatch` unless `skipsDamage`.
   public func tail(since anchor: String, skippingDamage skipsDamage: Bool = false) throws(StoreError) -> StoreTail {
     try transaction.tail(since: Anchor(anchor), skippingDamaged: skipsDamage)
   }

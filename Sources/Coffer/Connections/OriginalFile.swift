@@ -15,7 +15,7 @@ final class OriginalFile: Sendable {
   /// The file to read: the original's, or that of the private copy.
   let path: String
   let mode: Database.Mode
-  /// The original, wherever it is read from.
+  /// The original's place, also if a private copy is read.
   let place: FilePlace
   private let copy: SealedCopy?
   /// The original's mark before anything was read.

@@ -6,7 +6,7 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// In WAL mode, one lock for all our writers and checkpoints. SQLite makes no checkpoint of its own accord.
+/// In WAL mode, one lock for all our writers and checkpoints. SQLite's automatic checkpoints are off.
 ///
 /// - SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset bug).
 ///   With this lock, ours never do both at once.

@@ -36,7 +36,7 @@ public struct ReplicaFolder: Sendable {
 /// Options of ``ReplicaFolder/adopt(_:key:anchor:options:)``.
 public struct AdoptOptions: Sendable {
   /// Adopts only a store with this pin. After a failover give the pin of the new branch: it lets the new branch follow a
-  /// copy of the old one, whatever the generations.
+  /// copy of the old one, even one of a later generation.
   public var expectedPin: String?
   /// The demands of the comparison with the anchor.
   public var anchorOptions: AnchorOptions = []

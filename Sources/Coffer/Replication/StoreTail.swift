@@ -7,7 +7,7 @@ public struct StoreTail: Sendable, Hashable {
   public enum Change: String, Sendable, CaseIterable {
     /// The document is new since.
     case inserted
-    /// Its text, title, key, attributes or flags changed. Where the ring does not reach back, also a document that has
+    /// Its text, title, key, attributes or flags changed. If the ring does not reach back, also a document that has
     /// other dates, or made room for others in the order.
     case changed
     /// It has another place, parent or collection.

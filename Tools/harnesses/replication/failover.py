@@ -81,7 +81,7 @@ def trial(tools, folder, failovers, seed):
             f"failover {number}: tail names {named}, lost are {wanted}")
         lost += len(named)
 
-        # The old machine comes back, and nobody looks at its pin.
+        # The old machine comes back, without a check of its pin.
         new.start_litestream()
         new.start_writer(60, seed + number)
         old.start_litestream()

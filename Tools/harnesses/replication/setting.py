@@ -1,7 +1,7 @@
 """One machine of a trial: a store, a writer, and a Litestream that copies the store to a replica.
 
 Does: starts and kills the programs, reads what the writer has acknowledged, restores, runs dbtool. Knows: the command
-lines of dbtool and Litestream. Does not know: what must hold.
+lines of dbtool and Litestream. Does not know: the promises.
 """
 
 import os
@@ -38,7 +38,7 @@ class Commit:
 
 
 class Findings(list):
-    """What must not be, in words."""
+    """Violations, in words."""
 
     def expect(self, holds, what):
         if not holds:
@@ -156,7 +156,7 @@ class Machine:
                  f"{int(interval * 1000)}ms", "-o", target, self.store],
                 env=self.tools.environment, stdout=log, stderr=log, start_new_session=True)
 
-    # What the writer has printed
+    # The writer's output
 
     def lines(self):
         if not self.log.exists():
@@ -201,5 +201,6 @@ def file_replica(path):
 
 
 def environment():
-    names = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
+    # Litestream would use credentials and settings for object storage.
+    names = {name: value for name, value in os.environ.items() if not name.startswith(("DBTOOL_", "AWS_"))}
     return {**names, "DBTOOL_ALLOW_TEST_KEYS": "1"}
