@@ -147,13 +147,15 @@ struct LocalHTTP {
 
   // MARK: The answer
 
-  private func parsed(_ answer: [UInt8]) throws(StoreError) -> Answer {
-    let lineEnd = Array("\r\n".utf8)
+  /// The answer of a whole stream.
+  func parsed(_ answer: [UInt8]) throws(StoreError) -> Answer {
     guard let headEnd = answer.firstRange(of: Array("\r\n\r\n".utf8)) else { throw foreign }
     let lines = String(decoding: answer[..<headEnd.lowerBound], as: UTF8.self)
-      .split(separator: String(decoding: lineEnd, as: UTF8.self), omittingEmptySubsequences: false)
+      .split(separator: "\r\n", omittingEmptySubsequences: false)
     let words = lines[0].split(separator: " ")
-    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]) else {
+    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3,
+      words[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let status = Int(words[1])
+    else {
       throw foreign
     }
     let body = Array(answer[headEnd.upperBound...])

@@ -110,7 +110,7 @@ def killed_follows(machine, followed, copies, follow, findings, seed, tries):
         done = machine.run("import", machine.store, "-", "--from", "lines", "-c", "Zwetschge", given=big)
         findings.expect(done.returncode == 0, f"import: {done.stderr.strip()}")
         wait_for(lambda: followed.stat().st_mtime_ns != before, 10)
-        time.sleep(random_numbers.uniform(0, 0.05))
+        time.sleep(random_numbers.uniform(0, 0.01))
         kill(follow)
         latest = generation_of(machine.run("anchor", copies / "current").stdout.strip())
         result = machine.run("adopt", followed, copies, "--wait", "0")

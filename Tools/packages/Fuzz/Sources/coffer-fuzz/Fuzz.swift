@@ -26,6 +26,7 @@ private let run: @Sendable ([UInt8]) -> Void = {
   case "ring": readRing
   case "spare": readSpareCopy
   case "pin": readPinLine
+  case "answer": readAnswer
   case "anchor": readAnchorLine
   case "query": queryStore
   case "index": readEditedIndexes

@@ -14,3 +14,10 @@ func readAnchorLine(_ input: [UInt8]) {
   let bare = line.last?.isNewline == true ? String(line.dropLast()) : line
   precondition(Array(anchor.line.utf8) == Array(bare.utf8), "an anchor that is printed as another line")
 }
+
+/// An answer of a control socket: an accepted one has a status of three digits and a body that ends the stream.
+func readAnswer(_ input: [UInt8]) {
+  guard let answer = try? LocalHTTP(path: "/socket", deadline: .now).parsed(input) else { return }
+  precondition((0...999).contains(answer.status), "a status of more than three digits")
+  precondition(input.suffix(answer.body.count).elementsEqual(answer.body), "a body that is not the end of the answer")
+}
