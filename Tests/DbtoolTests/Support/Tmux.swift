@@ -76,6 +76,11 @@ final class Tmux {
     try run(["set-option", "-gw", option, value])
   }
 
+  /// Appends what programs write to the terminal from now on to a file in the sandbox.
+  func record(to name: String) throws {
+    try run(["pipe-pane", "cat >> \(name)"])
+  }
+
   func resize(columns: Int, rows: Int) throws {
     try run(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
