@@ -381,7 +381,8 @@ import Testing
     terminal.waitFor("Stopped")
     #expect(!terminal.isAlternate)
     terminal.enter("clear; fg; echo \"ended: $?\"")
-    terminal.waitFor("Passphrase for s.coffer:")
+    // The question before the stop was on the same screen.
+    terminal.wait { $0[0].hasPrefix("dbtool browse") && $0.joined().contains("Passphrase for s.coffer:") }
     terminal.enter("blue whale 7")
     terminal.waitFor("3 documents")
     #expect(terminal.isAlternate)
@@ -592,11 +593,11 @@ import Testing
     terminal.waitFor("Locked: by its user.")
     terminal.press("Enter")
     terminal.waitFor("3 documents")
-    for keys in [["="], ["/"], ["&"], ["s"]] {
-      for key in keys + ["C-z"] { terminal.press(key) }
+    for (key, shown) in [("=", "q back"), ("/", "/ ▏"), ("&", "& ▏"), ("s", "sort by:")] {
+      terminal.press(key, "C-z")
       terminal.waitFor("Stopped")
       terminal.enter("clear; fg; echo \"ended: $?\"")
-      terminal.wait { !$0.joined().contains("Stopped") && !$0.joined().contains("READY") }
+      terminal.waitFor(shown)
       terminal.press("Escape")
       terminal.waitFor("3 documents")
     }
@@ -611,7 +612,8 @@ import Testing
     kill(try #require(terminal.child), SIGSTOP)
     terminal.waitFor("Stopped")
     terminal.enter("clear; fg; echo \"ended: $?\"")
-    #expect(terminal.waitFor("No ship may leave.")[1].hasPrefix(" Harbour"))
+    // The stopped screen showed it, too.
+    terminal.wait { $0.joined().contains("No ship may leave.") && !$0.joined().contains("Stopped") }
     terminal.press("Q")
     terminal.waitFor("ended: 0")
     #expect(!terminal.isAlternate)

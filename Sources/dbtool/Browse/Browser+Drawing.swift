@@ -109,7 +109,7 @@ extension Browser {
     }
     let line: StyledText
     if case .sort = question {
-      line = StyledText("p position  t title  m modified  c created  s size  k key  i id  P T M… reverse")
+      line = StyledText("sort by: p position  t title  m modified  c created  s size  k key  i id  (capital: reverse)")
     } else if let message {
       line = message
     } else if isBusy {
@@ -126,7 +126,7 @@ extension Browser {
         }
       line = StyledText((count.map { "\($0) " } ?? "") + keys, .dim)
     }
-    guard message != nil else {
+    guard message != nil || question != nil else {
       return [CanvasRow(parts: [part(0, columns, TerminalCells(line.text).fitting(columns, in: line.style))])]
     }
     return TerminalCells(line.text).rows(width: columns).prefix(limit).map {

@@ -103,9 +103,7 @@ final class ShownText {
   /// The row that shows the byte so far into the text.
   func place(ofPercent percent: Int, width: Int) -> Place {
     guard !bytes.isEmpty else { return Place() }
-    return place(
-      of: min(bytes.count - 1, bytes.count / 100 * min(percent, 100) + bytes.count % 100 * min(percent, 100) / 100),
-      width: width)
+    return place(of: min(bytes.count - 1, bytes.count * min(percent, 100) / 100), width: width)
   }
 
   /// The same row after a change of the width.
