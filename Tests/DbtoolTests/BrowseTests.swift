@@ -124,6 +124,8 @@ import Testing
     terminal.enter("dbtool browse s.coffer -c plans")
     terminal.waitFor("plans  1 document")
     terminal.press("Q")
+    // What is typed before the shell has the terminal again is for browse.
+    terminal.wait { $0.last { !$0.isEmpty } == "READY>" }
     terminal.enter("dbtool browse s.coffer -c missing; echo \"ended: $?\"")
     terminal.waitFor("ended: 14")
     #expect(terminal.history.contains("notes"))

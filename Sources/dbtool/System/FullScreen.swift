@@ -82,7 +82,10 @@ struct FullScreen {
   }
 
   private mutating func restoreActions() {
-    for var (signal, action) in formerActions { sigaction(signal, &action, nil) }
+    for (signal, former) in formerActions {
+      var action = former
+      sigaction(signal, &action, nil)
+    }
     formerActions = []
   }
 
