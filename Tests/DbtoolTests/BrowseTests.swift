@@ -124,7 +124,7 @@ import Testing
     terminal.enter("dbtool browse s.coffer -c plans")
     terminal.waitFor("plans  1 document")
     terminal.press("Q")
-    // What is typed before the shell has the terminal again is for browse.
+    // Until the shell has the terminal again, browse reads the letters.
     terminal.wait { $0.last { !$0.isEmpty } == "READY>" }
     terminal.enter("dbtool browse s.coffer -c missing; echo \"ended: $?\"")
     terminal.waitFor("ended: 14")
