@@ -124,6 +124,8 @@ import Testing
     terminal.enter("dbtool browse s.coffer -c plans")
     terminal.waitFor("plans  1 document")
     terminal.press("Q")
+    // Until the shell has the terminal again, browse reads the letters.
+    terminal.wait { $0.last { !$0.isEmpty } == "READY>" }
     terminal.enter("dbtool browse s.coffer -c missing; echo \"ended: $?\"")
     terminal.waitFor("ended: 14")
     #expect(terminal.history.contains("notes"))
@@ -381,7 +383,8 @@ import Testing
     terminal.waitFor("Stopped")
     #expect(!terminal.isAlternate)
     terminal.enter("clear; fg; echo \"ended: $?\"")
-    terminal.waitFor("Passphrase for s.coffer:")
+    // The question before the stop was on the same screen.
+    terminal.wait { $0[0].hasPrefix("dbtool browse") && $0.joined().contains("Passphrase for s.coffer:") }
     terminal.enter("blue whale 7")
     terminal.waitFor("3 documents")
     #expect(terminal.isAlternate)
@@ -462,7 +465,7 @@ import Testing
   @Test func lineEndBehindALongPartIsNoRow() throws {
     let sandbox = try sandbox()
     try sandbox.succeed(
-      "put", "s.coffer", "-c", "notes", "--title", "Part", input: String(repeating: "x", count: 4096) + "\r\nnext")
+      "put", "s.coffer", "-c", "notes", "--title", "Part", input: String(repeating: "x", count: 32 << 10) + "\r\nnext")
     let terminal = try browse(sandbox, columns: 60, rows: 12)
     terminal.press("G", "Enter", "G")
     let rows = terminal.waitFor("next")
@@ -539,6 +542,253 @@ import Testing
     terminal.waitFor("3 documents")
   }
 
+  @Test func lockInASmallWindowLeavesNothing() throws {
+    let terminal = try browse(try sandbox(), columns: 40)
+    terminal.press("Enter")
+    terminal.waitFor("No ship may leave.")
+    try terminal.resize(columns: 19, rows: 24)
+    #expect(terminal.waitFor("too small").allSatisfy { $0.isEmpty || $0 == "too small" })
+    terminal.press("L")
+    let rows = terminal.waitFor("Return opens")
+    #expect(!rows.joined().contains("Harbour") && !rows.joined().contains("fog"))
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func timeInAStopLocksBeforeAnythingIsDrawn() throws {
+    let sandbox = try sandbox()
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer --lock-after 0.001; echo \"ended: $?\"")
+    terminal.waitFor("Locked: no key was pressed")
+    // The key behind the unlock stops the process, unless it was locked again before.
+    terminal.type("\r\u{1A}")
+    terminal.wait { rows in
+      if rows.joined().contains("Stopped") { return true }
+      terminal.press("C-z")
+      return false
+    }
+    let end = ContinuousClock.now + .milliseconds(61)
+    while ContinuousClock.now < end { _ = terminal.screen }
+    try terminal.record(to: sandbox.path("output"))
+    terminal.enter("clear; fg; echo \"ended: $?\"")
+    terminal.waitFor("Locked: no key was pressed")
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+    let output = String(decoding: try sandbox.read("output"), as: UTF8.self)
+    #expect(output.contains("Locked") && !output.contains("Harbour"))
+  }
+
+  @Test func changedKeyLocksWithoutAKeyPress() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    terminal.press("/")
+    terminal.waitFor("▏")
+    try sandbox.succeed("rekey", "s.coffer", "--new-key-file", "next.key")
+    #expect(!terminal.waitFor("Locked: another process has changed").joined().contains("Harbour"))
+  }
+
+  @Test func lockEndAndStopWorkEverywhere() throws {
+    let terminal = try browse(try sandbox())
+    terminal.press("h")
+    terminal.waitFor("q back")
+    terminal.press("L")
+    terminal.waitFor("Locked: by its user.")
+    terminal.press("Enter")
+    terminal.waitFor("3 documents")
+    for (key, shown) in [("=", "q back"), ("/", "/ ▏"), ("&", "& ▏"), ("s", "sort by:")] {
+      terminal.press(key, "C-z")
+      terminal.waitFor("Stopped")
+      terminal.enter("clear; fg; echo \"ended: $?\"")
+      terminal.waitFor(shown)
+      terminal.press("Escape")
+      terminal.waitFor("3 documents")
+    }
+    terminal.press("=")
+    terminal.waitFor("q back")
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func stopThatNoProcessHandlesIsMendedByTheContinuation() throws {
+    let terminal = try browse(try sandbox())
+    kill(try #require(terminal.child), SIGSTOP)
+    terminal.waitFor("Stopped")
+    terminal.enter("clear; fg; echo \"ended: $?\"")
+    // The stopped screen showed it, too.
+    terminal.wait { $0.joined().contains("No ship may leave.") && !$0.joined().contains("Stopped") }
+    terminal.press("Q")
+    terminal.waitFor("ended: 0")
+    #expect(!terminal.isAlternate)
+  }
+
+  @Test func quitSignalRestoresTheTerminal() throws {
+    let terminal = try browse(try sandbox())
+    kill(try #require(terminal.child), SIGQUIT)
+    terminal.waitFor("ended: 131")
+    #expect(!terminal.isAlternate && !terminal.history.contains("Harbour"))
+    terminal.enter("echo again")
+    terminal.wait { $0.contains("again") }
+  }
+
+  @Test func questionAfterAnEditIsAskedEachTime() throws {
+    let sandbox = try sandbox()
+    // The text is empty twice.
+    try sandbox.write(
+      "edit.sh", "echo run >> runs; if [ $(wc -l < runs) -lt 3 ]; then : > \"$1\"; else echo new > \"$1\"; fi")
+    sandbox.environment["EDITOR"] = "sh edit.sh"
+    let terminal = try browse(sandbox)
+    terminal.press("v")
+    terminal.waitFor("Return edits again")
+    terminal.press("C-d")
+    terminal.waitFor("the text is empty; rm deletes")
+    terminal.press("v")
+    terminal.waitFor("Return edits again")
+    terminal.press("Enter")
+    #expect(terminal.waitFor("document 1 stored")[4].hasSuffix("│ new"))
+  }
+
+  @Test func deletedDocumentIsNotReplacedByItsNeighbour() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    terminal.press("Enter")
+    terminal.waitFor("q titles")
+    try sandbox.succeed("rm", "s.coffer", "1")
+    terminal.waitFor("document 1 was deleted")
+    // The keys are those of the titles again.
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func longMessageIsShownWhole() throws {
+    let sandbox = try sandbox()
+    try sandbox.write("edit.sh", "dbtool rm s.coffer 1 > rm.txt; echo mine > \"$1\"")
+    sandbox.environment["EDITOR"] = "sh edit.sh"
+    let terminal = try browse(sandbox)
+    terminal.press("v")
+    let rows = terminal.waitFor("delete one: rm")
+    #expect(rows.joined(separator: " ").contains("your text was stored as document 4;"), "\(rows)")
+    terminal.press("j")
+    terminal.waitFor("Return text")
+  }
+
+  @Test func storeThatAnotherProcessHoldsIsWaitedForWithAnOpenEye() throws {
+    let sandbox = try sandbox()
+    let terminal = try browse(sandbox)
+    let lock = try HeldStore(sandbox.path("s.coffer"))
+    terminal.press("G")
+    terminal.waitFor("waiting for another process")
+    lock.release()
+    // The error of a moment is not kept.
+    terminal.waitFor("港は霧の中")
+    lock.hold()
+    terminal.type("/fog\r")
+    terminal.waitFor("waiting for another process; Escape stops it")
+    terminal.press("Escape")
+    terminal.waitFor("stopped")
+    terminal.type("/fog\r")
+    terminal.waitFor("waiting for another process; Escape stops it")
+    terminal.press("q")
+    terminal.waitFor("ended: 0")
+  }
+
+  @Test func hitStaysAfterACommitOfAnotherProcess() throws {
+    let sandbox = try sandbox()
+    let long = (1...60).map { "line \($0)\($0 % 20 == 0 ? " needle" : "")" }.joined(separator: "\n")
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", "Long", input: long)
+    let terminal = try browse(sandbox)
+    terminal.type("/needle\rn")
+    terminal.waitFor("hit 2 of 3")
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "more")
+    #expect(terminal.waitFor("found 'needle': 1 of 5").contains { $0.contains("hit 2 of 3") })
+  }
+
+  @Test func moreHitsThanAreCountedAreNotDenied() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed(
+      "put", "s.coffer", "-c", "notes", "--title", "Many", input: String(repeating: "needle ", count: 300))
+    let terminal = try browse(sandbox, columns: 100)
+    terminal.type("/needle\r")
+    terminal.waitFor("hit 1 of 100+")
+  }
+
+  @Test func filterFollowsLettersBeforeAnotherKey() throws {
+    let terminal = try browse(try sandbox())
+    terminal.press("&")
+    terminal.type("arb\u{1B}[B")
+    terminal.waitFor("titles with 'arb': 1 of 3")
+  }
+
+  @Test func filterOnANarrowTerminalShowsTheTitles() throws {
+    let terminal = try browse(try sandbox(), columns: 40)
+    terminal.press("Enter")
+    terminal.waitFor("No ship may leave.")
+    terminal.press("&")
+    terminal.type("rb")
+    let rows = terminal.waitFor("titles with 'rb'")
+    #expect(rows[1].hasPrefix(" Harbour") && rows[1].hasSuffix("43"))
+  }
+
+  @Test func numberGoesToALineOrAPart() throws {
+    let sandbox = try sandbox()
+    let text = (1...500).map { "row \($0)" }.joined(separator: "\n")
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", "Long", input: text)
+    let terminal = try browse(sandbox, columns: 60, rows: 13)
+    terminal.press("G", "Enter")
+    terminal.waitFor("row 8")
+    terminal.type("17g")
+    terminal.wait { $0[4] == "row 17" }
+    terminal.type("300G")
+    terminal.wait { $0[4] == "row 300" }
+    terminal.type("50%")
+    terminal.wait { $0[4] == "row 257" }
+    terminal.type("9999G")
+    terminal.waitFor("row 500")
+    // Without words, a search is repeated.
+    terminal.type("/row 7\r")
+    terminal.waitFor("hit 1 of 11")
+    terminal.type("/\r")
+    terminal.waitFor("hit 2 of 11")
+  }
+
+  @Test func unlockGoesBackToItsPlace() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("put", "s.coffer", "-c", "plans", "--text", "Sail.")
+    let terminal = try Tmux(sandbox)
+    terminal.enter("dbtool browse s.coffer -c notes; echo \"ended: $?\"")
+    terminal.waitFor("3 documents")
+    terminal.type("sm&a\rj")
+    terminal.waitFor("document 1 ")
+    let before = terminal.wait { $0[0].contains("titles with 'a': 2 of 3  by modified") }
+    terminal.press("L")
+    terminal.waitFor("Locked: by its user.")
+    terminal.press("Enter")
+    #expect(terminal.waitFor("document 1 ").prefix(5) == before.prefix(5))
+  }
+
+  @Test func longLineBreaksBetweenWords() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed(
+      "put", "s.coffer", "-c", "notes", "--title", "Words", input: String(repeating: "abcde ", count: 8000) + "END")
+    let terminal = try browse(sandbox, columns: 60, rows: 13)
+    terminal.press("G", "Enter")
+    terminal.waitFor("abcde")
+    terminal.type("68%")
+    let rows = terminal.wait { $0[2].contains(" 68 %") || $0[2].contains(" 69 %") }
+    #expect(rows[4...11].allSatisfy { !$0.isEmpty && $0.split(separator: " ").allSatisfy { $0 == "abcde" } }, "\(rows)")
+    terminal.press("G")
+    terminal.waitFor("END")
+  }
+
+  @Test func invisibleCharactersAreShown() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed(
+      "put", "s.coffer", "-c", "notes", "--title", "a\u{200B}b", input: "c\u{2028}d\u{2029}e\u{FEFF}f\u{AD}g👩‍🚀")
+    let terminal = try browse(sandbox, columns: 100)
+    terminal.press("G")
+    let rows = terminal.waitFor(#"c\u{2028}d\u{2029}e\u{FEFF}f\u{AD}g👩"#)
+    #expect(rows.contains { $0.hasPrefix(#" a\u{200B}b"#) })
+  }
+
   @Test func browseNeedsATerminal() throws {
     let sandbox = try sandbox()
     let result = try sandbox.run("browse", "s.coffer")
@@ -553,5 +803,32 @@ import Testing
     let terminal = try Tmux(sandbox)
     terminal.enter("dbtool browse s.coffer --key-file wrong.key; echo \"ended: $?\"")
     #expect(terminal.waitFor("ended: 12").joined().contains("wrong.key opens no slot"))
+  }
+}
+
+/// A lock on a store as SQLite takes it for a commit, which keeps every other process from reading.
+private final class HeldStore {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = open(path, O_RDWR)
+    try #require(descriptor >= 0)
+    hold()
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func hold() { set(F_WRLCK) }
+
+  func release() { set(F_UNLCK) }
+
+  /// Waits for readers to end. The lock belongs to the descriptor, so that no other test's files end it.
+  private func set(_ kind: Int32) {
+    // The 510 bytes of SHARED (SQLite's os.h).
+    var lock = flock(l_type: Int16(kind), l_whence: Int16(SEEK_SET), l_start: 0x4000_0002, l_len: 510, l_pid: 0)
+    // F_OFD_SETLKW of fcntl.h.
+    #expect(fcntl(descriptor, 38, &lock) == 0)
   }
 }

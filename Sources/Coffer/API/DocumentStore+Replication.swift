@@ -73,7 +73,7 @@ extension DocumentStore {
   /// same phase have one pin, and only anchors tell them apart.
   ///
   /// - Parameters:
-  ///   - line: the last confirmed anchor, from ``confirm(by:timeout:)``: the copy must not be older. nil accepts
+  ///   - line: the last confirmed anchor, from `confirm(by:timeout:)`: the copy must not be older. nil accepts
   ///     the copy as it is.
   ///   - anchorOptions: demands of that comparison.
   ///   - depth: `full` opens every document first.
@@ -110,15 +110,21 @@ extension ReadScope where Self: ~Copyable {
   /// Deletions are named while the state's ring reaches back, some fifty commits
   /// (``StoreTail/namesDeletions``). Read the documents in the same scope.
   ///
-  /// - Parameter skipsDamage: lists rows that do not open, and goes on.
+  /// - Parameters:
+  ///   - anchor: the anchor line of the earlier state.
+  ///   - skipsDamage: lists rows that do not open, and goes on.
+  /// - Returns: the changes, sorted by id.
   /// - Throws: `rolledBack` for a store that is older than the anchor; `anchorMismatch` if it does not descend from
   ///   the anchor's state; `invalidArgument` for a line that is no anchor; `damaged` and `setMismatch` unless `skipsDamage`.
   public func tail(since anchor: String, skippingDamage skipsDamage: Bool = false) throws(StoreError) -> StoreTail {
     try transaction.tail(since: Anchor(anchor), skippingDamaged: skipsDamage)
   }
 
-  /// The same since a generation. Nothing proves that this store had the state that is meant: give an anchor where you have
-  /// one.
+  /// The documents that changed since a generation, as `tail(since:skippingDamage:)` gives them. Nothing proves that this
+  /// store had the state that you mean: give an anchor if you have one.
+  ///
+  /// - Returns: the changes, sorted by id; ``StoreTail/check`` is nil.
+  /// - Throws: `rolledBack` for a store of an earlier generation; `damaged` and `setMismatch` unless `skipsDamage`.
   public func tail(sinceGeneration generation: UInt64, skippingDamage skipsDamage: Bool = false) throws(StoreError)
     -> StoreTail
   {

@@ -33,7 +33,7 @@ public struct ReplicaFolder: Sendable {
   static let digits = 10
 }
 
-/// Options of ``ReplicaFolder/adopt(_:key:anchor:options:)``.
+/// Options of `ReplicaFolder.adopt`.
 public struct AdoptOptions: Sendable {
   /// Adopts only a store with this pin. After a failover give the pin of the new branch: it lets the new branch follow a
   /// copy of the old one, even one of a later generation.
@@ -54,7 +54,7 @@ public struct AdoptOptions: Sendable {
   public init() {}
 }
 
-/// The result of ``ReplicaFolder/adopt(_:key:anchor:options:)``.
+/// The result of `ReplicaFolder.adopt`.
 public enum Adoption: Sendable, Hashable {
   /// The followed file has the state of the latest copy; nothing was changed.
   case unchanged(AdoptedCopy)
@@ -96,6 +96,8 @@ extension ReplicaFolder {
   ///   - key: opens the store.
   ///   - anchor: a line that the writer's side published, such as the last confirmed one; nil compares with the current
   ///     copy alone.
+  ///   - options: the expected pin, demands of the comparison, number of copies, waiting time.
+  /// - Returns: the new copy, or the current one if the file has its state.
   /// - Throws: `damaged` or `setMismatch` for a file that is not sound; `rolledBack` for one that is older than the
   ///   anchor or the current copy; `anchorMismatch`, `pinMismatch` for another store or branch; `alreadyExists` for a link
   ///   `current` that this call did not make; `locked` if another process adopts here; `noSuchFile`, `cannotUnlock`,
@@ -110,7 +112,7 @@ extension ReplicaFolder {
     ).run()
   }
 
-  /// ``adopt(_:key:anchor:options:)`` for async code. Cancelled, it has adopted a whole copy or none.
+  /// `adopt` for async code. Cancelled, it has adopted a whole copy or none.
   public func adopt(
     _ followed: URL, key: StoreKey, anchor: String? = nil, options: AdoptOptions = AdoptOptions()
   ) async throws -> Adoption {

@@ -3,7 +3,7 @@ internal import CofferSealing
 
 /// A store that became the one that is written; see `promote`.
 public struct Promotion: Sendable, Hashable {
-  /// The anchor of the state before: the new branch departs from it, and ``ReadScope/changes(since:)`` of the old file
+  /// The anchor of the state before: the new branch departs from it, and `tail(since:skippingDamage:)` of the old file
   /// takes it.
   public let base: String
   /// The new pin, which every earlier file of the store is refused with.

@@ -19,12 +19,13 @@ extension Browser {
 
   func draw() throws {
     let (columns, rows) = size
-    guard columns >= 20, rows >= 5 else {
-      return try canvas.show([CanvasRow(parts: [part(0, columns, [StyledText("too small")])])], columns: columns)
-    }
+    isBusy = false
     if store == nil {
+      drawn = drawLock(columns, rows)
+    } else if columns < 20 || rows < 5 {
+      // Every row is passed, so that no row of the larger screen stays.
       drawn = Array(repeating: CanvasRow(parts: []), count: rows)
-      drawn[rows / 2].parts = [part(0, columns, TerminalCells(message?.text ?? "").fitting(columns, in: .bold))]
+      drawn[0].parts = [part(0, columns, [StyledText("too small")])]
     } else {
       var body: [CanvasRow]
       if let open = overlay {
@@ -36,9 +37,25 @@ extension Browser {
         body = drawBody(rows - 2)
       }
       body += Array(repeating: CanvasRow(parts: []), count: max(0, rows - 2 - body.count))
-      drawn = [bar(columns)] + body + [lastLine(columns)]
+      let foot = foot(columns, atMost: rows / 2)
+      drawn = [bar(columns)] + body.dropLast(foot.count - 1) + foot
     }
+    // Reading may have found another key.
+    if store == nil { drawn = drawLock(columns, rows) }
     try canvas.show(drawn, columns: columns)
+  }
+
+  /// The lock in the middle of an empty screen, as far as it fits.
+  private func drawLock(_ columns: Int, _ rows: Int) -> [CanvasRow] {
+    let lines = [StyledText("Return opens \(shortName) again, q ends.", .bold), message].compactMap { $0 }
+    let shown = lines.flatMap { line in
+      TerminalCells(line.text).rows(width: columns).map { TerminalCells.styled($0, in: line.style) }
+    }.prefix(rows)
+    var drawn = Array(repeating: CanvasRow(parts: []), count: rows)
+    for (index, line) in shown.enumerated() {
+      drawn[(rows - shown.count) / 2 + index].parts = [part(0, columns, line)]
+    }
+    return drawn
   }
 
   /// Draws a line over the last one; used while the store is read, when nothing else may be read.
@@ -54,7 +71,7 @@ extension Browser {
   }
 
   func bar(_ columns: Int) -> CanvasRow {
-    var facts = [name]
+    var facts = [shortName]
     if let list {
       facts.append(list.collection.name)
       let shown = grouped(list.ids.count)
@@ -77,7 +94,8 @@ extension Browser {
     return CanvasRow(parts: [part(0, columns, TerminalCells(title).fitting(columns, in: .bold))], isBar: true)
   }
 
-  func lastLine(_ columns: Int) -> CanvasRow {
+  /// The prompt, a message or the keys: one row, or more for a long message.
+  private func foot(_ columns: Int, atMost limit: Int) -> [CanvasRow] {
     if let prompt {
       // The end of a long line is shown, where the next letter appears.
       let cells = TerminalCells(prompt.label + prompt.text.suffix(columns))
@@ -87,13 +105,15 @@ extension Browser {
         return room < 0
       }
       let shown = cells.cells[(first.map { $0 + 1 } ?? 0)...]
-      return CanvasRow(parts: [part(0, columns, TerminalCells.styled(shown) + [StyledText("▏", .dim)])])
+      return [CanvasRow(parts: [part(0, columns, TerminalCells.styled(shown) + [StyledText("▏", .dim)])])]
     }
     let line: StyledText
     if case .sort = question {
       line = StyledText("sort by: p position  t title  m modified  c created  s size  k key  i id  (capital: reverse)")
     } else if let message {
       line = message
+    } else if isBusy {
+      line = StyledText("waiting for another process", .warning)
     } else if overlay != nil {
       line = StyledText("q back", .dim)
     } else {
@@ -106,7 +126,12 @@ extension Browser {
         }
       line = StyledText((count.map { "\($0) " } ?? "") + keys, .dim)
     }
-    return CanvasRow(parts: [part(0, columns, TerminalCells(line.text).fitting(columns, in: line.style))])
+    guard message != nil || question != nil else {
+      return [CanvasRow(parts: [part(0, columns, TerminalCells(line.text).fitting(columns, in: line.style))])]
+    }
+    return TerminalCells(line.text).rows(width: columns).prefix(limit).map {
+      CanvasRow(parts: [part(0, columns, TerminalCells.styled($0, in: line.style))])
+    }
   }
 
   func drawBody(_ height: Int) -> [CanvasRow] {
@@ -133,7 +158,8 @@ extension Browser {
   }
 
   func drawCollections(_ height: Int) -> [CanvasRow] {
-    guard !collections.isEmpty else {
+    guard let listedCollections else { return [] }
+    guard !listedCollections.isEmpty else {
       return [CanvasRow(parts: [part(0, size.columns, [StyledText("this store has no collection yet", .dim)])])]
     }
     let visible = collectionLines.visible(height: height, of: collections.count)
@@ -174,7 +200,10 @@ extension Browser {
     return visible.map { index in
       let id = list.ids[index]
       let isMarked = index == documentLines.marked
-      guard let listed = headers[id] ?? nil else {
+      guard let known = headers[id] else {
+        return listPart(TerminalCells("…"), end: "", width: listWidth, isMarked: isMarked, style: .dim)
+      }
+      guard let listed = known else {
         return listPart(
           TerminalCells("(document \(id) can't be read)"), end: "", width: listWidth, isMarked: isMarked,
           style: .warning)
@@ -206,7 +235,10 @@ extension Browser {
     var facts = ["document \(open.id)"]
     if let header = open.header {
       facts.append("\(grouped(header.byteCount)) byte\(header.byteCount == 1 ? "" : "s")")
-      if let hit = open.hit, open.shown.hits.count > 1 { facts.append("hit \(hit + 1) of \(open.shown.hits.count)") }
+      if let hit = open.hit, open.shown.hits.count > 1 {
+        let count = open.shown.hits.count
+        facts.append("hit \(hit + 1) of \(count)\(count >= Self.mostHits ? "+" : "")")
+      }
       let percent = open.shown.percent(at: place, height: textHeight, width: width)
       if percent < 100 || place > ShownText.Place() { facts.append("\(percent) %") }
       facts.append(date(header.modified))

@@ -3,6 +3,15 @@ internal import Coffer
 extension Browser {
   func take(_ key: TerminalKey) throws {
     message = nil
+    switch key {
+    case .control("z"): return try suspend()
+    case .control("l") where prompt != nil || overlay != nil: return canvas.forget()
+    case .character("L") where prompt == nil: return lock("by its user")
+    case .character("Q") where prompt == nil:
+      isDone = true
+      return
+    default: break
+    }
     if prompt != nil { return takeInPrompt(key) }
     if case .sort = question { return takeOrder(key) }
     if case .character(let digit) = key, let value = digit.wholeNumberValue, digit.isASCII, value > 0 || count != nil {
@@ -12,12 +21,16 @@ extension Browser {
     defer { count = nil }
     if overlay != nil { return takeInOverlay(key) }
     // Keys that were typed before the marked document was shown are for it.
-    if pane == .text || [.character("n"), .character("N")].contains(key) { openMarked() }
+    if pane == .text || [.character("n"), .character("N")].contains(key) {
+      // A key that ends something must not wait for another process.
+      isPatient = false
+      openMarked()
+      isPatient = true
+      guard store != nil else { return }
+    }
     if move(by: key) { return }
     switch key {
     case .character("q"), .left, .escape: goBack(key)
-    case .character("Q"): isDone = true
-    case .control("z"): try suspend()
     case .character("h"), .character("H"): overlay = Overlay(title: "keys", shown: ShownText(Self.help))
     case .control("l"), .character("r"), .character("R"):
       canvas.forget()
@@ -30,7 +43,6 @@ extension Browser {
     case .character("n"): step(1, times: count ?? 1)
     case .character("N"): step(-1, times: count ?? 1)
     case .character("s"): if pane != .collections { question = .sort }
-    case .character("L"): lock("at your request")
     case .character("v"): if pane != .collections { try edit() }
     default: message = StyledText("h lists the keys", .dim)
     }
@@ -43,6 +55,8 @@ extension Browser {
     }
     self.question = question
     prompt = PromptLine(label: label)
+    // A narrow screen shows the titles that the letters choose.
+    if case .filter = question, !isWide { pane = .titles }
   }
 
   func takeInPrompt(_ key: TerminalKey) {
@@ -51,23 +65,17 @@ extension Browser {
     prompt = line
     switch (question, key) {
     case (.filter, _) where isEdited:
-      // A stopped filter is begun again with the next letter.
-      if !keys.isWaiting { attempt { try filter(line.text, isTyping: true) } }
+      // The filter follows when no more keys wait.
+      isFilterPending = true
     case (.filter, .enter):
-      attempt { try filter(line.text, isTyping: false) }
-      (self.question, prompt) = (nil, nil)
+      attempt { try find(DocumentList.Search(words: line.text, isInTitlesOnly: true)) }
+      (self.question, prompt, isFilterPending) = (nil, nil, false)
     case (.filter(let before), .escape), (.filter(let before), .control("c")), (.filter(let before), .backspace):
-      (self.question, prompt) = (nil, nil)
+      (self.question, prompt, isFilterPending) = (nil, nil, false)
       attempt { try find(before) }
     case (.search, .enter):
       (self.question, prompt) = (nil, nil)
-      attempt {
-        try find(DocumentList.Search(words: line.text, isInTitlesOnly: false))
-        if list?.ids.isEmpty == true {
-          try find(nil)
-          message = StyledText("not found: \(escapingControls(line.text))", .warning)
-        }
-      }
+      search(for: line.text)
     case (.search, .escape), (.search, .control("c")),
       (.search, .backspace) where !isEdited:
       (self.question, prompt) = (nil, nil)
@@ -75,10 +83,36 @@ extension Browser {
     }
   }
 
-  func filter(_ words: String, isTyping: Bool) throws {
-    do {
-      try find(DocumentList.Search(words: words, isInTitlesOnly: true), isTyping: isTyping)
-    } catch is Stopped where isTyping {}
+  /// Return without words repeats the last search: it goes to the next hit, as in less.
+  private func search(for words: String) {
+    guard !words.isEmpty || lastWords == nil else {
+      if let shown = list?.search, !shown.isInTitlesOnly { return step(1, times: 1) }
+      return search(for: lastWords ?? "")
+    }
+    if !words.isEmpty { lastWords = words }
+    attempt {
+      try find(DocumentList.Search(words: words, isInTitlesOnly: false))
+      if list?.ids.isEmpty == true {
+        try find(nil)
+        message = StyledText("not found: \(escapingControls(words).fitting(max(8, size.columns - 12)))", .warning)
+      }
+    }
+  }
+
+  /// Filters by the letters that were typed; the next letter stops it, and it is begun again.
+  func followPrompt() {
+    guard let prompt else { return isFilterPending = false }
+    attempt {
+      isFilterPending = false
+      do {
+        try find(DocumentList.Search(words: prompt.text, isInTitlesOnly: true), isTyping: true)
+      } catch is Stopped {
+        isFilterPending = true
+      } catch is Busy {
+        isFilterPending = true
+        throw Busy()
+      }
+    }
   }
 
   func takeOrder(_ key: TerminalKey) {
@@ -142,6 +176,7 @@ extension Browser {
       case .halves(let halves): marked + (count ?? max(1, page / 2)) * halves
       case .beginning: count.map { $0 - 1 } ?? 0
       case .end: count.map { $0 - 1 } ?? total - 1
+      case .percent: (total - 1) * min(count ?? 0, 100) / 100
       }
     if pane == .collections {
       collectionLines.mark(index, of: total)
@@ -156,19 +191,26 @@ extension Browser {
   ) -> ShownText.Place? {
     guard let motion = Motion(key, isText: true) else { return nil }
     let last = shown.last(height: height, width: width)
+    if let number = count {
+      switch motion {
+      case .beginning, .end: return min(shown.place(ofLine: number), last)
+      case .percent: return min(shown.place(ofPercent: number, width: width), last)
+      default: break
+      }
+    }
     switch motion {
     case .lines(let lines): return min(shown.moved(place, by: lines * (count ?? 1), width: width), max(last, place))
     case .pages(let pages):
       return min(shown.moved(place, by: pages * (count ?? height), width: width), max(last, place))
     case .halves(let halves):
       return min(shown.moved(place, by: halves * (count ?? max(1, height / 2)), width: width), max(last, place))
-    case .beginning: return ShownText.Place()
+    case .beginning, .percent: return ShownText.Place()
     case .end: return last
     }
   }
 
   enum Motion {
-    case lines(Int), pages(Int), halves(Int), beginning, end
+    case lines(Int), pages(Int), halves(Int), beginning, end, percent
 
     /// The keys of less.
     ///
@@ -184,6 +226,7 @@ extension Browser {
       case .character("u"), .control("u"): self = .halves(-1)
       case .character("g"), .character("<"), .home: self = .beginning
       case .character("G"), .character(">"), .end: self = .end
+      case .character("%"): self = .percent
       default: return nil
       }
     }
@@ -197,7 +240,7 @@ extension Browser {
       b  Page Up             a page up
       d  u                   half a page down, up
       g  Home,  G  End       to the beginning, to the end
-      A number before a key repeats it; 17 G goes to the 17th document.
+      A number before a key repeats it; 17 G goes to the 17th document or line, 50 % to the middle.
 
     Go
       Return  Right          into the collection, into the text
@@ -207,7 +250,8 @@ extension Browser {
 
     Find
       & and letters          only the titles that hold them, with each letter; Return keeps the list, Escape ends it
-      / and words, Return    only the documents that hold them, in titles or texts, with hits highlighted
+      / and words, Return    only the documents that hold them, in titles or texts, with hits highlighted;
+                             without words, the last ones again
       n  N                   the next hit, the one before, also in the next document
       Escape                 all documents again
       Small letters find capitals, too; letters without accents find accented ones.
@@ -220,5 +264,6 @@ extension Browser {
       L                      lock: clear the screen, close the store, wipe its keys
       R  Ctrl-L              read everything again, draw the screen again
       Ctrl-Z                 stop dbtool; fg in the shell continues it
+      L, Q, Ctrl-L and Ctrl-Z work on this page and in other places, too.
     """
 }

@@ -5,22 +5,53 @@ internal import Coffer
 extension Browser {
   func read<R>(_ body: (borrowing StoreReader) throws -> R) throws -> R {
     guard let store else { throw Stopped() }
-    return try store.read { try body($0) }
+    try waitUntilFree(store)
+    do {
+      return try store.read { try body($0) }
+    } catch let error as StoreError where error.code == .locked {
+      throw Busy()
+    }
+  }
+
+  /// Waits while another process holds the store.
+  ///
+  /// - Throws: `Stopped` when the user stops the wait; `Busy` after a moment, unless a key is worked on.
+  private func waitUntilFree(_ store: DocumentStore) throws {
+    let probe = self.probe ?? LockProbe(store)
+    self.probe = nil
+    while !probe.hasEnded(within: 100) {
+      guard isPatient else {
+        self.probe = probe
+        throw Busy()
+      }
+      try drawLastLine(StyledText("waiting for another process; Escape stops it", .warning))
+      if try isIdle || keys.isStopRequested(orBy: [.character("q"), .character("Q"), .character("L"), .control("z")]) {
+        throw Stopped()
+      }
+    }
   }
 
   func loadCollections() throws {
-    collections = try read { try $0.collections() }.sorted { $0.name < $1.name }
+    listedCollections = try read { try $0.collections() }.sorted { $0.name < $1.name }
   }
 
-  func openCollection() throws {
-    guard collectionLines.marked < collections.count else { return }
-    let collection = collections[collectionLines.marked]
+  var markedCollection: CollectionInfo? {
+    collections.indices.contains(collectionLines.marked) ? collections[collectionLines.marked] : nil
+  }
+
+  func openCollection(
+    by order: DocumentList.Order = .position, descending: Bool = false, finding search: DocumentList.Search? = nil
+  ) throws {
+    guard let collection = markedCollection else { return }
     list = try read { reader in
-      try DocumentList(of: collection, in: reader) { try report($0, "reading titles") }
+      try DocumentList(of: collection, in: reader, by: order, descending: descending) {
+        try report($0, "reading titles")
+      }
     }
     documentLines = Scroller()
+    defer { pane = .titles }
+    if let search { try find(search) }
     (text, headers) = (nil, [:])
-    pane = .titles
   }
 
   /// Shows how far long work is; Escape and Ctrl-C stop it.
@@ -68,18 +99,26 @@ extension Browser {
 
   /// Reads the lists again after commits, at most a tenth of the time.
   func followChanges() {
-    guard let watch, watch.commits != seenCommits, Self.seconds - lastReload > max(0.5, 10 * reloadSeconds) else {
-      return
+    guard let store, let watch, watch.commits != seenCommits || watch.hasEnded,
+      Self.seconds - lastReload > max(0.5, 10 * reloadSeconds)
+    else { return }
+    if watch.hasEnded {
+      // Another process changed the key, which this read notices, or held the store for long.
+      (self.watch, seenCommits, lastReload) = (ChangeWatch(store), -1, Self.seconds)
+      attempt { try read { _ in } }
     }
-    if prompt != nil || question != nil { return }
-    seenCommits = watch.commits
+    if self.store == nil || prompt != nil || question != nil { return }
+    seenCommits = self.watch?.commits ?? 0
     reload()
   }
 
   func reload() {
     let began = Self.seconds
+    isBusy = false
+    // Tried again soon.
+    defer { if isBusy || listedCollections == nil { seenCommits = -1 } }
     attempt(orShow: "stopped; R shows the latest changes") {
-      let number = (collections.indices.contains(collectionLines.marked) ? collections[collectionLines.marked].id : nil)
+      let number = markedCollection?.id
       try loadCollections()
       if let index = collections.firstIndex(where: { $0.id == list?.collection.id ?? number }) {
         collectionLines.mark(index, of: collections.count)
@@ -100,12 +139,33 @@ extension Browser {
         try read { reader in try new.find(search, in: reader) { try self.report($0, "searching") } }
       }
       setList(new, marking: marked)
+      if let marked, markedID != marked {
+        // The keys of a text would be for its neighbour.
+        if pane == .text { pane = .titles }
+        message = StyledText(try missing(marked), .warning)
+      }
       openMarked()
       // The reader of a text stays where they are in it.
-      if let before, before.id == text?.id { text?.place = before.place }
+      if let before, before.id == text?.id {
+        text?.place = before.place
+        if let hit = before.hit, text?.shown.hits.indices.contains(hit) == true { text?.hit = hit }
+      }
     }
     lastReload = Self.seconds
     reloadSeconds = lastReload - began
+  }
+}
+
+extension Browser {
+  /// Says why a document is no longer in the list.
+  private func missing(_ id: DocumentID) throws -> String {
+    do {
+      let collection = try read { try $0.header(of: id) }.collection
+      return "document \(id) "
+        + (collection == list?.collection.id ? "is no longer found" : "is in another collection now")
+    } catch let error as StoreError where error.code == .noSuchDocument {
+      return "document \(id) was deleted"
+    }
   }
 }
 
@@ -114,6 +174,8 @@ extension Browser {
 extension Browser {
   /// A longer text is opened when the user asks for it, not when the document is marked.
   static let previewBytes = 4 << 20
+  /// The most hits that the library reports for a text.
+  static let mostHits = 100
   /// Longer JSON is shown as it is stored.
   static let indentedBytes = 16 << 20
 
@@ -140,7 +202,11 @@ extension Browser {
             titleHits: match?.titleRanges ?? [])
         }
       } catch let error as StoreError where error.code != .keyChanged {
+        // Damage stays; a store that is busy is tried again.
         text = OpenText(id: id, header: nil, shown: ShownText(Self.line(Failure(error))))
+      } catch {
+        if error is Busy || error is Stopped { text = nil }
+        throw error
       }
     }
     if text?.shown.hits.isEmpty == false, let height = textHeight { goToHit(0, height: height) }
@@ -156,12 +222,13 @@ extension Browser {
       try read { reader in
         for id in missing {
           // An error counts for this row only; the text's pane shows it when the row is marked.
-          headers[id] = .some(nil)
           do {
             let match = try search.flatMap { try reader.match(of: $0.pattern(), in: id, fields: .title) }
             headers[id] = ListedHeader(
               header: try reader.header(of: id), hits: match?.titleRanges ?? [])
-          } catch let error as StoreError where [.damaged, .noSuchDocument].contains(error.code) {}
+          } catch let error as StoreError where [.damaged, .noSuchDocument].contains(error.code) {
+            headers[id] = .some(nil)
+          }
         }
       }
     }
@@ -203,7 +270,7 @@ extension Browser {
     attempt {
       for done in 0..<times {
         if done % 64 == 63 { try report(WorkProgress(done: done, total: times), "going on") }
-        guard step(direction, in: list) else {
+        guard try step(direction, in: list) else {
           message = StyledText(direction > 0 ? "the last hit" : "the first hit", .dim)
           break
         }
@@ -212,7 +279,7 @@ extension Browser {
   }
 
   /// - Returns: false at the end of the list.
-  private func step(_ direction: Int, in list: DocumentList) -> Bool {
+  private func step(_ direction: Int, in list: DocumentList) throws -> Bool {
     if let open = text, let height = textHeight {
       let hit = (open.hit ?? -1) + direction
       if open.shown.hits.indices.contains(hit) {
@@ -224,6 +291,7 @@ extension Browser {
     guard list.ids.indices.contains(next) else { return false }
     documentLines.mark(next, of: list.ids.count)
     openMarked()
+    if text == nil { throw Stopped() }
     if direction < 0, let open = text, let height = textHeight { goToHit(open.shown.hits.count - 1, height: height) }
     return true
   }
@@ -260,14 +328,12 @@ extension Browser {
       message = StyledText("the store is open for reading only", .warning)
       return
     }
+    var opened: TextEdit?
+    attempt { opened = try read { try TextEdit(of: id, in: $0) } }
+    guard let edit = opened else { return }
     screen.leave()
-    var result: Result<TextEdit.Outcome, any Error>
-    do {
-      let edit = try read { try TextEdit(of: id, in: $0) }
-      result = .success(
-        try edit.run(in: store, with: Editor(), onDisk: false, Diagnostics(isQuiet: false)))
-    } catch {
-      result = .failure(error)
+    let result = Result {
+      try edit.run(in: store, with: Editor(), onDisk: false, Diagnostics(isQuiet: false))
     }
     try Interrupt.check()
     try screen.enter()

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import Dispatch
 internal import Glibc
 
 /// `browse`: the state of the screen, and the loop that draws it and takes keys.
@@ -18,6 +19,17 @@ final class Browser {
     var place = ShownText.Place()
     /// The hit that `n` went to.
     var hit: Int?
+  }
+
+  /// The place in the store that an unlock goes back to: ids, and the words of a search; no text and no title.
+  struct Place {
+    let collection: CollectionID
+    /// Nil in the list of collections.
+    let list: (order: DocumentList.Order, isDescending: Bool, search: DocumentList.Search?)?
+    let document: DocumentID?
+    let pane: Pane
+    let textPlace: ShownText.Place?
+    let hit: Int?
   }
 
   /// A row of the list.
@@ -40,7 +52,8 @@ final class Browser {
     case sort
   }
 
-  let name: String
+  /// The store's file, without its folders.
+  let shortName: String
   let usesUTC: Bool
   let reopen: () throws -> DocumentStore
   private let lockAfter: Double
@@ -50,12 +63,22 @@ final class Browser {
 
   /// Nil while it is locked.
   var store: DocumentStore?
+  /// The place at the last lock.
+  var place: Place?
+  /// The wait for another process that holds the store, until it ends.
+  var probe: LockProbe?
+  /// Whether reading waits as long as another process holds the store: while a key is worked on. Drawing does not wait.
+  var isPatient = true
+  /// Whether the last reading found that another process holds the store.
+  var isBusy = false
   var watch: ChangeWatch?
   var seenCommits = 0
   var lastReload = 0.0
   var reloadSeconds = 0.0
 
-  var collections: [CollectionInfo] = []
+  /// Nil until they could be read.
+  var listedCollections: [CollectionInfo]?
+  var collections: [CollectionInfo] { listedCollections ?? [] }
   var collectionLines = Scroller()
   var list: DocumentList?
   var documentLines = Scroller()
@@ -69,6 +92,10 @@ final class Browser {
   var question: Question?
   var prompt: PromptLine?
   var message: StyledText?
+  /// Letters of the filter were typed that it does not yet follow.
+  var isFilterPending = false
+  /// The words of the last search.
+  var lastWords: String?
   /// A number that was typed before a key.
   var count: Int?
   var lastKeySeconds: Double
@@ -79,13 +106,14 @@ final class Browser {
     reopen: @escaping () throws -> DocumentStore
   ) throws {
     self.store = store
-    self.name = name
+    shortName = name.split(separator: "/").last.map(String.init) ?? name
     self.lockAfter = lockAfter
     self.reopen = reopen
     usesUTC = common.utc
     lastKeySeconds = Self.seconds
     screen = try FullScreen()
     watch = ChangeWatch(store)
+    defer { isPatient = false }
     attempt {
       try loadCollections()
       if let index = collections.firstIndex(where: { $0.name == collection }) ?? (collections.count == 1 ? 0 : nil) {
@@ -101,19 +129,41 @@ final class Browser {
   func run() throws {
     defer {
       screen.leave()
-      try? store?.close()
+      closeStore()
     }
     while !isDone {
       if FullScreen.takesStopRequest() { try suspend() }
-      if !keys.isWaiting { try draw() }
+      if FullScreen.takesContinuation() {
+        try screen.reenter()
+        canvas.forget()
+      }
+      // Before anything is drawn: this process may have been stopped, or the machine asleep.
+      lockIfIdle()
+      if !keys.isWaiting {
+        if isFilterPending { followPrompt() }
+        try draw()
+      }
       if let key = try keys.next(within: 250) {
+        // A key that ends the idle time opens nothing: the store is locked, and the key is dropped.
+        if lockIfIdle() { continue }
         lastKeySeconds = Self.seconds
+        isPatient = true
         if store == nil { try takeWhileLocked(key) } else { try take(key) }
+        isPatient = false
       } else if store != nil {
-        if lockAfter > 0, Self.seconds - lastKeySeconds >= lockAfter { lock("no key was pressed for a while") }
         followChanges()
       }
     }
+  }
+
+  var isIdle: Bool { store != nil && lockAfter > 0 && Self.seconds - lastKeySeconds >= lockAfter }
+
+  /// - Returns: whether it locked the store now.
+  @discardableResult
+  private func lockIfIdle() -> Bool {
+    guard isIdle else { return false }
+    lock("no key was pressed for a while")
+    return true
   }
 
   /// Seconds since the machine was started, those in which it was asleep among them.
@@ -131,6 +181,8 @@ final class Browser {
       try body()
     } catch is Stopped {
       message = StyledText(stopped, .dim)
+    } catch is Busy {
+      isBusy = true
     } catch {
       let failure = Failure(error)
       if failure.kind == "key-changed" { return lock("another process has changed the store's key") }
@@ -151,13 +203,16 @@ final class Browser {
 
 extension Browser {
   func lock(_ reason: String) {
-    watch = nil
-    try? store?.close()
-    (store, list, text, overlay, question, prompt) = (nil, nil, nil, nil, nil, nil)
+    guard store != nil else { return }
+    rememberPlace()
+    (watch, probe) = (nil, nil)
+    closeStore()
+    (list, text, overlay, question, prompt) = (nil, nil, nil, nil, nil)
+    (isFilterPending, count) = (false, nil)
     headers = [:]
-    (collections, pane) = ([], .collections)
+    (listedCollections, pane) = (nil, .collections)
     (collectionLines, documentLines) = (Scroller(), Scroller())
-    message = StyledText("Locked: \(reason). Return opens \(name) again, q ends.", .bold)
+    message = StyledText("Locked: \(reason).")
     canvas.forget()
   }
 
@@ -165,6 +220,7 @@ extension Browser {
     switch key {
     case .character("q"), .character("Q"), .control("c"): isDone = true
     case .control("z"): try suspend()
+    case .control("l"): canvas.forget()
     case .enter:
       let store = try screen.asking(reopen)
       self.store = store
@@ -175,12 +231,49 @@ extension Browser {
       canvas.forget()
       attempt {
         try loadCollections()
+        if let place, try goBack(to: place) { return }
         if collections.count == 1 { try openCollection() }
       }
     default: break
     }
   }
 
+  /// Closes the store, and wipes its keys, on another thread: while another process holds the store, that may take as long
+  /// as a thread of the library waits for it. Neither the cleared screen nor the end of this process waits so long.
+  private func closeStore() {
+    guard let store else { return }
+    self.store = nil
+    let end = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "browse.close").async {
+      try? store.close()
+      end.signal()
+    }
+    _ = end.wait(timeout: .now() + .milliseconds(200))
+  }
+
+  private func rememberPlace() {
+    guard let collection = list?.collection ?? markedCollection else { return }
+    place = Place(
+      collection: collection.id, list: list.map { ($0.order, $0.isDescending, $0.search) }, document: markedID,
+      pane: pane, textPlace: text?.place, hit: text?.hit)
+  }
+
+  /// - Returns: whether the collection is there.
+  private func goBack(to place: Place) throws -> Bool {
+    guard let index = collections.firstIndex(where: { $0.id == place.collection }) else { return false }
+    collectionLines.mark(index, of: collections.count)
+    guard let former = place.list else { return true }
+    try openCollection(by: former.order, descending: former.isDescending, finding: former.search)
+    guard let id = place.document, let list, let index = list.ids.firstIndex(of: id) else { return true }
+    documentLines.mark(index, of: list.ids.count)
+    pane = place.pane
+    openMarked()
+    if let textPlace = place.textPlace { text?.place = textPlace }
+    if let hit = place.hit, text?.shown.hits.indices.contains(hit) == true { text?.hit = hit }
+    return true
+  }
+
+  /// Ctrl-Z: stops this process until the shell continues it.
   func suspend() throws {
     try screen.suspend()
     canvas.forget()

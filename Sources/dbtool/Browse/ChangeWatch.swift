@@ -5,6 +5,7 @@ internal import Synchronization
 final class ChangeWatch: Sendable {
   private final class Counter: Sendable {
     let commits = Atomic<Int>(0)
+    let hasEnded = Atomic<Bool>(false)
   }
 
   private let counter = Counter()
@@ -14,6 +15,7 @@ final class ChangeWatch: Sendable {
     let changes = store.changes()
     task = Task.detached { [counter] in
       // An error ends the watch; the next read of the store gives the same error.
+      defer { counter.hasEnded.store(true, ordering: .relaxed) }
       for try await _ in changes { counter.commits.add(1, ordering: .relaxed) }
     }
   }
@@ -23,4 +25,7 @@ final class ChangeWatch: Sendable {
   }
 
   var commits: Int { counter.commits.load(ordering: .relaxed) }
+
+  /// Whether an error ended the watch: another process changed the key, or held the store for long.
+  var hasEnded: Bool { counter.hasEnded.load(ordering: .relaxed) }
 }

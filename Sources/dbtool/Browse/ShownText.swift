@@ -13,10 +13,14 @@ final class ShownText {
     static func < (place: Place, other: Place) -> Bool { (place.line, place.row) < (other.line, other.row) }
   }
 
-  /// The most bytes of a line that are laid out at once; longer lines are shown in parts.
-  private static let partBytes = 4096
+  /// The most bytes of a line that are laid out at once; longer lines are shown in parts, each of which begins a row.
+  private static let partBytes = 32 << 10
+  /// A part ends behind a space that is so near to its end, else between two characters.
+  private static let wordBytes = 1024
 
   private var bytes: [UInt8]
+  /// The rows of the lines that were laid out last: a draw asks for those of a long one several times.
+  private var recent: [(line: Int, width: Int, rows: [ArraySlice<TerminalCells.Cell>])] = []
   /// Ranges of bytes to highlight, sorted.
   let hits: [Range<Int>]
 
@@ -81,6 +85,27 @@ final class ShownText {
     return Place(line: line, row: row)
   }
 
+  /// The beginning of a line, by its number from 1; of the last line, if there are not so many.
+  func place(ofLine number: Int) -> Place {
+    bytes.withUnsafeBytes { bytes in
+      var line = 0
+      var left = number - 1
+      while left > 0, let base = bytes.baseAddress, let end = memchr(base + line, 0x0A, bytes.count - line) {
+        let next = UnsafeRawPointer(end) - base + 1
+        // A line end at the end of the text begins no line.
+        if next == bytes.count { break }
+        (line, left) = (next, left - 1)
+      }
+      return Place(line: line)
+    }
+  }
+
+  /// The row that shows the byte so far into the text.
+  func place(ofPercent percent: Int, width: Int) -> Place {
+    guard !bytes.isEmpty else { return Place() }
+    return place(of: min(bytes.count - 1, bytes.count * min(percent, 100) / 100), width: width)
+  }
+
   /// The same row after a change of the width.
   func clamped(_ place: Place, width: Int) -> Place {
     Place(line: place.line, row: min(place.row, laidOut(place.line, width).count - 1))
@@ -89,8 +114,9 @@ final class ShownText {
   /// How much of the text is before the end of the screen, in percent.
   func percent(at place: Place, height: Int, width: Int) -> Int {
     let end = moved(place, by: height, width: width)
-    if end == moved(place, by: height - 1, width: width) { return 100 }
-    return bytes.isEmpty ? 100 : end.line * 100 / bytes.count
+    if bytes.isEmpty || end == moved(place, by: height - 1, width: width) { return 100 }
+    let offset = laidOut(end.line, width)[end.row].first?.offset ?? end.line
+    return offset * 100 / bytes.count
   }
 }
 
@@ -98,9 +124,12 @@ final class ShownText {
 
 extension ShownText {
   private func laidOut(_ line: Int, _ width: Int) -> [ArraySlice<TerminalCells.Cell>] {
+    if let known = recent.first(where: { $0.line == line && $0.width == width }) { return known.rows }
     var end = part(from: line).end
     if end > line, end < bytes.count, bytes[end] == 0x0A, bytes[end - 1] == 0x0D { end -= 1 }
-    return bytes.withUnsafeBytes { TerminalCells($0, line..<end, hits: hits) }.rows(width: max(1, width))
+    let rows = bytes.withUnsafeBytes { TerminalCells($0, line..<end, hits: hits) }.rows(width: max(1, width))
+    if end - line > Self.wordBytes { recent = recent.suffix(2) + [(line, width, rows)] }
+    return rows
   }
 
   private func next(_ place: Place, _ width: Int) -> Place? {
@@ -123,13 +152,31 @@ extension ShownText {
         let place = UnsafeRawPointer(end) - base
         return (place, place + 1)
       }
-      // Characters of several bytes stay whole.
-      while limit < bytes.count, limit > start + 1, bytes[limit] & 0xC0 == 0x80 { limit -= 1 }
+      limit = Self.breakable(bytes, start, limit)
       // A line end right behind belongs to this part: the next one would be an empty row.
       var end = limit
       if end + 1 < bytes.count, bytes[end] == 0x0D { end += 1 }
       return end < bytes.count && bytes[end] == 0x0A ? (end, end + 1) : (limit, limit)
     }
+  }
+
+  /// The place at or before `limit` where a part may end: behind a word if there is one, so that no word is torn.
+  private static func breakable(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ limit: Int) -> Int {
+    guard limit < bytes.count else { return limit }
+    let earliest = max(start + 1, limit - wordBytes)
+    if let space = bytes[earliest - 1..<limit].lastIndex(of: 0x20) { return space + 1 }
+    // A character of several scalars stays whole: the last one of the tail may go on behind it.
+    var begin = earliest
+    while begin < limit, bytes[begin] & 0xC0 == 0x80 { begin += 1 }
+    var end = min(limit + 64, bytes.count)
+    while end > limit, end < bytes.count, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+    var place = begin
+    for character in String(decoding: bytes[begin..<end], as: UTF8.self) {
+      let next = place + character.utf8.count
+      if next > limit { break }
+      place = next
+    }
+    return place > begin ? place : limit
   }
 
   /// The beginning of the line, or part of one, before the one that begins at a byte.

@@ -36,7 +36,7 @@ struct TerminalCells {
       while let hit = rest.first, hit.upperBound <= offset { rest = rest.dropFirst() }
       let text =
         character == "\t"
-        ? String(repeating: " ", count: 8 - column % 8) : escapingControls(String(character))
+        ? String(repeating: " ", count: 8 - column % 8) : escapingInvisible(character)
       // Terminals differ about clusters such as an emoji with a colour: the widest of their answers loses nothing.
       let width = max(displayWidth(text), text.unicodeScalars.reduce(0) { $0 + displayWidth(Character($1)) })
       cells.append(
@@ -116,4 +116,13 @@ struct TerminalCells {
     if !text.isEmpty { pieces.append(StyledText(text, isHit ? .hit : style)) }
     return pieces
   }
+}
+
+/// Escapes control characters, and characters that a terminal shows as nothing at all, or as a line end.
+private func escapingInvisible(_ character: Character) -> String {
+  let scalars = character.unicodeScalars
+  guard character.utf8.count > 1, scalars.count == 1, let scalar = scalars.first,
+    scalar.properties.isDefaultIgnorableCodePoint || ["\u{2028}", "\u{2029}"].contains(scalar)
+  else { return escapingControls(String(character)) }
+  return "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
 }

@@ -133,7 +133,21 @@ struct TextEdit {
       return false
     }
     Diagnostics.print("dbtool: " + failure.message + "; Return edits again, Ctrl-D gives it up")
-    Interrupt.waitForInput(Glibc.STDIN_FILENO)
-    return !Interrupt.isRequested && readLine() != nil
+    return readsLine()
+  }
+
+  /// Reads a line from the terminal. `readLine()` would remember a Ctrl-D, and answer every later question by it.
+  ///
+  /// - Returns: false after Ctrl-D or a signal.
+  private static func readsLine() -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      Interrupt.waitForInput(STDIN_FILENO)
+      if Interrupt.isRequested { return false }
+      let count = read(STDIN_FILENO, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      if buffer[..<count].contains(UInt8(ascii: "\n")) { return true }
+    }
   }
 }

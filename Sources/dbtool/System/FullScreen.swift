@@ -3,15 +3,19 @@ internal import Synchronization
 
 /// The whole terminal: raw input and the alternate screen, from which nothing enters the terminal's scrollback.
 ///
-/// The terminal is restored when this is left, and by the signal handlers that end or stop the process.
+/// The terminal is restored when this is left, and by the signal handlers that end or stop the process. After a stop by
+/// SIGSTOP, which no process can handle, ``reenter()`` sets it again.
 struct FullScreen {
   // A signal handler may read only plain memory: the former settings, and whether they must be restored.
   nonisolated(unsafe) private static let former = UnsafeMutablePointer<termios>.allocate(capacity: 1)
   nonisolated(unsafe) private static var isEntered = false
   /// SIGTSTP arrived. The loop that draws stops the process, so that no row is written while it leaves the screen.
   private static let isStopRequested = Atomic<Bool>(false)
+  /// SIGCONT arrived: the shell that continued the process may have changed the settings and the screen.
+  private static let wasContinued = Atomic<Bool>(false)
 
-  private var formerStop: sigaction?
+  /// The actions of the signals that are handled on the full screen, as they were before.
+  private var formerActions: [(signal: Int32, action: sigaction)] = []
 
   /// Shows the alternate screen, without a cursor and without wrapping of lines.
   private static let entering: StaticString = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[?25l"
@@ -47,33 +51,61 @@ struct FullScreen {
     var settings = termios()
     guard tcgetattr(STDIN_FILENO, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
     Self.former.initialize(to: settings)
-    formerStop = Suspension.handle(SIGTSTP) { _ in FullScreen.isStopRequested.store(true, ordering: .relaxed) }
+    Self.wasContinued.store(false, ordering: .relaxed)
+    formerActions = [
+      (SIGTSTP, Suspension.handle(SIGTSTP) { _ in FullScreen.isStopRequested.store(true, ordering: .relaxed) }),
+      (SIGCONT, Suspension.handle(SIGCONT) { _ in FullScreen.wasContinued.store(true, ordering: .relaxed) }),
+      (SIGQUIT, Suspension.handle(SIGQUIT) { FullScreen.end(by: $0) }),
+    ]
+    _ = Self.clearing
+    Self.isEntered = true
+    try reenter()
+  }
+
+  /// Sets the terminal as the full screen needs it; drops what was typed before.
+  func reenter() throws {
+    var settings = Self.former.pointee
     settings.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
     settings.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
     settings.c_cflag |= tcflag_t(CS8)
-    _ = Self.clearing
-    Self.isEntered = true
-    guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) == 0 else { throw Failure.system(errno, "the terminal") }
+    // A background process is stopped here, until its shell brings it to the front.
+    while tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) != 0 {
+      guard errno == EINTR else { throw Failure.system(errno, "the terminal") }
+    }
     try Self.write(Self.entering)
   }
 
   /// Restores the terminal for other programs, or for the end of this one.
   mutating func leave() {
     Self.restoreInSignalHandler()
-    if var action = formerStop { sigaction(SIGTSTP, &action, nil) }
-    formerStop = nil
+    restoreActions()
+  }
+
+  private mutating func restoreActions() {
+    for (signal, former) in formerActions {
+      var action = former
+      sigaction(signal, &action, nil)
+    }
+    formerActions = []
   }
 
   /// Whether another process has sent SIGTSTP; asked once for each.
   static func takesStopRequest() -> Bool { isStopRequested.exchange(false, ordering: .relaxed) }
+
+  /// Whether this process was continued after a stop that it could not handle; asked once for each.
+  static func takesContinuation() -> Bool { wasContinued.exchange(false, ordering: .relaxed) }
 
   /// Restores the settings only, for a question on the cleared full screen.
   mutating func asking<R>(_ body: () throws -> R) throws -> R {
     Self.clear()
     try Self.write("\u{1B}[?25h")
     tcsetattr(STDIN_FILENO, TCSAFLUSH, Self.former)
-    if var action = formerStop { sigaction(SIGTSTP, &action, nil) }
-    defer { try? enter() }
+    restoreActions()
+    var formerQuit = Suspension.handle(SIGQUIT) { FullScreen.end(by: $0) }
+    defer {
+      sigaction(SIGQUIT, &formerQuit, nil)
+      try? enter()
+    }
     return try body()
   }
 
@@ -84,6 +116,14 @@ struct FullScreen {
     leave()
     raise(SIGTSTP)
     try enter()
+  }
+
+  /// Runs inside the signal handler. The signal, raised again, ends the process when the handler returns.
+  private static func end(by number: Int32) {
+    Echo.restoreInSignalHandler()
+    restoreInSignalHandler()
+    signal(number, SIG_DFL)
+    raise(number)
   }
 
   static func restoreInSignalHandler() {

@@ -16,11 +16,14 @@ struct TerminalKeys {
   private var kept: [TerminalKey] = []
 
   /// Whether Escape or Ctrl-C was typed during long work; other keys are kept for later.
-  mutating func isStopRequested() throws -> Bool {
+  ///
+  /// - Parameter others: keys that stop the work, too, and are kept.
+  mutating func isStopRequested(orBy others: [TerminalKey] = []) throws -> Bool {
     while isTyped {
       guard let key = try decodeNext(within: 0) else { continue }
       if key == .escape || key == .control("c") { return true }
       kept.append(key)
+      if others.contains(key) { return true }
     }
     return false
   }

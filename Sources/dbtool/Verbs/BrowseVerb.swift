@@ -11,20 +11,22 @@ struct BrowseVerb: ParsableCommand {
       Shows the collections, the titles of one of them, and beside them the text of the marked document. Keys are those \
       of less; h lists them:
 
-        j k Space b d u g G   move: a line, a page, half a page, to the beginning and the end
-        Return  Tab           into the collection or the text, and back; q goes back, too, and ends
-        & and letters         only the titles that hold these letters; no text is opened
-        / and words, Return   only the documents that hold the words, with hits highlighted; n and N go through them
-        s and a letter        sort by position, title, modified, created, size, key or id; a capital letter reverses
-        = and v               attributes, sizes and dates of the document; its text in your editor, as 'edit' does
+        j k Space b d u g G   move: a line, a page, half one, to the ends
+        Return  Tab           into the collection, the text; back
+        q  Q                  back, or the end; the end at once
+        & and letters         only the titles that hold the letters
+        / and words, Return   only the documents that hold the words
+        n  N                  the next hit of the words, the one before
+        s and a letter        sort; a capital letter reverses the order
+        =  v                  the document's facts; edit its text
 
-      A list, a filter and a sort open no text; the marked document is opened when it is shown. Other programs' changes \
-      show at once. Nothing is written into a file, and nothing into the terminal's scrollback: the screen is the \
+      A list, a filter and a sort open no text; the marked document is opened when it is shown. v runs your editor as \
+      'edit' does. Other programs' changes show at once. While another program holds the store, keys are taken. Nothing is written into a file, and nothing into the terminal's scrollback: the screen is the \
       alternate one, which is cleared at the end. The editor is another program: its file is in memory, readable by you \
       alone, and wiped.
 
-      After 5 minutes without a key press, or after L, the screen is cleared, the store is closed and its keys are wiped. Return \
-      opens it again by the same key: a passphrase is asked for, but a key file is read without a question, so that \
+      After 5 minutes without a key press, or after L, the screen is cleared, the store is closed and its keys are \
+      wiped. Return opens it again, at the same place, by the same key: a passphrase is asked for, but a key file is read without a question, so that \
       it keeps no person at the keyboard out. While the editor runs, nothing is locked.
 
         dbtool browse texts.coffer --key-file my.key

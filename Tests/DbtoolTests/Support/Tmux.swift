@@ -10,6 +10,8 @@ final class Tmux {
   }()
 
   private let sandbox: Sandbox
+  /// The shell's reports of a command that SIGSTOP or SIGTSTP stopped, which has not ended.
+  private static let stops = ["ended: \(128 + SIGSTOP)", "ended: \(128 + SIGTSTP)"]
 
   /// Opens a terminal with a shell in the sandbox's folder, whose command `dbtool` is the tested one.
   init(_ sandbox: Sandbox, columns: Int = 80, rows: Int = 14) throws {
@@ -76,6 +78,11 @@ final class Tmux {
     try run(["set-option", "-gw", option, value])
   }
 
+  /// Appends what programs write to the terminal from now on to a file in the sandbox.
+  func record(to name: String) throws {
+    try run(["pipe-pane", "cat >> \(name)"])
+  }
+
   func resize(columns: Int, rows: Int) throws {
     try run(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
@@ -89,7 +96,7 @@ final class Tmux {
     while true {
       let rows = screen
       if isWanted(rows) { return rows }
-      if rows.contains(where: { $0.hasPrefix("ended: ") }), !isWanted(screen) {
+      if rows.contains(where: { $0.hasPrefix("ended: ") && !Self.stops.contains($0) }), !isWanted(screen) {
         Issue.record("the command ended:\n\(rows.joined(separator: "\n"))", sourceLocation: location)
         return rows + Array(repeating: "", count: 100)
       }
