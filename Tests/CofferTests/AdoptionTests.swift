@@ -151,8 +151,11 @@ struct AdoptionTests {
     #expect(throws: StoreError(.anchorMismatch, "")) {
       try setting.folder.adopt(other.followed, key: .published("primary"), options: setting.options)
     }
-    #expect(throws: StoreError(.cannotUnlock, "")) {
+    #expect(throws: StoreError(.anchorMismatch, "")) {
       try setting.folder.adopt(setting.followed, key: .published("wrong"), options: setting.options)
+    }
+    #expect(throws: StoreError(.cannotUnlock, "")) {
+      try other.folder.adopt(other.followed, key: .published("wrong"), options: other.options)
     }
     // Two branches of one generation.
     let branch = setting.test.place.file("branch.coffer")
@@ -233,6 +236,7 @@ struct AdoptionTests {
   /// A text on other pages than its row: set hash and structure are right without it.
   @Test func tornTextOfAChangedDocumentIsFound() throws {
     let setting = try Setting()
+    setting.options.opensChangedOnly = true
     try setting.test.store.write { writer in
       _ = try writer.insert(Document(text: String(repeating: "a", count: 50_000)), into: setting.test.notes)
     }
@@ -246,7 +250,7 @@ struct AdoptionTests {
     try setting.expectRefused(.damaged)
   }
 
-  @Test func tornTextOfAnUnchangedDocumentIsFoundByTheFullForm() throws {
+  @Test func tornTextOfAnUnchangedDocumentIsFoundUnlessOnlyChangesAreOpened() throws {
     let setting = try Setting()
     try setting.test.store.write { writer in
       _ = try writer.insert(Document(text: String(repeating: "a", count: 50_000)), into: setting.test.notes)
@@ -258,9 +262,8 @@ struct AdoptionTests {
     let raw = try Database(setting.followed.path, mode: .readWrite)
     try raw.execute("UPDATE coffer_body SET ct = zeroblob(length(ct)) WHERE id = 2")
     try raw.close()
-    setting.options.verifiesEverything = true
     try setting.expectRefused(.damaged)
-    setting.options.verifiesEverything = false
+    setting.options.opensChangedOnly = true
     try setting.adopt()
     expect(.damaged) { try setting.reader().read { try $0.text(of: 2) } }
   }
@@ -282,6 +285,54 @@ struct AdoptionTests {
     #expect(try Data(contentsOf: link) == Data("mine".utf8))
     try FileManager.default.removeItem(at: link)
     #expect(try copy(try setting.adopt()).url.lastPathComponent == "0000000002.coffer")
+  }
+
+  @Test func linkToAnOlderCopyNeverLeadsToAnOlderState() throws {
+    let setting = try Setting()
+    try setting.adopt()
+    let states = try (2...4).map { number in
+      try setting.write("\(number)")
+      try setting.replicate()
+      try setting.adopt()
+      return try Data(contentsOf: setting.followed)
+    }
+    let link = setting.folder.current
+    func point(to number: Int) throws {
+      try FileManager.default.removeItem(at: link)
+      try FileManager.default.createSymbolicLink(
+        atPath: link.path, withDestinationPath: "000000000\(number).coffer")
+    }
+    try point(to: 1)
+    try setting.expectRefused(.alreadyExists)
+    // As a process leaves it that was killed between its two steps.
+    try point(to: 3)
+    try states[1].write(to: setting.followed)
+    try setting.expectRefused(.rolledBack)
+    try states[2].write(to: setting.followed)
+    #expect(try copy(try setting.adopt()).url.lastPathComponent == "0000000005.coffer")
+  }
+
+  @Test func damagedOrLockedCurrentCopyIsNamed() throws {
+    let setting = try Setting()
+    let first = try copy(try setting.adopt()).url
+    try setting.test.store.rekey(to: [.published("next")])
+    try setting.replicate()
+    setting.options.expectedPin = setting.test.store.pin
+    #expect(throws: StoreError(.anchorMismatch, "")) {
+      try setting.folder.adopt(setting.followed, key: .published("next"), options: setting.options)
+    }
+    let both = StoreKey.anyOf([.published("next"), .published("primary")])
+    #expect(try copy(try setting.folder.adopt(setting.followed, key: both, options: setting.options)).documents == 1)
+    try FileManager.default.removeItem(at: first)
+    let second = setting.folder.url.appending(path: "0000000002.coffer")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: second.path)
+    try Data(repeating: 0, count: 8192).write(to: second)
+    do {
+      _ = try setting.folder.adopt(setting.followed, key: both, options: setting.options)
+      Issue.record("a copy that can't be compared was followed")
+    } catch {
+      #expect(error.code == .alreadyExists && error.message.contains("0000000002.coffer"), "\(error)")
+    }
   }
 
   @Test func remainsOfKilledAdoptionsGoAndForeignFilesStay() throws {

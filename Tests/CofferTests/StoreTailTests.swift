@@ -43,6 +43,13 @@ struct StoreTailTests {
     #expect(try self.tail(test.store, since: test.store.anchor()).entries.isEmpty)
   }
 
+  @Test func idThatIsGivenAgainIsDeletedAndInserted() throws {
+    let (test, base) = try filled()
+    try test.store.write { try $0.delete(3) }
+    try test.store.write { _ = try $0.insert(Document(text: "another"), into: test.notes, id: 3) }
+    #expect(try changes(tail(test.store, since: base)) == [3: [.deleted, .inserted]])
+  }
+
   @Test func rowsThatMadeRoomAreNotChanged() throws {
     let (test, base) = try filled()
     // Places between the same two documents run out, and others make room.

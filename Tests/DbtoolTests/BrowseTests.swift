@@ -592,7 +592,7 @@ import Testing
     terminal.press("h")
     terminal.waitFor("q back")
     terminal.press("L")
-    terminal.waitFor("Locked: by its user.")
+    terminal.waitFor("Locked: at your request.")
     terminal.press("Enter")
     terminal.waitFor("3 documents")
     for (key, shown) in [("=", "q back"), ("/", "/ ▏"), ("&", "& ▏"), ("s", "sort by:")] {
@@ -760,7 +760,7 @@ import Testing
     terminal.waitFor("document 1 ")
     let before = terminal.wait { $0[0].contains("titles with 'a': 2 of 3  by modified") }
     terminal.press("L")
-    terminal.waitFor("Locked: by its user.")
+    terminal.waitFor("Locked: at your request.")
     terminal.press("Enter")
     #expect(terminal.waitFor("document 1 ").prefix(5) == before.prefix(5))
   }

@@ -102,15 +102,12 @@ import Testing
     try sandbox.succeed("verify", "c.coffer")
   }
 
-  @Test func filesOfOneStoreNeedABase() throws {
+  @Test func filesOfOneStoreMergeByTheirLastCommonState() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "base.coffer")
     try sandbox.succeed("backup", "s.coffer", "-o", "phone.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "laptop")
     try sandbox.succeed("put", "phone.coffer", "--text", "phone")
-    let refused = try sandbox.run("merge", "s.coffer", "phone.coffer")
-    #expect(refused.status == 64 && refused.errors.contains("--base"), "\(refused.errors)")
-    try sandbox.succeed("merge", "s.coffer", "phone.coffer", "--base", "base.coffer")
+    try sandbox.succeed("merge", "s.coffer", "phone.coffer")
     let result = try texts(sandbox, "s.coffer")
     #expect(result.contains("laptop") && result.contains("phone"))
   }

@@ -40,13 +40,14 @@ package final class AnsweringSocket: Sendable {
   package var received: [String] { requests.withLock { $0 } }
 
   private func serve(_ answer: Answer) {
-    let connection = accept(descriptor, nil, nil)
+    // A signal for another test may interrupt the call.
+    let connection = Self.retrying { accept(descriptor, nil, nil) }
     guard connection >= 0 else { return }
     defer { close(connection) }
     var request = ""
     var buffer = [UInt8](repeating: 0, count: 4096)
     while !Self.isWhole(request) {
-      let count = read(connection, &buffer, buffer.count)
+      let count = Self.retrying { read(connection, &buffer, buffer.count) }
       guard count > 0 else { return }
       request += String(decoding: buffer[..<count], as: UTF8.self)
     }
@@ -56,7 +57,14 @@ package final class AnsweringSocket: Sendable {
     case .json(let status, let body):
       Self.send("HTTP/1.1 \(status) Status\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)", to: connection)
     case .bytes(let text): Self.send(text, to: connection)
-    case .silence: _ = read(connection, &buffer, buffer.count)
+    case .silence: _ = Self.retrying { read(connection, &buffer, buffer.count) }
+    }
+  }
+
+  private static func retrying<Count: SignedInteger>(_ call: () -> Count) -> Count {
+    while true {
+      let result = call()
+      guard result < 0, errno == EINTR else { return result }
     }
   }
 

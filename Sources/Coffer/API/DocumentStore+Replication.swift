@@ -80,7 +80,8 @@ extension DocumentStore {
   ///   - progress: called after each batch of the verification; if it throws, nothing is changed.
   /// - Returns: the new pin and anchor, and the anchor of the state before.
   /// - Throws: `rolledBack` for a copy that is older than the anchor; `anchorMismatch`; `damaged` or `setMismatch`;
-  ///   `rekeyUnfinished`, since the end of a rekey changes the pin too; `locked` if another process writes to the copy;
+  ///   `rekeyUnfinished`, since the end of a rekey changes the pin too; `locked` if another process has the copy open, which an
+  ///   idle one is not seen to do in the rollback journal;
   ///   `readOnly`, `noNumberLeft`, `cancelled`. Nothing is changed then.
   @discardableResult
   public func promote(

@@ -96,13 +96,18 @@ final class WriteAheadLock: Sendable {
   /// Whether a replication program has the file open, as far as that can be seen: its tables are in the file, and another
   /// process holds one of SQLite's locks, as each connection in WAL mode does.
   func isReplicated(_ database: Database) -> Bool {
+    guard isOpenElsewhere else { return false }
+    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name GLOB '_litestream_*')"
+    return (try? database.firstValue(tables)) != .integer(0)
+  }
+
+  /// Whether another process has the file open.
+  var isOpenElsewhere: Bool {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
     (lock.l_start, lock.l_len) = FileLease.lockBytes
     // Locks of this process are no obstacle to F_GETLK.
-    guard fcntl(descriptor, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return false }
-    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name GLOB '_litestream_*')"
-    return (try? database.firstValue(tables)) != .integer(0)
+    return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
   }
 }

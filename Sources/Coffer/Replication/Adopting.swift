@@ -62,11 +62,28 @@ struct Adopting {
   // MARK: The current copy
 
   private func open(current name: String) throws(StoreError) -> Current {
-    let store = try engine(at: folder + "/" + name, expecting: nil)
-    return try store.reading { transaction throws(StoreError) in
-      Current(
-        name: name, store: store, anchor: try transaction.anchor(), epochs: transaction.keys.epochs.map(\.epoch),
-        isRekeying: transaction.state.target != 0)
+    let path = folder + "/" + name
+    do throws(StoreError) {
+      let store = try engine(at: path, expecting: nil)
+      return try store.reading { transaction throws(StoreError) in
+        Current(
+          name: name, store: store, anchor: try transaction.anchor(), epochs: transaction.keys.epochs.map(\.epoch),
+          isRekeying: transaction.state.target != 0)
+      }
+    } catch {
+      switch error.code {
+      case .cannotUnlock:
+        throw StoreError(
+          .anchorMismatch,
+          "the current copy \(path) opens with none of these keys, so that nothing can be compared with it",
+          hint: "after a rekey give the old key too, once; or delete the old copies and the link")
+      case .damaged, .notAStore, .rolledBack, .otherFormat, .unsafeFile:
+        throw StoreError(
+          .alreadyExists,
+          "the current copy \(path) is not sound, so that nothing can be compared with it: \(error.message)",
+          hint: "delete it and the link; the newest of the other copies counts then")
+      default: throw error
+      }
     }
   }
 
@@ -97,7 +114,8 @@ struct Adopting {
   // MARK: A new copy
 
   private func adopt(after current: Current?, in copies: ReplicaCopies) throws(StoreError) -> AdoptedCopy {
-    let path = folder + "/" + copies.nextName
+    let name = try copies.nextName
+    let path = folder + "/" + name
     let file = try StagedFile(path)
     var adopted: AdoptedCopy?
     try file.discardingOnError { () throws(StoreError) in
@@ -111,7 +129,7 @@ struct Adopting {
       try file.publish()
     }
     guard let adopted else { preconditionFailure("internal error: a copy was neither adopted nor refused") }
-    try copies.switchLink(to: copies.nextName)
+    try copies.switchLink(to: name)
     copies.removeOldest(keeping: max(1, options.keptCopies))
     return adopted
   }
@@ -153,7 +171,8 @@ struct Adopting {
   {
     let demands = options.anchorOptions.subtracting(.exact)
     guard case .failure(let fault) = try store.compared(current.anchor, with: transaction, demands) else { return }
-    let hint: ErrorHint = "after a promotion or a rekey, expect the new pin"
+    let hint: ErrorHint =
+      "if the store was promoted or rekeyed, expect its new pin; otherwise restore the followed file again"
     switch fault {
     case .older:
       throw StoreError(
@@ -177,10 +196,11 @@ struct Adopting {
     return pin.storeID == before.storeID && (pin.rootGeneration, pin.phase) > (before.rootGeneration, before.phase)
   }
 
-  /// A torn copy shows in its set hash and pages, except for texts: those that may have changed are opened.
+  /// Set hash and structure don't cover the sealed texts, which show their damage when they are opened.
   private func verifyDepth(for transaction: StoreTransaction, after current: Current?) -> VerifyDepth {
-    guard let current, !options.verifiesEverything, !current.isRekeying, transaction.state.target == 0,
-      current.epochs == transaction.keys.epochs.map(\.epoch)
+    guard let current, options.opensChangedOnly, !current.isRekeying, transaction.state.target == 0,
+      current.epochs == transaction.keys.epochs.map(\.epoch),
+      current.anchor.pin == StorePin(transaction.keys.session.header)
     else { return .full }
     return .changed(since: current.anchor.generation)
   }

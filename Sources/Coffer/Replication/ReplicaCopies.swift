@@ -10,9 +10,9 @@ struct ReplicaCopies {
   private let folder: String
   /// The numbers of all copies, rising.
   private let numbers: [UInt64]
-  /// The name of the copy that the link names; without a link, of the newest copy.
+  /// The name of the newest copy.
   let latest: String?
-  /// Whether there is a link.
+  /// Whether the link names it.
   let isLinked: Bool
 
   /// Deletes the unfinished copies of killed processes. Call while no other process adopts here.
@@ -31,14 +31,29 @@ struct ReplicaCopies {
     self.numbers = numbers.sorted()
     let link = folder + "/" + ReplicaFolder.linkName
     let target = try Self.target(of: link)
-    isLinked = target != nil
-    latest = target ?? self.numbers.last.map(Self.name)
-    if let target, !numbers.contains(where: { Self.name($0) == target }) {
-      throw Self.foreign(link, "names \(target), which is not there")
+    latest = self.numbers.last.map(Self.name)
+    isLinked = target == latest
+    guard let target, let number = Self.number(of: target), let newest = self.numbers.last else {
+      guard target == nil else { throw Self.foreign(link, "names a copy that is not there") }
+      return
+    }
+    guard self.numbers.contains(number) else { throw Self.foreign(link, "names \(target), which is not there") }
+    // A process that was killed between the two steps leaves the link one copy behind.
+    guard number == newest || number == self.numbers.dropLast().last else {
+      throw Self.foreign(link, "names \(target), and \(Self.name(newest)) is newer")
     }
   }
 
-  var nextName: String { Self.name((numbers.last ?? 0) + 1) }
+  /// - Throws: `noNumberLeft`.
+  var nextName: String {
+    get throws(StoreError) {
+      let name = Self.name((numbers.last ?? 0) + 1)
+      guard Self.number(of: name) != nil else {
+        throw StoreError(.noNumberLeft, "\(folder) has the last copy that can be numbered", hint: "use a new folder")
+      }
+      return name
+    }
+  }
 
   /// Makes the link name a copy, in one step, and makes that durable.
   func switchLink(to name: String) throws(StoreError) {
@@ -71,7 +86,8 @@ struct ReplicaCopies {
   static func number(of name: String) -> UInt64? {
     guard name.hasSuffix(ReplicaFolder.ending) else { return nil }
     let digits = name.dropLast(ReplicaFolder.ending.count)
-    guard let number = UInt64(digits), number > 0, number < UInt64.max, Self.name(number) == name else { return nil }
+    guard digits.utf8.count == ReplicaFolder.digits, let number = UInt64(digits), number > 0, Self.name(number) == name
+    else { return nil }
     return number
   }
 

@@ -42,9 +42,9 @@ public struct AdoptOptions: Sendable {
   public var anchorOptions: AnchorOptions = []
   /// Number of copies kept, the new one included; at least 1.
   public var keptCopies = 5
-  /// Opens every document of each copy. Otherwise that is done for the first copy and after a change of keys, and each
-  /// later copy has those documents opened that changed since the one before.
-  public var verifiesEverything = false
+  /// Opens only the documents that changed since the copy before, not all of each copy: a damaged text of another document
+  /// is not found then. The first copy, and one after a change of keys or branch, is opened whole all the same.
+  public var opensChangedOnly = false
   /// Lets published test keys open TEST stores; for tests only.
   public var allowsTestKeys = false
   /// The longest time to wait for locks, and to try again while the copy is not sound.
@@ -81,7 +81,7 @@ extension ReplicaFolder {
   ///
   /// `litestream restore -f` writes pages into its file while a process may read it. So readers never open that file:
   /// this call copies it as of one moment, page by page, into the rollback journal, and requires that
-  /// - its set hash, count, structure and SQLite's own integrity are right, and changed documents open;
+  /// - its set hash, count, structure and SQLite's own integrity are right, and every document opens;
   /// - it is not older than `anchor`, nor than the current copy, and not known to be of another branch;
   /// - its pin is the expected one, if you expect one.
   ///
@@ -89,7 +89,7 @@ extension ReplicaFolder {
   /// copies are deleted. Copies have no permission to be written; the first may be read by its owner alone, each later one
   /// by those who may read the one before.
   ///
-  /// Reads the file once and writes it once, and reads every row. One process at a time adopts in a folder.
+  /// Reads the file once and writes it once, and opens every document. One process at a time adopts in a folder.
   ///
   /// - Parameters:
   ///   - followed: the file that the replication program writes.

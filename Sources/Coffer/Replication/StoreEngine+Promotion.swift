@@ -22,6 +22,12 @@ extension StoreEngine {
   ) throws(StoreError) -> Promotion {
     guard !isReadOnly else { throw .notWritable(path, isChosen: self.options.isReadOnly) }
     try connections.requireNoRead("promote")
+    // In the rollback journal an idle process holds no lock.
+    guard connections.writeAheadLock?.isOpenElsewhere != true else {
+      throw StoreError(
+        .locked, "\(path): another process has the store open",
+        hint: "stop every writer and every replication of this file, and promote it then")
+    }
     let verified = try reading { transaction throws(StoreError) in
       try transaction.requireNoRekey()
       return try transaction.anchor()

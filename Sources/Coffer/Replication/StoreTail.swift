@@ -22,7 +22,8 @@ public struct StoreTail: Sendable, Hashable {
     public let id: DocumentID
     /// The collection in which it is; for a deleted one, was.
     public let collection: CollectionID
-    /// The changes: never empty; `inserted` and `deleted` are alone.
+    /// The changes: never empty. `deleted` and `inserted` together: another document has the id now. Otherwise each of the
+    /// two is alone.
     public let changes: Set<Change>
   }
 
@@ -74,8 +75,10 @@ extension StoreTransaction {
     var entries: [StoreTail.Entry] = []
     let sum = try sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier else { return }
-      let changes = try opener.openHead(row).stamps.changes(since: earlier)
+      var changes = try opener.openHead(row).stamps.changes(since: earlier)
       let id = DocumentID(row.fields.id)
+      // The ring merges a deletion and an insertion of one id into changes of it.
+      if changes.contains(.inserted), let named, !named.inserted.contains(id) { changes.insert(.deleted) }
       // The ring names changes of dates, and not the rows that made room.
       guard !changes.isEmpty || named?.names(id) ?? true else { return }
       entries.append(

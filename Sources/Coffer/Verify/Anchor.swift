@@ -141,7 +141,9 @@ struct Anchor {
     case .older:
       StoreError(
         .rolledBack,
-        "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)",
+        state.generation < generation
+          ? "the store is older than its anchor: generation \(state.generation), the anchor has \(generation)"
+          : "the store is older than its anchor: the anchor is of a later key or phase",
         hint: "an older file is in its place: put back a newer copy")
     case .newerRootKey:
       StoreError(

@@ -6,7 +6,7 @@ extension Browser {
     switch key {
     case .control("z"): return try suspend()
     case .control("l") where prompt != nil || overlay != nil: return canvas.forget()
-    case .character("L") where prompt == nil: return lock("by its user")
+    case .character("L") where prompt == nil: return lock("at your request")
     case .character("Q") where prompt == nil:
       isDone = true
       return

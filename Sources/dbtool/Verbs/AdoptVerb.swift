@@ -35,8 +35,8 @@ struct AdoptVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Number of copies that stay, the new one included (default: 5).", valueName: "n"))
   var keep: Int?
 
-  @Flag(help: "Open every document of each copy, not only those that changed.")
-  var full = false
+  @Flag(help: "Open only documents that changed since the copy before: damage to the text of another is not found.")
+  var quick = false
 
   func validate() throws {
     if let every, !(every > 0 && every <= 86_400) { throw ValidationError("--every takes seconds, more than 0") }
@@ -68,7 +68,7 @@ struct AdoptVerb: ParsableCommand {
     adopting.expectedPin = opening.expectedPin
     adopting.anchorOptions = demands.options
     adopting.keptCopies = keep ?? adopting.keptCopies
-    adopting.verifiesEverything = full
+    adopting.opensChangedOnly = quick
     adopting.allowsTestKeys = opening.allowsTestKeys
     adopting.wait = opening.wait ?? adopting.wait
     let folder = ReplicaFolder(at: URL(filePath: directory))
@@ -106,8 +106,10 @@ struct AdoptVerb: ParsableCommand {
   private static func mayPass(_ failure: Failure) -> Bool {
     switch failure.status {
     case .locked, .damaged, .noStore: true
+    // A file of anchors that is being replaced.
+    case .usage: true
     case .mismatch: failure.kind == "rolled-back" || failure.kind == "set-mismatch"
-    default: failure.kind == "disk-full"
+    default: failure.kind == "disk-full" || failure.kind == "no-such-file"
     }
   }
 

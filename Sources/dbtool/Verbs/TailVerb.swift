@@ -71,10 +71,10 @@ struct TailVerb: ParsableCommand {
         at: $0, isForced: force, inputs: [options.store.path], permissions: OutputFile.privatePermissions)
     }
     do {
-      let tail = try Interrupt.deferring { try write(from: store, since: state, to: file) }
+      let (tail, unread) = try Interrupt.deferring { try write(from: store, since: state, to: file) }
       try file?.commit()
       try store.close()
-      try report(tail, path: path)
+      try report(tail, unread, path: path)
     } catch {
       file?.discard()
       throw error
@@ -82,8 +82,11 @@ struct TailVerb: ParsableCommand {
   }
 
   /// Writes all lines from one read transaction.
-  private func write(from store: DocumentStore, since state: State, to file: OutputFile?) throws -> StoreTail {
+  private func write(from store: DocumentStore, since state: State, to file: OutputFile?) throws
+    -> (tail: StoreTail, unread: [(id: DocumentID, reason: String)])
+  {
     let output = file.map { StandardOutput(descriptor: $0.descriptor) } ?? StandardOutput(readsAhead: true)
+    var unread: [(id: DocumentID, reason: String)] = []
     let tail = try store.read { reader in
       let tail =
         switch state {
@@ -93,12 +96,18 @@ struct TailVerb: ParsableCommand {
       let names = Collections.names(try reader.collections())
       for entry in tail.entries {
         try Interrupt.check()
-        try output.write(line: try line(for: entry, names, reader), isJSON: true)
+        do {
+          try output.write(line: try line(for: entry, names, reader), isJSON: true)
+        } catch let error as StoreError where error.code == .damaged && skipDamaged {
+          unread.append((entry.id, error.message))
+        }
       }
+      let changed = tail.changedCollections.map { names[$0] ?? $0.description }.sorted()
+      if !changed.isEmpty { options.common.diagnostics.note("collections changed: \(listed(changed))") }
       return tail
     }
     try output.flush()
-    return tail
+    return (tail, unread)
   }
 
   private func line(
@@ -121,12 +130,14 @@ struct TailVerb: ParsableCommand {
     return JSONValue.object(present: members).serialized
   }
 
-  private func report(_ tail: StoreTail, path: String?) throws {
+  private func report(_ tail: StoreTail, _ unread: [(id: DocumentID, reason: String)], path: String?) throws {
     let diagnostics = options.common.diagnostics
     let count = tail.entries.count
     let place = path.map { " written to \($0)" } ?? ""
     diagnostics.note("\(counted(count, "document")) changed since generation \(tail.since)\(place)")
-    for damaged in tail.damaged { diagnostics.finding("document \(damaged.id) was left out: \(damaged.reason)") }
+    for damaged in tail.damaged.map({ (id: $0.id, reason: $0.reason) }) + unread {
+      diagnostics.finding("document \(damaged.id) was left out: \(damaged.reason)")
+    }
     if !tail.isProved, tail.damaged.isEmpty {
       diagnostics.finding("the documents are not the set that was written: some are missing, older or changed")
     }
@@ -134,7 +145,7 @@ struct TailVerb: ParsableCommand {
       diagnostics.warning(
         "deleted documents are not known: the file no longer lists its transactions since generation \(tail.since)")
     }
-    guard tail.namesDeletions, tail.isProved else { throw Outcome(.partlyDone) }
+    guard tail.namesDeletions, tail.isProved, unread.isEmpty else { throw Outcome(.partlyDone) }
   }
 }
 
