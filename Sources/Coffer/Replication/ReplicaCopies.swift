@@ -169,5 +169,9 @@ struct FolderLock {
     }
   }
 
-  func end() { close(descriptor) }
+  /// Released by name: a child that this process forks meanwhile has a copy of the descriptor until it executes a program.
+  func end() {
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }
