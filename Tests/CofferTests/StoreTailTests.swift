@@ -48,6 +48,16 @@ struct StoreTailTests {
     try test.store.write { try $0.delete(3) }
     try test.store.write { _ = try $0.insert(Document(text: "another"), into: test.notes, id: 3) }
     #expect(try changes(tail(test.store, since: base)) == [3: [.deleted, .inserted]])
+    // In another collection too; a new document that moves is only inserted.
+    try test.store.write { writer in
+      try writer.delete(4)
+      _ = try writer.insert(Document(text: "elsewhere"), into: "others", id: 4)
+      _ = try writer.insert(Document(text: "new"), into: test.notes, id: 9)
+    }
+    try test.store.write { try $0.move(9, into: "others") }
+    #expect(
+      try changes(tail(test.store, since: base))
+        == [3: [.deleted, .inserted], 4: [.deleted, .inserted], 9: [.inserted]])
   }
 
   @Test func rowsThatMadeRoomAreNotChanged() throws {

@@ -758,7 +758,7 @@ import Testing
     terminal.waitFor("3 documents")
     terminal.type("sm&a\rj")
     terminal.waitFor("document 1 ")
-    let before = terminal.wait { $0[0].contains("titles with 'a': 2 of 3  by modified") }
+    let before = terminal.wait { $0[0].contains("titles with 'a': 2 of 3  sorted by modified") }
     terminal.press("L")
     terminal.waitFor("Locked: at your request.")
     terminal.press("Enter")

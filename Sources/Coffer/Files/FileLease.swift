@@ -63,12 +63,8 @@ struct FileLease: ~Copyable {
   private static func isOpenHere(_ path: String) -> Bool {
     var wanted = stat()
     guard stat(path, &wanted) == 0 else { return false }
-    guard let folder = opendir("/proc/self/fd") else { return true }
-    defer { closedir(folder) }
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
+    guard let names = FolderNames.of("/proc/self/fd") else { return true }
+    for name in names {
       var found = stat()
       if let number = Int32(name), fstat(number, &found) == 0, found.st_dev == wanted.st_dev,
         found.st_ino == wanted.st_ino

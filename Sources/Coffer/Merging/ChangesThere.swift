@@ -177,11 +177,7 @@ extension StoreTransaction {
   ///
   /// - Throws: `damaged` for a row that does not open; `setMismatch`.
   func requireWhole(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError) {
-    let sum = try sumOfRows(visit)
-    if let damaged = sum.damaged.first {
-      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
-    }
-    guard sum.isComplete, sum.set == state.set, UInt64(sum.count) == state.count else { throw .setMismatch }
+    try requireWhole(try sumOfRows(visit))
   }
 
   /// Requires that one of two stores was made from the other, or both from one, so that documents keep their identities.

@@ -102,9 +102,11 @@ struct Adopting {
 
   /// The current copy, compared with the anchor: a replication that has stopped must not look healthy.
   private func describe(_ current: Current) throws(StoreError) -> AdoptedCopy {
-    if let pin = options.expectedPin { try requirePin(pin, of: current.store) }
-    return try current.store.reading { transaction throws(StoreError) in
-      AdoptedCopy(
+    try current.store.reading { transaction throws(StoreError) in
+      if let pin = options.expectedPin {
+        try StorePin(pin).check(transaction.keys.session, transaction.state, acceptsUnfinished: false)
+      }
+      return AdoptedCopy(
         url: URL(filePath: folder + "/" + current.name), generation: transaction.state.generation,
         documents: Int(transaction.state.count), anchor: current.anchor.line,
         check: try compare(anchor, with: transaction, of: current.store))
@@ -152,7 +154,7 @@ struct Adopting {
     defer { try? store.connections.close() }
     let (copy, depth) = try store.reading { transaction throws(StoreError) -> (AdoptedCopy, VerifyDepth) in
       let check = try compare(anchor, with: transaction, of: store)
-      if let current, try !isExpectedBranch(transaction, after: current) {
+      if let current, try !expectsBranch(after: current) {
         try require(transaction, of: store, after: current)
       }
       let copy = AdoptedCopy(
@@ -189,8 +191,8 @@ struct Adopting {
   }
 
   /// Whether the expected pin names a later phase or root key than the current copy has: the operator has decided that the
-  /// store's branch is this one.
-  private func isExpectedBranch(_ transaction: StoreTransaction, after current: Current) throws(StoreError) -> Bool {
+  /// store's branch is that one.
+  private func expectsBranch(after current: Current) throws(StoreError) -> Bool {
     guard let line = options.expectedPin else { return false }
     let (pin, before) = (try StorePin(line), current.anchor.pin)
     return pin.storeID == before.storeID && (pin.rootGeneration, pin.phase) > (before.rootGeneration, before.phase)
@@ -222,12 +224,5 @@ struct Adopting {
   {
     guard let anchor else { return nil }
     return try store.compare(anchor, with: transaction, options.anchorOptions)
-  }
-
-  private func requirePin(_ line: String, of store: StoreEngine) throws(StoreError) {
-    let pin = try StorePin(line)
-    try store.reading { transaction throws(StoreError) in
-      try pin.check(transaction.keys.session, transaction.state, acceptsUnfinished: false)
-    }
   }
 }

@@ -21,7 +21,8 @@ struct ReplicaCopies {
   init(_ folder: String) throws(StoreError) {
     self.folder = folder
     var numbers: [UInt64] = []
-    for name in try Self.names(in: folder) {
+    guard let names = FolderNames.of(folder) else { throw StagedFile.failure(folder) }
+    for name in names {
       if let number = Self.number(of: name) {
         numbers.append(number)
       } else if Self.isUnfinished(name) {
@@ -103,19 +104,6 @@ struct ReplicaCopies {
     else { return false }
     let target = String(parts[..<dot])
     return target == ReplicaFolder.linkName || number(of: target) != nil
-  }
-
-  private static func names(in folder: String) throws(StoreError) -> [String] {
-    guard let stream = opendir(folder) else { throw StagedFile.failure(folder) }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      names.append(
-        withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
-    }
-    return names
   }
 
   private static func target(of link: String) throws(StoreError) -> String? {

@@ -71,57 +71,48 @@ extension StoreTransaction {
         .rolledBack, "the store is older than that state: generation \(start.generation), the state has \(earlier)",
         hint: "give the file that was written last")
     }
-    let named = namedChanges(since: earlier)
+    let ring = start.ring.changes(after: earlier)
+    let named = ring.flatMap(StoreChange.init(merging:))
+    let (namedInserted, namedDeleted) = (named?.inserted ?? [], named?.deleted ?? [])
     var entries: [StoreTail.Entry] = []
     let sum = try sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier else { return }
       var changes = try opener.openHead(row).stamps.changes(since: earlier)
       let id = DocumentID(row.fields.id)
-      // The ring merges a deletion and an insertion of one id into changes of it.
-      if changes.contains(.inserted), let named, !named.inserted.contains(id) { changes.insert(.deleted) }
+      // The ring merges a deletion and an insertion of one id in one collection into changes of it.
+      if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {
+        changes.insert(.deleted)
+      }
       // The ring names changes of dates, and not the rows that made room.
       guard !changes.isEmpty || named?.names(id) ?? true else { return }
       entries.append(
         StoreTail.Entry(
           id: id, collection: CollectionID(row.fields.collection), changes: changes.isEmpty ? [.changed] : changes))
     }
-    let isProved = sum.isComplete && sum.set == state.set && UInt64(sum.count) == state.count
-    if !skippingDamaged {
-      if let damaged = sum.damaged.first {
-        throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
-      }
-      guard isProved else { throw .setMismatch }
-    }
+    if !skippingDamaged { try requireWhole(sum) }
     for (collection, documents) in named?.collections ?? [:] {
       for id in documents.deleted where try !hasRow(id) {
         entries.append(StoreTail.Entry(id: id, collection: collection, changes: [.deleted]))
       }
     }
     entries.sort { $0.id < $1.id }
+    var changedCollections = Set(try collections().filter { $0.revision > earlier }.map(\.id))
+    for (_, changes) in ring ?? [] { changedCollections.formUnion(changes.collections) }
     return StoreTail(
       since: earlier, generation: start.generation, entries: entries,
-      changedCollections: try changedCollections(since: earlier), namesDeletions: named != nil, check: check,
-      damaged: sum.damaged, isProved: isProved)
-  }
-
-  /// The ring's changes, merged; nil if it does not reach back, or if more changed than it names.
-  private func namedChanges(since earlier: UInt64) -> StoreChange? {
-    guard let changes = start.ring.changes(after: earlier) else { return nil }
-    var merged = StoreChange(generation: earlier)
-    for (generation, changes) in changes { merged.merge(StoreChange(changes, at: generation)) }
-    return merged.isComplete ? merged : nil
-  }
-
-  private func changedCollections(since earlier: UInt64) throws(StoreError) -> Set<CollectionID> {
-    var changed = Set(try collections().filter { $0.revision > earlier }.map { CollectionID($0.id) })
-    for (_, changes) in start.ring.changes(after: earlier) ?? [] {
-      changed.formUnion(changes.collections.map { CollectionID($0) })
-    }
-    return changed
+      changedCollections: Set(changedCollections.map { CollectionID($0) }), namesDeletions: named != nil, check: check,
+      damaged: sum.damaged, isProved: isWhole(sum))
   }
 }
 
 extension StoreChange {
+  /// The changes of a ring, merged; nil if more changed than it names.
+  fileprivate init?(merging ring: [(generation: UInt64, changes: RingChanges)]) {
+    self.init(generation: 0)
+    for (generation, changes) in ring { merge(StoreChange(changes, at: generation)) }
+    guard isComplete else { return nil }
+  }
+
   fileprivate func names(_ id: DocumentID) -> Bool {
     collections.values.contains { $0.updated.contains(id) || $0.moved.contains(id) || $0.inserted.contains(id) }
   }

@@ -51,7 +51,7 @@ extension StoreTransaction {
       if stamps.placed > earlier.generation { parts.formUnion([.place, .parent]) }
       log.replace(row.fields, with: row.fields, as: parts)
     }
-    guard sum.isComplete, sum.set == state.set, UInt64(sum.count) == state.count else {
+    guard isWhole(sum) else {
       throw .damagedStore("its documents are not those that were written")
     }
     // Fewer documents than there would be without a deletion.

@@ -230,6 +230,19 @@ extension StoreTransaction {
     do throws(SealingError) { try keys.summer.add(element, to: &set) } catch { throw StoreError(error) }
   }
 
+  /// Whether a sum is that of the rows that were written: set hash and count are the state's.
+  func isWhole(_ sum: RowSum) -> Bool {
+    sum.isComplete && sum.set == state.set && UInt64(sum.count) == state.count
+  }
+
+  /// - Throws: `damaged` for the first row that does not open; `setMismatch`.
+  func requireWhole(_ sum: RowSum) throws(StoreError) {
+    if let damaged = sum.damaged.first {
+      throw StoreError(.damaged, damaged.reason, hint: "\(.verify) shows what else is", documentID: damaged.id)
+    }
+    guard isWhole(sum) else { throw .setMismatch }
+  }
+
   /// - Parameter visit: called with each row that is in the sum; `damaged` is a finding.
   /// - Throws: errors that are no findings: `systemFailure`, `locked`, `cancelled`.
   func sumOfRows(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError)

@@ -55,7 +55,8 @@ struct BackupPlace {
     guard let (folder, prefix) = series else { return [] }
     let id = try DocumentStore.info(at: URL(filePath: path)).storeID
     // Names of one form sort by time.
-    let names = try Self.names(in: folder).filter { Self.isStamped($0, prefix) }.sorted()
+    guard let all = FolderNames.of(folder) else { throw Failure.system(errno, folder) }
+    let names = all.filter { Self.isStamped($0, prefix) }.sorted()
     let copies = names.filter { name in
       (try? DocumentStore.info(at: URL(filePath: folder + name)))?.storeID == id
     }
@@ -81,18 +82,5 @@ struct BackupPlace {
         default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
         }
       }
-  }
-
-  private static func names(in folder: String) throws -> [String] {
-    guard let stream = opendir(folder) else { throw Failure.system(errno, folder) }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      names.append(
-        withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
-    }
-    return names
   }
 }
