@@ -184,6 +184,21 @@ struct ClosingTests {
     try other.execute("ROLLBACK")
   }
 
+  @Test func readerThatOpensAConnectionIsEnded() throws {
+    var options = OpenOptions.testing
+    options.wait = nil
+    let test = try TestStore(options: options)
+    let store = test.store
+    let other = try test.raw()
+    try other.execute("BEGIN EXCLUSIVE")
+    // The first takes the idle connection; the second opens one, which waits before it has read the schema.
+    let readers = (0..<2).map { _ in Background { try store.read { _ = try $0.collections() } } }
+    waitUntil { store.engine.connections.idle.withLock { $0.interrupts.count == 2 } }
+    try store.close()
+    for reader in readers { expect(.closed) { try reader.value() } }
+    try other.execute("ROLLBACK")
+  }
+
   @Test func verifyAndExportEndWithClosed() throws {
     let test = try TestStore()
     try fill(test)

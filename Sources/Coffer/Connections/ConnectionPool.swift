@@ -138,16 +138,27 @@ final class ConnectionPool: Sendable {
   private func takeReader() throws(StoreError) -> StoreConnection {
     let idle = self.idle.withLock { idle in
       let connection = idle.readers.popLast()
-      if let connection { idle.note(connection) }
+      if let connection { idle.note(connection.database.connection.interruptHandle) }
       return Taken(connection: connection)
     }
     if let connection = idle.connection { return connection }
-    let new = Taken(connection: try newConnection(cacheBytes: readerCache))
-    try self.idle.withLock { idle throws(StoreError) in
-      guard !idle.isClosed, let connection = new.connection else { throw StoreError.storeClosed }
-      idle.note(connection)
+    var noted: InterruptHandle?
+    do throws(StoreError) {
+      let new = Taken(
+        connection: try newConnection(cacheBytes: readerCache) { interrupts throws(StoreError) in
+          try self.idle.withLock { idle throws(StoreError) in
+            guard !idle.isClosed else { throw StoreError.storeClosed }
+            idle.note(interrupts)
+          }
+          noted = interrupts
+        })
+      // A store that was closed meanwhile gives no connection out.
+      guard !(self.idle.withLock { $0.isClosed }), let connection = new.connection else { throw StoreError.storeClosed }
+      return connection
+    } catch {
+      if let noted { self.idle.withLock { $0.interrupts[ObjectIdentifier(noted)] = nil } }
+      throw error.code == .cancelled && session.isClosing ? .storeClosed : error
     }
-    return new.connection!
   }
 
   // MARK: Writing
@@ -233,8 +244,11 @@ final class ConnectionPool: Sendable {
   }
 
   /// - Throws: `noSuchFile` if another file is at the path now.
-  private func newConnection(cacheBytes: Int) throws(StoreError) -> StoreConnection {
-    let file = try StoreFile(at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite)
+  private func newConnection(
+    cacheBytes: Int, willRead: (InterruptHandle) throws(StoreError) -> Void = { _ throws(StoreError) in }
+  ) throws(StoreError) -> StoreConnection {
+    let file = try StoreFile(
+      at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)
     try place.requireSameFile()
     try Self.configure(file)
     return try StoreConnection(file, session: session)
@@ -338,9 +352,8 @@ final class ConnectionPool: Sendable {
 }
 
 extension ConnectionPool.Idle {
-  fileprivate mutating func note(_ connection: StoreConnection) {
-    let interrupts = connection.database.connection.interruptHandle
-    self.interrupts[ObjectIdentifier(interrupts)] = interrupts
+  fileprivate mutating func note(_ handle: InterruptHandle) {
+    interrupts[ObjectIdentifier(handle)] = handle
   }
 
   fileprivate mutating func endReading(_ thread: UInt) {

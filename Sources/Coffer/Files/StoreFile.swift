@@ -21,14 +21,18 @@ struct StoreFile {
   /// Opened for writing if the file may be written, so that SQLite can undo a killed writer's journal; or in a mode that
   /// only reads.
   ///
-  /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `damaged`, `locked`.
+  /// - Parameter willRead: called before anything is read, which may wait for another process's lock, with the handle that
+  ///   ends the wait.
+  /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `damaged`, `locked`; errors of `willRead`.
   init(
-    at path: String, wait: Duration?, cacheBytes: Int, mode: Database.Mode = .readWrite
+    at path: String, wait: Duration?, cacheBytes: Int, mode: Database.Mode = .readWrite,
+    willRead: (InterruptHandle) throws(StoreError) -> Void = { _ throws(StoreError) in }
   ) throws(StoreError) {
     self.path = path
     // An opening that waits for a restore gets the file that was there before it.
     place = try FilePlace(of: path)
     let connection = try Self.connect(to: path, wait: wait, mode: mode)
+    try willRead(connection.interruptHandle)
     let watch = Cancellation.Watch(connection)
     defer { watch.end() }
     try place.requireSameFile()

@@ -1,5 +1,4 @@
 internal import Coffer
-internal import Dispatch
 internal import Glibc
 
 /// `browse`: the state of the screen, and the loop that draws it and takes keys.
@@ -129,7 +128,7 @@ final class Browser {
   func run() throws {
     defer {
       screen.leave()
-      closeStore()
+      try? store?.close()
     }
     while !isDone {
       if FullScreen.takesStopRequest() { try suspend() }
@@ -206,8 +205,8 @@ extension Browser {
     guard store != nil else { return }
     rememberPlace()
     (watch, probe) = (nil, nil)
-    closeStore()
-    (list, text, overlay, question, prompt) = (nil, nil, nil, nil, nil)
+    try? store?.close()
+    (store, list, text, overlay, question, prompt) = (nil, nil, nil, nil, nil, nil)
     (isFilterPending, count) = (false, nil)
     headers = [:]
     (listedCollections, pane) = (nil, .collections)
@@ -236,19 +235,6 @@ extension Browser {
       }
     default: break
     }
-  }
-
-  /// Closes the store, and wipes its keys, on another thread: while another process holds the store, that may take as long
-  /// as a thread of the library waits for it. Neither the cleared screen nor the end of this process waits so long.
-  private func closeStore() {
-    guard let store else { return }
-    self.store = nil
-    let end = DispatchSemaphore(value: 0)
-    DispatchQueue(label: "browse.close").async {
-      try? store.close()
-      end.signal()
-    }
-    _ = end.wait(timeout: .now() + .milliseconds(200))
   }
 
   private func rememberPlace() {
