@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parent / "reader"))
 try:
     from storereader import keyfiles
     from storereader.errors import StoreError
-    from storereader.store import Store
+    from storereader.store import Store, plain
 except ImportError as error:
     sys.exit(f"read_store: {error}. On Debian: apt-get install python3-cryptography")
 
@@ -43,8 +43,6 @@ def arguments():
     parser.add_argument("--expect", metavar="PIN", help="the store must be this one")
     parser.add_argument("--anchor", metavar="LINE", help="the store must not be older than this")
     parser.add_argument("--descends", action="store_true", help="descent from the anchor must be proved")
-    parser.add_argument(
-        "--rekey-known", action="store_true", help="take an anchor of an older root key, unless an identity opened")
     options = parser.parse_args()
     try:
         options.secrets = list(secrets(options))
@@ -74,16 +72,9 @@ def documents(store):
     opened = []
     for values in store.record_rows():
         try:
-            row, head, text = store.open_document(values)
+            opened.append(plain(*store.open_document(values)))
         except StoreError:
             continue
-        opened.append({
-            "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
-            "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
-            "created": head.created, "modified": head.modified, "length": head.length,
-            "born": head.born, "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(),
-            "attributes": head.attributes, "text": text,
-        })
     return sorted(opened, key=lambda document: (document["coll"], document["pos"], document["id"]))
 
 
@@ -94,21 +85,11 @@ def names(store):
         return {}
 
 
-def origin(store):
-    found = store.state.origin
-    return found and {
-        "kind": found.kind, "store_id": found.store_id.hex(), "rk_generation": found.rk_generation,
-        "phase": found.phase, "generation": found.generation, "commitment": found.commitment.hex(),
-        "mark": found.mark.hex(), "next_id": found.next_id,
-    }
-
-
 def main():
     options = arguments()
     try:
         store = Store(
-            options.store, options.secrets, options.allow_test, options.expect, options.anchor, options.descends,
-            options.rekey_known)
+            options.store, options.secrets, options.allow_test, options.expect, options.anchor, options.descends)
         differences = store.set_hash_problems()
         problems = differences + store.quick_problems() + store.deep_problems()
         header, state = store.header, store.state
@@ -117,7 +98,7 @@ def main():
             "pin": header.pin, "generation": state.generation, "anchor": store.anchor, "descent": store.descent,
             "titles": store.titles, "padded": header.is_padded, "test": header.is_test, "next_id": state.next_id,
             "count": state.count, "target": state.target, "cursor": state.cursor, "unwiped": state.unwiped,
-            "origin": origin(store), "epochs": sorted(store.epochs),
+            "origin": state.origin and state.origin.plain, "epochs": sorted(store.epochs),
             "changes": {
                 generation: [[change.kind, change.coll, change.ranges] for change in commit.changes]
                 for generation, commit in state.ring.items()},

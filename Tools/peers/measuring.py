@@ -8,7 +8,6 @@ import os
 import platform
 import statistics
 import subprocess
-import sys
 from pathlib import Path
 
 from peers import sides

@@ -1,107 +1,114 @@
-"""Draws measured results as SVG: `plots.py RESULT-JSON FOLDER`, run where matplotlib is.
+"""Draws the tables of a page of results as SVG, for Tools/docs.
 
-Does: one plot of bars for each table, one of five panels for each curve. Knows: the JSON that measuring.py makes. Does
-not know: how it was measured. The same JSON gives the same bytes.
+Does: one plot of bars for each table of ratios, one panel of lines for each column of a table of curves. Knows: the
+tables that page.py writes. Does not know: how they were measured.
 """
 
-import json
-import sys
-from pathlib import Path
+import html
+import math
+import re
 
-import matplotlib
-
-matplotlib.use("svg")
-matplotlib.rcParams.update({
-    "svg.hashsalt": "coffer", "svg.fonttype": "none", "font.size": 9, "font.family": "sans-serif",
-    "axes.spines.top": False, "axes.spines.right": False})
-
-import matplotlib.pyplot as plt
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-COLOURS = {"coffer": "#0b6e4f", "plain": "#777777", "newest": "#bbbbbb", "sqlcipher": "#d1495b", "aegis": "#3066be"}
-TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
-TITLES = {
-    "64": "Caches of 64 MiB", "default": "Each with its own cache and settings", "ordinary": "As people do it"}
+COLORS = {"Coffer": "#0b6e4f", "plain SQLite": "#777777", "newest SQLite": "#bbbbbb", "SQLCipher": "#d1495b",
+          "SQLite3MC, AEGIS": "#3066be"}
+TABLE = re.compile(r"^\|.*\n\|[ :|-]+\n(?:\|.*\n)+", re.MULTILINE)
+# The sentence above a table of curves: its title, and the sides in the order of the numbers in a cell.
+CURVES = re.compile(r"^(?P<title>.+); (?P<sides>.+), µs for each document:\n\n\Z", re.MULTILINE)
+TICKS = [digit * 10.0**power for power in range(-3, 5) for digit in (1, 2, 5)]
 
 
-def bars(result, rows, title, file):
-    sides = [name for name in ("coffer", "newest", "sqlcipher", "aegis") if name in result["sides"]]
-    figure, axes = plt.subplots(figsize=(9, 0.9 + len(rows) * 0.17 * (len(sides) + 1)))
-    ends = [1]
+def illustrated(page):
+    """Returns the page with a link to a plot above each table that has one, and {file name: SVG}."""
+    plots = {}
+
+    def with_plot(table):
+        cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table[0].splitlines()]
+        header, rows = cells[0], cells[2:]
+        curves = CURVES.search(page, 0, table.start())
+        if header[1] == "plain, s":
+            drawn = bars(header[2:], rows)
+        elif curves:
+            drawn = lines(header, rows, curves["sides"].split(" / "))
+        else:
+            return table[0]
+        name = f"plot-{len(plots) + 1}.svg"
+        plots[name] = drawn
+        return f"![{curves['title'] if curves else 'Wall time divided by that of plain SQLite'}]({name})\n\n{table[0]}"
+
+    return TABLE.sub(with_plot, page), plots
+
+
+def number(text):
+    return float(text.split(" ")[0].replace(",", ""))
+
+
+def scale(values, start, end):
+    """Returns a logarithmic axis from `start` to `end`, and the ticks on it."""
+    low, high = math.log(min(values)), math.log(max(values))
+    ticks = [tick for tick in TICKS if low <= math.log(tick) <= high]
+    return lambda value: start + (math.log(value) - low) / (high - low) * (end - start), ticks
+
+
+def text(x, y, words, anchor="start", size=11):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{html.escape(words)}</text>'
+
+
+def rule(x1, y1, x2, y2, color):
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"/>'
+
+
+def legend(sides, x):
+    for side in sides:
+        yield f'<rect x="{x}" y="8" width="12" height="12" fill="{COLORS[side]}"/>' + text(x + 17, 18, side)
+        x += 130
+
+
+def svg(width, height, parts):
+    body = "\n".join(parts)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+            f'font-family="sans-serif">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
+
+
+def bars(sides, rows):
+    """Bars from 1, which is plain SQLite, to each side's ratio."""
+    height = 48 + len(rows) * (9 * len(sides) + 8)
+    ratios = [number(cell) for row in rows for cell in row[2:] if cell != "–"]
+    at, ticks = scale([*(0.75 * ratio for ratio in ratios), *(1.3 * ratio for ratio in ratios), 1], 370, 890)
+    parts = [*legend(sides, 370)]
+    for tick in ticks:
+        parts += [rule(at(tick), 30, at(tick), height - 16, "black" if tick == 1 else "#dddddd"),
+                  text(at(tick), height - 4, f"{tick:g}", "middle")]
     for index, row in enumerate(rows):
-        plain = row["plain"]["wall"]
-        for offset, side in enumerate(sides):
-            if side not in row:
-                continue
-            ratio = row[side]["wall"] / plain
-            ends.append(ratio)
-            place = index * (len(sides) + 1) + offset
-            # From 1, plain SQLite, to either side.
-            axes.barh(place, ratio - 1, left=1, height=0.9, color=COLOURS[side],
-                      label=result["sides"][side]["label"] if index == 0 else None)
-            gap, alignment = (3, "left") if ratio >= 1 else (-3, "right")
-            axes.annotate(f"{ratio:.2f}", (ratio, place), xytext=(gap, 0), textcoords="offset points", va="center",
-                          ha=alignment, fontsize=6.5)
-    axes.set_xscale("log")
-    axes.set_xlim(min(ends) * 0.75, max(ends) * 1.3)
-    axes.axvline(1, color="black", linewidth=0.8)
-    axes.xaxis.set_major_locator(FixedLocator(TICKS))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_yticks([index * (len(sides) + 1) + (len(sides) - 1) / 2 for index in range(len(rows))],
-                    [row["what"] for row in rows])
-    axes.invert_yaxis()
-    axes.set_xlabel("wall time divided by plain SQLite's; left of 1 is faster")
-    axes.margins(y=0.01)
-    axes.set_title(title, loc="left", pad=24)
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1), ncols=len(sides), frameon=False)
-    save(figure, file)
+        top = 34 + index * (9 * len(sides) + 8)
+        parts.append(text(362, top + 4.5 * len(sides) + 4, row[0], "end"))
+        for side, cell in zip(sides, row[2:]):
+            if cell != "–":
+                start, end = sorted((at(1), at(number(cell))))
+                parts.append(f'<rect x="{start:.1f}" y="{top}" width="{end - start:.1f}" height="8" fill="{COLORS[side]}"/>')
+                is_slower = number(cell) >= 1
+                parts.append(text(at(number(cell)) + (3 if is_slower else -3), top + 7, f"{number(cell):.2f}",
+                                  "start" if is_slower else "end", 8))
+            top += 9
+    return svg(900, height, parts)
 
 
-def curve(result, measured, file):
-    works = list(measured["points"][0]["microseconds"])
-    figure, all_axes = plt.subplots(1, len(works), figsize=(12, 3))
-    values = [point["value"] for point in measured["points"]]
-    for axes, work in zip(all_axes, works):
-        for side in measured["points"][0]["microseconds"][work]:
-            times = [point["microseconds"][work][side] for point in measured["points"]]
-            axes.plot(values, times, marker="o", markersize=3, linewidth=1.2, color=COLOURS[side],
-                      label=result["sides"][side]["label"])
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        # A decade at least, so that what is flat looks flat.
-        middle = (low * high) ** 0.5
-        axes.set_ylim(min(low, middle / 10 ** 0.5), max(high, middle * 10 ** 0.5))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
-        axes.set_title(work)
-        axes.set_xlabel(measured["axis"])
-    all_axes[0].set_ylabel("µs for each document")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, -0.09), ncols=len(labels), frameon=False)
-    figure.suptitle(measured["title"], x=0.01, ha="left")
-    figure.tight_layout()
-    save(figure, file)
-
-
-def save(figure, file):
-    figure.savefig(file, bbox_inches="tight", facecolor="white", metadata={"Date": None})
-    plt.close(figure)
-
-
-def main():
-    result = json.loads(Path(sys.argv[1]).read_text())
-    folder = Path(sys.argv[2])
-    for cache, rows in result["tables"].items():
-        for kind in ("fast", "ordinary"):
-            chosen = [row for name, row in rows.items() if (name in result["calls"]) == (kind == "ordinary")]
-            if chosen:
-                title = TITLES[cache] if kind == "fast" else f"{TITLES['ordinary']}. {TITLES[cache]}"
-                bars(result, chosen, title, folder / f"{kind}-{cache}.svg")
-    for name, measured in result["curves"].items():
-        curve(result, measured, folder / f"curve-{name}.svg")
-
-
-main()
+def lines(header, rows, sides):
+    """A panel for each work, both axes logarithmic."""
+    parts, values = [*legend(sides, 40)], [number(row[0]) for row in rows]
+    for column, work in enumerate(header[1:]):
+        left = 40 + 190 * column
+        times = [[number(part) for part in row[column + 1].split(" / ")] for row in rows]
+        flat = [time for point in times for time in point]
+        middle = math.sqrt(min(flat) * max(flat))
+        # At least a decade, so that flat lines look flat.
+        at_y, y_ticks = scale([*flat, middle / 10**0.5, middle * 10**0.5], 210, 50)
+        at_x, _ = scale(values, left, left + 140)
+        parts += [text(left + 70, 42, work, "middle"), text(left + 70, 244, header[0], "middle")]
+        for tick in y_ticks:
+            parts += [rule(left, at_y(tick), left + 140, at_y(tick), "#dddddd"),
+                      text(left - 3, at_y(tick) + 3, f"{tick:g}", "end", 8)]
+        parts += [text(at_x(value), 226, f"{value:g}" if value < 10_000 else f"{value:.0e}".replace("e+0", "e"), "middle", 8)
+                  for value in values]
+        for side, points in zip(sides, zip(*times)):
+            path = " ".join(f"{at_x(value):.1f},{at_y(time):.1f}" for value, time in zip(values, points))
+            parts.append(f'<polyline points="{path}" fill="none" stroke="{COLORS[side]}" stroke-width="1.5"/>')
+    return svg(40 + 190 * len(header[1:]), 252, parts)

@@ -124,7 +124,7 @@ class Plain(SQLite):
     def __init__(self, bench):
         super().__init__(bench, "plain", "plain SQLite")
         self.program = bench.folder / "plain"
-        compile_works(self.program, "-lsqlite3")
+        compile("works.c", self.program, "-lsqlite3")
 
     def command(self, work, file, shape, count, cache, titles):
         text_bytes, collections = (shape.text_bytes, shape.collections) if shape else (1024, 1)
@@ -145,7 +145,7 @@ class Peer(SQLite):
         self.python = environment_of(bench.folder) / "bin" / "python"
         self.extension = bench.folder / "works.so"
         if not self.extension.exists():
-            compile_works(self.extension, "-DWORKS_EXTENSION", "-shared", "-fPIC")
+            compile("works.c", self.extension, "-DWORKS_EXTENSION", "-shared", "-fPIC")
         # Two of the packages bring a module of the same name.
         target = bench.folder / "packages" / name
         install(bench.folder, package, "--target", target)
@@ -184,9 +184,8 @@ def peers(bench):
     return found, missing
 
 
-def compile_works(output, *options):
-    command = ["cc", "-O2", "-o", output, BENCHMARKS / "works.c", *options]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+def compile(source, output, *options):
+    subprocess.run(["cc", "-O2", "-o", output, BENCHMARKS / source, *options], check=True, stdout=sys.stderr)
 
 
 def built(*arguments):

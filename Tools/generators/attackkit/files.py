@@ -175,8 +175,7 @@ def moment_reads(kit, base, store, moment):
     """The documents of a moment that are not as in the base."""
     writer, now = kit.histories[store][moment], kit.base(base)
     found = {id: document(writer, record) for id, record in writer.records.items()}
-    return {
-        id: one for id, one in found.items() if id not in now.records or one != document(now, now.records[id])}
+    return {id: one for id, one in found.items() if id not in now.records or one != document(now, now.records[id])}
 
 
 def _replays(kit):
@@ -324,8 +323,7 @@ def _during_rekey(kit):
          {"verify": "ok", "anchor": "rolled-back", "reads": moment_reads(kit, "mid-rekey", "mid-rekey", "before")}),
     ):
         yield Attack(
-            f"rekey-{name}", "mid-rekey",
-            f"a rekey is in its middle; put back as before: {', '.join(tables)} ({name})",
+            f"rekey-{name}", "mid-rekey", f"a rekey is in its middle; put back as before: {', '.join(tables)} ({name})",
             from_file(("mid-rekey", moment), *put_back(*tables)), **options)
     for name, edit, ids in (
         ("epoch-lowered", "UPDATE coffer_record SET epoch=1 WHERE id=1", [1]),

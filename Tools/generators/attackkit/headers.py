@@ -182,8 +182,7 @@ def _slots():
         """Replaces slot 3 by another store's: the identity opens it, but its root key does not fit the commitment."""
         other = kit.base("other")
         slot = next(slot for slot in other.slots if slot.kind == 3)
-        db.execute(
-            "UPDATE coffer_slot SET params=?, wrapped=? WHERE slot=3", (slot.params, slot.wrapped))
+        db.execute("UPDATE coffer_slot SET params=?, wrapped=? WHERE slot=3", (slot.params, slot.wrapped))
 
     yield Attack(
         "slot-forged-for-recipient", "sealed", "slot 3 is one that another store made for the same recipient",

@@ -11,7 +11,7 @@ import unicodedata
 from storereader.primitives import hmac, i64, label16, pae, u8, u32, u64
 
 from . import layout
-from .attack import IDS, Attack, loosely, run
+from .attack import Attack, loosely, run
 
 FEATURE, RESERVED, PAGE_SIZE = 1, 96, 1024
 CONTENTS, TITLES = 1, 2
@@ -20,8 +20,7 @@ TABLES = (
     "CREATE TABLE coffer_x_index_page(place INTEGER PRIMARY KEY,epoch INTEGER NOT NULL,rev INTEGER NOT NULL,"
     "sealed BLOB NOT NULL) STRICT",
 )
-FIELDS = [
-    {"name": "bytes", "path": "@size", "kind": "number"}, {"name": "heading", "path": "@title", "kind": "text"}]
+FIELDS = [{"name": "bytes", "path": "@size", "kind": "number"}, {"name": "heading", "path": "@title", "kind": "text"}]
 # Texts to search for; some documents contain them.
 SEARCHES = ("long text", "first", "now", "absent")
 
@@ -303,8 +302,7 @@ def _replays(kit):
                 db.execute(f"REPLACE INTO {PAGE} VALUES(?,1,?,?)", (part << 32 | page, *old.pages[page]))
             if root:
                 db.execute("UPDATE coffer_x_index SET sealed=? WHERE part=?", (old.sealed_root, part))
-                db.execute(
-                    f"DELETE FROM {PAGE} WHERE place>>32=? AND place>=?", (part, part << 32 | len(old.pages)))
+                db.execute(f"DELETE FROM {PAGE} WHERE place>>32=? AND place>=?", (part, part << 32 | len(old.pages)))
 
         return edit
 
@@ -339,8 +337,7 @@ def _roots():
         for index in kit.base("indexed-other").indexes.values():
             db.execute("UPDATE coffer_x_index SET sealed=? WHERE part=?", (index.sealed_root, index.part))
             for page, (revision, sealed) in enumerate(index.pages):
-                db.execute(
-                    f"REPLACE INTO {PAGE} VALUES(?,1,?,?)", (index.part << 32 | page, revision, sealed))
+                db.execute(f"REPLACE INTO {PAGE} VALUES(?,1,?,?)", (index.part << 32 | page, revision, sealed))
 
     yield _attack("of-another-store", "roots and pages are those of another store", of_another_store)
 

@@ -7,7 +7,6 @@ from storereader.primitives import hkdf, u8, u32, u64
 
 from . import secrets
 from .attack import IDS, Attack
-from .contents import document
 from .stores import usual_slots
 
 BAD_ATTRIBUTES = {
@@ -61,6 +60,16 @@ def _document(name, what, base="sealed", id=2, list="damaged", **fields):
     return Attack(
         f"forged-{name}", base, what, forge=forge,
         **{"get": {id: "damaged"}, "list": list, "verify": "damaged", "quick": "ok"} | options)
+
+
+def _committed(**fields):
+    """Changes document 2, and commits."""
+
+    def forge(writer):
+        writer.change(2, **fields)
+        writer.commit()
+
+    return forge
 
 
 def _splice(offset, count, data):
@@ -155,13 +164,8 @@ def _titles():
     yield _document(
         "head-rest-over-limit", "the head's data without the title are 921,601 bytes", title=None, key=None,
         attributes=b'{"a":"%s"}' % (b"x" * (921_601 - 62 - 8)))
-
-    def huge(writer):
-        writer.change(2, title=b"t" * (1 << 20))
-        writer.commit()
-
     yield Attack(
-        "forged-title-over-limit", "sealed", "a head above 1 MiB", forge=huge, get={2: "damaged"}, list="damaged",
+        "forged-title-over-limit", "sealed", "a head above 1 MiB", forge=_committed(title=b"t" * (1 << 20)), get={2: "damaged"}, list="damaged",
         also={"verify": ["damaged"], "verify_quick": ["damaged"]})
 
 
@@ -187,21 +191,13 @@ def _rows():
         ("parent-above-next", {"parent": 2**62}, {}), ("pos-least", {"pos": -(2**63)}, {}), ("pos-greatest", {"pos": 2**63 - 1}, {}),
         ("pos-equal", {"pos": 5 * 2**33}, {}), ("created-least", {"created": -(2**63)}, {}), ("modified-greatest", {"modified": 2**63 - 1}, {}),
     ):
-        def forge(writer, changes=changes):
-            writer.change(2, **changes)
-            writer.commit()
-
         yield Attack(
-            f"forged-sound-{name}", "sealed", f"unusual and sound: {name}", forge=forge, verify="ok",
+            f"forged-sound-{name}", "sealed", f"unusual and sound: {name}", forge=_committed(**changes), verify="ok",
             also={"verify": ["damaged"]} if name == "parent-elsewhere" else {}, **options)
 
-    def cycle(writer):
-        writer.change(2, parent=3)
-        writer.commit()
-
     yield Attack(
-        "forged-sound-parent-cycle", "sealed", "documents 2 and 3 are each other's parents: readers stop", forge=cycle,
-        verify="ok")
+        "forged-sound-parent-cycle", "sealed", "documents 2 and 3 are each other's parents: readers stop",
+        forge=_committed(parent=3), verify="ok")
 
     def no_collection(writer):
         writer.drop_collection(2)
@@ -213,8 +209,7 @@ def _rows():
 
     yield Attack(
         "forged-collection-gone", "sealed", "a document whose collection is gone: read by its number, and verify tells",
-        forge=no_collection, get={4: "missing", 5: "missing", 9: "ok"}, verify="damaged",
-        also={"verify_quick": ["ok"]},
+        forge=no_collection, get={4: "missing", 5: "missing", 9: "ok"}, verify="damaged", also={"verify_quick": ["ok"]},
         note="a rekey seals document 9 again, its key as it is: as if keys were compared byte by byte")
 
 
@@ -274,8 +269,7 @@ def _collections():
         "of-format-1", "no stamps before the name", lambda row: u32(len(row.name)) + row.name + row.settings)
     yield collection("nothing", "an empty frame", lambda row: b"")
     for kind, value in BAD_SETTINGS.items():
-        yield collection(
-            f"settings-{kind}", f"settings that no writer makes: {kind}", fields(settings=value))
+        yield collection(f"settings-{kind}", f"settings that no writer makes: {kind}", fields(settings=value))
     for kind, value in GOOD_SETTINGS.items():
         yield collection(
             f"settings-{kind}", f"settings as a writer makes them: {kind}", fields(settings=value), list="ok",
@@ -314,8 +308,7 @@ def _headers():
     yield header("older-in-row", "format 1 in the header, 2 in the file", attribute(format=1), open="damaged")
     for field, name in (("rk_generation", "rk-generation"), ("phase", "phase")):
         for value in (0, 2**62 + 1):
-            yield header(
-                f"{name}-{value}", f"{name} {value}", _rewrapped(**{field: value}), open="damaged")
+            yield header(f"{name}-{value}", f"{name} {value}", _rewrapped(**{field: value}), open="damaged")
         yield header(
             f"{name}-greatest", f"{name} 2^62: sound, and the last", _rewrapped(**{field: 2**62}),
             anchor="mismatch" if field == "rk_generation" else "ok")

@@ -40,13 +40,11 @@ class Judge:
         path = self.folder / f"{self.name}.coffer"
         before = path.read_bytes()
         for secret, value in self.expected["open_with"].items():
-            found = self.reader.open(path, secret, value)
-            self.expect(f"open by {secret}", found, "cannot-unlock" if secret.startswith("wrong") else "ok")
-            if found == "ok":
-                self._contents(is_first=secret == next(iter(self.expected["open_with"])))
-                self.reader.close()
-            refused = self.reader.open(path, secret, value, allow_test=False)
-            self.expect(f"open by {secret}, TEST not allowed", refused, "refused")
+            is_first = secret == next(iter(self.expected["open_with"]))
+            self._open(
+                f"open by {secret}", "cannot-unlock" if secret.startswith("wrong") else "ok", path, secret, value,
+                then=self._contents if is_first else None)
+            self._open(f"open by {secret}, TEST not allowed", "refused", path, secret, value, allow_test=False)
         self._pins(path, {"pin": self.expected["pin"], "open": "ok"})
         if "final_pin" in self.expected:
             self._pins(path, {"pin": self.expected["final_pin"], "open": "unfinished"})
@@ -54,10 +52,17 @@ class Judge:
             self.differences.append("reading changed the file")
         return self.said()
 
-    def _contents(self, is_first):
+    def _open(self, what, wanted, path, *secret, also=(), then=None, **options):
+        """Opens a store, and calls `then` if that succeeds."""
+        found = self.reader.open(path, *secret, **options)
+        self.expect(what, found, wanted, also)
+        if found == "ok":
+            if then:
+                then()
+            self.reader.close()
+
+    def _contents(self):
         expected, reader = self.expected, self.reader
-        if not is_first:
-            return
         if hasattr(reader, "contents"):
             for member, value in reader.contents().items():
                 self.expect(member, value, expected[member])
@@ -97,10 +102,7 @@ class Judge:
 
     def _pins(self, path, *cases):
         for case in cases:
-            found = self.reader.open(path, *self._opener(), pin=case["pin"])
-            self.expect(f"open with {case['pin'][:40]}…", found, case["open"])
-            if found == "ok":
-                self.reader.close()
+            self._open(f"open with {case['pin'][:40]}…", case["open"], path, *self._opener(), pin=case["pin"])
 
     def _opener(self):
         pairs = self.expected.get("opener") or self.expected["open_with"]
@@ -122,16 +124,10 @@ class Judge:
         before = path.read_bytes()
         for secret, wanted in attack.get("open_by", {}).items():
             value = (self.base["open_with"] | attack.get("secrets", {}))[secret]
-            found = self.reader.open(path, secret, value)
-            self.expect(f"open by {secret}", found, wanted, also.get("open_by", ()))
-            if found == "ok":
-                self.reader.close()
-        found = self.reader.open(path, *self._opener())
-        self.expect("open", found, attack["open"], also.get("open", ()))
-        if found == "ok":
-            if attack["open"] == "ok":
-                self._opened(attack, also)
-            self.reader.close()
+            self._open(f"open by {secret}", wanted, path, secret, value, also=also.get("open_by", ()))
+        self._open(
+            "open", attack["open"], path, *self._opener(), also=also.get("open", ()),
+            then=(lambda: self._opened(attack, also)) if attack["open"] == "ok" else None)
         self._pins(path, *attack.get("pins", ()))
         if path.read_bytes() != before:
             self.differences.append("reading changed the file")
@@ -174,22 +170,21 @@ class Judge:
             before = _snapshot(folder)
             path = folder / attack["store"]
             also = attack.get("also_acceptable", {})
-            found = self.reader.open(path, *self._opener())
-            self.expect("open", found, attack["open"], also.get("open", ()))
-            if found == "ok":
-                if attack["open"] == "ok":
-                    self._documents(attack["get"], self.base["documents"], also)
-                    self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
-                self.reader.close()
+
+            def read():
+                self._documents(attack["get"], self.base["documents"], also)
+                self.expect("verify", self.reader.verify(False), attack["verify"], also.get("verify", ()))
+
+            self._open(
+                "open", attack["open"], path, *self._opener(), also=also.get("open", ()),
+                then=read if attack["open"] == "ok" else None)
             self._unchanged(folder, before, attack)
             if attack["after"]:
                 for plant in attack["plants"]:
                     _remove(folder / plant)
-                found = self.reader.open(path, *self._opener())
-                self.expect("open without the plants", found, attack["after"], also.get("after", ()))
-                if found == "ok":
-                    self.expect("verify without the plants", self.reader.verify(False), "ok")
-                    self.reader.close()
+                self._open(
+                    "open without the plants", attack["after"], path, *self._opener(), also=also.get("after", ()),
+                    then=lambda: self.expect("verify without the plants", self.reader.verify(False), "ok"))
 
     def _unchanged(self, folder, before, attack):
         after = _snapshot(folder)

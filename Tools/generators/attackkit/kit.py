@@ -10,6 +10,7 @@ from .primitives import lines, primitives
 from .sessions import SESSIONS
 from .writer import database
 
+SEED = "format 2"
 README = Path(__file__).with_name("README.txt")
 MATRIX = (rows, files, headers, schemas, insiders, states, rekeys, indexes)
 

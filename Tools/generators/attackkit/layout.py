@@ -32,7 +32,6 @@ RECORD_COLUMNS = "id,coll,epoch,rev,pos,parent,flags,lookup,title,head,body_nt,b
 BODY_IN_ROW = 2048
 SET_HASH_SIZE = RING_SIZE = 2048
 STATE_SIZE = 4279
-GENERATION_LIMIT = 2**62
 
 # Kinds of the ring's entries.
 INSERTED, TEXT, DETAILS, MOVED, DELETED, COLLECTION, EVERYTHING = range(1, 8)

@@ -114,8 +114,10 @@ def log(before, after, page_size):
     return found
 
 
-def _page_size(data):
-    return int.from_bytes(data[16:18], "big")
+def _store(folder):
+    """The bytes of the store, and its page size."""
+    data = (folder / STORE).read_bytes()
+    return data, int.from_bytes(data[16:18], "big")
 
 
 def _victim(folder, name):
@@ -137,8 +139,7 @@ def plants():
 def _journals():
     def journal_with(name, trailer, victim):
         def make(folder):
-            data = (folder / STORE).read_bytes()
-            size = _page_size(data)
+            data, size = _store(folder)
             if victim:
                 _victim(folder, name)
             found = journal({}, len(data) // size, size)
@@ -158,19 +159,16 @@ def _journals():
 
     def with_page(folder):
         """As in a commit over two files: the first page as it was, then the name."""
-        data = (folder / STORE).read_bytes()
-        size = _page_size(data)
+        data, size = _store(folder)
         _victim(folder, "journal-super-with-page")
         (folder / JOURNAL).write_bytes(
             journal({2: data[size : 2 * size]}, len(data) // size, size)
             + super_journal(b"coffer-attack-victim-journal-super-with-page", size))
 
-    yield Plant(
-        "journal-super-with-page", "sealed", "the same with a page to roll back", with_page, (JOURNAL,))
+    yield Plant("journal-super-with-page", "sealed", "the same with a page to roll back", with_page, (JOURNAL,))
 
     def truncating(folder):
-        size = _page_size((folder / STORE).read_bytes())
-        (folder / JOURNAL).write_bytes(journal({}, 1, size))
+        (folder / JOURNAL).write_bytes(journal({}, 1, _store(folder)[1]))
 
     yield Plant(
         "journal-truncates", "sealed", "a journal of the right owner that cuts the store to one page", truncating,
@@ -218,8 +216,7 @@ def _memories():
 
     def by_journal(folder):
         """The journal's first page is in write-ahead mode, the store's is not."""
-        data = (folder / STORE).read_bytes()
-        size = _page_size(data)
+        data, size = _store(folder)
         (folder / JOURNAL).write_bytes(journal({1: data[:size]}, len(data) // size, size))
         (folder / STORE).write_bytes(data[:18] + b"\1\1" + data[20:])
         os.link(_victim(folder, "shm-by-journal"), folder / MEMORY)
@@ -231,24 +228,22 @@ def _memories():
         (MEMORY,), may_change=True)
 
 
-def _edited(data, folder, *statements):
-    """The file after some SQL, as large as before; in write-ahead mode if it was."""
+def _commit(folder, sql):
+    """Writes a log with one commit, which leaves the file as large as before."""
+    data, size = _store(folder)
     path = folder / "edited"
     path.write_bytes(data[:18] + b"\1\1" + data[20:])
     with database(path) as db:
-        for statement in statements:
-            db.execute(statement)
+        db.execute(sql)
     edited = path.read_bytes()
     path.unlink()
     assert len(edited) == len(data)
-    return edited[:18] + data[18:20] + edited[20:]
+    (folder / LOG).write_bytes(log(data, edited[:18] + data[18:20] + edited[20:], size))
 
 
 def _logs():
     def deleting(folder):
-        data = (folder / STORE).read_bytes()
-        edited = _edited(data, folder, "DELETE FROM coffer_record WHERE id=1")
-        (folder / LOG).write_bytes(log(data, edited, _page_size(data)))
+        _commit(folder, "DELETE FROM coffer_record WHERE id=1")
 
     yield Plant(
         "wal-row-deleted", IN_WAL, "a log with a commit that deletes document 1: as if the file itself were edited",
@@ -263,8 +258,8 @@ def _logs():
 def _sound():
     def hot(folder):
         """Zeros the page of all records; the journal has the original page."""
-        data = bytearray((folder / STORE).read_bytes())
-        size = _page_size(data)
+        data, size = _store(folder)
+        data = bytearray(data)
         with database(folder / STORE) as db:
             root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name='coffer_record'").fetchone()[0]
         start = (root - 1) * size
@@ -274,8 +269,7 @@ def _sound():
 
     def grown(folder):
         """Adds a page; the journal is of the transaction that added it."""
-        data = (folder / STORE).read_bytes()
-        size = _page_size(data)
+        data, size = _store(folder)
         (folder / JOURNAL).write_bytes(journal({1: data[:size]}, len(data) // size, size))
         with open(folder / STORE, "ab") as file:
             file.write(Random("page")(size))
@@ -287,13 +281,10 @@ def _sound():
          lambda folder: (folder / JOURNAL).write_bytes(bytes(SECTOR))),
         ("empty", "an empty journal: ignored", lambda folder: (folder / JOURNAL).write_bytes(b"")),
     ):
-        yield Plant(
-            f"journal-{name}", "sealed", f"sound: {what}", make, (), open="ok", may_change=True)
+        yield Plant(f"journal-{name}", "sealed", f"sound: {what}", make, (), open="ok", may_change=True)
 
     def committed(folder):
-        data = (folder / STORE).read_bytes()
-        edited = _edited(data, folder, "UPDATE coffer_record SET rev=rev")
-        (folder / LOG).write_bytes(log(data, edited, _page_size(data)))
+        _commit(folder, "UPDATE coffer_record SET rev=rev")
 
     yield Plant(
         "wal-committed", IN_WAL, "sound: a log with a commit, as a killed writer leaves it", committed, (), open="ok",

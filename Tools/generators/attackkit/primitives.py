@@ -91,8 +91,7 @@ def slots(writer):
     lines = {
         "ephemeral_secret": ephemeral.private_bytes_raw().hex(),
         "identity_line": key_line("identity", identity.private_bytes_raw()),
-        "recipient_line": key_line("recipient", public),
-        "fingerprint": hashlib.sha256(public).digest()[:8].hex()}
+        "recipient_line": key_line("recipient", public), "fingerprint": hashlib.sha256(public).digest()[:8].hex()}
     for kind, label, more in (
         ("test-x25519", "recipient", lines),
         ("x25519", "", {"note": "the same with the label of a store without TEST"}),

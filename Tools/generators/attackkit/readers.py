@@ -12,7 +12,8 @@ from pathlib import Path
 
 from storereader import keyfiles
 from storereader.errors import StoreError
-from storereader.store import Store
+from storereader.state import Origin
+from storereader.store import Store, plain
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -42,14 +43,7 @@ class SecondReader:
         found, kind = self._kind(lambda: self.store.document(int(id)))
         if found is None:
             return "missing" if kind == "ok" else kind, None
-        row, head, text = found
-        return "ok", {
-            "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "flags": row.flags,
-            "title": head.title, "key": None if head.key is None else head.key.hex(), "created": head.created,
-            "modified": head.modified, "length": head.length, "attributes": head.attributes, "epoch": row.epoch,
-            "rev": row.rev, "born": head.born, "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(),
-            "text": text,
-        }
+        return "ok", plain(*found)
 
     def list(self):
         """Titles by id, and the outcome."""
@@ -92,14 +86,9 @@ class SecondReader:
 
     @staticmethod
     def _state(state):
-        origin = state.origin
-        fields = {"kind": 0, "store_id": bytes(16).hex(), "rk_generation": 0, "phase": 0, "generation": 0,
-                  "commit": bytes(16).hex(), "mark": bytes(32).hex(), "next": 0}
-        if origin:
-            fields = {
-                "kind": origin.kind, "store_id": origin.store_id.hex(), "rk_generation": origin.rk_generation,
-                "phase": origin.phase, "generation": origin.generation, "commit": origin.commitment.hex(),
-                "mark": origin.mark.hex(), "next": origin.next_id}
+        origin = (state.origin or Origin(0, bytes(16), 0, 0, 0, bytes(16), bytes(32), 0)).plain
+        names = {"commitment": "commit", "next_id": "next"}
+        fields = {names.get(name, name): value for name, value in origin.items()}
         return {
             "generation": state.generation, "next": state.next_id, "count": state.count,
             "set_hash_sha256": hashlib.sha256(state.set_hash).hexdigest(), "target": state.target,
@@ -216,8 +205,7 @@ class Dbtool:
         kind, output = self.run("ls", "--all", "--json")
         if kind != "ok":
             return None, kind
-        headers = json.loads(output)
-        return {str(header["id"]): header.get("title") for header in headers}, kind
+        return {str(header["id"]): header.get("title") for header in json.loads(output)}, kind
 
     def search(self, text):
         """The documents of the first collection that hold a text, by a scan or an index, as it is."""

@@ -4,7 +4,7 @@ from .attack import IDS, Attack, run
 from .contents import document
 from .files import EVERYTHING, from_file, moment_reads, put_back
 from .secrets import OUTSIDER, RECIPIENT, value
-from .stores import FOLDED, usual_slots
+from .stores import FOLDED
 from .writer import Collection, Random, Writer, database
 
 
@@ -105,8 +105,7 @@ def _left_behind():
     yield Attack(
         "closed-epoch-left-behind", "mid-rekey", "a document whose body does not open, left by the rekey's walk",
         forge=forge, get={8: "damaged"}, list="damaged", verify="damaged",
-        also={"verify": ["mismatch"], "verify_quick": ["mismatch"]},
-        note="rekey: listed, exit 3; the old keys stay")
+        also={"verify": ["mismatch"], "verify_quick": ["mismatch"]}, note="rekey: listed, exit 3; the old keys stay")
 
 
 def _old_collections(kit):

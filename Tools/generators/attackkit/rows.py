@@ -261,8 +261,7 @@ def _spares():
         "label": "UPDATE coffer_spare SET copy=CAST('coffer1/spare'||substr(copy,14) AS BLOB)",
         "over-limit": "UPDATE coffer_spare SET copy=zeroblob(327681)",
     }.items():
-        yield Attack(
-            f"spare-{name}", "sealed", f"the header's copy: {statement}", run(statement), verify="damaged")
+        yield Attack(f"spare-{name}", "sealed", f"the header's copy: {statement}", run(statement), verify="damaged")
     yield Attack(
         "spare-text", "sealed", "the header's copy is a text", verify="damaged",
         edit=loosely("UPDATE coffer_spare SET copy=CAST(copy AS TEXT)"))

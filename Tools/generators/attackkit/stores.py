@@ -29,6 +29,13 @@ def created(seed, slots=usual_slots, **options):
     return writer
 
 
+def started(name, *arguments, **options):
+    """A committed store, and a first collection that is not."""
+    writer = created(*arguments, **options).commit()
+    writer.add_collection(1, name)
+    return writer
+
+
 def fill(writer):
     """Two collections, eight documents; number 6 is gone, number 2 has been changed. Yields after each commit."""
     yield "created", writer.commit()
@@ -131,16 +138,12 @@ def only_key(writer):
 def _plain(seed, made):
     yield "empty", created(seed("empty"), only_key).commit()
 
-    writer = created(seed("unpadded"), only_key, padded=False, page_size=512)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("unpadded"), only_key, padded=False, page_size=512)
     for text in ("a", "", "three"):
         writer.add(1, text, title=text.encode())
     yield "unpadded", writer.commit()
 
-    writer = created(seed("keys-and-parents"), only_key, page_size=2048)
-    writer.commit()
-    writer.add_collection(1, b"Exact")
+    writer = started(b"Exact", seed("keys-and-parents"), only_key, page_size=2048)
     writer.add_collection(2, b"Folded", b'{"folding":1,"title":0}')
     writer.commit()
     writer.add(1, "r", title=b"root")
@@ -222,9 +225,7 @@ UNICODE = {
 
 
 def _texts(seed, made):
-    writer = created(seed("unicode"), only_key)
-    writer.commit()
-    writer.add_collection(1, "\u00dcn\u00efcode \u65e5\u672c\u8a9e \U0001f5c2".encode())
+    writer = started("\u00dcn\u00efcode \u65e5\u672c\u8a9e \U0001f5c2".encode(), seed("unicode"), only_key)
     for name, text in UNICODE.items():
         writer.add(1, text, title=f"{name} {text}".encode(), key=text.encode())
     yield "unicode", writer.commit()
@@ -232,9 +233,7 @@ def _texts(seed, made):
     # Frames at the limit of a row and at the next length, which is 2,049 unpadded and 2,176 padded.
     for padded in (True, False):
         name = "bodies-padded" if padded else "bodies"
-        writer = created(seed(name), padded=padded)
-        writer.commit()
-        writer.add_collection(1, b"Bodies")
+        writer = started(b"Bodies", seed(name), padded=padded)
         for length in (0, 1, FULL_ROW - 65, FULL_ROW - 1, FULL_ROW, FULL_ROW + 1, FULL_ROW + 65, 5000):
             writer.add(1, "b" * length, title=str(length).encode())
         writer.commit()
@@ -243,25 +242,19 @@ def _texts(seed, made):
         yield name, writer.commit()
 
     for name, titles in (("long-titles", SEALED), ("long-titles-clear", CLEAR)):
-        writer = created(seed(name), only_key, titles=titles, padded=titles == SEALED, page_size=8192)
-        writer.commit()
-        writer.add_collection(1, b"n" * 1024)
+        writer = started(b"n" * 1024, seed(name), only_key, titles=titles, padded=titles == SEALED, page_size=8192)
         writer.add(1, "text", title=b"t" * 65536)
         writer.add(1, "text", title="\u00e9".encode() * 32768, key=b"k" * 1024)
         yield name, writer.commit()
 
     # A head of the greatest size: its data without the title are 921,600 bytes.
-    writer = created(seed("greatest-head"), only_key, page_size=8192)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("greatest-head"), only_key, page_size=8192)
     without = 8 + 8 + 8 + 1 + 5 + 24 + 8 + 4 + len(b'{"a":""}')
     writer.add(1, "text", title=b"t" * 65536, attributes=b'{"a":"%s"}' % (b"x" * (921_600 - without)))
     yield "greatest-head", writer.commit()
 
 
 def _rekeys(seed, made):
-    sealed = made["sealed"]["last"]
-
     def from_sealed(name, store="sealed"):
         writer = made[store]["last"].copy()
         writer.random = Random(seed(name))
@@ -285,9 +278,7 @@ def _rekeys(seed, made):
         yield name, writer.commit()
 
     # A rekey to sealed titles passes a title of 65,536 bytes.
-    writer = created(seed("long-title-rekeyed"), only_key, titles=CLEAR)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("long-title-rekeyed"), only_key, titles=CLEAR)
     writer.add(1, "text", title=b"t" * 65536)
     writer.commit()
     writer.change_root(only_key, SEALED)
@@ -314,9 +305,7 @@ def _rekeys(seed, made):
 
 
 def _rings(seed, made):
-    writer = created(seed("ring"), only_key, titles=CLEAR)
-    writer.commit()
-    writer.add_collection(1, b"One")
+    writer = started(b"One", seed("ring"), only_key, titles=CLEAR)
     writer.add_collection(200, b"Two hundred")
     writer.add_collection(70000, b"Dropped")
     for id in (1, 2, 3, 4, 5, 6, 10, 11, 300, 2**40):
@@ -342,9 +331,7 @@ def _rings(seed, made):
     writer.add_key_file(value(NEXT), b"slot change: no entries")
     yield "ring", writer.commit()
 
-    writer = created(seed("ring-overflowed"), only_key)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("ring-overflowed"), only_key)
     writer.add(1, "text", title=b"title")
     for number in range(100):
         writer.commit()
@@ -352,9 +339,7 @@ def _rings(seed, made):
     yield "ring-overflowed", writer.commit()
 
     # A generation of 80 documents far apart, in three entries each, does not fit.
-    writer = created(seed("ring-everything"), only_key, titles=CLEAR, padded=False)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("ring-everything"), only_key, titles=CLEAR, padded=False)
     for number in range(1, 81):
         writer.add(1, "t", id=number * FAR, title=b"t")
     writer.commit()
@@ -366,17 +351,13 @@ def _rings(seed, made):
 
     # An entry that fills the ring to its last byte: 18 bytes before it, 4 before its ranges, 224 ranges of 9 bytes and
     # four of 3, 2, 2 and 3.
-    writer = created(seed("ring-full"), only_key, titles=CLEAR, padded=False)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("ring-full"), only_key, titles=CLEAR, padded=False)
     writer.commit()
     for id in (130, 132, 134, 300, *(300 + 2 * FAR * number for number in range(1, 225))):
         writer.add(1, "", id=id)
     yield "ring-full", writer.commit()
 
-    writer = created(seed("unwiped"), only_key, journal="WAL")
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("unwiped"), only_key, journal="WAL")
     writer.add(1, "text", title=b"t")
     writer.add_key_file(value(REMOVED))
     writer.commit()
@@ -431,9 +412,7 @@ def _copies(seed, made):
     yield "editable", writer.commit()
 
     # After a merge with a sibling: stamps above the store's own generation.
-    writer = created(seed("sibling"), only_key)
-    writer.commit()
-    writer.add_collection(1, b"Notes")
+    writer = started(b"Notes", seed("sibling"), only_key)
     writer.add(1, "of a sibling", title=b"t", born=2**41 + 3, edited=2**42, placed=2**41 + 3)
     yield "sibling", writer.commit()
 

@@ -267,8 +267,7 @@ class Writer:
         sealed), column, in_head (titles), lookup, length, least, stamps; and place (for `save`): row, table, both, none."""
         r, odd = record, record.odd
         body = label16(b"coffer2/body") + self.store_id + u32(r.coll) + u64(r.id) + u32(r.epoch)
-        sealed = self.xseal(
-            self.epoch_key(b"body", r.epoch), body, self.frame(r.text, 64, odd.get("body_frame")))
+        sealed = self.xseal(self.epoch_key(b"body", r.epoch), body, self.frame(r.text, 64, odd.get("body_frame")))
         r.body_nt, r.ct = sealed[:24] + sealed[-16:], sealed[24:-16]
         r.lookup = odd["lookup"] if "lookup" in odd else self.lookup(r)
         r.column = odd.get("column", r.title if self.titles == CLEAR else None)
@@ -365,8 +364,7 @@ class Writer:
         self._header_holds = holds
         self.rk_commit = odd.pop("rk_commit", None) or self.commitment()
         self.keyring = self.xseal(
-            self._key(b"keyring"),
-            pae(b"coffer2/keyring", self.store_id, u64(self.rk_generation), u64(self.phase)),
+            self._key(b"keyring"), pae(b"coffer2/keyring", self.store_id, u64(self.rk_generation), u64(self.phase)),
             odd.get("keyring", self.keyring_plain()))
         elements = [
             b"coffer2/header", u32(self.format), self.store_id, u64(self.incompat), u64(self.ro_compat),
@@ -379,8 +377,7 @@ class Writer:
         if self._has_new_root:
             self.ring, self._has_new_root = {}, False
         else:
-            changes = {
-                entry: set(ids) for entry, ids in self.changes.items() if ids or entry[0] == COLLECTION}
+            changes = {entry: set(ids) for entry, ids in self.changes.items() if ids or entry[0] == COLLECTION}
             self.ring[self.generation] = layout.ring_generation(before, changes)
             while sum(len(record) for record, _ in self.ring.values()) > layout.RING_SIZE:
                 del self.ring[min(self.ring)]

@@ -5,20 +5,17 @@ the library's page names; reading leaves the file as it was, and no file beside 
 time; and if a document can't be read, or a list or lookup misses one, verify reports that.
 Further rules depend on the use of the damaged bytes:
 
-- values of a document (its row or its body): that document is refused and verify names it; every other one is read by
-  its number and by its key;
+- values of a document: that document is refused and verify names it; every other one is read by its number and its key;
 - values of the header, a slot or the state: the store is refused;
-- values of a collection: every document is read by its number, and verify says that something is wrong;
-- an index of SQLite: every document is read by its number, and verify says that something is wrong;
-- a sealed index: every document is read and listed, verify says that something is wrong, and searches and queries answer
-  as before, or not at all where the root is damaged;
-- structure (the bytes by which SQLite finds rows) of a page of documents: every document with no part in that page is
-  read as before;
+- values of a collection, or an index of SQLite: every document is read by its number, and verify reports a fault;
+- a sealed index: every document is read and listed, verify reports a fault, and searches and queries answer as before,
+  or not at all where the root is damaged;
+- structure (the bytes by which SQLite finds rows) of a page of documents: every other document is read as before;
 - structure of any other page, SQLite's header, its schema: only the rules above hold;
 - bytes that nothing points to: everything is read.
 """
 
-from .pages import FILE_HEADER, FREE, INDEX, STRUCTURE, VALUES
+from .pages import FREE, INDEX, VALUES
 
 DOCUMENTS = {"coffer_record", "coffer_body"}
 INDEXES = {"coffer_x_index", "coffer_x_index_page"}
@@ -48,12 +45,8 @@ def is_unharmed(found):
 
 
 def always(found):
-    for id, end in found["documents"].items():
-        if end not in READING:
-            yield f"document {id}: {end}"
-    for id, end in found["keys"].items():
-        if end not in READING:
-            yield f"lookup of document {id}: {end}"
+    for what, part in (("document", "documents"), ("lookup of document", "keys")):
+        yield from (f"{what} {id}: {end}" for id, end in found[part].items() if end not in READING)
     for name, listing in found["lists"].items():
         for kind, walk in listing.items():
             if walk["different"] or walk["end"] not in READING:
@@ -103,9 +96,6 @@ def by_region(found, store, regions, patches):
         lost = spared & set(found["documents"])
         if lost:
             yield f"documents of other pages can't be read: {sorted(lost, key=int)}"
-    elif all(region.kind != FILE_HEADER and region.table not in HEADS for region in regions):
-        # A b-tree's root or a page of the schema: only the rules that always hold.
-        pass
 
 
 def _documents(found, damaged):

@@ -57,13 +57,9 @@ class Late:
         return f"SIGKILL after {1000 * self.seconds:.1f} ms"
 
 
-def errors_of(call):
-    """The errors that a call reports when the disk is full or fails."""
-    if call in SYNCHRONISING:
-        return ("EIO",)
-    if call in ("unlink", "unlinkat"):
-        return ("EIO",)
-    return ("ENOSPC",)
+def error_of(call):
+    """The error that a call reports when the disk is full or fails."""
+    return "EIO" if call in (*SYNCHRONISING, "unlink", "unlinkat") else "ENOSPC"
 
 
 class Runner:

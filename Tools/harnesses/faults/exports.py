@@ -5,7 +5,6 @@ import json
 import plistlib
 import sqlite3
 from itertools import groupby
-from pathlib import Path
 
 from storereader import keyfiles
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
-from .workloads import DOCUMENTS, IN_TEXTS, KEYS, NEW, NEXT, PRIMARY, STORE
+from .workloads import DOCUMENTS, IN_TEXTS, NEW, NEXT, PRIMARY, STORE
 
 OLD_KEY, NEW_KEY, BOTH = map(frozenset, (["primary"], ["next"], ["primary", "next"]))
 MORE = [f"line {number} " + "x" * 900 for number in range(60)]
@@ -12,7 +12,6 @@ REJECTED = '{"title": broken}'
 # Every second line is not a record.
 HALF_GOOD = "".join(json.dumps({"text": line}) + f"\n{REJECTED}\n" for line in MORE).encode()
 LONGER = "longer " * 8000
-OTHERS = json.dumps({"id": 1, "collection": "one", "text": "of an earlier export"}) + "\n"
 
 _NUMBERED = {name: tuple(
     (document["id"], document["text"]) for document in DOCUMENTS if document["collection"] == name)

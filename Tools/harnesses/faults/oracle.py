@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from harness import KEYS
 from storereader import keyfiles
 from storereader.errors import StoreError
 from storereader.store import Store
@@ -27,15 +28,23 @@ class Found:
     problems: tuple = ()
     is_there: bool = False
 
+    @property
+    def lasting(self):
+        """The parts that are equal in every run: keys, documents without their creation dates, and problems."""
+        return self.keys, tuple(document[:-1] for document in self.documents), self.problems
+
     def undated(self, known):
         """The documents; those with an id outside `known` without their creation date, which differs in each run."""
-        return tuple(
-            document if document[0] in known else document[:-1] for document in self.documents)
+        return tuple(document if document[0] in known else document[:-1] for document in self.documents)
 
 
-def secret(path):
-    content = path.read_bytes()
-    return keyfiles.passphrase_file(content) if path.suffix == ".txt" else keyfiles.key_file(content)
+def secrets(*names):
+    """Returns published test keys, and the passphrase, by their names."""
+    found = {name: (KEYS / f"{name}.key").read_bytes() for name in names if name != "phrase"}
+    found = {name: keyfiles.key_file(content) for name, content in found.items()}
+    if "phrase" in names:
+        found["phrase"] = keyfiles.passphrase_file((KEYS / "passphrase.txt").read_bytes())
+    return found
 
 
 def look(path, secrets):

@@ -1,13 +1,13 @@
 """Runs one workload with one fault after another, and judges each result."""
 
-import os
-import random
 import re
 import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+import harness
 
 from . import calls, oracle, workloads
 from .calls import Fault, Runner
@@ -21,8 +21,6 @@ BESIDE = {workloads.STORE + suffix for suffix in ("", "-journal", "-wal", "-shm"
 UNFINISHED = re.compile(r"\.dbtool-\w{6}")
 # The seconds within which a folder of an ended command must be wiped.
 WIPED_AFTER = 10
-IN_MEMORY = Path("/dev/shm")
-_SECRETS = {"primary": "primary.key", "next": "next.key", "phrase": "passphrase.txt"}
 
 
 class Trial:
@@ -31,7 +29,7 @@ class Trial:
     def __init__(self, workload, dbtool, folder, refusing):
         """`refusing` is the library that refuses files without a name."""
         self.workload, self.dbtool, self.refusing = workload, dbtool, refusing
-        self.secrets = {name: oracle.secret(workloads.KEYS / file) for name, file in _SECRETS.items()}
+        self.secrets = oracle.secrets("primary", "next", "phrase")
         self.folder = Path(folder, workload.name)
         self.base = self.folder / "base"
         self.base.mkdir(parents=True)
@@ -65,7 +63,7 @@ class Trial:
         return [self.dbtool, *self.workload.command, "--no-input"]
 
     def runner(self, folder):
-        refused = {"LD_PRELOAD": str(self.refusing)} if self.workload.is_named else {}
+        refused = {"LD_PRELOAD": str(self.refusing), "COFFER_NO_UNNAMED": "1"} if self.workload.is_named else {}
         return PrivateRunner(folder, self.workload.variables | refused)
 
     def copy(self, name):
@@ -85,9 +83,7 @@ class Trial:
     def errors(self):
         """A failure of the disk at every point: once, and from then on."""
         for call, number in self.points:
-            for error in calls.errors_of(call):
-                yield Fault(call, number, error)
-                yield Fault(call, number, error, lasts=True)
+            yield from (Fault(call, number, calls.error_of(call), lasts) for lasts in (False, True))
 
     def run(self, number, fault, again):
         """Runs the command with a fault, a retry with the fault `again` if given, and a last retry; gives findings."""
@@ -209,14 +205,10 @@ class PrivateRunner(Runner):
 
     def __init__(self, folder, variables):
         self.parent = tempfile.mkdtemp(dir=folder.parent)
-        memory = tempfile.mkdtemp(prefix="coffer-faults-", dir=IN_MEMORY if IN_MEMORY.is_dir() else self.parent)
+        memory = tempfile.mkdtemp(prefix="coffer-faults-", dir=harness.MEMORY or self.parent)
         self.places = [Path(self.parent), Path(memory)]
-        names = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
-        super().__init__(
-            {
-                **names, "DBTOOL_ALLOW_TEST_KEYS": "1", "TMPDIR": self.parent, "SQLITE_TMPDIR": self.parent,
-                "XDG_RUNTIME_DIR": memory, **variables,
-            }, folder)
+        temporary = {"TMPDIR": self.parent, "SQLITE_TMPDIR": self.parent, "XDG_RUNTIME_DIR": memory}
+        super().__init__(harness.environment(**temporary, **variables), folder)
 
     def __enter__(self):
         return self
@@ -240,12 +232,3 @@ def _soon(condition):
             pass  # A file was removed during the check.
         time.sleep(0.02)
     return False
-
-
-def kill(chance, points):
-    return Fault(*chance.choice(points))
-
-
-def late(chance: random.Random, seconds):
-    """A kill at a random time of a run that takes `seconds`, or a little after its end."""
-    return calls.Late(chance.uniform(0, 1.2 * seconds))

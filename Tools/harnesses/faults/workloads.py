@@ -1,10 +1,14 @@
 """The workloads for faults: each is a store, a command, and the states that an interrupted run may leave."""
 
+import functools
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-KEYS = Path(__file__).resolve().parents[3] / "Keys"
+from harness import KEYS, environment
+
+from .calls import Runner
+
 STORE, INPUT = "s.coffer", "../in.ndjson"
 PRIMARY, NEXT = ["--key-file", KEYS / "primary.key"], ["--key-file", KEYS / "next.key"]
 NEW = ["--new-key-file", KEYS / "next.key"]
@@ -186,3 +190,12 @@ def prepare(workload, dbtool, runner):
         done = runner.plain([dbtool, *command, "--no-input"], input=given)
         if done.returncode:
             raise RuntimeError(f"{workload.name}: {command[0]}: {done.stderr.decode().strip()}")
+
+
+@functools.cache
+def store(journal, before, dbtool, above):
+    """Returns a folder with a store in that journal mode, after some commands; each is made once."""
+    base = Path(above, f"{journal}-{len(list(Path(above).iterdir()))}")
+    base.mkdir()
+    prepare(Workload(journal, [], (), before=before, creation=("--journal", journal)), dbtool, Runner(environment(), base))
+    return base

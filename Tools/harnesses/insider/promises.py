@@ -306,8 +306,7 @@ class Trial:
         self._after(owner, "rekey --resume", kind == "ok")
 
     def _rekey(self, owner):
-        kind, _ = self.ask(
-            owner, "rekey", *owner.new_key(NEXT), "--drop-slots", "--json", answers=WRITING)
+        kind, _ = self.ask(owner, "rekey", *owner.new_key(NEXT), "--drop-slots", "--json", answers=WRITING)
         if kind == "ok" and self.verdict == "mismatch":
             self.find("Changing keys", "a rekey ended over a set that differs")
         after = Owner(self.program).with_key(owner.path, "key", NEXT)
@@ -331,8 +330,7 @@ class Trial:
     def _export(self, owner):
         new = self.folder / "copy-exported.coffer"
         kind, _ = self.ask(
-            owner, "export", "--all", "--to", "store", "-o", str(new), *owner.new_key(NEXT), "--json",
-            answers=WRITING)
+            owner, "export", "--all", "--to", "store", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
         if kind == "ok":
             documents, kind = Owner(self.program).with_key(new, "key", NEXT).everything()
             if kind != "ok" or not self._is_exact(documents):
@@ -341,8 +339,7 @@ class Trial:
     def _salvage(self, owner):
         """Salvage keeps rows that closed epochs refuse, and must list them; a set that matches must be the moment's."""
         new = self.folder / "copy-salvaged.coffer"
-        kind, output = self.ask(
-            owner, "salvage", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
+        kind, output = self.ask(owner, "salvage", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
         if not new.exists():
             return
         report = json.loads(output)

@@ -178,8 +178,7 @@ class Disk:
     def _synced(self, event):
         self.by_number[event.file].settle()
 
-    def _folder_synced(self, event):
-        self.by_number[event.file].settle()
+    _folder_synced = _synced
 
     def _all_synced(self, event):
         for node in {id(node): node for node in (*self.by_number.values(), *self._known())}.values():
@@ -206,8 +205,7 @@ class Disk:
 
     def mapped(self):
         """The paths of files that change without an event."""
-        return {
-            name for name, node in self.root.now.items() if isinstance(node, File) and node.is_mapped}
+        return {name for name, node in self.root.now.items() if isinstance(node, File) and node.is_mapped}
 
 
 def _state(folder, prefix, chosen, stale):

@@ -5,13 +5,15 @@ import json
 import os
 import random
 import re
-import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
 
+import harness
 from faults import oracle
-from faults.workloads import KEYS, STORE
+from faults.exports import text_of
+from faults.workloads import STORE
+from harness import KEYS
 
 from . import recording, states
 from .disk import Disk
@@ -38,7 +40,7 @@ class Trial:
         self.state_folder = Path(folder, "state")
         for path in (self.folder, self.outside, self.state_folder):
             path.mkdir()
-        self.secrets = {name: oracle.secret(KEYS / f"{name}.key") for name in NAMES}
+        self.secrets = oracle.secrets(*NAMES)
         self.judge = Judge([judge, *(KEYS / f"{name}.key" for name in NAMES)])
         self.found_in, self.judged, self.findings = {}, {}, []
         for command in workload.before:
@@ -53,8 +55,7 @@ class Trial:
     # Recording.
 
     def run(self, command, **more):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("DBTOOL_")}
-        environment |= {"DBTOOL_ALLOW_TEST_KEYS": "1", "SQLITE_TMPDIR": str(self.outside), **more}
+        environment = harness.environment(SQLITE_TMPDIR=str(self.outside), **more)
         # keygen opens no store, so it has no such option.
         unasked = [] if command[0] == "keygen" else ["--no-input"]
         done = subprocess.run(
@@ -67,8 +68,7 @@ class Trial:
         log, end = self.outside / "log", 0
         for command in self.workload.commands:
             self.run(
-                command, LD_PRELOAD=str(self.recorder), COFFER_WATCH=str(self.folder.resolve()),
-                COFFER_RECORD=str(log))
+                command, LD_PRELOAD=str(self.recorder), COFFER_WATCH=str(self.folder.resolve()), COFFER_RECORD=str(log))
             events, end = recording.read(log, end)
             self.events += [*events, recording.ACKNOWLEDGED]
             self.expected.append(self.look(self.folder / STORE))
@@ -138,8 +138,6 @@ class Trial:
         self.judged[digest] = (acknowledged, (found, problems))
         for problem in problems + self.compare(found, files, acknowledged):
             self.findings.append(f"{self.workload.name}: {acknowledged} acknowledged, state {digest.hex()[:12]}: {problem}")
-            if len(self.findings) <= 3 and (kept := os.environ.get("COFFER_KEEP_FOUND")):
-                shutil.copytree(self.state_folder, Path(kept, f"{self.workload.name}-{digest.hex()[:12]}"))
 
     def open(self, files, goes_on):
         """Opens a state with the library, then with the second reader; gives (keys, documents) and problems."""
@@ -176,7 +174,7 @@ class Trial:
         connection.close()
         if image not in self.found_in:
             found = oracle.look(path, self.secrets)
-            documents = frozenset((document[0], document[4], _text(document[5])) for document in found.documents)
+            documents = frozenset((document[0], document[4], text_of(document[5])) for document in found.documents)
             self.found_in[image] = (found.keys, documents, list(found.problems))
         return self.found_in[image]
 
@@ -216,10 +214,6 @@ def _name(path, folder):
 def _below(name, files):
     """The entries at a name and below it."""
     return {path: content for path, content in files.items() if path.split("/")[0] == name}
-
-
-def _text(text):
-    return text.decode() if isinstance(text, bytes) else text
 
 
 class Judge:

@@ -1,6 +1,6 @@
 """Libraries that are loaded before the C library (LD_PRELOAD) and replace some of its functions.
 
-`record.c` records changes of files, `allocations.c` makes allocations fail, `unnamed.c` refuses files without a name.
+`record.c` records changes of files, and refuses files without a name; `allocations.c` makes allocations fail.
 """
 
 import shutil

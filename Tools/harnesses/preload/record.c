@@ -2,9 +2,11 @@
 //
 // COFFER_WATCH is the real path of the folder; the folders in it are recorded too. COFFER_RECORD is a file outside of
 // the folder, to which the records are added. All calls of the program on its files pass through here, SQLite's and its
-// own. The harness would find a missed call: it compares the record with the files at the end.
+// own. The harness would find a missed call: it compares the record with the files at the end. With COFFER_NO_UNNAMED,
+// files without a name (O_TMPFILE) are refused, as some file systems do, for Tools/harnesses/kill-points.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -30,7 +32,7 @@ enum { DESCRIPTORS = 4096, FOLDER = 1, LONGEST = 2 * PATH_MAX };
 
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
-static int output = -1;
+static int output = -1, refuses_unnamed;
 // For each descriptor: the number of its file or folder below the watched folder, FOLDER for that folder, else 0.
 static uint64_t watched[DESCRIPTORS];
 static char is_folder[DESCRIPTORS];
@@ -44,6 +46,7 @@ static void *next(const char *name) {
 }
 
 __attribute__((constructor)) static void begin(void) {
+  refuses_unnamed = getenv("COFFER_NO_UNNAMED") != NULL;
   folder = getenv("COFFER_WATCH");
   const char *path = getenv("COFFER_RECORD");
   if (folder && path) output = NEXT(open)(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -134,6 +137,10 @@ static int opened(int descriptor, int at, const char *path, int flags, uint64_t 
   va_start(rest, flags);                                                                                               \
   if (flags & (O_CREAT | __O_TMPFILE)) mode = va_arg(rest, mode_t);                                                    \
   va_end(rest);                                                                                                        \
+  if (refuses_unnamed && (flags & O_TMPFILE) == O_TMPFILE) {                                                           \
+    errno = EOPNOTSUPP;                                                                                                \
+    return -1;                                                                                                         \
+  }                                                                                                                    \
   pthread_mutex_lock(&order);                                                                                          \
   uint64_t before = file_from(at, path);                                                                               \
   int descriptor = opened(NEXT(name)(__VA_ARGS__, mode), at, path, flags, before);                                     \

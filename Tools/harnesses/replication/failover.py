@@ -61,11 +61,10 @@ def trial(tools, folder, failovers, seed):
         facts = {name: value.strip() for name, value in report_of(promoted.stdout).items()}
         base = generation_of(facts["base"])
 
-        checked = new.run("info", new.store, "--expect", facts["pin"])
-        findings.expect(checked.returncode == 0, f"failover {number}: the check refuses the new store: {checked.stderr}")
-        checked = old.run("info", old.store, "--expect", facts["pin"])
-        refused += checked.returncode == 21
-        findings.expect(checked.returncode == 21, f"failover {number}: the check lets the old store start")
+        what = f"failover {number}: the check"
+        new.expect(findings, f"{what} refuses the new store", "info", new.store, "--expect", facts["pin"])
+        refused += old.expect(
+            findings, f"{what} lets the old store start", "info", old.store, "--expect", facts["pin"], code=21)
 
         tail = old.run("tail", old.store, "--since", facts["base"])
         findings.expect(tail.returncode in (0, 3), f"failover {number}: tail ends with {tail.returncode}: {tail.stderr}")
@@ -96,15 +95,12 @@ def trial(tools, folder, failovers, seed):
             target = place / f"{name}.coffer"
             error = machine.restore(target)
             if findings.expect(not error, f"failover {number}: the {name} replica is not restored: {error}"):
-                verified = machine.run("verify", target)
-                findings.expect(
-                    verified.returncode == 0, f"failover {number}: the {name} replica is not sound: {verified.stderr}")
+                machine.expect(findings, f"failover {number}: the {name} replica is not sound", "verify", target)
         after = new.confirmed()[-1][0]
-        checked = new.run("anchor", place / "new.coffer", "--check", after)
-        findings.expect(
-            checked.returncode == 0, f"failover {number}: a confirmed anchor of the new branch is refused: {checked.stderr}")
-        checked = new.run("anchor", place / "old.coffer", "--check", facts["anchor"])
-        findings.expect(checked.returncode == 21, f"failover {number}: the old branch passes for the new one")
+        new.expect(findings, f"failover {number}: a confirmed anchor of the new branch is refused",
+                   "anchor", place / "new.coffer", "--check", after)
+        new.expect(findings, f"failover {number}: the old branch passes for the new one",
+                   "anchor", place / "old.coffer", "--check", facts["anchor"], code=21)
         # The pages of both branches, and of what was restored, are sealed.
         findings.extend(
             f"failover {number}: plaintext in {file}"

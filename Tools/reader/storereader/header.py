@@ -152,7 +152,7 @@ class Header:
             raise TestRefused("a test key does not open a store that is not a TEST store")
 
     def unlock(self, secrets):
-        """The root key from the first slot that opens and whose key is the committed one, and the kind of secret."""
+        """The root key from the first slot that opens and whose key is the committed one."""
         for secret in secrets:
             for slot in self.slots:
                 if slot.kind != _SLOT_KIND.get(secret.kind):
@@ -160,7 +160,7 @@ class Header:
                 kek = slot.key_encryption_key(secret, self.store_id)
                 root_key = kek and slot.unwrap(kek, self.store_id, self.rk_generation)
                 if root_key and hmac_module.compare_digest(self.commitment(root_key, self.phase), self.rk_commit):
-                    return root_key, secret.kind
+                    return root_key
         raise CannotUnlock("no slot opens with this key")
 
     def commitment(self, root_key, phase):
@@ -202,8 +202,7 @@ class Header:
                 raise Damaged("keyring: epochs do not rise")
             key, is_closed = fields.take(32), number != active
             epochs[number] = Epoch(
-                key,
-                integer(fields.unsigned(8), "keyring: closed", is_closed, COUNTER_LIMIT if is_closed else 0),
+                key, integer(fields.unsigned(8), "keyring: closed", is_closed, COUNTER_LIMIT if is_closed else 0),
                 integer(fields.unsigned(8), "keyring: ceiling", is_closed, 2**63 - 1 if is_closed else 0),
                 integer(fields.unsigned(8), "keyring: floor", 1))
         if active != max(epochs):

@@ -34,11 +34,8 @@ def key_line(line):
 
 def key_file(content):
     """The secret of a key file's one key line, or ValueError."""
-    lines = []
-    for line in content.split(b"\n"):
-        line = line.removesuffix(b"\r")
-        if line and not line.startswith(b"#"):
-            lines.append(line)
+    lines = [line.removesuffix(b"\r") for line in content.split(b"\n")]
+    lines = [line for line in lines if line and not line.startswith(b"#")]
     if len(lines) != 1:
         raise ValueError("a key file has exactly one key line")
     return key_line(lines[0])

@@ -56,7 +56,7 @@ def check_pin(store, text):
 def check_anchor(store, line, descends=False, is_new_key_known=False):
     """Gives "same", "newer" where descent is proved, or "newer, descent not proved".
 
-    descends: refuses the last of them. is_new_key_known: a pin that fits, or the caller's word for a rekey.
+    descends: refuses the last of them. is_new_key_known: whether a pin fits.
     """
     match = _ANCHOR.fullmatch(line)
     if not match:

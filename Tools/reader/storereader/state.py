@@ -55,6 +55,10 @@ class Origin:
     mark: bytes
     next_id: int
 
+    @property
+    def plain(self):
+        return {name: value.hex() if isinstance(value, bytes) else value for name, value in vars(self).items()}
+
 
 def _origin(fields):
     """None for a store that has none."""

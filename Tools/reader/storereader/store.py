@@ -19,12 +19,20 @@ OR length(b.ct) <= {INLINE_LIMIT}
 """
 
 
+def plain(row, head, text):
+    """A document as plain data, with key and uid in hex."""
+    return {
+        "id": row.id, "coll": row.coll, "pos": row.pos, "parent": row.parent, "epoch": row.epoch, "rev": row.rev,
+        "flags": row.flags, "title": head.title, "key": None if head.key is None else head.key.hex(),
+        "created": head.created, "modified": head.modified, "length": head.length, "born": head.born,
+        "edited": head.edited, "placed": head.placed, "uid": head.uid.hex(), "attributes": head.attributes, "text": text,
+    }
+
+
 class Store:
     """Opens for reading, or raises a StoreError. Every check of the page's "Opening", in its order."""
 
-    def __init__(
-        self, path, secrets, allow_test=False, pin=None, anchor=None, descends=False, is_rekey_known=False
-    ):
+    def __init__(self, path, secrets, allow_test=False, pin=None, anchor=None, descends=False):
         self.connection = database.connect(path)
         try:
             self._open(secrets, allow_test)
@@ -33,8 +41,7 @@ class Store:
             raise (NotAStore if not_a_database else Damaged)(f"SQLite: {error}") from None
         if pin is not None:
             proofs.check_pin(self, pin)
-        # Anyone can wrap a root key for a recipient, so an identity proves no rekey.
-        self._is_new_key_known = pin is not None or is_rekey_known and self._opened_by != "identity"
+        self._is_new_key_known = pin is not None
         self.descent = None if anchor is None else self.check_anchor(anchor, descends)
 
     def _open(self, secrets, allow_test):
@@ -46,7 +53,7 @@ class Store:
         if self.connection.execute("SELECT count(*) FROM coffer_state").fetchone() != (1,):
             raise Damaged("not exactly one state")
         header.check_bounds(secrets, allow_test)
-        self._root_key, self._opened_by = header.unlock(secrets)
+        self._root_key = header.unlock(secrets)
         state_key, self._anchor_key, epochs, self.active_epoch = header.authenticate(self._root_key)
         state = self.state = State(self.connection, header, state_key, self.active_epoch)
         self.epochs = {number: EpochKeys(header.store_id, number, epoch) for number, epoch in epochs.items()}
