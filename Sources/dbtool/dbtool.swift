@@ -1,7 +1,7 @@
 // dbtool: the command line tool.
 //
 // Does: parses a command line, calls the library, prints. One file per verb (folder Verbs).
-// Knows: options and environment (Options), streams and tables (Output), terminals, signals, processes (System), and
+// Knows: options and environment (Options), streams and tables (Output), passphrases, signals, processes (System), and
 //        which file format meets which option (Documents).
 // Does not know: how anything is sealed, stored, decoded or cut into documents; that is Coffer, CofferFormats and
 //        CofferText. The contract it keeps is Commands.md: names, streams and exit codes.

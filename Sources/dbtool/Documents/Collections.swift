@@ -3,11 +3,11 @@ internal import Coffer
 /// Collections by the names on the command line.
 enum Collections {
   /// Throws if a collection is missing; the hint lists the existing ones.
-  static func require(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
+  static func require(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
     throws
   {
     for name in names {
-      guard try !reader.exists(store.collection(name)) else { continue }
+      guard try !reader.exists(DocumentCollection(name)) else { continue }
       let there = try reader.collections().map(\.name)
       throw Failure(
         .noDocument, kind: "no-such-collection", "there is no collection \(name)",
@@ -17,11 +17,11 @@ enum Collections {
 
   /// The named collections, which must exist. Without a name: the default one, where that is missing the only other one,
   /// and none in an empty store.
-  static func named(_ names: [String], in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore)
+  static func named(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
     // Counting the documents of all collections is slow, so that it is left to the error.
-    if names.isEmpty, try !reader.exists(store.collection(defaultCollection)) {
+    if names.isEmpty, try !reader.exists(DocumentCollection(defaultCollection)) {
       let there = try reader.collections().map(\.name)
       if there.count <= 1 { return there }
     }

@@ -1,6 +1,7 @@
 internal import CofferFormats
+internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferText
-internal import Glibc
 
 /// The output of an export: standard output, a file, or a directory of texts; it appears only when complete.
 final class ExportTarget {

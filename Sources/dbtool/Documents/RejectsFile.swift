@@ -1,5 +1,5 @@
 internal import CofferFormats
-internal import Glibc
+internal import CofferPlatform
 
 /// The file of records that an import rejected: verbatim and under the header row for formats of lines, else an object
 /// for each with its number and the reason. Created with the first rejected record.

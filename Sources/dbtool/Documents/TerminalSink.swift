@@ -1,4 +1,5 @@
 internal import CofferFormats
+internal import CofferTerminal
 
 /// Writes text to a terminal, with control characters escaped.
 struct TerminalSink: ByteSink {

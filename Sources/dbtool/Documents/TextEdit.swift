@@ -1,5 +1,6 @@
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 
 enum TextLimit {
   /// Twice a document's limit of 256 MiB: its UTF-16 is no longer than that.
@@ -20,7 +21,7 @@ struct TextEdit {
     let collection: String
   }
 
-  init(of id: DocumentID, in reader: borrowing StoreReader) throws {
+  init(of id: DocumentID, in reader: borrowing ReadTransaction) throws {
     self.id = id
     let header = try reader.header(of: id)
     let collection = try reader.collections().first { $0.id == header.collection }
@@ -111,7 +112,7 @@ struct TextEdit {
         let collection =
           try before == nil ? original.collection : Self.collection(of: id, in: writer) ?? original.collection
         return .kept(
-          try writer.insert(copy, into: store.collection(collection), at: before == nil ? .bottom : .after(id)))
+          try writer.insert(copy, into: DocumentCollection(collection), at: before == nil ? .bottom : .after(id)))
       }
       // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
       let isDerived = before.title == nil || before.title == before.derivedTitle
@@ -123,7 +124,7 @@ struct TextEdit {
     }
   }
 
-  private static func collection(of id: DocumentID, in writer: borrowing StoreWriter) throws -> String? {
+  private static func collection(of id: DocumentID, in writer: borrowing WriteTransaction) throws -> String? {
     let number = try writer.header(of: id).collection
     return try writer.collections().first { $0.id == number }?.name
   }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
 
 /// The collection to use if none is named.
 let defaultCollection = "documents"
@@ -21,7 +21,7 @@ struct CollectionChoice: ParsableArguments {
   }
 
   /// Their names; the error for a missing one lists the existing ones.
-  func names(in reader: borrowing some ReadScope & ~Copyable, of store: DocumentStore) throws -> [String] {
+  func names(in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> [String] {
     all
       ? try reader.collections().map(\.name)
       : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)

@@ -6,7 +6,7 @@ struct ConflictChoices: ParsableArguments {
   enum OnConflict: String, CaseIterable, ExpressibleByArgument {
     case fail, update, skip
 
-    var mode: ConflictMode {
+    var mode: BulkOptions.Conflict {
       switch self {
       case .fail: .fail
       case .update: .update

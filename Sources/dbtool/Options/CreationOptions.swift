@@ -1,13 +1,13 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
 
 /// Options for creating a store: `create`, and `import --create`.
 struct CreationOptions: ParsableArguments {
   enum Titles: String, CaseIterable, ExpressibleByArgument {
     case sealed, clear, none
 
-    var mode: TitleMode {
+    var mode: CreateOptions.Titles {
       switch self {
       case .sealed: .sealed
       case .clear: .clear
@@ -58,17 +58,17 @@ struct CreationOptions: ParsableArguments {
 
   var namesRecipients: Bool { !recipients.isEmpty || !recipientFiles.isEmpty }
 
-  /// A slot for each recipient of the command line and of its files.
-  func recipientKeys() throws -> [NewKey] {
-    (recipients + (try recipientFiles.flatMap { try Recipient.inFile($0) })).map { .recipient($0) }
+  /// The recipients of the command line and of its files.
+  func givenRecipients() throws -> [Recipient] {
+    try recipients.map { try Recipient($0) } + recipientFiles.flatMap { try Recipient.inFile($0) }
   }
 
   /// Creates the store that `options` name; the file gets its name after `use` has written into it.
   func create<R>(_ options: StoreOptions, use: (DocumentStore) throws -> R) throws -> R {
-    let keys = try newKeys(options)
+    let slots = try newSlots(options)
     return try DocumentStore.create(
-      at: options.store.url, keys: keys, creation: try creation(slots: keys.count),
-      options: options.openOptions(false), begin: { try Interrupt.check() }
+      at: options.store.url, keys: slots.keys, recipients: slots.recipients,
+      creation: try creation(slots: slots.count), options: options.openOptions(false), begin: { try Interrupt.check() }
     ) { store in
       options.warnIfTest(store)
       return try use(store)
@@ -92,14 +92,22 @@ struct CreationOptions: ParsableArguments {
   }
 
   /// One slot for each key and recipient; with recipients alone no passphrase is asked for.
-  private func newKeys(_ options: StoreOptions) throws -> [NewKey] {
+  private func newSlots(_ options: StoreOptions) throws -> GivenSlots {
     var given = options.keys.inOrder
     if given.isEmpty, !namesRecipients {
       given = [Environment.key ?? .passphrase]
     }
     let keys = try given.map { try $0.newKey(for: options.store.path, policy: options.policy) }
-    return keys + (try recipientKeys())
+    return GivenSlots(keys: keys, recipients: try givenRecipients())
   }
+}
+
+/// The keys and recipients of a store to create.
+struct GivenSlots {
+  let keys: [StoreKey]
+  let recipients: [Recipient]
+
+  var count: Int { keys.count + recipients.count }
 }
 
 /// Keys and properties of a store that a verb creates from another one.
@@ -111,10 +119,10 @@ struct NewStoreOptions: ParsableArguments {
 
   /// One slot for each key and recipient; with neither, a passphrase, asked for twice. Environment variables name only
   /// the key of the store that is read.
-  func newKeys(for path: String, policy: KeyPolicy) throws -> [NewKey] {
+  func newSlots(for path: String, policy: KeyPolicy) throws -> GivenSlots {
     var given = keys.inOrder
     if given.isEmpty, !creation.namesRecipients { given = [.passphrase] }
-    return try given.map { try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix) }
-      + creation.recipientKeys()
+    let keys = try given.map { try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix) }
+    return GivenSlots(keys: keys, recipients: try creation.givenRecipients())
   }
 }

@@ -34,7 +34,7 @@ enum Destination: ExpressibleByArgument, Equatable {
 
   /// The placement of an existing document that moves; every named document must be in the same collection.
   func placement(
-    of header: DocumentHeader, in scope: borrowing some ReadScope & ~Copyable
+    of header: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable
   ) throws -> Placement {
     guard case .place(let place) = self else { return try placement(in: header.collection, scope) }
     let collection = try Self.collection(header.collection, scope)
@@ -46,7 +46,7 @@ enum Destination: ExpressibleByArgument, Equatable {
 
   /// The placement of a document that is new in the collection.
   func placement(
-    in collection: CollectionID, _ scope: borrowing some ReadScope & ~Copyable
+    in collection: CollectionID, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> Placement {
     switch self {
     case .top: return .top
@@ -62,7 +62,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   }
 
   private static func neighbour(
-    _ id: Int64, in collection: CollectionID, _ scope: borrowing some ReadScope & ~Copyable
+    _ id: Int64, in collection: CollectionID, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> DocumentID {
     let header = try scope.header(of: DocumentID(id))
     guard header.collection == collection else {
@@ -72,7 +72,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   }
 
   private static func collection(
-    _ id: CollectionID, _ scope: borrowing some ReadScope & ~Copyable
+    _ id: CollectionID, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> DocumentCollection {
     guard let name = Collections.names(try scope.collections())[id] else {
       throw Failure(.damaged, kind: "damaged", "collection \(id) is gone, but documents of it are there")
@@ -81,7 +81,7 @@ enum Destination: ExpressibleByArgument, Equatable {
   }
 
   private static func id(
-    at place: Int, in collection: DocumentCollection, _ scope: borrowing some ReadScope & ~Copyable
+    at place: Int, in collection: DocumentCollection, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> DocumentID {
     let count = try scope.count(in: collection)
     guard place <= count else {

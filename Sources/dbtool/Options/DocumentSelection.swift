@@ -26,7 +26,7 @@ struct DocumentChoice: ParsableArguments {
   }
 
   /// - Throws: `noSuchDocument`.
-  func header(in scope: borrowing some ReadScope & ~Copyable, of store: DocumentStore) throws -> DocumentHeader {
+  func header(in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> DocumentHeader {
     guard let key else { return try scope.header(of: DocumentID(id!)) }
     return try scope.header(ofKey: key, in: collection ?? defaultCollection, of: store)
   }
@@ -82,13 +82,13 @@ struct DocumentWords {
   /// - Parameter isReading: without -c, a verb that reads takes the only collection of a store that lacks the default one.
   /// - Throws: `noSuchDocument` with the first word that names nothing.
   func existing(
-    in scope: borrowing some ReadScope & ~Copyable, of store: DocumentStore, isReading: Bool
+    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, isReading: Bool
   ) throws -> [DocumentHeader] {
     if let title {
       let name = try collection(in: scope, of: store, isReading)
       let glob = Glob(title)
       var found: [DocumentHeader] = []
-      try scope.forEachHeader(in: store.collection(name)) { header in
+      try scope.forEachHeader(in: DocumentCollection(name)) { header in
         if glob.matches(header.title ?? "") { found.append(header) }
       }
       guard !found.isEmpty else { throw Failure.noSuchDocument("no title in \(name) matches") }
@@ -104,7 +104,7 @@ struct DocumentWords {
   }
 
   private func collection(
-    in scope: borrowing some ReadScope & ~Copyable, of store: DocumentStore, _ isReading: Bool
+    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, _ isReading: Bool
   ) throws -> String {
     if isReading, collection == nil {
       return try Collections.named([], in: scope, of: store).first ?? defaultCollection
@@ -137,7 +137,7 @@ struct IDRange: ExpressibleByArgument {
   /// The documents that are there.
   ///
   /// - Throws: `noSuchDocument` if there are none.
-  func existing(in scope: borrowing some ReadScope & ~Copyable) throws -> [DocumentHeader] {
+  func existing(in scope: borrowing some StoreReading & ~Copyable) throws -> [DocumentHeader] {
     guard bounds.count > 1 else { return [try scope.header(of: DocumentID(bounds.lowerBound))] }
     var found: [DocumentHeader] = []
     if bounds.count <= Self.fewNumbers {
@@ -158,10 +158,10 @@ struct IDRange: ExpressibleByArgument {
   }
 }
 
-extension ReadScope where Self: ~Copyable {
+extension StoreReading where Self: ~Copyable {
   /// - Throws: `noSuchDocument`.
   fileprivate func header(ofKey key: String, in name: String, of store: DocumentStore) throws -> DocumentHeader {
-    guard let id = try id(forKey: ExternalKey(key), in: store.collection(name)) else {
+    guard let id = try id(forKey: DocumentKey(key), in: DocumentCollection(name)) else {
       throw Failure.noSuchDocument("nothing in \(name) has that key")
     }
     return try header(of: id)

@@ -1,61 +1,39 @@
 internal import Coffer
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferFoundation
+internal import CofferPlatform
+internal import CofferTerminal
 internal import Synchronization
-
-/// The constructors that keys for opening and keys for new slots have in common.
-private protocol KeySource {
-  static func keyFile(_ url: URL) -> Self
-  static func identity(_ url: URL) -> Self
-  static func passphraseFile(_ url: URL) -> Self
-  static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> Self
-  static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> Self
-}
-
-extension StoreKey: KeySource {}
-extension NewKey: KeySource {}
 
 extension KeyArgument {
   /// The key for opening a store.
   func openingKey(for store: String, policy: KeyPolicy) throws -> StoreKey {
-    try key(
-      policy,
-      asking: {
-        try policy.requireQuestions()
-        return try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ")
-      },
-      fromProvider: { name, answer in .provider(name: name, answer) })
+    try key(policy) {
+      try policy.requireQuestions()
+      return try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ")
+    }
   }
 
   /// The key for a new slot.
   ///
   /// - Parameter prefix: the prefix of the option's family.
-  func newKey(for store: String, policy: KeyPolicy, prefix: String = "") throws -> NewKey {
-    try key(
-      policy,
-      asking: {
-        try policy.requireQuestions(optionPrefix: prefix)
-        let passphrase = try Terminal.askNewPassphrase(
-          "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
-        if passphrase.isVeryWeak {
-          policy.diagnostics.warning(
-            "this passphrase is very weak: a program that has the file can guess it; five random words are better")
-        }
-        return passphrase
-      },
-      fromProvider: { name, answer in
-        var generator = SystemRandomNumberGenerator()
-        let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        return .provider(name: name, blob: blob, answer)
-      })
+  func newKey(for store: String, policy: KeyPolicy, prefix: String = "") throws -> StoreKey {
+    try key(policy) {
+      try policy.requireQuestions(optionPrefix: prefix)
+      let passphrase = try Terminal.askNewPassphrase(
+        "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
+      if passphrase.isVeryWeak {
+        policy.diagnostics.warning(
+          "this passphrase is very weak: a program that has the file can guess it; five random words are better")
+      }
+      return passphrase
+    }
   }
 
   /// A descriptor or an answer can be read once only. It is cached in locked memory while the command runs, because
   /// opening and rekeying may each need it.
-  private func key<Key: KeySource>(
-    _ policy: KeyPolicy, asking ask: @escaping @Sendable () throws -> Secret,
-    fromProvider provide: (_ name: String, _ answer: @escaping @Sendable ([UInt8]) throws -> Secret) -> Key
-  ) throws -> Key {
+  private func key(_ policy: KeyPolicy, asking ask: @escaping @Sendable () throws -> Secret) throws -> StoreKey {
     switch self {
     case .keyFile(let path):
       try policy.checkPrivacy(of: path)
@@ -76,7 +54,10 @@ extension KeyArgument {
       let secret = CachedSecret { try ShellCommand(command: command, option: option).run() }
       return .keyMaterial { try secret.value() }
     case .provider(let name, let command):
-      return provide(name) { blob in
+      // Only a new slot stores the blob.
+      var generator = SystemRandomNumberGenerator()
+      let blob = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      return .provider(name: name, blob: blob) { blob in
         try CachedSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
       }
     }

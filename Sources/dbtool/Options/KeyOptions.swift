@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
 
 /// The prefix of a family of key options.
 protocol KeyFamily {
@@ -108,15 +108,14 @@ extension KeyOptions {
   }
 }
 
-/// The values of `--recipient`, `--keep-recipient` and `--recipients-file`.
-enum Recipient {
-  /// The recipients in a file, a line each; empty lines and those that begin with # are passed over.
-  static func inFile(_ path: String) throws -> [String] {
+extension Recipient {
+  /// Reads the file of `--recipients-file`, with one recipient per line. Skips empty lines and lines that start with #.
+  static func inFile(_ path: String) throws -> [Recipient] {
     let bytes = try InputFile.contents(of: path, limit: 1 << 20)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure(.failed, kind: "not-recipients", "\(path) is not UTF-8, as a list of recipients is")
     }
-    var recipients: [String] = []
+    var recipients: [Recipient] = []
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let word =
         line.trimmingPrefix { $0.isWhitespace }.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
@@ -126,7 +125,7 @@ enum Recipient {
         throw Failure.usage(
           "\(path), line \(number + 1) is no recipient", hint: "'dbtool recipient' prints the one of an identity")
       }
-      recipients.append(word)
+      recipients.append(try Recipient(word))
     }
     guard !recipients.isEmpty else { throw Failure.usage("\(path) has no recipient") }
     return recipients

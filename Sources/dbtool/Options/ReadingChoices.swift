@@ -32,7 +32,7 @@ struct ReadingChoices: ParsableArguments {
   enum Empty: String, CaseIterable, ExpressibleByArgument {
     case store, skip, fail
 
-    var mode: EmptyTextMode {
+    var mode: Document.EmptyText {
       switch self {
       case .store: .store
       case .skip: .skip

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// Puts the store that `--store` or DBTOOL_STORE names in the place of the first word.
 ///

@@ -1,6 +1,7 @@
 internal import Coffer
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferEngine
+internal import CofferFoundation
+internal import CofferPlatform
 
 /// The file that a backup goes to: as named, or in a folder, perhaps with the time in its name.
 struct BackupPlace {

@@ -1,4 +1,5 @@
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 
 /// Warnings and notes on standard error; none under `--quiet`.
 struct Diagnostics: Sendable {
@@ -59,31 +60,6 @@ private func withoutKeys(_ text: String) -> String {
   return text
 }
 
-/// Escapes control characters, with which a title or name could steer a terminal.
-///
-/// - Parameters:
-///   - kept: control characters that may stay.
-///   - isJSON: the text is JSON, and stays JSON: `\u001b` in place of `\u{1B}`.
-func escapingControls(_ text: String, keeping kept: Set<Unicode.Scalar> = [], isJSON: Bool = false) -> String {
-  guard mayHoldControls(text) else { return text }
-  var escaped = ""
-  for scalar in text.unicodeScalars {
-    guard isControl(scalar), !kept.contains(scalar) else {
-      escaped.unicodeScalars.append(scalar)
-      continue
-    }
-    let digits = String(scalar.value, radix: 16, uppercase: !isJSON)
-    switch scalar {
-    case "\n": escaped += "\\n"
-    case "\r": escaped += "\\r"
-    case "\t": escaped += "\\t"
-    case _ where isJSON: escaped += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    default: escaped += "\\u{" + digits + "}"
-    }
-  }
-  return escaped
-}
-
 /// The text on one line of a plain list: its tabs and line ends as `\t`, `\n` and `\r`, all else as it is.
 func escapingLineEnds(_ text: String) -> String {
   guard text.utf8.contains(where: { (0x09...0x0D).contains($0) }) else { return text }
@@ -99,33 +75,9 @@ func escapingLineEnds(_ text: String) -> String {
   return escaped
 }
 
-/// A quick test, false for most texts: every control character begins with one of these bytes.
-private func mayHoldControls(_ text: String) -> Bool {
-  text.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
-}
-
-/// C0, DEL, C1, and the marks that turn the direction of a line around.
-private func isControl(_ scalar: Unicode.Scalar) -> Bool {
-  switch scalar.value {
-  case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: return true
-  default: return false
-  }
-}
-
 /// A number with its noun: `1 document`, `2 documents`.
 func counted(_ number: Int, _ thing: String) -> String {
   "\(number) \(thing)\(number == 1 ? "" : "s")"
-}
-
-/// `524,288`.
-func grouped(_ number: some BinaryInteger) -> String {
-  var digits = String(number)
-  var place = digits.count - 3
-  while place > 0 {
-    digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
-    place -= 3
-  }
-  return digits
 }
 
 /// Names from an input, for a message, limited in number and length.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferDocuments
 
 /// The fields of a header in JSON and tables.
 enum HeaderField: String, CaseIterable {
@@ -45,7 +46,7 @@ enum HeaderField: String, CaseIterable {
   }
 
   /// A key that is not text is shown as its bytes.
-  private static func json(of key: ExternalKey) -> JSONValue {
+  private static func json(of key: DocumentKey) -> JSONValue {
     key.text.map { .string($0) } ?? .object([("$base64", .string(Base64.text(key.bytes)))])
   }
 }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferDocuments
 
 /// A JSON value whose members keep the order they are written in, as the contract shows them.
 enum JSONValue {

@@ -1,5 +1,5 @@
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
 
 /// Dates as people read them, in the time zone of this process (`TZ`).
 enum LocalTime {

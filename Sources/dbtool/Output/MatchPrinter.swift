@@ -1,5 +1,6 @@
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 
 /// Prints the documents that a search found with their matching lines: `ID  TITLE`, then `  NUMBER: LINE` each; of a
 /// stored value `  PATH NUMBER: LINE`, or `  PATH name: NAME`.
@@ -42,7 +43,7 @@ struct MatchPrinter {
     try print(match.attributes, found.string(ofAttribute:), prefix: "attribute ")
   }
 
-  private func print(_ values: [ValueMatch], _ string: (ValueMatch) -> String?, prefix: String) throws {
+  private func print(_ values: [SearchMatch.Value], _ string: (SearchMatch.Value) -> String?, prefix: String) throws {
     for value in values {
       guard var string = string(value) else { continue }
       let path = prefix + escapingControls(value.path.description) + " "

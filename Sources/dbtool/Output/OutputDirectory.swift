@@ -1,6 +1,7 @@
 internal import Coffer
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferEngine
+internal import CofferFoundation
+internal import CofferPlatform
 
 /// A directory of files being written under a temporary name beside its target: renamed when complete, else removed.
 final class OutputDirectory {
@@ -28,7 +29,7 @@ final class OutputDirectory {
   ///
   /// - Throws: also if the disk does not confirm the rename, which has happened nevertheless.
   func commit() throws {
-    if let number = Durability.ofEverything(in: temporaryPath) { throw Failure.system(number, path) }
+    if let number = Durability.syncFileSystem(in: temporaryPath) { throw Failure.system(number, path) }
     let earlier = try moveIntoPlace()
     isDone = true
     let confirmation = Result { try Durability.confirmName(of: path) }

@@ -1,5 +1,6 @@
 internal import Coffer
-internal import Glibc
+internal import CofferEngine
+internal import CofferPlatform
 
 /// A file being written: unnamed, or under a temporary name beside its target, until it is complete.
 ///

@@ -1,5 +1,6 @@
 internal import Coffer
-internal import Glibc
+internal import CofferEngine
+internal import CofferPlatform
 
 /// Output that its reader has not taken yet: only ``finish()`` waits for the reader, and output beyond a limit does.
 final class OutputQueue {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 internal import Synchronization
 
 /// A progress bar on standard error, on a terminal and after the first second; or, with `--progress json`, one object per

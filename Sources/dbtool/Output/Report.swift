@@ -1,3 +1,5 @@
+internal import CofferTerminal
+
 /// One record of facts: lines of `name: value` for people, an object under `--json`.
 struct Report {
   private let members: [(name: String, value: JSONValue)]

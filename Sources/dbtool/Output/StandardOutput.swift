@@ -1,4 +1,5 @@
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 
 /// Standard output, buffered: the only place where the command writes data.
 ///

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferTerminal
 
 /// The format of a list or report.
 enum ListFormat: String, CaseIterable {

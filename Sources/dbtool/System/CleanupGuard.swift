@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// Deletes a folder of plaintext if this process is killed.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// Checks on arguments and environment before any work.
 enum CommandWords {

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferFoundation
+internal import CofferPlatform
 
 /// The user's editor: `$VISUAL`, else `$EDITOR`, a command line for `/bin/sh` with the file behind it.
 struct Editor {

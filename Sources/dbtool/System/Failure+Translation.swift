@@ -1,5 +1,8 @@
 internal import Coffer
+internal import CofferEngine
 internal import CofferFormats
+internal import CofferSealing
+internal import CofferTerminal
 internal import CofferText
 
 extension Failure {
@@ -11,6 +14,7 @@ extension Failure {
     case let error as SealingError: self.init(error)
     case let error as FormatError: self.init(error)
     case let error as TextCodingError: self.init(error, in: "the input", optionName: "--encoding")
+    case let error as TerminalError: self.init(error)
     case is ClosedPipe: self = .failed("standard output was closed")
     default: self = .failed("\(error)")
     }
@@ -21,6 +25,13 @@ extension Failure {
       error.code == .removalRefused
       ? "look at the input; --max-removed allows more" : error.advice?.text(naming: \.verb)
     self.init(error.code.status, kind: Self.kind(error.code.rawValue), error.message, hint: hint)
+  }
+
+  init(_ error: TerminalError) {
+    switch error {
+    case .failed(let number): self = .system(number, "the terminal")
+    case .closed: self = .interrupted
+    }
   }
 
   init(_ error: SealingError) {

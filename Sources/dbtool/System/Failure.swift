@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferFormats
+internal import CofferPlatform
 internal import CofferText
-internal import Glibc
 
 /// An error of the command: the exit code, a kind for programs, a message, and at most one hint.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// Checks and small reads of input files.
 enum InputFile {

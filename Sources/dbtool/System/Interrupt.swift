@@ -1,4 +1,5 @@
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 internal import Synchronization
 
 /// SIGINT, SIGTERM and SIGHUP: a flag for work that stops between batches, else an immediate exit with code 130.
@@ -26,13 +27,8 @@ enum Interrupt {
 
   static func install() {
     _ = Terminal.standardErrorIsTerminal
-    var action = sigaction()
-    action.__sigaction_handler.sa_handler = { _ in Interrupt.arrived() }
     for number in [SIGINT, SIGTERM, SIGHUP] {
-      // A shell starts background jobs with SIGINT ignored, and nohup does so with SIGHUP: that choice stays.
-      var former = sigaction()
-      if sigaction(number, nil, &former) == 0, isIgnored(former) { continue }
-      sigaction(number, &action, nil)
+      SignalHandler(number) { _ in Interrupt.arrived() }
     }
   }
 
@@ -81,8 +77,7 @@ enum Interrupt {
   private static func arrived() {
     let isSecond = wasRequested.exchange(true, ordering: .relaxed)
     if isSecond && endsOnSecond.load(ordering: .relaxed) || !isDeferred.load(ordering: .relaxed) {
-      Echo.restoreInSignalHandler()
-      FullScreen.restoreInSignalHandler()
+      Terminal.restoreInSignalHandler()
       if let note { _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount) }
       _exit(ExitStatus.interrupted.rawValue)
     }
@@ -90,10 +85,5 @@ enum Interrupt {
       let note: StaticString = "\ndbtool: stopping at the next batch; once more stops at once\n"
       _ = write(STDERR_FILENO, note.utf8Start, note.utf8CodeUnitCount)
     }
-  }
-
-  /// Whether the action ignores its signal, as a shell or `nohup` may have set it for us.
-  static func isIgnored(_ action: sigaction) -> Bool {
-    unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 }

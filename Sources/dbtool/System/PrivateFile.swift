@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferFoundation
+internal import CofferPlatform
 
 /// A temporary file with a document's text, in a folder that only its owner may enter, on a file system in memory.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// Hardens this process before it sees a secret, and ends it.
 enum Process {

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferFoundation
+internal import CofferPlatform
 
 /// Runs the user's own commands by `/bin/sh`: an editor, a command that prints a secret.
 enum Shell {

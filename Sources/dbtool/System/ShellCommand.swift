@@ -1,5 +1,5 @@
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
 
 /// A command that prints a secret, run by `/bin/sh -c`; its output is read straight into locked memory.
 ///

@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
-internal import Glibc
+internal import CofferEngine
+internal import CofferFoundation
+internal import CofferPlatform
+internal import CofferReplication
 
 /// `adopt FOLLOWED DIRECTORY`: a verified copy of a file that replication changes, for readers.
 struct AdoptVerb: ParsableCommand {
@@ -41,7 +43,7 @@ struct AdoptVerb: ParsableCommand {
   func validate() throws {
     if let every, !(every > 0 && every <= 86_400) { throw ValidationError("--every takes seconds, more than 0") }
     if let keep, keep < 1 { throw ValidationError("--keep takes a number from 1") }
-    if !demands.options.isEmpty, anchor.isMissing {
+    if !demands.isEmpty, anchor.isMissing {
       throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
     }
   }
@@ -65,16 +67,17 @@ struct AdoptVerb: ParsableCommand {
     try Interrupt.check()
     let opening = options.openOptions(true)
     var adopting = AdoptOptions()
-    adopting.expectedPin = opening.expectedPin
-    adopting.anchorOptions = demands.options
+    adopting.pin = opening.pin
+    adopting.requirement = demands.requirement
+    adopting.allowsRekey = demands.rekeyKnown
     adopting.keptCopies = keep ?? adopting.keptCopies
     adopting.opensChangedOnly = quick
     adopting.allowsTestKeys = opening.allowsTestKeys
     adopting.wait = opening.wait ?? adopting.wait
     let folder = ReplicaFolder(at: URL(filePath: directory))
-    let line = try anchor.line()
+    let anchor = try anchor.given()
     let adoption = Result { () throws(StoreError) in
-      try folder.adopt(options.store.url, key: key, anchor: line, options: adopting)
+      try folder.adopt(options.store.url, key: key, anchor: anchor, options: adopting)
     }
     return try adoption.mapError { options.namingKeys($0, for: options.store.path) }.get()
   }
@@ -122,8 +125,8 @@ struct AdoptVerb: ParsableCommand {
     guard isNew || !isLoop else { return }
     let facts: [(String, JSONValue?)] = [
       ("adopted", .bool(isNew)), ("path", .string(copy.url.path)), ("generation", .integer(Int64(copy.generation))),
-      ("documents", .integer(copy.documents)), ("confirmed", copy.check.map { .string($0.words) }),
-      ("anchor", .string(copy.anchor)),
+      ("documents", .integer(copy.documents)), ("confirmed", copy.relation.map { .string($0.words) }),
+      ("anchor", .string(copy.anchor.description)),
     ]
     guard isLoop, !options.common.isMachineReadable else {
       return try Report(facts).print(as: options.common.listFormat)

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
+internal import CofferReplication
 
 /// `anchor STORE`: prints a line with the store's generation; kept elsewhere, it reveals a rollback.
 struct AnchorVerb: ParsableCommand {
@@ -46,7 +47,7 @@ struct AnchorVerb: ParsableCommand {
     if [check, checkFile, confirmed].count(where: { $0 != nil }) > 1 {
       throw ValidationError("give --check, --check-file or --confirmed: one of them")
     }
-    if exact || !demands.options.isEmpty, check == nil, checkFile == nil {
+    if exact || !demands.isEmpty, check == nil, checkFile == nil {
       throw ValidationError("--exact, --descends and --rekey-known belong to --check or --check-file")
     }
     if let timeout {
@@ -56,22 +57,23 @@ struct AnchorVerb: ParsableCommand {
   }
 
   func run() throws {
-    let line = try checkFile.map(AnchorLine.read) ?? check
+    let kept = try checkFile.map(AnchorLine.read) ?? check.map(AnchorLine.parse)
     let store = try options.open(readOnly: true)
-    guard let line else {
+    guard let kept else {
       let anchor = try confirmed.map { try confirm(store, by: $0) } ?? store.anchor()
       try store.close()
       if options.common.isMachineReadable {
-        return try Report([("anchor", .string(anchor))]).print(as: options.common.listFormat)
+        return try Report([("anchor", .string(anchor.description))]).print(as: options.common.listFormat)
       }
-      return try printLines(anchor)
+      return try printLines(anchor.description)
     }
-    let outcome = try store.checkAnchor(line, options: demands.options.union(exact ? .exact : []))
+    let relation = try store.relation(
+      to: kept, requiring: exact ? .same : demands.requirement, allowingRekey: demands.rekeyKnown)
     try store.close()
-    try Report([("anchor", .string(outcome.words))]).print(as: options.common.listFormat)
+    try Report([("anchor", .string(relation.words))]).print(as: options.common.listFormat)
   }
 
-  private func confirm(_ store: DocumentStore, by socket: String) throws -> String {
+  private func confirm(_ store: DocumentStore, by socket: String) throws -> StoreAnchor {
     let timeout = timeout.map { Duration.milliseconds(Int64($0 * 1000)) } ?? .seconds(30)
     return try store.confirm(by: .litestream(socket: URL(filePath: socket)), timeout: timeout)
   }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferEngine
+internal import CofferFoundation
 
 /// `backup STORE -o FILE`: a copy of one moment, without a key.
 struct BackupVerb: ParsableCommand {

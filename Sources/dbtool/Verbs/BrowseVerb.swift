@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
+internal import CofferBrowser
+internal import CofferPlatform
+internal import CofferTerminal
 
 /// `browse STORE`: a store on the whole terminal.
 struct BrowseVerb: ParsableCommand {
@@ -52,7 +54,7 @@ struct BrowseVerb: ParsableCommand {
   }
 
   func run() throws {
-    try FullScreen.require()
+    try requireFullScreen()
     let isReadOnly = readOnly || access(options.store.path, W_OK) != 0
     let store = try options.open(readOnly: isReadOnly)
     if let collection {
@@ -60,10 +62,39 @@ struct BrowseVerb: ParsableCommand {
       _ = try store.read { try Collections.named([collection], in: $0, of: store) }
     }
     let browser = try Browser(
-      store, named: options.store.path, at: collection, lockAfter: lockAfter * 60, options.common
-    ) {
-      try options.open(readOnly: isReadOnly)
-    }
+      store, named: options.store.path, at: collection, lockAfter: lockAfter * 60,
+      program: program(readOnly: isReadOnly))
     try browser.run()
+  }
+
+  private func requireFullScreen() throws {
+    switch FullScreen.obstacle {
+    case nil: break
+    case .noTerminal:
+      throw Failure.usage("browse needs a terminal", hint: "ls, show and search print for other programs")
+    case .unsuitable(let type):
+      throw Failure.usage(
+        "this terminal can't show a full screen (TERM is \(type.isEmpty ? "not set" : type))",
+        hint: "ls, show and search print line by line")
+    }
+  }
+
+  private func program(readOnly isReadOnly: Bool) -> BrowserProgram {
+    let usesUTC = options.common.utc
+    return BrowserProgram(
+      reopen: { try options.open(readOnly: isReadOnly) },
+      edit: { id, reader in
+        let edit = try TextEdit(of: id, in: reader)
+        return { store in
+          let outcome = Result { try edit.run(in: store, with: Editor(), onDisk: false, Diagnostics(isQuiet: false)) }
+          try Interrupt.check()
+          return outcome.map { $0 == .stored }
+        }
+      },
+      message: { error in
+        let failure = Failure(error)
+        return failure.message + (failure.hint.map { "; " + $0 } ?? "")
+      },
+      date: { date in usesUTC ? date.description : LocalTime.text(date) ?? date.description })
   }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferTerminal
 
 /// `check STORE`: structure, without a key.
 struct CheckVerb: ParsableCommand {

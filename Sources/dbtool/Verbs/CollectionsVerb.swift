@@ -56,19 +56,19 @@ struct CollectionsVerb: ParsableCommand {
     case .drop where dryRun:
       let count = try store.read { reader in
         try Collections.require(names, in: reader, of: store)
-        return try reader.count(in: store.collection(names[0]))
+        return try reader.count(in: DocumentCollection(names[0]))
       }
       try Report([("deleted", .integer(count))]).print(as: options.common.listFormat)
     case .drop:
       try store.write { writer in
         try Collections.require(names, in: writer, of: store)
-        let count = try writer.count(in: store.collection(names[0]))
+        let count = try writer.count(in: DocumentCollection(names[0]))
         guard force || count == 0 else {
           throw Failure.usage(
             "\(names[0]) holds \(counted(count, "document")), which would be deleted with it",
             hint: "--force deletes them; --dry-run only counts them")
         }
-        try writer.drop(store.collection(names[0]))
+        try writer.drop(DocumentCollection(names[0]))
       }
     }
     try store.close()

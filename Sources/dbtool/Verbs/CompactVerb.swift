@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferEngine
 
 /// `compact STORE`: the file without what was deleted, without a key.
 struct CompactVerb: ParsableCommand {
@@ -27,15 +28,14 @@ struct CompactVerb: ParsableCommand {
 
   func run() throws {
     try store.requireExpected()
-    let report = try Interrupt.explaining(Self.brokenOff) {
+    let size = try Interrupt.explaining(Self.brokenOff) {
       try DocumentStore.compact(at: store.url, wait: store.access.waitingTime())
     }
     if common.isMachineReadable {
-      try Report([("size_before", .integer(report.bytesBefore)), ("size", .integer(report.bytesAfter))])
+      try Report([("size_before", .integer(size.before)), ("size", .integer(size.after))])
         .print(as: common.listFormat)
     } else {
-      common.diagnostics.note(
-        "\(store.path): \(ByteCount(report.bytesBefore)) before, \(ByteCount(report.bytesAfter)) now")
+      common.diagnostics.note("\(store.path): \(ByteCount(size.before)) before, \(ByteCount(size.after)) now")
     }
   }
 }

@@ -1,6 +1,6 @@
 internal import CofferFormats
+internal import CofferPlatform
 internal import CofferText
-internal import Glibc
 
 /// Converts a text from a descriptor to another encoding, in chunks and constant memory.
 struct Conversion {

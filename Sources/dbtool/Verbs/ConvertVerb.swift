@@ -1,6 +1,7 @@
 internal import ArgumentParser
+internal import CofferPlatform
+internal import CofferTerminal
 internal import CofferText
-internal import Glibc
 
 /// `convert INPUT`: a text file from one encoding to another, streaming; no store.
 struct ConvertVerb: ParsableCommand {

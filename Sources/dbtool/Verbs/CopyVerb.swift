@@ -47,7 +47,7 @@ struct CopyVerb: ParsableCommand {
   }
 
   private func placement(
-    beside header: DocumentHeader, _ scope: borrowing some ReadScope & ~Copyable
+    beside header: DocumentHeader, _ scope: borrowing some StoreReading & ~Copyable
   ) throws -> Placement {
     guard let to else { return .after(header.id) }
     return try to.placement(in: header.collection, scope)

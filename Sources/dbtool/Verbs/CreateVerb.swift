@@ -25,7 +25,7 @@ struct CreateVerb: ParsableCommand {
 
   func run() throws {
     let report = try creation.create(options) { store in
-      Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin))])
+      Report([("store_id", .string(store.storeID)), ("pin", .string(store.pin.description))])
     }
     try report.print(as: options.common.listFormat)
   }

@@ -1,13 +1,15 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferCopies
+internal import CofferFoundation
+internal import CofferTerminal
 
 /// `diff STORE OTHER`: what differs between two stores.
 struct DiffVerb: ParsableCommand {
   enum PairingName: String, CaseIterable, ExpressibleByArgument {
     case identity, key, title
 
-    var pairing: DocumentPairing {
+    var pairing: StoreDifferences.Pairing {
       switch self {
       case .identity: .identity
       case .key: .key
@@ -105,8 +107,8 @@ struct DiffVerb: ParsableCommand {
       }
   }
 
-  private static func names(of parts: DocumentDifference.Parts) -> [String] {
-    let names: [(DocumentDifference.Parts, String)] = [
+  private static func names(of parts: StoreDifferences.Difference.Parts) -> [String] {
+    let names: [(StoreDifferences.Difference.Parts, String)] = [
       (.title, "title"), (.text, "text"), (.key, "key"), (.attributes, "attributes"), (.dates, "dates"),
       (.collection, "collection"), (.parent, "parent"), (.place, "place"),
     ]

@@ -1,20 +1,21 @@
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
 
 extension ExportVerb {
   /// Exports the selected documents into a new store.
   func exportStore(to path: String?) throws {
     guard let path else { throw Failure.usage("a store is a file", hint: "name it with -o") }
-    let keys = try newStore.newKeys(for: path, policy: options.policy)
+    let slots = try newStore.newSlots(for: path, policy: options.policy)
     let store = try options.open(readOnly: true)
-    var export = ExportOptions()
-    export.creation = try newStore.creation.creation(store.creationOptions, slots: keys.count)
-    export.replacesExisting = force
+    let creation = try newStore.creation.creation(store.creationOptions, slots: slots.count)
     let selection = try selection(in: store)
     let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let report = try Interrupt.deferring {
-      try store.export(selection, to: URL(filePath: path), keys: keys, options: export) { step in
+      try store.copy(
+        selection, to: URL(filePath: path), keys: slots.keys, recipients: slots.recipients, creation: creation,
+        replacing: force
+      ) { step in
         bar.update(step)
         try Interrupt.check()
       }
@@ -29,16 +30,16 @@ extension ExportVerb {
     try Report([
       ("path", .string(path)), ("format", .string(ExportFormat.store.rawValue)),
       ("documents", .integer(report.documents)), ("parents_dropped", .integer(report.parentsDropped)),
-      ("store_id", .string(report.storeID)), ("pin", .string(report.pin)),
+      ("store_id", .string(report.storeID)), ("pin", .string(report.pin.description)),
     ]).print(as: options.common.listFormat)
   }
 
-  private func selection(in store: DocumentStore) throws -> ExportSelection {
+  private func selection(in store: DocumentStore) throws -> Selection {
     if all { return .everything }
     if !words.isEmpty {
       return .documents(try store.read { try words.existing(in: $0, of: store, isReading: true).map(\.id) })
     }
     let names = try store.read { try Collections.named(collections, in: $0, of: store) }
-    return .collections(names.map { store.collection($0) })
+    return .collections(names.map { DocumentCollection($0) })
   }
 }

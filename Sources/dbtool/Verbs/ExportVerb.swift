@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferFormats
+internal import CofferPlatform
 internal import CofferText
-internal import Glibc
 
 /// `export STORE`: documents in order, to standard output, a file or a directory.
 struct ExportVerb: ParsableCommand {
@@ -187,7 +187,7 @@ struct ExportVerb: ParsableCommand {
 
   /// The names of all attributes that a table is to hold; a property list needs none.
   private func attributeNames(
-    in reader: borrowing StoreReader, of store: DocumentStore, for format: ExportFormat
+    in reader: borrowing ReadTransaction, of store: DocumentStore, for format: ExportFormat
   ) throws -> AttributeNames {
     var names = AttributeNames()
     guard format != .plist else { return names }
@@ -198,7 +198,7 @@ struct ExportVerb: ParsableCommand {
       return names
     }
     for name in try Collections.named(collections, in: reader, of: store) {
-      try reader.forEachHeader(in: store.collection(name)) {
+      try reader.forEachHeader(in: DocumentCollection(name)) {
         try Interrupt.check()
         names.insert(namesOf: $0.attributes)
       }
@@ -208,7 +208,7 @@ struct ExportVerb: ParsableCommand {
 
   /// Writes the selected documents, all from one snapshot.
   private func write(
-    _ reader: borrowing StoreReader, of store: DocumentStore, to target: ExportTarget, isTable: Bool
+    _ reader: borrowing ReadTransaction, of store: DocumentStore, to target: ExportTarget, isTable: Bool
   ) throws -> Totals {
     let known = try reader.collections()
     if !words.isEmpty {
@@ -222,7 +222,7 @@ struct ExportVerb: ParsableCommand {
     defer { bar.finish() }
     try target.sink.begin()
     for name in wanted {
-      try reader.forEach(in: store.collection(name)) { document in
+      try reader.forEach(in: DocumentCollection(name)) { document in
         try target.sink.write(document, inCollection: name)
         totals.add(document.header)
         if totals.documents & 0xFF == 0 {
@@ -236,7 +236,7 @@ struct ExportVerb: ParsableCommand {
   }
 
   private func write(
-    _ headers: [DocumentHeader], _ known: [CollectionInfo], _ reader: borrowing StoreReader, _ target: ExportTarget,
+    _ headers: [DocumentHeader], _ known: [CollectionInfo], _ reader: borrowing ReadTransaction, _ target: ExportTarget,
     isTable: Bool
   ) throws -> Totals {
     var totals = Totals()

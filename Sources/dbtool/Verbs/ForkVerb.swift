@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
 
 /// `fork ORIGINAL COPY`: an editable copy of a store.
 struct ForkVerb: ParsableCommand {
@@ -63,17 +63,17 @@ struct ForkVerb: ParsableCommand {
       }
       guard newStore.isUsed else { return try open(at: url, progress: step) }
       // Keys of other people: this command may be unable to open the copy.
-      let keys = try newStore.newKeys(for: copy, policy: options.policy)
+      let slots = try newStore.newSlots(for: copy, policy: options.policy)
       var opening = options.openOptions(true)
       opening.leavesFileUnchanged = true
       let original = try DocumentStore.open(at: options.store.url, key: .anyOf(options.openingKeys()), options: opening)
       let made = try original.makeEditableCopy(
-        at: url, keys: keys, creation: try newStore.creation.creation(original.creationOptions, slots: keys.count),
-        progress: step)
+        at: url, keys: slots.keys, recipients: slots.recipients,
+        creation: try newStore.creation.creation(original.creationOptions, slots: slots.count), progress: step)
       try original.close()
       let report = Report([
         ("path", .string(copy)), ("original", .string("copied")), ("documents", .integer(made.documents)),
-        ("store_id", .string(made.storeID)), ("pin", .string(made.pin)),
+        ("store_id", .string(made.storeID)), ("pin", .string(made.pin.description)),
       ])
       return (report, false)
     }
@@ -83,19 +83,17 @@ struct ForkVerb: ParsableCommand {
   }
 
   private func open(at url: URL, progress: ProgressHandler?) throws -> (Report, hasConflicts: Bool) {
-    var original = OriginalOptions()
-    switch onNewer ?? .keep {
-    case .keep: original.onNewer = .keep
-    case .replace: original.onNewer = .replace
-    case .merge: original.onNewer = .merge((policy ?? .fail).policy)
-    }
-    original.expectedPin = options.store.access.expect
-    original.rekeyKnown = rekeyKnown
+    let choice: DocumentStore.NewerOriginal =
+      switch onNewer ?? .keep {
+      case .keep: .keep
+      case .replace: .replace
+      case .merge: .merge((policy ?? .fail).policy)
+      }
     var opening = options.openOptions(false)
-    opening.expectedPin = nil
+    opening.pin = nil
     let store = try DocumentStore.openEditableCopy(
-      of: options.store.url, at: url, key: .anyOf(options.openingKeys()), originalOptions: original, options: opening,
-      progress: progress)
+      of: options.store.url, at: url, key: .anyOf(options.openingKeys()), originalPin: options.store.access.expectedPin,
+      onNewerOriginal: choice, allowingRekey: rekeyKnown, options: opening, progress: progress)
     if store.isTest { options.common.diagnostics.warning("\(copy) is a TEST store: its keys may be published") }
     var merged: MergeReport?
     let check: String
@@ -110,7 +108,7 @@ struct ForkVerb: ParsableCommand {
     let report = Report([
       ("path", .string(copy)), ("original", .string(check)),
       ("documents", .integer(try store.read { $0.documentCount })), ("store_id", .string(store.storeID)),
-      ("pin", .string(store.pin)), ("changes", merged.map { .integer($0.changeCount) }),
+      ("pin", .string(store.pin.description)), ("changes", merged.map { .integer($0.changeCount) }),
       ("conflicts", merged.map { .integer($0.conflicts.count) }),
     ])
     try store.close()

@@ -1,6 +1,6 @@
 internal import Coffer
 internal import CofferFormats
-internal import Glibc
+internal import CofferPlatform
 
 /// Runs one import: from its inputs into a store, or a dry run.
 struct ImportRunner {
@@ -73,7 +73,7 @@ struct ImportRunner {
           bulk.progress = { try advance(before + $0.done) }
           let report = try store.write { writer in
             let report = try writer.insert(
-              contentsOf: queue, into: verb.collection.map { store.collection($0) }, options: bulk)
+              contentsOf: queue, into: verb.collection.map { DocumentCollection($0) }, options: bulk)
             // The input's id counter is kept, so that ids of deleted documents are never reused.
             if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
             try rejects?.flush()
@@ -114,7 +114,7 @@ struct ImportRunner {
       try store.write { writer in
         _ = try queue.beginPortion(of: .max)
         report = try writer.synchronize(
-          store.collection(verb.collection ?? defaultCollection), with: queue, options: options)
+          DocumentCollection(verb.collection ?? defaultCollection), with: queue, options: options)
         if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()
         // Rolls the whole transaction back, so that not a byte of the file changes.

@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferFormats
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 
 /// `import STORE INPUT…`: files to documents, in one transaction or in batches.
 struct ImportVerb: ParsableCommand {

@@ -83,11 +83,11 @@ struct IndexVerb: ParsableCommand {
         continue
       }
       guard let equals = text.firstIndex(of: "="), let colon = text.lastIndex(of: ":"), equals < colon,
-        let kind = FieldKind(rawValue: String(text[text.index(after: colon)...]))
+        let kind = DocumentIndex.Kind(rawValue: String(text[text.index(after: colon)...]))
       else {
         throw ValidationError(
           "--field takes NAME=PATH:KIND, such as price=$.price:number; kinds are "
-            + FieldKind.allCases.map(\.rawValue).joined(separator: ", "))
+            + DocumentIndex.Kind.allCases.map(\.rawValue).joined(separator: ", "))
       }
       indexes.append(.field(String(text[..<equals]), String(text[text.index(after: equals)..<colon]), as: kind))
     }
@@ -99,7 +99,7 @@ struct IndexVerb: ParsableCommand {
     let store = try options.open(readOnly: action == .list || action == .check)
     let bar = Progress("index", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    let collection = store.collection(collection ?? "")
+    let collection = DocumentCollection(collection ?? "")
     switch action {
     case .list: try list(store)
     case .add: try Interrupt.deferring { try store.index(collection, indexes()) { bar.update($0) } }
@@ -136,12 +136,14 @@ struct IndexVerb: ParsableCommand {
 
   private func list(_ store: DocumentStore) throws {
     var table = table(["collection", "index", "field", "path", "kind"])
-    for entry in try store.indexes() {
-      for index in entry.indexes {
-        try table.add(
-          [entry.collection, index.word, index.field?.name, index.field?.path, index.field?.kind].map { text in
-            text.map { .string($0) }
-          })
+    try store.read { reader in
+      for collection in try reader.collections() {
+        for index in try reader.indexes(of: DocumentCollection(collection.name)) {
+          try table.add(
+            [collection.name, index.word, index.field?.name, index.field?.path, index.field?.kind].map { text in
+              text.map { .string($0) }
+            })
+        }
       }
     }
     try table.finish()

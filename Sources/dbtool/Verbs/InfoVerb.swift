@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferEngine
+internal import CofferTerminal
 
 /// `info STORE`: the facts that a file shows without a key.
 struct InfoVerb: ParsableCommand {
@@ -28,7 +30,7 @@ struct InfoVerb: ParsableCommand {
     let facts: [(String, JSONValue?)] = [
       ("path", .string(store.path)),
       ("store_id", .string(info.storeID)),
-      ("pin", .string(info.pin)),
+      ("pin", .string(info.pin.description)),
       ("pin_proved", .bool(false)),
       ("size", .integer(info.fileBytes)),
       ("size_in_words", .string(ByteCount(info.fileBytes).description)),

@@ -72,8 +72,13 @@ struct KeyAddVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: false)
-    let slot = try store.keys.add(
-      recipients.first.map { .recipient($0) } ?? newKey.single(for: options), label: newKey.label ?? "")
+    let label = newKey.label ?? ""
+    let slot =
+      if let recipient = recipients.first {
+        try store.keys.add(Recipient(recipient), label: label)
+      } else {
+        try store.keys.add(newKey.single(for: options), label: label)
+      }
     try store.close()
     try options.common.printSlot(slot: slot)
   }
@@ -154,7 +159,7 @@ struct NewKeyOptions: ParsableArguments {
   }
 
   /// The key; by default a passphrase, asked for twice on the terminal.
-  func single(for options: StoreOptions) throws -> NewKey {
+  func single(for options: StoreOptions) throws -> StoreKey {
     let key = keys.inOrder.first ?? .passphrase
     return try key.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
   }

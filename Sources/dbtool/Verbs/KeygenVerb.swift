@@ -1,6 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
-internal import Glibc
+internal import CofferEngine
+internal import CofferPlatform
+internal import CofferSealing
+internal import CofferTerminal
 
 /// `keygen [FILE]`: a new key or identity file.
 struct KeygenVerb: ParsableCommand {

@@ -79,13 +79,13 @@ struct ListVerb: ParsableCommand {
   }
 
   private func listInOrder(
-    _ names: [String], _ reader: borrowing StoreReader, _ store: DocumentStore,
+    _ names: [String], _ reader: borrowing ReadTransaction, _ store: DocumentStore,
     _ body: (DocumentHeader, String) throws -> Void
   ) throws {
     var toSkip = offset
     var left = limit ?? .max
     for name in names where left > 0 {
-      let collection = store.collection(name)
+      let collection = DocumentCollection(name)
       if toSkip > 0, choice.all {
         let count = try reader.count(in: collection)
         if count <= toSkip {
@@ -102,11 +102,11 @@ struct ListVerb: ParsableCommand {
   }
 
   private func sorted(
-    _ names: [String], _ reader: borrowing StoreReader, _ store: DocumentStore
+    _ names: [String], _ reader: borrowing ReadTransaction, _ store: DocumentStore
   ) throws -> ArraySlice<(DocumentHeader, String)> {
     var headers: [(DocumentHeader, String)] = []
     for name in names {
-      try reader.forEachHeader(in: store.collection(name)) { headers.append(($0, name)) }
+      try reader.forEachHeader(in: DocumentCollection(name)) { headers.append(($0, name)) }
     }
     switch sort {
     case .position: break
@@ -146,9 +146,9 @@ extension ListVerb {
     var table = TableWriter(columns: columns, format: options.common.listFormat)
     try DocumentStore.forEachClearHeader(
       at: options.store.url, in: try keylessCollections(info), offset: offset, limit: limit ?? .max, wait: wait
-    ) { header, number in
+    ) { header in
       let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
-      try table.add(choice.all ? [.string(number.description)] + cells : cells)
+      try table.add(choice.all ? [.string(header.collection.description)] + cells : cells)
     }
     try table.finish()
   }

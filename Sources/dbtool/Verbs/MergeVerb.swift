@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
 
 /// The rule for conflicts, as `merge` and `fork` take it.
 enum PolicyName: String, CaseIterable, ExpressibleByArgument {
@@ -69,7 +69,7 @@ struct MergeVerb: ParsableCommand {
     merging.isDryRun = dryRun
     merging.skipsDamaged = skipDamaged
     merging.verifiesOther = verify
-    merging.rekeyKnown = rekeyKnown
+    merging.allowsRekey = rekeyKnown
     let older = try base.map(options.openOther)
     let bar = Progress("merge", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report = try Interrupt.deferring {

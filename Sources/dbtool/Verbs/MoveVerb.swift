@@ -47,7 +47,7 @@ struct MoveVerb: ParsableCommand {
         let header = try choice.header(in: writer, of: store)
         let placement = try placement(of: header, in: writer, store)
         if let toCollection {
-          try writer.move(header.id, into: store.collection(toCollection), at: placement)
+          try writer.move(header.id, into: DocumentCollection(toCollection), at: placement)
         } else {
           try writer.move(header.id, to: placement)
         }
@@ -60,11 +60,11 @@ struct MoveVerb: ParsableCommand {
   }
 
   private func placement(
-    of header: DocumentHeader, in scope: borrowing some ReadScope & ~Copyable, _ store: DocumentStore
+    of header: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable, _ store: DocumentStore
   ) throws -> Placement {
     guard let toCollection else { return try to!.placement(of: header, in: scope) }
     guard let to else { return .bottom }
-    let target = store.collection(toCollection)
+    let target = DocumentCollection(toCollection)
     guard try scope.exists(target) else { return to == .top ? .top : .bottom }
     let id = try scope.info(of: target).id
     return id == header.collection ? try to.placement(of: header, in: scope) : try to.placement(in: id, scope)

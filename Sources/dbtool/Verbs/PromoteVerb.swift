@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferReplication
 
 /// `promote STORE`: makes a restored copy the one that is written.
 struct PromoteVerb: ParsableCommand {
@@ -34,18 +35,21 @@ struct PromoteVerb: ParsableCommand {
       throw ValidationError(
         "give the last confirmed anchor with --anchor-file (or --anchor), or --no-anchor if there is none")
     }
-    if !demands.options.isEmpty, noAnchor {
+    if !demands.isEmpty, noAnchor {
       throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
     }
   }
 
   func run() throws {
-    let line = try anchor.line()
+    let confirmed = try anchor.given()
     let store = try options.open(readOnly: false)
     let bar = Progress("promote", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let promotion = try Interrupt.deferring {
-      try store.promote(anchor: line, anchorOptions: demands.options, verifying: quick ? .quick : .full) { step in
+      try store.promote(
+        anchor: confirmed, requiring: demands.requirement, allowingRekey: demands.rekeyKnown,
+        verifying: quick ? .quick : .full
+      ) { step in
         bar.update(step)
         try Interrupt.check()
       }
@@ -53,8 +57,9 @@ struct PromoteVerb: ParsableCommand {
     bar.finish()
     try store.close()
     try Report([
-      ("documents", .integer(promotion.documents)), ("confirmed", promotion.check.map { .string($0.words) }),
-      ("base", .string(promotion.base)), ("pin", .string(promotion.pin)), ("anchor", .string(promotion.anchor)),
+      ("documents", .integer(promotion.documents)), ("confirmed", promotion.relation.map { .string($0.words) }),
+      ("base", .string(promotion.base.description)), ("pin", .string(promotion.pin.description)),
+      ("anchor", .string(promotion.anchor.description)),
     ]).print(as: options.common.listFormat)
     options.common.diagnostics.note(
       "\(options.store.path) is promoted: publish its pin and anchor, and replicate it to a new path only")

@@ -97,7 +97,7 @@ struct PutVerb: ParsableCommand {
         hint: "'rekey --titles sealed' makes it keep them")
     }
     let stored = try store.write { writer in
-      try put(text, into: store.collection(collection ?? defaultCollection), with: writer)
+      try put(text, into: DocumentCollection(collection ?? defaultCollection), with: writer)
     }
     try store.close()
     if options.common.isMachineReadable {
@@ -108,14 +108,14 @@ struct PutVerb: ParsableCommand {
   }
 
   private func put(
-    _ text: String?, into collection: DocumentCollection, with writer: borrowing StoreWriter
+    _ text: String?, into collection: DocumentCollection, with writer: borrowing WriteTransaction
   ) throws -> DocumentID {
     guard let existing = try existingDocument(in: collection, writer) else {
       guard let text, !updateOnly else {
         throw Failure.noSuchDocument(id.map(String.init) ?? "nothing in \(collection.name) has that key")
       }
       let new = Document(
-        title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { ExternalKey($0) },
+        title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { DocumentKey($0) },
         attributes: try changed(Attributes()))
       return try writer.insert(new, into: collection, at: top ? .top : .bottom, id: id.map { DocumentID($0) })
     }
@@ -143,10 +143,10 @@ struct PutVerb: ParsableCommand {
 
   /// The document to replace; nil where a new one is to be made.
   private func existingDocument(
-    in collection: DocumentCollection, _ writer: borrowing StoreWriter
+    in collection: DocumentCollection, _ writer: borrowing WriteTransaction
   ) throws -> DocumentHeader? {
     if let key {
-      return try writer.id(forKey: ExternalKey(key), in: collection).map { try writer.header(of: $0) }
+      return try writer.id(forKey: DocumentKey(key), in: collection).map { try writer.header(of: $0) }
     }
     guard let id = id.map({ DocumentID($0) }), try writer.exists(id) else { return nil }
     let header = try writer.header(of: id)

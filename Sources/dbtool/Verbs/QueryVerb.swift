@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDocuments
 
 /// `query STORE SQL [PARAM…]`: one SELECT over the decrypted documents.
 struct QueryVerb: ParsableCommand {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferSealing
 
 /// `recipient FILE`: the public half of an identity.
 struct RecipientVerb: ParsableCommand {

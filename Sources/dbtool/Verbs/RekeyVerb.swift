@@ -54,7 +54,7 @@ struct RekeyVerb: ParsableCommand {
 
   func validate() throws {
     try Recipient.requirePublic(keptRecipients, option: "--keep-recipient")
-    if let invalid = keptRecipients.first(where: { Self.recipient($0) == nil }) {
+    if let invalid = keptRecipients.first(where: { !Self.isSlot($0) && !Self.isLine($0) }) {
       throw ValidationError("--keep-recipient takes the number of a slot or a recipient's line, not '\(invalid)'")
     }
     let changesSlots = dropSlots || keepRecipients || !keptRecipients.isEmpty || !newKeys.isEmpty
@@ -70,10 +70,10 @@ struct RekeyVerb: ParsableCommand {
     if let batch, batch < 1 { throw ValidationError("--batch takes a number from 1") }
   }
 
-  /// The recipient that a value of `--keep-recipient` names.
-  private static func recipient(_ text: String) -> KeptRecipient? {
-    if let slot = Int(text), slot > 0 { return .slot(slot) }
-    return text.hasPrefix("coffer-recipient-") || text.hasPrefix("coffer-test-recipient-") ? .line(text) : nil
+  private static func isSlot(_ text: String) -> Bool { Int(text).map { $0 > 0 } ?? false }
+
+  private static func isLine(_ text: String) -> Bool {
+    text.hasPrefix("coffer-recipient-") || text.hasPrefix("coffer-test-recipient-")
   }
 
   func run() throws {
@@ -85,7 +85,9 @@ struct RekeyVerb: ParsableCommand {
     rekey.isResuming = resume
     rekey.dropsOtherSlots = dropSlots
     rekey.otherKeys = keys
-    rekey.keptRecipients = keptRecipients.compactMap(Self.recipient)
+    rekey.keptRecipients = try keptRecipients.map { text throws -> RekeyOptions.Kept in
+      if let slot = Int(text) { .slot(slot) } else { .recipient(try Recipient(text)) }
+    }
     rekey.keepsAllRecipients = keepRecipients
     if let batch { rekey.batchSize = batch }
     if let titles { rekey.changeTitles(to: titles.mode) }
@@ -107,11 +109,11 @@ struct RekeyVerb: ParsableCommand {
             }
             try Interrupt.check()
           },
-          onKeys: { keys in
-            if let pin = keys.finalPin {
-              options.common.diagnostics.note("pin at the end of this rekey: \(pin)")
+          onKeys: { unchangedSlots, finalPin in
+            if let finalPin {
+              options.common.diagnostics.note("pin at the end of this rekey: \(finalPin)")
             } else {
-              noteUnchanged(keys.unchangedSlots)
+              noteUnchanged(unchangedSlots)
             }
           })
       }
@@ -150,8 +152,8 @@ struct RekeyVerb: ParsableCommand {
       ("documents", .integer(report.documents)),
       ("skipped", .array(report.skipped.map { .integer($0.id.rawValue) })),
       ("finished", .bool(report.isFinished)),
-      ("pin", .string(report.pin)),
-      ("final_pin", report.isFinished ? nil : .string(report.finalPin)),
+      ("pin", .string(report.pin.description)),
+      ("final_pin", report.isFinished ? nil : .string(report.finalPin.description)),
     ]).print(as: options.common.listFormat)
     if !report.setMatches {
       throw Failure(
@@ -176,15 +178,15 @@ struct RekeyVerb: ParsableCommand {
       ("remaining", .integer(status.remaining)),
       ("documents", .integer(status.total)),
       ("epochs", .array(status.epochs.map { .integer(Int64($0)) })),
-      ("pin", .string(status.pin)),
-      ("final_pin", status.finalPin.map { .string($0) }),
+      ("pin", .string(status.pin.description)),
+      ("final_pin", status.isFinished ? nil : .string(status.finalPin.description)),
     ]).print(as: options.common.listFormat)
-    if status.hasOldPages, !status.isUnfinished {
+    if status.hasOldPages, status.isFinished {
       options.common.diagnostics.note(
         "old pages remain in the write-ahead log: close its readers, and go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }
-    if status.isUnfinished {
+    if !status.isFinished {
       options.common.diagnostics.note("documents remain under old keys: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }

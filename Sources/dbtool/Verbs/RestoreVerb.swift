@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferEngine
+internal import CofferFoundation
 
 /// `restore STORE FROM`: a backup in the place of a store, or single documents of it.
 struct RestoreVerb: ParsableCommand {
@@ -75,7 +76,7 @@ struct RestoreVerb: ParsableCommand {
       return found
     }
     let outcomes = try Interrupt.deferring {
-      try target.putBack(wanted, from: source, allowingDamage: allowDamage)
+      try target.restore(wanted, from: source, allowingDamage: allowDamage)
     }
     try source.close()
     try target.close()

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferFoundation
 
 /// `salvage STORE -o NEW`: every readable document of a damaged store into a new one, the rest listed.
 struct SalvageVerb: ParsableCommand {
@@ -28,14 +28,14 @@ struct SalvageVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func run() throws {
-    let keys = try newStore.newKeys(for: output, policy: options.policy)
+    let slots = try newStore.newSlots(for: output, policy: options.policy)
     let bar = Progress("salvage", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     let report = try Interrupt.deferring {
       try DocumentStore.salvage(
-        at: options.store.url, key: .anyOf(options.openingKeys()), to: URL(filePath: output), keys: keys,
-        options: options.openOptions(true),
-        creation: { $0 = try newStore.creation.creation($0, slots: keys.count) },
+        at: options.store.url, key: .anyOf(options.openingKeys()), to: URL(filePath: output),
+        keys: slots.keys, recipients: slots.recipients,
+        changing: { $0 = try newStore.creation.creation($0, slots: slots.count) }, options: options.openOptions(true),
         progress: { step in
           bar.update(step)
           try Interrupt.check()
@@ -45,10 +45,10 @@ struct SalvageVerb: ParsableCommand {
     try printReport(report)
   }
 
-  private func printReport(_ report: SalvageReport) throws {
+  private func printReport(_ report: CopyReport) throws {
     let diagnostics = options.common.diagnostics
     if report.isTest { diagnostics.warning("\(output) is a TEST store: its keys may be published") }
-    for left in report.left { diagnostics.finding("left behind: \(left.reason)") }
+    for left in report.leftOut { diagnostics.finding("left behind: \(left.reason)") }
     for number in report.namedByNumber {
       diagnostics.finding(
         "the name of collection \(number) is lost: its documents are in 'collection \(number.rawValue)'")
@@ -62,14 +62,14 @@ struct SalvageVerb: ParsableCommand {
       (
         "left",
         .array(
-          report.left.map { left in
+          report.leftOut.map { left in
             .object([("id", .integer(left.id.rawValue)), ("reason", .string(left.reason))])
           })
       ),
       ("named_by_number", .array(report.namedByNumber.map { .string($0.description) })),
       ("problems", .array(report.problems.map { .string($0) })),
       ("store_id", .string(report.storeID)),
-      ("pin", .string(report.pin)),
+      ("pin", .string(report.pin.description)),
     ]).print(as: options.common.listFormat)
     guard !report.isComplete else { return }
     let documents = counted(report.documents, "document")

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferTerminal
 
 /// `search STORE TEXT`: the documents that hold a text, in order.
 struct SearchVerb: ParsableCommand {
@@ -106,8 +107,8 @@ struct SearchVerb: ParsableCommand {
     return wants && options.common.listFormat == nil
   }
 
-  private var fields: SearchFields {
-    var fields: SearchFields = titles ? .title : .all
+  private var fields: SearchPattern.Fields {
+    var fields: SearchPattern.Fields = titles ? .title : .all
     if memberNames { fields.insert(.memberNames) }
     if attributes { fields.insert(.attributes) }
     return fields
@@ -116,7 +117,7 @@ struct SearchVerb: ParsableCommand {
   func run() throws {
     let text = pattern ?? text ?? ""
     if rank { return try printRanked(text) }
-    var differences: TextDifferences = ignoresCase ? .case : []
+    var differences: SearchPattern.Differences = ignoresCase ? .case : []
     if ignoresDiacritics { differences.formUnion([.diacritics, .composition]) }
     let pattern: SearchPattern =
       try regex ? .regularExpression(text, ignoring: differences) : .text(text, ignoring: differences)
@@ -156,8 +157,10 @@ struct SearchVerb: ParsableCommand {
   private func printRanked(_ words: String) throws {
     let store = try options.open(readOnly: true)
     let name = try store.read { reader in try choice.names(in: reader, of: store)[0] }
-    let found = try store.search(
-      ranked: words, in: store.collection(name), limit: count ? 1 : limit ?? Self.page, withSnippets: !count)
+    let found = try store.read {
+      try $0.search(
+        ranked: words, in: DocumentCollection(name), limit: count ? 1 : limit ?? Self.page, withSnippets: !count)
+    }
     try store.close()
     if count {
       try printCount(found.total)
@@ -185,7 +188,7 @@ struct SearchVerb: ParsableCommand {
   ///
   /// - Returns: how many were found.
   private func find(
-    _ pattern: SearchPattern, _ reader: borrowing StoreReader, _ store: DocumentStore,
+    _ pattern: SearchPattern, _ reader: borrowing ReadTransaction, _ store: DocumentStore,
     _ body: (FoundDocument, String) throws -> Void
   ) throws -> Int {
     let known = try reader.collections()
@@ -198,7 +201,7 @@ struct SearchVerb: ParsableCommand {
     for name in names where found < limit ?? .max {
       let before = searched
       try reader.forEachMatch(
-        of: pattern, in: store.collection(name), fields: fields, limit: (limit ?? .max) - found,
+        of: pattern, in: DocumentCollection(name), fields: fields, limit: (limit ?? .max) - found,
         progress: {
           searched = before + $0.done
           bar.update(searched, of: total)
@@ -227,7 +230,7 @@ struct SearchVerb: ParsableCommand {
     return places + [lines, json(match.values, found.string(of:)), json(match.attributes, found.string(ofAttribute:))]
   }
 
-  private static func json(_ values: [ValueMatch], _ string: (ValueMatch) -> String?) -> JSONValue? {
+  private static func json(_ values: [SearchMatch.Value], _ string: (SearchMatch.Value) -> String?) -> JSONValue? {
     guard !values.isEmpty else { return nil }
     return .array(
       values.map { value in

@@ -63,7 +63,7 @@ struct SortVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: dryRun)
     let names = [collection ?? defaultCollection]
-    let documents = store.collection(names[0])
+    let documents = DocumentCollection(names[0])
     if dryRun {
       try list(documents, names, in: store)
       return try store.close()

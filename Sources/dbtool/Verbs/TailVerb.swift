@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferFormats
+internal import CofferReplication
 
 /// `tail OLD --since STATE`: the documents that changed after an earlier state.
 struct TailVerb: ParsableCommand {
@@ -41,7 +42,7 @@ struct TailVerb: ParsableCommand {
 
   private enum State {
     case generation(UInt64)
-    case anchor(String)
+    case anchor(StoreAnchor)
   }
 
   func validate() throws {
@@ -59,7 +60,7 @@ struct TailVerb: ParsableCommand {
   private func state() throws -> State {
     if let sinceFile { return .anchor(try AnchorLine.read(sinceFile)) }
     let word = since ?? ""
-    return UInt64(word).map { .generation($0) } ?? .anchor(word)
+    return try UInt64(word).map { .generation($0) } ?? .anchor(AnchorLine.parse(word))
   }
 
   func run() throws {
@@ -91,7 +92,7 @@ struct TailVerb: ParsableCommand {
       let tail =
         switch state {
         case .generation(let number): try reader.tail(sinceGeneration: number, skippingDamage: skipDamaged)
-        case .anchor(let line): try reader.tail(since: line, skippingDamage: skipDamaged)
+        case .anchor(let anchor): try reader.tail(since: anchor, skippingDamage: skipDamaged)
         }
       let names = Collections.names(try reader.collections())
       for entry in tail.entries {
@@ -111,7 +112,7 @@ struct TailVerb: ParsableCommand {
   }
 
   private func line(
-    for entry: StoreTail.Entry, _ names: [CollectionID: String], _ reader: borrowing StoreReader
+    for entry: StoreTail.Entry, _ names: [CollectionID: String], _ reader: borrowing ReadTransaction
   ) throws -> String {
     let name = names[entry.collection] ?? entry.collection.description
     let changes = StoreTail.Change.allCases.filter(entry.changes.contains).map { JSONValue.string($0.rawValue) }

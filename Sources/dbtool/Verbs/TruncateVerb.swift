@@ -29,7 +29,7 @@ struct TruncateVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: dryRun)
-    let documents = store.collection(collection)
+    let documents = DocumentCollection(collection)
     let count: Int
     if dryRun {
       count = try store.read { reader in

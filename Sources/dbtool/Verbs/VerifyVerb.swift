@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferEngine
 
 /// `verify STORE`: every document opened, the set of them compared with the sealed one.
 struct VerifyVerb: ParsableCommand {
@@ -25,11 +26,13 @@ struct VerifyVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func run() throws {
-    let anchorLine = try anchor.line()
+    let kept = try anchor.given()
     let store = try options.open(readOnly: true)
     let bar = Progress("verify", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
-    let verdict = try store.verify(quick ? .quick : .full, anchor: anchorLine, anchorOptions: demands.options) { step in
+    let verdict = try store.verify(
+      quick ? .quick : .full, against: kept, requiring: demands.requirement, allowingRekey: demands.rekeyKnown
+    ) { step in
       bar.update(step)
     }
     bar.finish()
@@ -42,19 +45,19 @@ struct VerifyVerb: ParsableCommand {
   }
 
   func validate() throws {
-    if !demands.options.isEmpty, anchor.isMissing {
+    if !demands.isEmpty, anchor.isMissing {
       throw ValidationError("--descends and --rekey-known belong to --anchor or --anchor-file")
     }
   }
 
-  private func report(_ verdict: Verdict, pin: String) -> Report {
+  private func report(_ verdict: Verdict, pin: StorePin) -> Report {
     Report([
       ("sound", .bool(verdict.isSound)),
       ("documents", .integer(verdict.documents)),
       ("set", .string(verdict.setMatches ? "matches" : "differs")),
       ("count", .string(verdict.countMatches ? "matches" : "differs")),
       ("anchor", verdict.anchor.map { .string($0.words) }),
-      ("pin", .string(pin)),
+      ("pin", .string(pin.description)),
       (
         "damaged",
         .array(
@@ -62,7 +65,7 @@ struct VerifyVerb: ParsableCommand {
             .object([("id", .integer(damaged.id.rawValue)), ("reason", .string(damaged.reason))])
           })
       ),
-      ("problems", .array((verdict.problems + verdict.indexProblems).map { .string($0) })),
+      ("problems", .array((verdict.problems + verdict.indexProblems.map(\.summary)).map { .string($0) })),
     ])
   }
 }
@@ -81,27 +84,35 @@ struct AnchorLine: ParsableArguments {
 
   var isMissing: Bool { anchor == nil && anchorFile == nil }
 
-  func line() throws -> String? {
-    try anchorFile.map(Self.read) ?? anchor
+  func given() throws -> StoreAnchor? {
+    try anchorFile.map(Self.read) ?? anchor.map(Self.parse)
+  }
+
+  static func parse(_ line: String) throws -> StoreAnchor {
+    do throws(StoreError) {
+      return try StoreAnchor(parsing: line)
+    } catch {
+      throw Failure(error)
+    }
   }
 
   /// The one anchor line of a file.
-  static func read(_ path: String) throws -> String {
+  static func read(_ path: String) throws -> StoreAnchor {
     let lines = String(decoding: try InputFile.contents(of: path, limit: 64 * 1024), as: UTF8.self)
       .split(whereSeparator: \.isNewline)
       .filter { $0.hasPrefix("coffer2:") }
     guard lines.count == 1 else {
       throw Failure.usage("\(path) holds \(lines.isEmpty ? "no anchor line" : "several anchor lines")")
     }
-    return String(lines[0])
+    return try parse(String(lines[0]))
   }
 }
 
-extension AnchorCheck {
+extension StoreAnchor.Relation {
   var words: String {
     switch self {
     case .same: "same"
-    case .descends(let generations): "newer by \(generations)"
+    case .descendant(let generations): "newer by \(generations)"
     case .newer(let generations): "newer by \(generations), descent not proved"
     case .rekeyed: "rekeyed since, descent not proved"
     }
@@ -116,10 +127,7 @@ struct AnchorDemands: ParsableArguments {
   @Flag(help: "You know that the store was rekeyed since: accept its new root key.")
   var rekeyKnown = false
 
-  var options: AnchorOptions {
-    var options: AnchorOptions = []
-    if descends { options.insert(.descends) }
-    if rekeyKnown { options.insert(.rekeyKnown) }
-    return options
-  }
+  var isEmpty: Bool { !descends && !rekeyKnown }
+
+  var requirement: StoreAnchor.Requirement { descends ? .descendant : .sameOrNewer }
 }

@@ -1,9 +1,11 @@
-/// A line that is typed at the bottom of the screen.
+internal import CofferTerminal
+
+/// A line for typing at the bottom of the screen.
 struct PromptLine {
   let label: String
   private(set) var text = ""
 
-  /// - Returns: whether the key was one that edits the line.
+  /// Handles a key, and returns whether it edits the line.
   mutating func take(_ key: TerminalKey) -> Bool {
     switch key {
     case .character(let character): text.append(character)

@@ -1,35 +1,41 @@
-internal import Glibc
+internal import CofferPlatform
 
-/// A text that is shown in rows of a terminal, from any place in it.
+/// A text that a terminal shows in rows, starting at any place.
 ///
-/// Nothing is computed for the rows that aren't shown: a text of 256 MiB is shown as quickly as a short one. The bytes are
-/// overwritten when the text is dropped.
-final class ShownText {
-  /// The beginning of a row: a line, or a part of a very long one, by its first byte, and the row in it.
-  struct Place: Equatable, Comparable {
+/// Lays out only visible rows, so a text of 256 MiB is shown as quickly as a short text. The bytes are overwritten on
+/// deinitialization.
+package final class ShownText {
+  /// The start of a row: the offset of its line, or of a part of a very long line, and the index of the row in it.
+  package struct Place: Equatable, Comparable {
     var line = 0
     var row = 0
 
-    static func < (place: Place, other: Place) -> Bool { (place.line, place.row) < (other.line, other.row) }
+    package init() {}
+
+    init(line: Int, row: Int = 0) {
+      (self.line, self.row) = (line, row)
+    }
+
+    package static func < (place: Place, other: Place) -> Bool { (place.line, place.row) < (other.line, other.row) }
   }
 
-  /// The most bytes of a line that are laid out at once; longer lines are shown in parts, each of which begins a row.
+  /// The maximum number of bytes to lay out together. A longer line is divided into parts, and each part starts a row.
   private static let partBytes = 32 << 10
-  /// A part ends behind a space that is so near to its end, else between two characters.
+  /// The number of bytes at the end of a part to search for a space. Without a space, the part ends between characters.
   private static let wordBytes = 1024
 
   private var bytes: [UInt8]
-  /// The rows of the lines that were laid out last: a draw asks for those of a long one several times.
+  /// The rows of recently laid out long lines, because each redraw needs them several times.
   private var recent: [(line: Int, width: Int, rows: [ArraySlice<TerminalCells.Cell>])] = []
-  /// Ranges of bytes to highlight, sorted.
-  let hits: [Range<Int>]
+  /// The sorted byte ranges to highlight.
+  package let hits: [Range<Int>]
 
-  init(_ bytes: [UInt8], hits: [Range<Int>] = []) {
+  package init(_ bytes: [UInt8], hits: [Range<Int>] = []) {
     self.bytes = bytes
     self.hits = hits
   }
 
-  convenience init(_ text: String) {
+  package convenience init(_ text: String) {
     self.init(Array(text.utf8))
   }
 
@@ -39,8 +45,8 @@ final class ShownText {
     }
   }
 
-  /// The rows from a place on.
-  func rows(from place: Place, count: Int, width: Int) -> [[StyledText]] {
+  /// Returns up to `count` rows, starting at a place.
+  package func rows(from place: Place, count: Int, width: Int) -> [[StyledText]] {
     var rows: [[StyledText]] = []
     var (line, first) = (place.line, place.row)
     while rows.count < count, line < bytes.count || line == 0 && rows.isEmpty {
@@ -53,11 +59,11 @@ final class ShownText {
     return rows
   }
 
-  /// The place so many rows further down, or further up for a negative count; it stays within the text.
-  func moved(_ place: Place, by count: Int, width: Int) -> Place {
+  /// Returns the place that is `count` rows below, or above if `count` is negative. Stops at the ends of the text.
+  package func moved(_ place: Place, by count: Int, width: Int) -> Place {
     var (place, left) = (place, abs(count))
     while left > 0 {
-      // A line's rows are laid out once, however many are passed.
+      // Lay out a line only once, even if all of its rows are skipped.
       let rows = count > 0 ? laidOut(place.line, width).count - 1 - place.row : place.row
       if left <= rows { return Place(line: place.line, row: place.row + (count > 0 ? left : -left)) }
       place.row += count > 0 ? rows : -rows
@@ -67,14 +73,14 @@ final class ShownText {
     return place
   }
 
-  /// The last place from which the rows fill the screen.
-  func last(height: Int, width: Int) -> Place {
+  /// Returns the last place at which the rows fill the screen.
+  package func last(height: Int, width: Int) -> Place {
     guard let line = lineBefore(bytes.count) else { return Place() }
     return moved(Place(line: line, row: laidOut(line, width).count - 1), by: 1 - height, width: width)
   }
 
-  /// The row that shows a byte.
-  func place(of offset: Int, width: Int) -> Place {
+  /// Returns the place of the row that shows a byte.
+  package func place(of offset: Int, width: Int) -> Place {
     var line = logicalStart(before: offset)
     while true {
       let part = part(from: line)
@@ -85,14 +91,14 @@ final class ShownText {
     return Place(line: line, row: row)
   }
 
-  /// The beginning of a line, by its number from 1; of the last line, if there are not so many.
-  func place(ofLine number: Int) -> Place {
+  /// Returns the start of a line, or of the last line if there are fewer. Line numbers start at 1.
+  package func place(ofLine number: Int) -> Place {
     bytes.withUnsafeBytes { bytes in
       var line = 0
       var left = number - 1
       while left > 0, let base = bytes.baseAddress, let end = memchr(base + line, 0x0A, bytes.count - line) {
         let next = UnsafeRawPointer(end) - base + 1
-        // A line end at the end of the text begins no line.
+        // A line end at the end of the text doesn't start another line.
         if next == bytes.count { break }
         (line, left) = (next, left - 1)
       }
@@ -100,19 +106,19 @@ final class ShownText {
     }
   }
 
-  /// The row that shows the byte so far into the text.
-  func place(ofPercent percent: Int, width: Int) -> Place {
+  /// Returns the place of the row at the given percentage of the text.
+  package func place(ofPercent percent: Int, width: Int) -> Place {
     guard !bytes.isEmpty else { return Place() }
     return place(of: min(bytes.count - 1, bytes.count * min(percent, 100) / 100), width: width)
   }
 
-  /// The same row after a change of the width.
-  func clamped(_ place: Place, width: Int) -> Place {
+  /// Returns the same place after the width changed, limited to the rows of its line.
+  package func clamped(_ place: Place, width: Int) -> Place {
     Place(line: place.line, row: min(place.row, laidOut(place.line, width).count - 1))
   }
 
-  /// How much of the text is before the end of the screen, in percent.
-  func percent(at place: Place, height: Int, width: Int) -> Int {
+  /// Returns the percentage of the text above the bottom of the screen.
+  package func percent(at place: Place, height: Int, width: Int) -> Int {
     let end = moved(place, by: height, width: width)
     if bytes.isEmpty || end == moved(place, by: height - 1, width: width) { return 100 }
     let offset = laidOut(end.line, width)[end.row].first?.offset ?? end.line
@@ -144,7 +150,7 @@ extension ShownText {
     return Place(line: line, row: laidOut(line, width).count - 1)
   }
 
-  /// The end of the line, or of the part of a long one, that begins at a byte, and the beginning of the next one.
+  /// Returns the end of the line or part that starts at an offset, and the start of the next line or part.
   private func part(from start: Int) -> (end: Int, next: Int) {
     bytes.withUnsafeBytes { bytes in
       var limit = min(start + Self.partBytes, bytes.count)
@@ -153,19 +159,19 @@ extension ShownText {
         return (place, place + 1)
       }
       limit = Self.breakable(bytes, start, limit)
-      // A line end right behind belongs to this part: the next one would be an empty row.
+      // Include a line end that follows immediately, because otherwise it would become an empty row.
       var end = limit
       if end + 1 < bytes.count, bytes[end] == 0x0D { end += 1 }
       return end < bytes.count && bytes[end] == 0x0A ? (end, end + 1) : (limit, limit)
     }
   }
 
-  /// The place at or before `limit` where a part may end: behind a word if there is one, so that no word is torn.
+  /// Returns the last offset up to `limit` at which a part can end: after a space if possible, to keep words whole.
   private static func breakable(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ limit: Int) -> Int {
     guard limit < bytes.count else { return limit }
     let earliest = max(start + 1, limit - wordBytes)
     if let space = bytes[earliest - 1..<limit].lastIndex(of: 0x20) { return space + 1 }
-    // A character of several scalars stays whole: the last one of the tail may go on behind it.
+    // Keep a character with several scalars whole. The last character before the limit might continue after it.
     var begin = earliest
     while begin < limit, bytes[begin] & 0xC0 == 0x80 { begin += 1 }
     var end = min(limit + 64, bytes.count)
@@ -179,7 +185,7 @@ extension ShownText {
     return place > begin ? place : limit
   }
 
-  /// The beginning of the line, or part of one, before the one that begins at a byte.
+  /// Returns the start of the previous line or part, or `nil` at the start of the text.
   private func lineBefore(_ start: Int) -> Int? {
     guard start > 0 else { return nil }
     let end = bytes[start - 1] == 0x0A ? start - 1 : start
@@ -191,7 +197,7 @@ extension ShownText {
     }
   }
 
-  /// The first byte of the line that a byte is in.
+  /// Returns the start of the line that contains an offset.
   private func logicalStart(before offset: Int) -> Int {
     bytes.withUnsafeBytes { bytes in
       bytes[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0

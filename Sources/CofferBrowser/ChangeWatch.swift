@@ -1,7 +1,7 @@
 internal import Coffer
 internal import Synchronization
 
-/// Counts the commits of a store, by this process and by others, until it is dropped.
+/// Counts the commits of a store by this process and other processes until deinitialization.
 final class ChangeWatch: Sendable {
   private final class Counter: Sendable {
     let commits = Atomic<Int>(0)
@@ -14,7 +14,7 @@ final class ChangeWatch: Sendable {
   init(_ store: DocumentStore) {
     let changes = store.changes()
     task = Task.detached { [counter] in
-      // An error ends the watch; the next read of the store gives the same error.
+      // Don't report an error, because the next read of the store throws the same error.
       defer { counter.hasEnded.store(true, ordering: .relaxed) }
       for try await _ in changes { counter.commits.add(1, ordering: .relaxed) }
     }
@@ -26,6 +26,8 @@ final class ChangeWatch: Sendable {
 
   var commits: Int { counter.commits.load(ordering: .relaxed) }
 
-  /// Whether an error ended the watch: another process changed the key, or held the store for long.
+  /// A Boolean value that indicates whether an error ended the watch.
+  ///
+  /// The cause is another process that changed the key or held the store for long.
   var hasEnded: Bool { counter.hasEnded.load(ordering: .relaxed) }
 }

@@ -1,7 +1,7 @@
-internal import Glibc
+internal import CofferPlatform
 
-/// A key press, as terminals send it.
-enum TerminalKey: Equatable {
+/// A key press.
+package enum TerminalKey: Equatable {
   case character(Character)
   /// A letter with Ctrl, in lower case.
   case control(Character)
@@ -9,16 +9,18 @@ enum TerminalKey: Equatable {
   case up, down, left, right, pageUp, pageDown, home, end
 }
 
-/// Decodes the bytes of a terminal in raw mode: UTF-8, and the sequences of xterm for the other keys.
-struct TerminalKeys {
+/// Decodes the input of a terminal in raw mode: UTF-8, and the sequences of xterm for other keys.
+package struct TerminalKeys {
   private var bytes: [UInt8] = []
-  /// Keys that were typed during long work.
+  /// The keys that were typed during long work.
   private var kept: [TerminalKey] = []
 
-  /// Whether Escape or Ctrl-C was typed during long work; other keys are kept for later.
+  package init() {}
+
+  /// Returns whether Escape or Ctrl-C was typed during long work. Keeps other keys for ``next(within:)``.
   ///
-  /// - Parameter others: keys that stop the work, too, and are kept.
-  mutating func isStopRequested(orBy others: [TerminalKey] = []) throws -> Bool {
+  /// - Parameter others: Keys that also stop the work. They're kept, too.
+  package mutating func isStopRequested(orBy others: [TerminalKey] = []) throws -> Bool {
     while isTyped {
       guard let key = try decodeNext(within: 0) else { continue }
       if key == .escape || key == .control("c") { return true }
@@ -28,24 +30,23 @@ struct TerminalKeys {
     return false
   }
 
-  /// The next key.
+  /// Returns the next key, or `nil` if no key was typed within the given time.
   ///
-  /// - Parameter milliseconds: the longest wait.
-  /// - Returns: nil if nothing was typed meanwhile.
-  /// - Throws: `interrupted` when the terminal is gone.
-  mutating func next(within milliseconds: Int32) throws -> TerminalKey? {
+  /// - Parameter milliseconds: The maximum time to wait.
+  /// - Throws: ``TerminalError/closed`` if the terminal was closed.
+  package mutating func next(within milliseconds: Int32) throws -> TerminalKey? {
     kept.isEmpty ? try decodeNext(within: milliseconds) : kept.removeFirst()
   }
 
   private mutating func decodeNext(within milliseconds: Int32) throws -> TerminalKey? {
     if bytes.isEmpty, try !fill(within: milliseconds) { return nil }
-    // The rest of a sequence follows its first byte at once; a lone Escape is followed by nothing.
+    // Wait briefly, because the rest of a sequence follows its first byte immediately, unlike after the Escape key.
     while isIncomplete, try fill(within: 50) {}
     return decode()
   }
 
-  /// Whether a key was typed and not yet read; reads nothing from the terminal.
-  var isWaiting: Bool { !kept.isEmpty || isTyped }
+  /// A Boolean value that indicates whether a typed key waits to be read. Doesn't read from the terminal.
+  package var isWaiting: Bool { !kept.isEmpty || isTyped }
 
   private var isTyped: Bool {
     var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
@@ -58,7 +59,7 @@ struct TerminalKeys {
     var buffer = [UInt8](repeating: 0, count: 256)
     let count = read(STDIN_FILENO, &buffer, buffer.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return false }
-    guard count > 0 else { throw Failure.interrupted }
+    guard count > 0 else { throw TerminalError.closed }
     bytes += buffer[..<count]
     return true
   }
@@ -76,12 +77,12 @@ struct TerminalKeys {
     return bytes.count < Self.length(of: first)
   }
 
-  /// The number of bytes of a character, by its first one.
+  /// Returns the byte count of a character with the given first byte.
   private static func length(of first: UInt8) -> Int {
     first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1
   }
 
-  /// The place of the last byte of a CSI sequence (ECMA-48, 5.4).
+  /// The index of the last byte in a CSI sequence (ECMA-48, 5.4), or `nil` if the sequence is incomplete.
   private var sequenceEnd: Int? {
     bytes.dropFirst(2).firstIndex { (0x40...0x7E).contains($0) }
   }
@@ -97,7 +98,7 @@ struct TerminalKeys {
     default:
       let length = min(Self.length(of: first), bytes.count)
       let text = String(validating: bytes[..<length], as: UTF8.self)
-      // A byte that is no UTF-8 is dropped.
+      // Skip bytes that aren't valid UTF-8.
       return take(text == nil ? 1 : length, text?.first.map(TerminalKey.character))
     }
   }

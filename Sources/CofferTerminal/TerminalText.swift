@@ -1,33 +1,36 @@
-/// A piece of a line as a terminal shows it, in one style.
-struct StyledText: Equatable {
-  enum Style: Equatable { case plain, dim, bold, hit, warning }
+/// A part of a line in one style. Doesn't contain control characters.
+package struct StyledText: Equatable {
+  package enum Style: Equatable { case plain, dim, bold, hit, warning }
 
-  let text: String
-  let style: Style
+  package let text: String
+  package let style: Style
 
-  init(_ text: String, _ style: Style = .plain) {
+  package init(_ text: String, _ style: Style = .plain) {
     self.text = text
     self.style = style
   }
 }
 
-/// The characters of a line of text, each as a terminal shows it: tabs as spaces, control characters escaped.
-struct TerminalCells {
-  struct Cell {
-    let text: String
-    /// In columns of the terminal.
-    let width: Int
-    /// The place of its first byte in the text.
+/// The characters of a line for a terminal, with tabs replaced by spaces and control characters escaped.
+package struct TerminalCells {
+  package struct Cell {
+    package let text: String
+    /// The width in columns.
+    package let width: Int
+    /// The offset of the character's first byte in the text.
     let offset: Int
     let isSpace: Bool
     let isHit: Bool
   }
 
-  private(set) var cells: [Cell] = []
+  package private(set) var cells: [Cell] = []
 
+  /// Creates the cells of a line.
+  ///
   /// - Parameters:
-  ///   - range: a line of `bytes`, UTF-8, without its end.
-  ///   - hits: ranges of `bytes` to highlight, sorted.
+  ///   - bytes: A text in UTF-8.
+  ///   - range: The range of the line in `bytes`, without its line end.
+  ///   - hits: The sorted ranges in `bytes` to highlight.
   init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, hits: [Range<Int>] = []) {
     var column = 0
     var offset = range.lowerBound
@@ -37,47 +40,47 @@ struct TerminalCells {
       let text =
         character == "\t"
         ? String(repeating: " ", count: 8 - column % 8) : escapingInvisible(character)
-      // Terminals differ about clusters such as an emoji with a colour: the widest of their answers loses nothing.
+      // Terminals disagree about clusters such as an emoji with a skin tone. Use the largest width, so the row fits.
       let width = max(displayWidth(text), text.unicodeScalars.reduce(0) { $0 + displayWidth(Character($1)) })
       cells.append(
         Cell(
           text: text, width: width, offset: offset, isSpace: character == " " || character == "\t",
           isHit: rest.first.map { $0.lowerBound < offset + character.utf8.count } ?? false))
       column += width
-      // A byte that is no UTF-8 was decoded as U+FFFD; texts of a store are UTF-8.
+      // The offset is correct only for valid UTF-8, because an invalid byte was decoded as U+FFFD.
       offset += character.utf8.count
     }
   }
 
-  init(_ text: String, hits: [Range<Int>] = []) {
+  package init(_ text: String, hits: [Range<Int>] = []) {
     var text = text
     self = text.withUTF8 { utf8 in
       TerminalCells(UnsafeRawBufferPointer(utf8), 0..<utf8.count, hits: hits)
     }
   }
 
-  /// The cells in rows of at most so many columns, broken behind a space where there is one; one row for an empty line.
-  func rows(width: Int) -> [ArraySlice<Cell>] {
+  /// Returns the cells in rows of the given width, broken after spaces if possible. An empty line has one row.
+  package func rows(width: Int) -> [ArraySlice<Cell>] {
     var rows: [ArraySlice<Cell>] = []
     var (start, used) = (0, 0)
-    // The place behind the last space of the row.
+    // The index after the row's last space.
     var breakable: Int?
     var index = 0
     while index < cells.count {
       let cell = cells[index]
       if used + cell.width > width, index > start {
-        // Spaces at the end of a row may be cut: they have nothing to show.
+        // Spaces at the end of a row are invisible, so they don't need to fit.
         let end = cell.isSpace ? index : breakable ?? index
         rows.append(cells[start..<end])
         start = end
         used = cells[start..<index].reduce(0) { $0 + $1.width }
         breakable = nil
         if cell.isSpace, used == 0 {
-          // A space that did not fit is shown at the end of the row before it, cut off.
+          // Skip a space that doesn't fit, because it belongs to the end of the previous row.
           start = index + 1
           index += 1
         }
-        // The cells carried over may be too wide together with this one.
+        // Check the same cell again, because it might not fit after the cells moved to this row.
         continue
       }
       used += cell.width
@@ -88,8 +91,8 @@ struct TerminalCells {
     return rows
   }
 
-  /// The beginning of the line, `…` where it is cut.
-  func fitting(_ width: Int, in style: StyledText.Style = .plain) -> [StyledText] {
+  /// Returns the line, cut with an ellipsis if it doesn't fit in the given number of columns.
+  package func fitting(_ width: Int, in style: StyledText.Style = .plain) -> [StyledText] {
     guard cells.reduce(0, { $0 + $1.width }) > width else { return Self.styled(cells[...], in: style) }
     var used = 1
     let end = cells.firstIndex { cell in
@@ -100,8 +103,8 @@ struct TerminalCells {
     return width > 0 ? shown + [StyledText("…", style)] : []
   }
 
-  /// Neighbours of one style as one piece.
-  static func styled(_ cells: ArraySlice<Cell>, in style: StyledText.Style = .plain) -> [StyledText] {
+  /// Returns the text of cells, with one piece for adjacent cells in the same style.
+  package static func styled(_ cells: ArraySlice<Cell>, in style: StyledText.Style = .plain) -> [StyledText] {
     var pieces: [StyledText] = []
     var text = ""
     var isHit = false
@@ -118,7 +121,7 @@ struct TerminalCells {
   }
 }
 
-/// Escapes control characters, and characters that a terminal shows as nothing at all, or as a line end.
+/// Escapes control characters, invisible characters and Unicode line ends.
 private func escapingInvisible(_ character: Character) -> String {
   let scalars = character.unicodeScalars
   guard character.utf8.count > 1, scalars.count == 1, let scalar = scalars.first,

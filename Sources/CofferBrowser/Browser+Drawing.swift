@@ -1,20 +1,21 @@
 internal import Coffer
-internal import Glibc
+internal import CofferPlatform
+internal import CofferTerminal
 
 extension Browser {
   var size: (columns: Int, rows: Int) { Terminal.size(of: STDOUT_FILENO) }
 
-  /// Whether titles and text are shown beside each other.
+  /// A Boolean value that indicates whether titles and text are shown side by side.
   var isWide: Bool { size.columns >= 72 }
 
   var listWidth: Int { isWide ? min(max(size.columns * 2 / 5, 28), 64) : size.columns }
 
   var textWidth: Int { isWide ? size.columns - listWidth - 3 : size.columns }
 
-  /// The rows of the text's pane, without the lines above the text; nil where it is not shown.
+  /// The number of rows for text in its pane, or `nil` if the pane isn't visible.
   var textHeight: Int? { isWide || pane == .text ? max(1, size.rows - 2 - factRows) : nil }
 
-  /// None on a low screen.
+  /// The number of rows above the text, or 0 on a low screen.
   private var factRows: Int { size.rows < 8 ? 0 : 3 }
 
   func draw() throws {
@@ -23,7 +24,7 @@ extension Browser {
     if store == nil {
       drawn = drawLock(columns, rows)
     } else if columns < 20 || rows < 5 {
-      // Every row is passed, so that no row of the larger screen stays.
+      // Pass all rows, to clear the rows of the larger screen.
       drawn = Array(repeating: CanvasRow(parts: []), count: rows)
       drawn[0].parts = [part(0, columns, [StyledText("too small")])]
     } else {
@@ -40,12 +41,12 @@ extension Browser {
       let foot = foot(columns, atMost: rows / 2)
       drawn = [bar(columns)] + body.dropLast(foot.count - 1) + foot
     }
-    // Reading may have found another key.
+    // Drawing reads the store, which can detect another key and lock it.
     if store == nil { drawn = drawLock(columns, rows) }
     try canvas.show(drawn, columns: columns)
   }
 
-  /// The lock in the middle of an empty screen, as far as it fits.
+  /// Returns an empty screen with the state of the lock in its middle.
   private func drawLock(_ columns: Int, _ rows: Int) -> [CanvasRow] {
     let lines = [StyledText("Return opens \(shortName) again, q ends.", .bold), message].compactMap { $0 }
     let shown = lines.flatMap { line in
@@ -58,7 +59,7 @@ extension Browser {
     return drawn
   }
 
-  /// Draws a line over the last one; used while the store is read, when nothing else may be read.
+  /// Replaces the last row. Doesn't read the store, so it can run during a read.
   func drawLastLine(_ line: StyledText) throws {
     let (columns, rows) = size
     if drawn.count != rows { drawn = Array(repeating: CanvasRow(parts: []), count: rows) }
@@ -94,10 +95,10 @@ extension Browser {
     return CanvasRow(parts: [part(0, columns, TerminalCells(title).fitting(columns, in: .bold))], isBar: true)
   }
 
-  /// The prompt, a message or the keys: one row, or more for a long message.
+  /// Returns the rows for the prompt, a message or the available keys. A long message has several rows.
   private func foot(_ columns: Int, atMost limit: Int) -> [CanvasRow] {
     if let prompt {
-      // The end of a long line is shown, where the next letter appears.
+      // Show the end of a long line, because the next letter appears there.
       let cells = TerminalCells(prompt.label + prompt.text.suffix(columns))
       var room = columns - 1
       let first = cells.cells.lastIndex { cell in
@@ -140,7 +141,7 @@ extension Browser {
     if isWide || pane == .titles { left = drawTitles(height) }
     if isWide || pane == .text {
       openMarked()
-      // The list is gone if the store was locked meanwhile.
+      // Reading can lock the store, which removes the list.
       guard store != nil else { return [] }
     }
     guard isWide || pane == .text else { return left.map { CanvasRow(parts: [$0]) } }
@@ -173,7 +174,7 @@ extension Browser {
     }
   }
 
-  /// A line of a list: a name, and a fact at its right.
+  /// Returns a list row with a name on the left and a fact on the right.
   func listPart(
     _ name: TerminalCells, end: String, width: Int, isMarked: Bool, style: StyledText.Style = .plain
   ) -> CanvasRow.Part {
@@ -216,7 +217,7 @@ extension Browser {
     }
   }
 
-  /// The fact that a list is sorted by, else the size.
+  /// Returns the fact by which the list is sorted, or the size.
   func fact(of header: DocumentHeader, in order: DocumentList.Order) -> String {
     switch order {
     case .position, .title, .size: grouped(header.byteCount)

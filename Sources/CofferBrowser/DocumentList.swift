@@ -1,8 +1,8 @@
 internal import Coffer
 
-/// The documents of a collection that are shown, in the chosen order: all of them, or those found.
+/// The documents of a collection in the selected order, either all documents or the results of a search.
 struct DocumentList {
-  /// The orders, by the letter that chooses them.
+  /// An order. Its raw value is the letter that selects it.
   enum Order: Character, CaseIterable {
     case position = "p"
     case title = "t"
@@ -27,16 +27,18 @@ struct DocumentList {
     }
   }
 
-  /// A search in titles only, which opens no text, or in everything.
+  /// A search in titles, which doesn't open texts, or in titles and texts.
   struct Search: Equatable {
     let words: String
     let isInTitlesOnly: Bool
 
-    var fields: SearchFields { isInTitlesOnly ? .title : .all }
+    var fields: SearchPattern.Fields { isInTitlesOnly ? .title : .all }
 
-    /// Small letters find capitals too, and plain letters find accented ones; any other letter finds itself alone.
+    /// Returns the pattern to search for.
+    ///
+    /// Words in lower case also match capitals, and words without accents also match accented letters.
     func pattern() throws -> SearchPattern {
-      var differences: TextDifferences = .composition
+      var differences: SearchPattern.Differences = .composition
       if words == words.lowercased() { differences.insert(.case) }
       if words.utf8.allSatisfy({ $0 < 0x80 }) { differences.insert(.diacritics) }
       return try .text(words, ignoring: differences)
@@ -48,20 +50,20 @@ struct DocumentList {
   private(set) var order = Order.position
   private(set) var isDescending = false
   private(set) var search: Search?
-  /// All documents in the chosen order.
+  /// All documents in the selected order.
   private var all: [DocumentID] = []
 
   init(
-    of collection: CollectionInfo, in reader: borrowing StoreReader, by order: Order = .position,
+    of collection: CollectionInfo, in reader: borrowing ReadTransaction, by order: Order = .position,
     descending: Bool = false, _ progress: ProgressHandler
   ) throws {
     self.collection = collection
     try sort(by: order, descending: descending, in: reader, progress)
   }
 
-  /// - Throws: errors of `progress`; then the list is as it was.
+  /// Sorts the documents. Errors of `progress` leave the list unchanged.
   mutating func sort(
-    by order: Order, descending: Bool, in reader: borrowing StoreReader, _ progress: ProgressHandler
+    by order: Order, descending: Bool, in reader: borrowing ReadTransaction, _ progress: ProgressHandler
   ) throws {
     var sorted: [DocumentID] = []
     if let wanted = order.documentOrder {
@@ -83,11 +85,12 @@ struct DocumentList {
     isDescending = descending
   }
 
-  /// Shows the documents that a search finds, or all of them without one.
+  /// Shows the results of a search, or all documents if `search` is `nil`.
   ///
-  /// - Throws: errors of `progress`; then the list is as it was.
-  mutating func find(_ search: Search?, in reader: borrowing StoreReader, _ progress: @escaping ProgressHandler) throws
-  {
+  /// Errors of `progress` leave the list unchanged.
+  mutating func find(
+    _ search: Search?, in reader: borrowing ReadTransaction, _ progress: @escaping ProgressHandler
+  ) throws {
     guard let search, !search.words.isEmpty else {
       (self.search, ids) = (nil, all)
       return
@@ -105,7 +108,7 @@ struct DocumentList {
     (self.search, ids) = (search, found)
   }
 
-  /// The place of a document; of one that is not shown, the place of the next one that is.
+  /// Returns the document's index, or the index of the next visible document if a search excludes it.
   func index(of id: DocumentID?, near index: Int) -> Int {
     if index < ids.count, ids[index] == id { return index }
     guard let id else { return 0 }

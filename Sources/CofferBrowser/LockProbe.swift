@@ -1,7 +1,7 @@
 internal import Coffer
 internal import Dispatch
 
-/// Waits on a separate thread until no other process holds the store, so that keys are taken meanwhile.
+/// Waits for other processes to release the store on a separate thread, so the browser can read keys concurrently.
 final class LockProbe: Sendable {
   private let end = DispatchSemaphore(value: 0)
   private let task: Task<Void, Never>
@@ -15,7 +15,7 @@ final class LockProbe: Sendable {
           try? await Task.sleep(for: .milliseconds(20))
           continue
         } catch {
-          // The read that follows gives the same error.
+          // Ignore the error, because the following read throws the same error.
         }
         break
       }
@@ -27,11 +27,11 @@ final class LockProbe: Sendable {
     task.cancel()
   }
 
-  /// - Returns: whether the wait has ended; true is returned once.
+  /// Returns whether the wait ended within the given time. Returns `true` only once.
   func hasEnded(within milliseconds: Int) -> Bool {
     end.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
   }
 }
 
-/// Another process holds the store.
+/// The error of a read while another process holds the store.
 struct Busy: Error {}

@@ -1,4 +1,4 @@
-/// A marked line of a list, and the part of the list that is shown.
+/// The marked line of a list, and the visible part of the list.
 struct Scroller {
   private(set) var marked = 0
   private(set) var top = 0
@@ -7,7 +7,7 @@ struct Scroller {
     marked = max(0, min(index, count - 1))
   }
 
-  /// The lines that are shown; the marked one is among them.
+  /// Returns the range of visible lines, which includes the marked line.
   mutating func visible(height: Int, of count: Int) -> Range<Int> {
     mark(marked, of: count)
     top = max(min(top, marked), marked - height + 1, 0)

@@ -1,24 +1,24 @@
-internal import Glibc
+internal import CofferPlatform
 
-/// The rows of the whole terminal; only those that changed are written.
-struct Canvas {
+/// The rows on the full screen. Writes only the rows that changed.
+package struct Canvas {
   private var shown: [[UInt8]] = []
   private var size = (columns: 0, rows: 0)
   private let hasColors: Bool
 
-  init() {
+  package init() {
     hasColors = !Terminal.forbidsColors
   }
 
-  /// Forgets what is shown, so that every row is written next.
-  mutating func forget() {
+  /// Clears the cached rows to force a full redraw.
+  package mutating func forget() {
     shown = []
   }
 
-  mutating func show(_ rows: [CanvasRow], columns: Int) throws {
+  package mutating func show(_ rows: [CanvasRow], columns: Int) throws {
     var output: [UInt8] = []
     if size != (columns, rows.count) || shown.isEmpty {
-      // Every row is written, and cleared before.
+      // Write all rows. Each row is cleared first.
       shown = []
       size = (columns, rows.count)
     }
@@ -33,13 +33,15 @@ struct Canvas {
     try output.withUnsafeBytes { try Terminal.write($0, to: STDOUT_FILENO) }
   }
 
-  /// Each part begins at its column by a cursor address, so that a character whose width a terminal sees otherwise moves
-  /// only the rest of that part.
+  /// Returns the bytes that write a row.
+  ///
+  /// Moves the cursor to each part's column, so a character with an unexpected width shifts only the rest of its part.
   private func encoded(_ row: CanvasRow, number: Int) -> [UInt8] {
     var text = "\u{1B}[\(number);1H\u{1B}[m" + (row.isBar ? "\u{1B}[7m" : "") + "\u{1B}[2K"
     for part in row.parts {
       text += "\u{1B}[\(number);\(part.column + 1)H"
-      if part.erasesRest { text += "\u{1B}[K" }
+      // Erase the rest of the row, because the previous part might be wider than expected.
+      text += "\u{1B}[K"
       for piece in part.pieces {
         text += "\u{1B}[0" + codes(piece.style, isReversed: part.isMarked != row.isBar) + "m" + piece.text
       }
@@ -52,7 +54,7 @@ struct Canvas {
     return Array((text + "\u{1B}[m").utf8)
   }
 
-  /// The parameters of SGR (ECMA-48, 8.3.117).
+  /// Returns the parameters of SGR (ECMA-48, 8.3.117).
   private func codes(_ style: StyledText.Style, isReversed: Bool) -> String {
     let reverse = isReversed ? ";7" : ""
     switch style {
@@ -65,19 +67,25 @@ struct Canvas {
   }
 }
 
-/// A row of the terminal.
-struct CanvasRow {
-  struct Part {
-    /// From 0.
-    var column: Int
-    var width: Int
-    var pieces: [StyledText]
-    var isMarked = false
-    /// Erases the rest of the row first: the part before may have been wider than computed.
-    var erasesRest = true
+/// A full-screen row.
+package struct CanvasRow {
+  package struct Part {
+    /// The first column, counted from 0.
+    let column: Int
+    let width: Int
+    let pieces: [StyledText]
+    let isMarked: Bool
+
+    package init(column: Int, width: Int, pieces: [StyledText], isMarked: Bool = false) {
+      (self.column, self.width, self.pieces, self.isMarked) = (column, width, pieces, isMarked)
+    }
   }
 
-  var parts: [Part]
-  /// Shown in reverse over the whole width.
-  var isBar = false
+  package var parts: [Part]
+  /// A Boolean value that indicates whether the row is reversed over its whole width.
+  let isBar: Bool
+
+  package init(parts: [Part], isBar: Bool = false) {
+    (self.parts, self.isBar) = (parts, isBar)
+  }
 }

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
-internal import FoundationEssentials
+internal import CofferEngine
+internal import CofferFoundation
+internal import CofferTerminal
 
 /// The store that a verb works on.
 struct StoreArgument: ParsableArguments {
@@ -20,9 +22,9 @@ struct StoreArgument: ParsableArguments {
   }
 
   /// The same check for verbs that do not open the store: the pin is computed from the file.
-  func requireExpected(_ pin: String) throws {
-    guard let expected = access.expect, expected != pin else { return }
-    let isOtherPhase = StoreAccess.rootKey(of: expected) == StoreAccess.rootKey(of: pin)
+  func requireExpected(_ pin: StorePin) throws {
+    guard let expected = access.expectedPin, expected != pin else { return }
+    let isOtherPhase = expected.storeID == pin.storeID && expected.rootGeneration == pin.rootGeneration
     throw Failure(
       .mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)",
       hint: isOtherPhase
@@ -49,20 +51,13 @@ struct StoreAccess: ParsableArguments {
     if let wait, !(wait >= 0 && wait <= 1e9) {
       throw ValidationError("--wait takes seconds, 0 or more")
     }
-    if let expect, !Self.isPin(expect) {
+    if let expect, StorePin(expect) == nil {
       throw ValidationError("--expect takes a pin: coffer-pin-2- and 96 hex digits")
     }
   }
 
-  private static func isPin(_ text: String) -> Bool {
-    let prefix = "coffer-pin-2-"
-    let digits = text.dropFirst(prefix.count).utf8
-    return text.hasPrefix(prefix) && digits.count == 96
-      && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-  }
-
-  /// The part of a pin that names store and root key; the phase follows.
-  static func rootKey(of pin: String) -> Substring { pin.prefix("coffer-pin-2-".count + 48) }
+  /// The expected pin, which `validate` has verified.
+  var expectedPin: StorePin? { expect.map { StorePin($0)! } }
 
   /// - Parameter standard: what holds without `--wait`; nil waits without limit.
   func waitingTime(standard: Duration? = .seconds(10)) -> Duration? {
@@ -153,7 +148,7 @@ extension StoreOptions {
   /// Opens another store that the verb only reads, by the same keys; its file and folder are never changed.
   func openOther(_ path: String) throws -> DocumentStore {
     var options = openOptions(true)
-    options.expectedPin = nil
+    options.pin = nil
     options.leavesFileUnchanged = true
     guard InputFile.exists(path) else {
       throw Failure(.noStore, kind: "no-such-file", "\(path): no such file")
@@ -180,7 +175,7 @@ extension StoreOptions {
     var options = OpenOptions()
     options.isReadOnly = isReadOnly
     options.allowsTestKeys = permissions.allowsTestKeys
-    options.expectedPin = store.access.expect
+    options.pin = store.access.expectedPin
     options.wait = store.access.waitingTime(standard: wait)
     // A verb reads a text once.
     options.textCacheBytes = 0

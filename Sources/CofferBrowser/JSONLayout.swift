@@ -1,12 +1,13 @@
-/// JSON with a member or element on each line, for people.
+/// Lays out JSON for people, with one member or element on each line.
 enum JSONLayout {
-  /// Deeper levels are indented as this one, so that hostile JSON grows by a limited factor.
+  /// The maximum indent, because hostile JSON could otherwise grow without limit.
   private static let deepestIndent = 32
 
-  /// Indents a text that is JSON, as stores keep it; strings and numbers stay as they are.
+  /// Returns indented JSON, and the same ranges in it. Strings and numbers remain unchanged.
   ///
-  /// - Parameter ranges: sorted ranges of bytes in strings.
-  /// - Returns: the text, and where the ranges are in it.
+  /// - Parameters:
+  ///   - json: JSON as stores keep it.
+  ///   - ranges: Sorted ranges of bytes in strings.
   static func indented(_ json: UnsafeRawBufferPointer, marking ranges: [Range<Int>]) -> ([UInt8], [Range<Int>]) {
     var output: [UInt8] = []
     output.reserveCapacity(json.count + json.count / 4)

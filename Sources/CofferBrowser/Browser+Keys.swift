@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferTerminal
 
 extension Browser {
   func take(_ key: TerminalKey) throws {
@@ -20,9 +21,9 @@ extension Browser {
     }
     defer { count = nil }
     if overlay != nil { return takeInOverlay(key) }
-    // Keys that were typed before the marked document was shown are for it.
+    // Open the marked document first, because keys that were typed earlier apply to it.
     if pane == .text || [.character("n"), .character("N")].contains(key) {
-      // A key that ends something must not wait for another process.
+      // Don't wait for another process, because the key might quit.
       isPatient = false
       openMarked()
       isPatient = true
@@ -55,7 +56,7 @@ extension Browser {
     }
     self.question = question
     prompt = PromptLine(label: label)
-    // A narrow screen shows the titles that the letters choose.
+    // On a narrow screen, show the titles that match the letters.
     if case .filter = question, !isWide { pane = .titles }
   }
 
@@ -65,7 +66,7 @@ extension Browser {
     prompt = line
     switch (question, key) {
     case (.filter, _) where isEdited:
-      // The filter follows when no more keys wait.
+      // Filter when all typed keys are handled.
       isFilterPending = true
     case (.filter, .enter):
       attempt { try find(DocumentList.Search(words: line.text, isInTitlesOnly: true)) }
@@ -83,7 +84,7 @@ extension Browser {
     }
   }
 
-  /// Return without words repeats the last search: it goes to the next hit, as in less.
+  /// Searches for words. Without words, repeats the last search or moves to its next hit, as less does.
   private func search(for words: String) {
     guard !words.isEmpty || lastWords == nil else {
       if let shown = list?.search, !shown.isInTitlesOnly { return step(1, times: 1) }
@@ -99,7 +100,7 @@ extension Browser {
     }
   }
 
-  /// Filters by the letters that were typed; the next letter stops it, and it is begun again.
+  /// Filters by the typed letters. Another letter stops the search and restarts it.
   func followPrompt() {
     guard let prompt else { return isFilterPending = false }
     attempt {
@@ -156,7 +157,7 @@ extension Browser {
     }
   }
 
-  /// - Returns: whether the key is one that moves.
+  /// Moves the marked row or the text, and returns whether the key is a motion.
   func move(by key: TerminalKey) -> Bool {
     if pane == .text {
       guard let open = text, let height = textHeight,
@@ -212,9 +213,11 @@ extension Browser {
   enum Motion {
     case lines(Int), pages(Int), halves(Int), beginning, end, percent
 
-    /// The keys of less.
+    /// Creates the motion of a key, as in less.
     ///
-    /// - Parameter isText: Return moves a line down in a text; in a list it opens what is marked.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - isText: Whether a text is shown. Return moves down in a text, but opens the marked row in a list.
     init?(_ key: TerminalKey, isText: Bool) {
       switch key {
       case .character("j"), .character("e"), .down, .control("n"), .control("e"): self = .lines(1)

@@ -1,27 +1,29 @@
-/// Columns that a text takes on a terminal.
-func displayWidth(_ text: String) -> Int {
+/// Returns the number of terminal columns that a text takes.
+package func displayWidth(_ text: String) -> Int {
   if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
   return text.reduce(0) { $0 + displayWidth($1) }
 }
 
-/// Columns that a character takes on a terminal: two for the wide ones of East Asian scripts and for emoji, none for a
-/// mark without a letter; the sum of its parts for a cluster of an Indic script.
-func displayWidth(_ character: Character) -> Int {
+/// Returns the number of terminal columns that a character takes.
+///
+/// Emoji and wide East Asian characters take two columns, and a combining mark without a letter takes zero. An Indic
+/// cluster is as wide as all of its scalars.
+package func displayWidth(_ character: Character) -> Int {
   let scalars = character.unicodeScalars
   guard let first = scalars.first else { return 0 }
   if first.properties.isEmojiPresentation || scalars.contains("\u{FE0F}") && first.properties.isEmoji { return 2 }
   return scalars.reduce(0) { $0 + displayWidth($1) }
 }
 
-private func displayWidth(_ scalar: Unicode.Scalar) -> Int {
+package func displayWidth(_ scalar: Unicode.Scalar) -> Int {
   switch scalar.value {
   case 0..<0x300: return 1
-  // The middle and last letters of a Hangul syllable join the first one.
+  // The middle and last letters of a Hangul syllable join its first letter.
   case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
   case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF,
     0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F2FF,
     0x1F300...0x1F64F, 0x1F680...0x1F9FF, 0x20000...0x3FFFD:
-    // Marks among them, such as those of Japanese, take no column.
+    // Combining marks in these ranges, such as Japanese voiced sound marks, take zero columns.
     return scalar.properties.generalCategory == .nonspacingMark ? 0 : 2
   default:
     switch scalar.properties.generalCategory {
@@ -32,8 +34,8 @@ private func displayWidth(_ scalar: Unicode.Scalar) -> Int {
 }
 
 extension String {
-  /// The text's beginning, as much as a terminal shows in so many columns.
-  func fitting(_ width: Int) -> String {
+  /// Returns the text, cut with an ellipsis if it doesn't fit in the given number of columns.
+  package func fitting(_ width: Int) -> String {
     guard displayWidth(self) > width else { return self }
     var fitted = ""
     var used = 1
