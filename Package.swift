@@ -13,15 +13,35 @@ func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+/// The targets below CofferEngine that every target of the store uses.
+let foundations: [Target.Dependency] = [
+  "CofferPlatform", "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite",
+  "CofferRecords",
+]
+
 /// The tests of a target, with what all tests share.
 func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: "\(name)Tests", dependencies: dependencies + ["CofferTestSupport"], swiftSettings: settings)
 }
 
+/// What the tests of stores use: the targets of the store, through their public and their package interfaces.
+let storeTestDependencies: [Target.Dependency] =
+  foundations + [
+    "Coffer", "CofferCopies", "CofferSearch", "CofferEngine", "CofferPatterns", "CofferStoreTestSupport",
+    "CofferTestSupport",
+  ]
+
+/// The tests of a target of the store.
+func storeTests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: "\(name)Tests", dependencies: storeTestDependencies + dependencies, swiftSettings: settings)
+}
+
 /// A program that a harness of Tools starts and judges. No product names it, so that apps never build it.
-func trial(_ name: String) -> Target {
+func trial(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .executableTarget(
-    name: name, dependencies: ["Coffer"], path: "Tools/harnesses/programs/\(name)", swiftSettings: settings)
+    name: name, dependencies: ["Coffer"] + dependencies, path: "Tools/harnesses/programs/\(name)",
+    swiftSettings: settings)
 }
 
 /// A program that the tutorials show. No product names it, so that apps never build it.
@@ -36,6 +56,7 @@ let package = Package(
   name: "coffer",
   products: [
     .library(name: "Coffer", targets: ["Coffer"]),
+    .library(name: "CofferReplication", targets: ["CofferReplication"]),
     .library(name: "CofferFormats", targets: ["CofferFormats"]),
     .library(name: "CofferSQLite", targets: ["CofferSQLite"]),
     .executable(name: "dbtool", targets: ["dbtool"]),
@@ -47,37 +68,46 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CCofferOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    room("CofferPlatform"),
+    room("CofferFoundation"),
     room("CofferDocuments"),
     .target(name: "CCofferText"),
-    room("CofferText", ["CCofferText"]),
-    room("CofferPatterns", ["CofferDocuments", "CofferText"]),
-    room("CofferSealing", ["CCofferOpenSSL", "CofferText"]),
-    room("CofferSQLite", ["CCofferSQLite"]),
-    room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite"]),
-    room("CofferPropertyLists", ["CofferDocuments"]),
+    room("CofferText", ["CCofferText", "CofferPlatform"]),
+    room("CofferPatterns", ["CofferDocuments", "CofferText", "CofferPlatform"]),
+    room("CofferSealing", ["CCofferOpenSSL", "CofferText", "CofferPlatform"]),
+    room("CofferSQLite", ["CCofferSQLite", "CofferPlatform"]),
+    room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferPlatform"]),
+    room("CofferPropertyLists", ["CofferDocuments", "CofferPlatform"]),
     room(
-      "CofferFormats", ["CofferDocuments", "CCofferText", "CofferText", "CofferSQLite", "CofferPropertyLists"]),
-    room(
-      "Coffer",
-      [
-        "CofferDocuments", "CofferText", "CofferPatterns", "CofferSealing", "CofferSQLite", "CofferRecords",
-        .product(name: "Logging", package: "swift-log"),
-      ]),
+      "CofferFormats",
+      ["CofferDocuments", "CCofferText", "CofferText", "CofferSQLite", "CofferPropertyLists", "CofferPlatform"]),
+    room("CofferEngine", foundations + ["CofferPatterns", .product(name: "Logging", package: "swift-log")]),
+    room("CofferSearch", foundations + ["CofferPatterns", "CofferEngine"]),
+    room("CofferCopies", foundations + ["CofferEngine", "CofferSearch"]),
+    room("Coffer", foundations + ["CofferPatterns", "CofferEngine", "CofferSearch", "CofferCopies"]),
+    room("CofferReplication", foundations + ["CofferEngine", "CofferSearch", "CofferCopies", "Coffer"]),
+    room("CofferTerminal", ["CofferPlatform"]),
+    room("CofferBrowser", ["CofferPlatform", "CofferDocuments", "CofferEngine", "Coffer", "CofferTerminal"]),
     .executableTarget(
       name: "dbtool",
       dependencies: [
-        "Coffer", "CofferFormats", "CofferText",
+        "CofferPlatform", "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferEngine",
+        "CofferCopies", "Coffer", "CofferReplication", "CofferFormats", "CofferTerminal", "CofferBrowser",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
     trial("coffer-bank"),
     trial("coffer-judge"),
     trial("coffer-reopen"),
-    trial("coffer-replica"),
+    trial("coffer-replica", ["CofferReplication"]),
     example("notes"),
     example("dataset", ["CofferFormats"]),
     example("sync", ["CofferFormats"]),
     .target(name: "CofferTestSupport", path: "Tests/Support", swiftSettings: settings),
+    .target(
+      name: "CofferStoreTestSupport",
+      dependencies: ["Coffer", "CofferCopies", "CofferEngine", "CofferTestSupport"] + foundations,
+      path: "Tests/StoreSupport", swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),
     tests(of: "CofferPatterns", ["CofferPatterns", "CofferText"]),
@@ -87,14 +117,18 @@ let package = Package(
     tests(
       of: "CofferFormats",
       ["CofferFormats", "CofferPropertyLists", "CofferText", "CofferDocuments", "CofferSQLite"]),
+    storeTests(of: "CofferEngine", ["CofferFormats", .product(name: "Logging", package: "swift-log")]),
+    storeTests(of: "CofferSearch"),
+    storeTests(of: "CofferCopies"),
+    storeTests(of: "Coffer", ["CofferFormats", .product(name: "Logging", package: "swift-log")]),
+    storeTests(of: "CofferReplication", ["CofferReplication"]),
+    .testTarget(
+      name: "Attacks", dependencies: storeTestDependencies + ["CofferFormats"], path: "Tests/Attacks",
+      swiftSettings: settings),
     tests(
-      of: "Coffer",
-      [
-        "Coffer", "CofferFormats", "CofferRecords", "CofferSealing", "CofferSQLite", "CofferDocuments",
-        .product(name: "Logging", package: "swift-log"),
-      ]),
-    tests(of: "Dbtool", ["dbtool", "CofferSQLite"]),
-    tests(of: "Examples", ["notes", "dataset", "sync", "Coffer"]),
+      of: "Dbtool",
+      ["dbtool", "CofferSQLite", "CofferSealing", "CofferEngine", "Coffer", "CofferTerminal", "CofferBrowser"]),
+    tests(of: "Examples", ["notes", "dataset", "sync", "Coffer", "CofferEngine", "CofferSealing"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -12,7 +12,7 @@ public struct Document: Hashable, Sendable {
   /// At most 256 MiB of UTF-8.
   public var text: String
   /// The caller's own name for the document, unique in its collection.
-  public var key: ExternalKey?
+  public var key: DocumentKey?
   /// A JSON object that headers show without opening the text.
   public var attributes: Attributes
   /// The document this one belongs to, in the same collection.
@@ -33,7 +33,7 @@ public struct Document: Hashable, Sendable {
   /// Nothing but the text is needed: without a title the collection's rule decides, and without dates the store's
   /// clock.
   public init(
-    title: String? = nil, text: String, key: ExternalKey? = nil, attributes: Attributes = Attributes(),
+    title: String? = nil, text: String, key: DocumentKey? = nil, attributes: Attributes = Attributes(),
     parent: DocumentID? = nil, created: Timestamp? = nil, modified: Timestamp? = nil, isJSON: Bool = false
   ) {
     self.title = title
@@ -45,6 +45,16 @@ public struct Document: Hashable, Sendable {
     self.modified = modified
     self.isJSON = isJSON
   }
+
+  /// The treatment of a document whose text has no bytes.
+  public enum EmptyText: Hashable, Sendable {
+    /// Stores it like any other.
+    case store
+    /// Leaves it out and reports it to the caller.
+    case skip
+    /// Fails, and nothing is stored.
+    case fail
+  }
 }
 
 /// A value that doesn't count when two documents are compared.
@@ -54,14 +64,6 @@ package struct Unequated: Hashable, Sendable {
   package static func == (lhs: Unequated, rhs: Unequated) -> Bool { true }
 
   package func hash(into hasher: inout Hasher) {}
-}
-
-/// The modification date of a document that is changed.
-public enum Dating: Hashable, Sendable {
-  /// Now.
-  case now
-  /// The date stays as it was.
-  case keep
 }
 
 /// A document's place in the order of its collection.

@@ -10,7 +10,7 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   /// The title; nil for a document without one, and in a store that does not keep titles.
   public let title: String?
   /// The caller's own name for the document; nil for none.
-  public let key: ExternalKey?
+  public let key: DocumentKey?
   /// The document's metadata; empty without any.
   public let attributes: Attributes
   /// The creation date.
@@ -25,7 +25,7 @@ public struct DocumentHeader: Hashable, Sendable, Identifiable {
   /// A header, such as for a preview or a test; stores nothing.
   public init(
     id: DocumentID, collection: CollectionID, position: Int64, parent: DocumentID?, title: String?,
-    key: ExternalKey?, attributes: Attributes, created: Timestamp, modified: Timestamp, byteCount: Int, isJSON: Bool
+    key: DocumentKey?, attributes: Attributes, created: Timestamp, modified: Timestamp, byteCount: Int, isJSON: Bool
   ) {
     self.id = id
     self.collection = collection

@@ -23,7 +23,7 @@ public struct DraftBatch: Sendable {
     public var text: Range<Int>
     /// The key, 1 to 1024 bytes; nil for none.
     public var key: Range<Int>?
-    /// A canonical JSON object (RFC 8785), as ``Attributes`` writes it.
+    /// A canonical JSON object (RFC 8785), as `Attributes` writes it.
     public var attributes: Range<Int>?
     /// The parent's id in the input; used only when ids are kept.
     public var parent: DocumentID?
@@ -64,14 +64,4 @@ public protocol DraftSource {
   /// - Throws: errors of the source, such as those of a file that can't be read or parsed. The work that reads it then
   ///   ends with this error.
   mutating func read(into batch: inout DraftBatch) throws -> Bool
-}
-
-/// The treatment of a document whose text has no bytes.
-public enum EmptyTextMode: Hashable, Sendable {
-  /// Stores it like any other.
-  case store
-  /// Leaves it out and reports it to the caller.
-  case skip
-  /// Fails, and nothing is stored.
-  case fail
 }

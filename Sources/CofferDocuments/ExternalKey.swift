@@ -1,7 +1,7 @@
 /// The caller's own name for a document: 1 to 1024 bytes, unique in its collection, sealed on disk.
 ///
 /// Most keys are text; bytes that are not UTF-8 are kept exactly.
-public struct ExternalKey: Hashable, Sendable {
+public struct DocumentKey: Hashable, Sendable {
   /// The longest key in bytes (FORMAT, "Column classes and sizes").
   public static let maximumByteCount = 1024
 
@@ -25,7 +25,7 @@ public struct ExternalKey: Hashable, Sendable {
   }
 }
 
-extension ExternalKey: ExpressibleByStringLiteral {
+extension DocumentKey: ExpressibleByStringLiteral {
   public init(stringLiteral value: String) {
     self.init(value)
   }

@@ -11,6 +11,7 @@
 // Writing; then one for each family of formats (JSON, Texts, Delimited, PropertyLists, SQLite) with its sources and sinks;
 // Opening (detection, and the one source for any input).
 //
-// First files to read: Records/RecordReader.swift, then Delimited/DelimitedSource.swift; Writing/DocumentSink.swift.
+// First files to read: Records/ParsedRecords.swift, then Delimited/DelimitedSource.swift; Writing/DocumentSink.swift.
 
+@_exported public import struct CofferDocuments.DraftBatch
 @_exported public import enum CofferText.TextEncoding

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// Finds a literal byte sequence. A class, so that a search of one more text copies a single reference.
 final class LiteralSearch: Sendable {

@@ -1,54 +1,54 @@
 package import CofferDocuments
 
-/// The changes of one write transaction, for the ring of the state, the cache of texts and subscribers.
+/// The changes in one write transaction, for the state's ring, the text cache and subscribers.
 package struct ChangeLog {
-  /// The parts of a document that a rewritten row changes for its readers. None for a row that only makes room for a
-  /// neighbour, has another blind index, or is sealed with another key.
+  /// The parts of a document that a rewritten row changes for readers. The set is empty if the row was only shifted to
+  /// make space, or has a new blind index or encryption key.
   package struct Kind: OptionSet, Sendable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let text = Kind(rawValue: 1)
-    /// Title, key or attributes; flags if the text stays the same.
+    /// Title, key or attributes, or flags if the text is unchanged.
     package static let head = Kind(rawValue: 2)
     package static let dates = Kind(rawValue: 4)
     package static let parent = Kind(rawValue: 8)
-    /// The place in the order, or the collection.
+    /// The position in the order, or the collection.
     package static let place = Kind(rawValue: 16)
   }
 
-  /// The most documents to name one by one.
+  /// The maximum number of individually listed documents.
   package static let limit = 1 << 16
 
-  /// The documents whose cached texts are stale; nil if there are too many.
+  /// The documents with stale cached texts, or `nil` if there are too many.
   package private(set) var staleTexts: [DocumentID]? = []
   private var net: NetChanges
   private var givesIDsAgain = false
 
-  /// - Parameter hasListeners: whether ``changes`` names up to ``limit`` documents, or only as many as a ring can hold.
+  /// - Parameter hasListeners: Whether ``changes`` lists up to ``limit`` documents, or only as many as fit in a ring.
   package init(hasListeners: Bool) {
     net = NetChanges(limit: hasListeners ? Self.limit : NetChanges.ringLimit)
   }
 
-  /// The changes for the ring of the state.
+  /// The changes for the state's ring.
   ///
-  /// A range takes two bytes there at least, so that more of them than half its bytes never fit.
+  /// A range takes at least two bytes, so at most half the ring's bytes can be ranges.
   package var ringChanges: RingChanges {
     givesIDsAgain ? .everything : net.changes(rangeLimit: ChangeRing.byteCount / 2)
   }
 
-  /// The changes for subscribers of this process.
+  /// The changes for this process's subscribers.
   package var changes: RingChanges { net.changes(rangeLimit: .max) }
 
-  /// The collections that were made, renamed, changed or dropped.
+  /// The created, renamed, changed or dropped collections.
   package var collections: Set<UInt32> { net.collections }
 
   package mutating func insert(_ row: RowFields) {
     net.insert(row.id, into: row.collection)
   }
 
-  /// - Parameter before: the row before this change.
+  /// - Parameter before: The row before this change.
   package mutating func replace(_ before: RowFields, with row: RowFields, as kind: Kind) {
     net.change(row.id, from: before.collection, to: row.collection, kind)
     invalidate(row.id)
@@ -59,12 +59,12 @@ package struct ChangeLog {
     invalidate(row.id)
   }
 
-  /// The collection was made, renamed, changed or dropped.
+  /// Records that a collection was created, renamed, changed or dropped.
   package mutating func changeCollection(_ collection: UInt32) {
     net.changeCollection(collection)
   }
 
-  /// Ids of deleted documents are given out again.
+  /// Records that deleted documents' IDs can be reused.
   package mutating func restartIDs() {
     givesIDsAgain = true
   }

@@ -1,30 +1,30 @@
-/// The changes of the latest generations, kept inside the sealed state (FORMAT, "State").
+/// The changes in the latest generations, stored in the sealed state (FORMAT, "State").
 ///
-/// As many generations as fit into ``byteCount`` bytes, without gaps, up to the state's own. Each one begins with the
-/// mark of the state before it, so that the ring also proves which states led to this one.
+/// Contains as many generations as fit in ``byteCount`` bytes, without gaps, up to the state's generation. Each
+/// generation starts with the preceding state's mark, so the ring also proves which states preceded this state.
 package struct ChangeRing: Sendable, Equatable {
   package static let byteCount = 2048
-  /// Bytes of a mark that the ring keeps.
+  /// The number of bytes of a mark in the ring.
   package static let markCount = 16
-  /// The byte of an entry "everything", which is alone in its generation.
+  /// The entry for too many changes, which is the only entry in its generation.
   fileprivate static let everything: UInt8 = 7
 
-  /// The first generation in the ring; one above the state's generation if the ring is empty.
+  /// The first generation in the ring, or the generation after the state's if the ring is empty.
   package private(set) var known: UInt64
   /// The state's generation.
   package private(set) var generation: UInt64
-  /// The generations as bytes, oldest first, without the zeros behind.
+  /// The generations as bytes, oldest first, without trailing zeros.
   private var records: [UInt8] = []
 
-  /// An empty ring.
+  /// Creates an empty ring.
   package init(after generation: UInt64) {
     known = generation + 1
     self.generation = generation
   }
 
-  /// - Returns: nil for invalid bytes.
+  /// Reads a ring, or returns `nil` for invalid bytes.
   package init?(known: UInt64, bytes: UnsafeRawBufferPointer, generation: UInt64) {
-    // No state precedes generation 1, so no record holds a mark before it.
+    // No state precedes generation 1, so records with an earlier mark are invalid.
     guard bytes.count == Self.byteCount, known >= 2, known - 1 <= generation else { return nil }
     var reader = RingReader(bytes)
     for _ in known - 1..<generation {
@@ -45,16 +45,16 @@ package struct ChangeRing: Sendable, Equatable {
 
   // MARK: Writing
 
-  /// Forgets every change up to this generation.
+  /// Removes all changes up to this generation.
   package mutating func empty(after generation: UInt64) {
     self = ChangeRing(after: generation)
   }
 
-  /// Adds the next generation; the oldest ones are dropped to make room for it.
+  /// Adds the next generation, and removes the oldest generations to make space.
   ///
   /// - Parameters:
-  ///   - mark: of the state before it; its first ``markCount`` bytes are kept.
-  ///   - changes: kept as "everything" if they alone don't fit.
+  ///   - mark: The preceding state's mark, of which the first ``markCount`` bytes are kept.
+  ///   - changes: The changes, which are stored as `everything` if they don't fit.
   package mutating func append(
     _ generation: UInt64, markBefore mark: UnsafeRawBufferPointer, _ changes: RingChanges
   ) {
@@ -71,7 +71,7 @@ package struct ChangeRing: Sendable, Equatable {
     dropOldest()
   }
 
-  /// - Returns: false if the changes are everything, or don't fit.
+  /// Appends changes, or returns `false` if they are `everything` or don't fit.
   private mutating func append(_ changes: RingChanges, within limit: Int) -> Bool {
     guard case .entries(let entries) = changes, let count = UInt16(exactly: entries.count) else { return false }
     records.append(UInt8(count >> 8))
@@ -132,7 +132,7 @@ package struct ChangeRing: Sendable, Equatable {
 
   // MARK: Reading
 
-  /// The first ``markCount`` bytes of an earlier state's mark; nil if the ring does not hold it.
+  /// Returns the first ``markCount`` bytes of an earlier state's mark, or `nil` if the ring doesn't contain it.
   package func mark(of earlier: UInt64) -> [UInt8]? {
     guard known - 1 <= earlier, earlier < generation else { return nil }
     return records.withUnsafeBytes { bytes in
@@ -142,7 +142,7 @@ package struct ChangeRing: Sendable, Equatable {
     }
   }
 
-  /// The latest state from which both rings' states were made; nil if the rings hold none.
+  /// Returns the latest state that precedes both rings' states, or `nil` if the rings don't contain it.
   package func lastCommonGeneration(with other: ChangeRing) -> UInt64? {
     let first = max(known, other.known) - 1
     let end = min(generation, other.generation)
@@ -150,7 +150,7 @@ package struct ChangeRing: Sendable, Equatable {
     return (first..<end).reversed().first { mark(of: $0) == other.mark(of: $0) }
   }
 
-  /// The changes of every generation above an earlier one, in order; nil if the ring does not reach back that far.
+  /// Returns the changes in each generation after an earlier generation, or `nil` if the ring starts later.
   package func changes(after earlier: UInt64) -> [(generation: UInt64, changes: RingChanges)]? {
     guard known - 1 <= earlier, earlier <= generation else { return nil }
     return records.withUnsafeBytes { bytes in
@@ -161,7 +161,7 @@ package struct ChangeRing: Sendable, Equatable {
   }
 }
 
-/// Reads the generations of a ring one after another, checking every byte.
+/// Reads a ring's generations in sequence, and checks every byte.
 private struct RingReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0
@@ -172,9 +172,9 @@ private struct RingReader {
 
   /// Reads one generation.
   ///
-  /// - Parameter visit: called with the number of a kind, a collection (0 for everything), and each range of ids (nil
-  ///   for a collection itself and for everything).
-  /// - Returns: false for invalid bytes.
+  /// - Parameter visit: Called with the kind's number, a collection (0 for everything), and each range of IDs, which is
+  ///   `nil` for a collection itself and for everything.
+  /// - Returns: `false` for invalid bytes.
   @inline(__always)
   mutating func readRecord(_ visit: (UInt8, UInt32, ClosedRange<Int64>?) -> Void) -> Bool {
     guard bytes.count - offset >= ChangeRing.markCount + 2 else { return false }
@@ -201,11 +201,11 @@ private struct RingReader {
         continue
       }
       guard let ranges = varint(), ranges >= 1, ranges <= ChangeRing.byteCount else { return false }
-      // One above the range before.
+      // One above the previous range.
       var end: UInt64 = 0
       for _ in 0..<ranges {
         guard let gap = varint(), gap >= 1, let more = varint() else { return false }
-        // Neither sum overflows: a varint and `end` are below 2^63.
+        // The sums can't overflow, because a varint and `end` are below 2^63.
         let highest = UInt64(StoreFormat.documentIDs.upperBound)
         guard end + gap <= highest, end + gap + more <= highest else { return false }
         visit(kind, UInt32(collection), Int64(end + gap)...Int64(end + gap + more))
@@ -215,13 +215,13 @@ private struct RingReader {
     return true
   }
 
-  /// Passes a generation that was checked or made before.
+  /// Skips a generation with known valid bytes.
   mutating func skipRecord() {
     let isSound = readRecord { _, _, _ in }
     precondition(isSound, "internal error: a ring holds bytes that were not checked")
   }
 
-  /// Reads a generation that was checked or made before.
+  /// Reads a generation with known valid bytes.
   mutating func changes() -> RingChanges {
     var entries: [RingChanges.Entry] = []
     var isEverything = false
@@ -249,7 +249,7 @@ private struct RingReader {
     return bytes[offset...].allSatisfy { $0 == 0 }
   }
 
-  /// LEB128 below 2^63, in its shortest form.
+  /// Returns the next number (LEB128 below 2^63), or `nil` unless it has the shortest form.
   @inline(__always)
   private mutating func varint() -> UInt64? {
     guard offset < bytes.count else { return nil }
@@ -265,7 +265,7 @@ private struct RingReader {
       let byte = bytes[offset]
       offset += 1
       value |= UInt64(byte & 0x7f) << shift
-      // A last byte of zero adds nothing: the form is not the shortest.
+      // If the last byte is zero, the form isn't the shortest.
       if byte < 0x80 { return byte == 0 ? nil : value }
       shift += 7
     }

@@ -1,9 +1,9 @@
-// CofferRecords: the format of a store, as tables, rows and seals.
+// CofferRecords: the store format, with its tables, rows and seals.
 //
-// Does: seals documents into rows and opens rows again, writes rows with everything that is counted along with them,
-//       reads and proves header, slots, state and collections.
-// Knows: FORMAT.md, all of it; SQLite through StoreDatabase, whose errors are a store's.
-// Does not know: paths, files, locks, threads, passphrases, or any API that apps see but StoreError.
+// Does: seals documents into rows and opens rows, writes rows and updates the state accordingly, and reads and verifies
+//       the header, slots, state and collections.
+// Knows: all of FORMAT.md, and SQLite through StoreDatabase, which throws StoreError.
+// Doesn't know: paths, files, locks, threads, passphrases, or any public API except StoreError.
 //
-// First files to read: RecordRow.swift for the columns on disk, RecordWriter.swift for the way in, RecordReader.swift
-// for the way out; StoreFormat.swift has the numbers, SQL.swift the statements, Schema.swift the tables.
+// First files to read: RecordRow.swift for the columns, RecordWriter.swift for writing, and RecordReader.swift for
+// reading. StoreFormat.swift contains the numbers, SQL.swift the statements, and Schema.swift the tables.

@@ -9,11 +9,11 @@ package struct CollectionRecord: Sendable, Hashable {
   package var revision: UInt64
   package var name: String
   package var settings: CollectionSettings
-  /// The generation that made the collection.
+  /// The generation that created the collection.
   package var born: UInt64
-  /// The generation that last changed its name or settings.
+  /// The generation that last changed the name or settings.
   package var edited: UInt64
-  /// 8 random bytes, which every copy of the collection keeps.
+  /// The 8 random bytes that every copy of the collection keeps.
   package var uid: UInt64
 
   /// `u64 born || u64 edited || uid || u32 length || name || settings`
@@ -34,7 +34,7 @@ package struct CollectionRecord: Sendable, Hashable {
 
   package func seal(_ keys: RowKeys) throws(StoreError) -> CollectionRow {
     let frame = Frame.around(data, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
-    do throws(SealingError) {
+    return try translatingErrors { () throws(SealingError) in
       guard let context = keys.context(of: epoch) else {
         throw SealingError(.malformed, "a collection names an epoch that the keyring lacks")
       }
@@ -42,8 +42,6 @@ package struct CollectionRecord: Sendable, Hashable {
       return CollectionRow(
         id: id, epoch: epoch, revision: revision,
         sealed: try context.name.seal(frame, authenticating: binding))
-    } catch {
-      throw StoreError(error)
     }
   }
 
@@ -52,7 +50,7 @@ package struct CollectionRecord: Sendable, Hashable {
     let (id, epoch, revision) = (row.id, row.epoch, row.revision)
     let isPadded = keys.session.isPadded
     do throws(SealingError) {
-      // Every change of keys seals all collections again: an older row of one, with other settings, is refused.
+      // Reject an older row with old settings, because every key change re-encrypts all collections.
       guard epoch == keys.active.epoch else { throw SealingError(.malformed, "another epoch") }
       let frame = try keys.active.name.open(
         row.sealed, authenticating: Array(keys.binding.collection(id, revision: revision, epoch: epoch)))
@@ -82,7 +80,7 @@ package struct CollectionRecord: Sendable, Hashable {
     }
   }
 
-  /// A new collection of the active epoch.
+  /// Returns a new collection of the active epoch.
   package static func new(
     _ id: UInt32, name: String, settings: CollectionSettings, revision: UInt64, _ keys: RowKeys
   ) throws(StoreError) -> CollectionRecord {
@@ -105,16 +103,16 @@ package struct CollectionRecord: Sendable, Hashable {
     self.uid = uid
   }
 
-  /// Whether the key of a row folds to these bytes, which a lookup uses.
+  /// Returns whether a row's key folds to the bytes of a lookup.
   package func folds(_ key: UnsafeRawBufferPointer?, to folded: [UInt8]) throws(StoreError) -> Bool {
     guard let key else { return false }
-    return foldsKeys ? try self.folded(ExternalKey(bytes: key)) == folded : key.elementsEqual(folded)
+    return foldsKeys ? try self.folded(DocumentKey(bytes: key)) == folded : key.elementsEqual(folded)
   }
 
-  /// The bytes under which this collection looks up a key.
-  package func folded(_ key: ExternalKey) throws(StoreError) -> [UInt8] {
-    guard (1...ExternalKey.maximumByteCount).contains(key.bytes.count) else {
-      throw StoreError(.tooLarge, "a key has 1 to \(ExternalKey.maximumByteCount) bytes")
+  /// Returns the bytes for looking up a key in this collection.
+  package func folded(_ key: DocumentKey) throws(StoreError) -> [UInt8] {
+    guard (1...DocumentKey.maximumByteCount).contains(key.bytes.count) else {
+      throw StoreError(.tooLarge, "a key has 1 to \(DocumentKey.maximumByteCount) bytes")
     }
     guard foldsKeys else { return key.bytes }
     guard let text = key.text else {
@@ -124,7 +122,7 @@ package struct CollectionRecord: Sendable, Hashable {
   }
 }
 
-/// A row of `coffer_collection` with checked columns; nothing in it is verified yet.
+/// A row of `coffer_collection` with checked columns, which isn't verified yet.
 package struct CollectionRow {
   package let id: UInt32
   package let epoch: UInt32
@@ -138,9 +136,9 @@ package struct CollectionRow {
     self.sealed = sealed
   }
 
-  /// The columns of ``SQL/collections``.
+  /// Creates a row from the columns of ``SQL/collections``.
   ///
-  /// - Throws: `damaged` if a column is out of its bounds.
+  /// - Throws: `damaged` if a column is invalid.
   package init(_ row: SQLiteRow, generation: UInt64) throws(StoreError) {
     let numbers = 1...StoreFormat.maximumNumber
     guard case .integer(let id) = row[0], numbers.contains(id), case .integer(let epoch) = row[1],
@@ -151,9 +149,9 @@ package struct CollectionRow {
     self.init(id: UInt32(id), epoch: UInt32(epoch), revision: UInt64(revision), sealed: sealed)
   }
 
-  /// The row's element of the set hash.
+  /// Returns the row's set hash element.
   package func element(_ keys: RowKeys) throws(StoreError) -> SetElement {
-    do throws(SealingError) {
+    try translatingErrors { () throws(SealingError) in
       guard let context = keys.context(of: epoch) else {
         throw SealingError(.malformed, "a collection names an epoch that the keyring lacks")
       }
@@ -161,13 +159,11 @@ package struct CollectionRow {
         keys.binding.collectionElement(id, epoch: epoch, revision: revision, sealed: $0)
       }
       return try context.set.element(of: element)
-    } catch {
-      throw StoreError(error)
     }
   }
 }
 
-/// The collections of a store for one connection, opened once per generation.
+/// A store's collections for one connection, which are opened once per generation.
 package final class CollectionTable {
   private let database: StoreDatabase
   private var keys: RowKeys
@@ -183,12 +179,12 @@ package final class CollectionTable {
     forget()
   }
 
-  /// Call after a change of this transaction.
+  /// Clears the cache. Call this method after a change in this transaction.
   package func forget() {
     cached = nil
   }
 
-  /// Every collection, verified and opened, sorted by number.
+  /// Returns all collections, verified and sorted by number.
   package func records(within limits: RowLimits) throws(StoreError) -> [CollectionRecord] {
     if let cached, cached.generation == limits.generation { return cached.records }
     var records: [CollectionRecord] = []
@@ -197,12 +193,12 @@ package final class CollectionTable {
     return records
   }
 
-  /// Every row, unopened, sorted by number.
+  /// Returns all rows without opening them, sorted by number.
   package func rows(within limits: RowLimits) throws(StoreError) -> [CollectionRow] {
     var rows: [CollectionRow] = []
     for columns in try database.rows(SQL.collections) {
       let row = try CollectionRow(columns, generation: limits.generation)
-      // A page whose cells were edited can give a row twice.
+      // A page with manipulated cells can return a row twice.
       guard row.id > rows.last?.id ?? 0 else {
         throw StoreError(.damaged, "a collection is damaged: #\(row.id) is not in its place")
       }

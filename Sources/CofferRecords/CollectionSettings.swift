@@ -1,16 +1,16 @@
 package import CofferDocuments
 internal import CofferText
 
-/// The settings of a collection (FORMAT, "Collections").
+/// A collection's settings (FORMAT, "Collections").
 package struct CollectionSettings: Sendable, Hashable {
   package var titleRule: TitleRule
   package var foldsKeys: Bool
-  /// The place among collections: they are listed by it, then by number.
+  /// The sort key among collections. Collections with equal keys are sorted by number.
   package var order: Int64
-  /// An app's own data.
+  /// Custom data.
   package var attributes: Attributes
 
-  /// The integers that a double holds exactly.
+  /// The integers that a double represents exactly.
   private static let orders: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
 
   package init(
@@ -22,7 +22,7 @@ package struct CollectionSettings: Sendable, Hashable {
     self.attributes = attributes
   }
 
-  /// RFC 8785: members sorted by name, no spaces. Order 0 and empty attributes are left out.
+  /// The settings as JSON (RFC 8785), sorted and without spaces. Omits order 0 and empty attributes.
   var canonicalJSON: [UInt8] {
     var output = Array("{".utf8)
     if !attributes.isEmpty {
@@ -36,7 +36,7 @@ package struct CollectionSettings: Sendable, Hashable {
     return output
   }
 
-  /// - Returns: nil for invalid bytes.
+  /// Reads canonical JSON, or returns `nil` for other bytes.
   init?(_ json: UnsafeRawBufferPointer) {
     guard UTF8Validity.isValid(json), Attributes.isCanonical(json) else { return nil }
     func number(_ name: String) -> Int? {
@@ -50,7 +50,7 @@ package struct CollectionSettings: Sendable, Hashable {
     let settings = CollectionSettings(
       titleRule: rule, foldsKeys: folding == 1, order: Int64(number("order") ?? 0),
       attributes: own.map { Attributes(uncheckedCanonicalJSON: json[$0.range]) } ?? Attributes())
-    // A writer would not make these bytes if they held anything else.
+    // Accept only the bytes that a writer creates for these settings.
     guard own.map({ $0.kind == .object && $0.range.count > 2 }) ?? true, Self.orders.contains(settings.order),
       settings.attributes.canonicalJSON.count <= StoreFormat.maximumCollectionData,
       settings.canonicalJSON.elementsEqual(json)

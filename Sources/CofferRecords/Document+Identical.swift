@@ -1,15 +1,12 @@
 package import CofferDocuments
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
+internal import CofferPlatform
 
 extension String {
-  /// Byte by byte: composed and decomposed forms are equal, but two texts.
+  /// Compares bytes, because composed and decomposed forms are equal Strings but different texts.
   package func isIdentical(to other: String) -> Bool {
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { others in
-        // A sequence of UTF-8 is compared a byte at a time; its memory, many at once.
+        // Compare the memory, because comparing UTF-8 sequences takes a step for each byte.
         bytes.count == others.count
           && (bytes.isEmpty || memcmp(bytes.baseAddress!, others.baseAddress!, bytes.count) == 0)
       }
@@ -19,7 +16,7 @@ extension String {
 }
 
 extension Document {
-  /// Byte by byte, dates included.
+  /// Compares documents byte by byte, including dates.
   package func isIdentical(to other: Document) -> Bool {
     func isIdentical(_ one: String?, _ other: String?) -> Bool {
       guard let one, let other else { return one == nil && other == nil }

@@ -1,12 +1,12 @@
-/// The next step for the user after an error, in words. The calls in it can be named as a program offers them.
+/// A description of the user's next step after an error. A program can replace the calls in it with its own names.
 ///
 /// ```swift
 /// StoreError(.rekeyUnfinished, "documents remain under old keys", hint: "finish it with \(.resumeRekey)")
 /// ```
 public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
-  /// A step that a hint names; the raw value is the library's call.
+  /// A step in a hint. The raw value is the library's call.
   public enum Action: String, Sendable, CaseIterable {
-    case acceptRekey = "OriginalOptions.rekeyKnown"
+    case acceptRekey = "allowingRekey"
     case addIndex = "index(_:_:)"
     case allowTestKeys = "OpenOptions.allowsTestKeys"
     case check = "DocumentStore.check(at:)"
@@ -17,7 +17,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     case info = "DocumentStore.info(at:)"
     case keepRecipient = "RekeyOptions.keptRecipients"
     case listKeys = "keys.list()"
-    case makeKey = "KeyLine.generate"
+    case makeKey = "StoreKey.generate(at:)"
     case mergeBase = "merge(_:base:)"
     case pin = "DocumentStore.pin"
     case resumeRekey = "RekeyOptions.isResuming"
@@ -33,7 +33,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
 
   fileprivate let parts: [Part]
 
-  /// A hint without an action.
+  /// Creates a hint without an action.
   public init(_ words: String) {
     parts = [.words(words)]
   }
@@ -46,7 +46,7 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
     parts = stringInterpolation.parts
   }
 
-  /// The hint with each action under the name that `name` gives it.
+  /// Returns the hint with each action replaced with the name that `name` returns.
   public func text(naming name: (Action) -> String) -> String {
     parts.map { part in
       switch part {
@@ -65,17 +65,17 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
       parts.append(.words(words))
     }
 
-    /// Adds a step, which a program may name in its own way.
+    /// Appends a step, which a program can rename.
     public mutating func appendInterpolation(_ action: Action) {
       parts.append(.action(action))
     }
 
-    /// Adds the words and steps of another hint.
+    /// Appends another hint's words and steps.
     public mutating func appendInterpolation(_ hint: ErrorHint) {
       parts += hint.parts
     }
 
-    /// Adds a value's description.
+    /// Appends a value's description.
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
       parts.append(.words(value.description))
     }
@@ -83,6 +83,6 @@ public struct ErrorHint: Hashable, Sendable, ExpressibleByStringInterpolation {
 }
 
 extension ErrorHint: CustomStringConvertible {
-  /// The hint with the names of the library's calls.
+  /// The hint with the library's calls.
   public var description: String { text(naming: \.rawValue) }
 }

@@ -6,20 +6,20 @@ internal import CofferText
 package struct DocumentStamps: Hashable, Sendable {
   /// The generation that inserted the document.
   package var born: UInt64
-  /// The generation that last changed its title, text, key, attributes or flags.
+  /// The generation that last changed the title, text, key, attributes or flags.
   package var edited: UInt64
-  /// The generation that last gave it a place, a parent or a collection by request.
+  /// The generation that last changed the position, parent or collection by request.
   package var placed: UInt64
-  /// 8 random bytes, which every copy of the document keeps.
+  /// The 8 random bytes that every copy of the document keeps.
   package var uid: UInt64
 
-  /// The stamps of a document that this generation inserts.
+  /// Creates the stamps of a document that this generation inserts.
   package init(born generation: UInt64, uid: UInt64) {
     (born, edited, placed) = (generation, generation, generation)
     self.uid = uid
   }
 
-  /// - Returns: nil for invalid numbers.
+  /// Creates stamps, or returns `nil` for invalid numbers.
   fileprivate init?(born: UInt64, edited: UInt64, placed: UInt64, uid: UInt64) {
     let counters = 1...UInt64(StoreFormat.maximumCounter)
     guard counters.contains(born), counters.contains(edited), counters.contains(placed) else { return nil }
@@ -27,11 +27,11 @@ package struct DocumentStamps: Hashable, Sendable {
   }
 }
 
-/// An opened head (FORMAT, "Head"); its parts point into the opened bytes.
+/// A decrypted head (FORMAT, "Head"), whose parts point to the decrypted bytes.
 package struct HeadData {
   package var created: Int64
   package var modified: Int64
-  /// Length of the text in bytes; must equal the body's.
+  /// The text's length in bytes, which must match the body.
   package var textCount: Int
   package var key: UnsafeRawBufferPointer?
   package var title: UnsafeRawBufferPointer?
@@ -44,9 +44,9 @@ package struct HeadData {
       + 4 + attributes.count
   }
 
-  /// i64 created || i64 modified || u64 text length || key || title || u64 born || u64 edited || u64 placed || uid ||
-  /// attributes. Key, title and attributes have their length in front; key and title also have a mark that says whether
-  /// they exist.
+  /// Writes i64 created || i64 modified || u64 text length || key || title || u64 born || u64 edited || u64 placed ||
+  /// uid || attributes. Each key, title and attributes value follows its length. Key and title start with a byte that
+  /// indicates whether they exist.
   package func write(to memory: UnsafeMutableRawBufferPointer) {
     memory.storeBytes(of: created.bigEndian, toByteOffset: 0, as: Int64.self)
     memory.storeBytes(of: modified.bigEndian, toByteOffset: 8, as: Int64.self)
@@ -84,7 +84,7 @@ package struct HeadData {
     self.attributes = attributes
   }
 
-  /// - Returns: nil for invalid bytes.
+  /// Reads a head, or returns `nil` for invalid bytes.
   package init?(_ data: UnsafeRawBufferPointer) {
     guard data.count >= Self.fixedCount else { return nil }
     created = Int64(bitPattern: data.bigEndian64(at: 0))
@@ -106,23 +106,23 @@ package struct HeadData {
     guard title?.count ?? 0 <= StoreFormat.maximumTitle,
       data.count - (title?.count ?? 0) <= StoreFormat.maximumHeadWithoutTitle
     else { return nil }
-    if let key { guard (1...ExternalKey.maximumByteCount).contains(key.count) else { return nil } }
+    if let key { guard (1...DocumentKey.maximumByteCount).contains(key.count) else { return nil } }
     if let title { guard UTF8Validity.isValid(title) else { return nil } }
     guard Self.isObject(attributes) else { return nil }
   }
 
-  /// Whether the bytes are a canonical JSON object, the only valid form of attributes. No bytes mean no attributes.
+  /// Returns whether the bytes are a canonical JSON object, or empty, which are the only valid forms of attributes.
   package static func isObject(_ attributes: UnsafeRawBufferPointer) -> Bool {
     attributes.isEmpty
       || attributes.count > 2 && UTF8Validity.isValid(attributes) && Attributes.isCanonical(attributes)
   }
 
-  /// Three generations and the identity.
+  /// The number of bytes of three generations and the identity.
   private static let stampsCount = 32
-  /// The fewest bytes of a head: three numbers, two marks, stamps and a length.
+  /// The minimum length of a head, with three numbers, two marks, the stamps and a length.
   private static let fixedCount = 24 + 1 + 1 + stampsCount + 4
 
-  /// `u8 0`, or `u8 1 || u32 length || bytes`; false for anything else.
+  /// Reads `u8 0`, or `u8 1 || u32 length || bytes`. Returns `false` for other bytes.
   private static func read(
     _ data: UnsafeRawBufferPointer, _ cursor: inout Int, into part: inout UnsafeRawBufferPointer?
   ) -> Bool {
@@ -138,7 +138,7 @@ package struct HeadData {
     return true
   }
 
-  /// `u32 length || bytes`
+  /// Reads `u32 length || bytes`.
   private static func bytes(_ data: UnsafeRawBufferPointer, _ cursor: inout Int) -> UnsafeRawBufferPointer? {
     guard data.count - cursor >= 4 else { return nil }
     let count = Int(data.bigEndian32(at: cursor))

@@ -1,10 +1,10 @@
 internal import CofferSQLite
 package import CofferSealing
 
-/// Header and slots of a store, as salvage may find them more than once.
+/// A store's header and slots, of which salvage may find several copies.
 package struct HeaderCopy {
   package let header: StoreHeader
-  /// The slots whose columns are within their bounds.
+  /// The slots with valid columns.
   package let slots: [KeySlotRecord]
   /// The number of other slots.
   package let damagedSlots: Int
@@ -15,9 +15,9 @@ package struct HeaderCopy {
     self.damagedSlots = damagedSlots
   }
 
-  /// Reads a spare copy (FORMAT, "Spare"). Nothing in it is proved.
+  /// Reads a spare copy without verifying it (FORMAT, "Spare").
   ///
-  /// - Returns: nil for invalid bytes.
+  /// - Returns: `nil` for invalid bytes.
   package init?(spare bytes: UnsafeRawBufferPointer) {
     let label = Array("coffer2/spare".utf8)
     guard bytes.starts(with: label),

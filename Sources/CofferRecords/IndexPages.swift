@@ -1,47 +1,46 @@
 internal import CofferSQLite
 internal import CofferSealing
 
-/// The pages of one index, each of them a sealed row of the store: the file of the index's inner database.
+/// An index's pages, each sealed in a row of the store, as the file of the index's inner database.
 ///
-/// Belongs to one transaction at a time. Pages that a transaction writes go into the store's rows, or, where the store is
-/// only read, into memory over those rows.
+/// Used in one transaction at a time. Written pages go to the store's rows, or to memory if the store is only read.
 package final class IndexPages: PageStorage {
   package enum Access: Equatable {
-    /// Changed pages are kept in memory, up to so many bytes.
+    /// Keep changed pages in memory, up to a number of bytes.
     case inMemory(limit: Int)
-    /// Changed pages are sealed and written.
+    /// Seal and write changed pages.
     case inStore
   }
 
-  /// Why SQLite could not read or write a page; it reports an I/O error for each.
+  /// The reason why a page couldn't be read or written, which SQLite reports only as an I/O error.
   package enum Failure: Error {
-    /// A page is not the one that was written: the index is of no use any more.
+    /// A page was changed or is missing, so the index is unusable.
     case damaged(StoreError)
-    /// Changed pages take more memory than allowed.
+    /// The changed pages exceed the memory limit.
     case overLimit
     case store(StoreError)
   }
 
-  /// The bytes that SQLite leaves unused at a page's end, so that a sealed page fits into one page of the store.
+  /// The bytes that SQLite leaves unused at a page's end, so a sealed page fits in one page of the store.
   package static let reservedBytes = 96
 
   package private(set) var root: IndexRoot
   package private(set) var failure: Failure?
-  /// Pages that are in memory only.
+  /// The pages that are only in memory.
   private var changed: [Int: UnsafeMutableRawBufferPointer] = [:]
   private var database: StoreDatabase
   private var keys: RowKeys
   private var access: Access
-  /// The number of pages, those in memory included.
+  /// The number of pages, including pages in memory.
   package private(set) var pageCount: Int
-  /// The bytes of a page that are kept.
+  /// The number of stored bytes of a page.
   private let bodyCount: Int
   private let sealed: UnsafeMutableRawBufferPointer
   /// Whether pages of the next revision were written.
   private var hasWritten = false
-  /// Pages below the count that are not written yet.
+  /// The pages below the page count that haven't been written yet.
   private var gaps: Set<Int> = []
-  /// The marks of the elements of all pages, after these were summed: no other page is read from then on.
+  /// The marks of all pages' elements after summing them. Other pages are then rejected.
   private var proved: [Int64]?
 
   package init(_ root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys, _ access: Access) {
@@ -110,7 +109,7 @@ package final class IndexPages: PageStorage {
 
   // MARK: Rows
 
-  /// Keeps the failure of `work`: SQLite reports only that there was one.
+  /// Stores the failure of `work`, because SQLite doesn't report the reason.
   private func noting(_ work: () throws(Failure) -> Void) throws(Failure) {
     do throws(Failure) {
       try work()
@@ -125,7 +124,7 @@ package final class IndexPages: PageStorage {
       identity: root.identity, part: root.part, epoch: keys.active.epoch, page: UInt32(page), revision: revision)
   }
 
-  /// The page's row: its revision and its sealed bytes, valid until the statement's reset.
+  /// Passes the page's revision and sealed bytes to `body`, or returns `nil` if its row is missing.
   private func row<R>(
     _ page: Int, _ body: (UInt64, UnsafeRawBufferPointer) throws(Failure) -> R
   ) throws(Failure) -> R? {
@@ -176,7 +175,7 @@ package final class IndexPages: PageStorage {
   private func writeRow(_ page: Int, _ bytes: UnsafeRawBufferPointer) throws(Failure) {
     (hasWritten, proved) = (true, nil)
     let place = place(page, revision: root.revision + 1)
-    // SQLite may write a page before those in front of it.
+    // SQLite may write a page before the preceding pages.
     if page < Int(root.pageCount) {
       try removeFromSum(page)
     } else {
@@ -229,8 +228,8 @@ package final class IndexPages: PageStorage {
     failure = nil
   }
 
-  /// Notes the documents that the pages now contain; call after the inner database has committed, and write
-  /// ``root`` then.
+  /// Stores the state of the documents in the pages. Call this method after the inner database commits, then write
+  /// ``root``.
   package func finish(_ contents: IndexRoot.Contents) {
     precondition(gaps.isEmpty, "internal error: pages of an index were never written")
     if hasWritten { root.revision += 1 }
@@ -240,17 +239,17 @@ package final class IndexPages: PageStorage {
 }
 
 extension IndexPages {
-  /// Sums all pages of the store, once: from then on only these pages are read.
+  /// Sums all pages, unless they were already summed. Other pages are then rejected.
   ///
-  /// - Returns: the problem found; nil if the pages are those that the root names.
+  /// - Returns: The problem, or `nil` if the pages match the root.
   package func prove() throws(StoreError) -> StoreError? {
     guard proved == nil else { return nil }
     return try sumPages(openingEach: false)
   }
 
-  /// Sums all pages of an index again, and opens each.
+  /// Sums and opens all pages of an index.
   ///
-  /// - Returns: the problem found; nil if the pages are those that the root names.
+  /// - Returns: The problem, or `nil` if the pages match the root.
   package static func problem(
     of root: IndexRoot, _ database: StoreDatabase, _ keys: RowKeys
   ) throws(StoreError) -> StoreError? {
@@ -263,7 +262,7 @@ extension IndexPages {
     defer { memory.deallocate() }
     var sum = SetHash()
     var marks: [Int64] = []
-    // The count is not proved yet.
+    // The count hasn't been verified yet.
     marks.reserveCapacity(min(count, 1 << 16))
     do throws(Failure) {
       for page in 0..<count {

@@ -1,47 +1,47 @@
 package import CofferSealing
 
-/// The place of one page of an index, as its seal is bound to it (FORMAT, "Indexes").
+/// The location of an index page, which its seal is bound to (FORMAT, "Indexes").
 package struct IndexPlace {
-  /// The index's identity, 16 bytes.
+  /// The 16 bytes of the index's identity.
   package let identity: [UInt8]
   package let part: UInt32
   package let epoch: UInt32
-  /// Counted from 0.
+  /// The page number, starting at 0.
   package let page: UInt32
   package let revision: UInt64
 }
 
-/// The sealed root row of an index: its pages, and the state of the documents in them (FORMAT, "Indexes").
+/// An index's sealed root row, which authenticates its pages and the state of their documents (FORMAT, "Indexes").
 ///
-/// An index is derived: the rows of documents are the truth, and an index can always be dropped and made again.
+/// Indexes are derived data, so they can always be dropped and rebuilt from the document rows.
 package struct IndexRoot: Sendable, Equatable {
-  /// The number of the index in its store, from 1.
+  /// The index's number in its store, starting at 1.
   package let part: UInt32
-  /// 16 random bytes, new with every building, so that no page of an earlier index of this number opens in this one.
+  /// The 16 random bytes that every rebuild replaces, so pages of an earlier index with this number can't be opened.
   package private(set) var identity: [UInt8]
-  /// Rises by one with every transaction that writes pages; no page has a higher one.
+  /// The highest revision of a page, which increases with every transaction that writes pages.
   package var revision: UInt64
   package var pageSize: UInt32
   package var pageCount: UInt32
-  /// The sum over all pages.
+  /// The sum of all pages.
   package var sum: SetHash
-  /// The state of the documents in the pages; nil for an index that is to be built.
+  /// The state of the documents in the pages, or `nil` if the index must be built.
   package var contents: Contents?
   /// The indexed collections, fields and texts, as JSON.
   package var declaration: [UInt8]
 
-  /// The state of the documents in an index.
+  /// The state of an index's documents.
   package struct Contents: Sendable, Equatable {
     package var generation: UInt64
-    /// The mark of the state of that generation.
+    /// The mark of that generation's state.
     package var mark: [UInt8]
     package var count: UInt64
     package var set: SetHash
 
     /// - Parameters:
-    ///   - state: the documents, uncommitted changes included.
-    ///   - mark: of the last committed state.
-    ///   - generation: of that state.
+    ///   - state: The documents, including uncommitted changes.
+    ///   - mark: The last committed state's mark.
+    ///   - generation: The last committed state's generation.
     package init(_ state: StoreState, mark: [UInt8], generation: UInt64) {
       self.generation = generation
       self.mark = mark
@@ -53,26 +53,26 @@ package struct IndexRoot: Sendable, Equatable {
       (self.generation, self.mark, self.count, self.set) = (generation, mark, count, set)
     }
 
-    /// Whether the store's documents in that state are the indexed ones.
+    /// Returns whether the index contains the documents of a state.
     package func match(_ state: StoreState) -> Bool {
       count == state.count && set == state.set
     }
   }
 
   package static let identityCount = 16
-  /// The most bytes of a declaration.
+  /// The maximum length of a declaration in bytes.
   package static let maximumDeclaration = 1 << 20
 
-  /// An index without pages.
+  /// Creates an index without pages.
   package init(part: UInt32, pageSize: UInt32, declaration: [UInt8]) throws(StoreError) {
     self.part = part
     self.pageSize = pageSize
     self.declaration = declaration
     (revision, pageCount, sum, contents) = (0, 0, SetHash(), nil)
-    identity = try sealing { () throws(SealingError) in try SystemRandom.bytes(Self.identityCount) }
+    identity = try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(Self.identityCount) }
   }
 
-  /// Forgets all pages: the index is to be built again.
+  /// Removes all pages, so the index must be rebuilt.
   package mutating func restart() throws(StoreError) {
     let declaration = self.declaration
     self = try IndexRoot(part: part, pageSize: pageSize, declaration: declaration)
@@ -98,15 +98,14 @@ package struct IndexRoot: Sendable, Equatable {
   }
 
   package func seal(_ keys: RowKeys) throws(StoreError) -> [UInt8] {
-    try sealing { () throws(SealingError) in
+    try translatingErrors { () throws(SealingError) in
       let frame = Frame.around(bytes, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
       return try keys.active.index().seal(
         frame, authenticating: Array(keys.binding.indexRoot(part: part, epoch: keys.active.epoch)))
     }
   }
 
-  /// - Throws: `damaged` for anything but a root that a holder of the active epoch's keys sealed for this store and
-  ///   number.
+  /// Opens a root, or throws `damaged` unless it was sealed for this store and number with the active epoch's keys.
   package init(part: UInt32, epoch: Int64, sealed: [UInt8], _ keys: RowKeys) throws(StoreError) {
     do throws(SealingError) {
       guard epoch == Int64(keys.active.epoch) else {
@@ -163,6 +162,6 @@ package struct IndexRoot: Sendable, Equatable {
 }
 
 extension StoreError {
-  /// Whether an index, and no document, is not as it was written.
+  /// Whether only an index is damaged, but not a document.
   package var isIndexDamage: Bool { code == .damaged && message.hasPrefix(IndexRoot.damage) }
 }

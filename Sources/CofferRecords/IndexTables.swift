@@ -1,10 +1,10 @@
 internal import CofferSQLite
 
-/// The tables of indexes (FORMAT, "Indexes").
+/// The index tables (FORMAT, "Indexes").
 package struct IndexTables {
-  /// The bit of `compat` of a store that has them.
+  /// The `compat` bit of stores with index tables.
   package static let feature: UInt64 = 1
-  /// The most indexes of a store.
+  /// The maximum number of indexes in a store.
   package static let maximumParts: UInt32 = 64
 
   private static let objects = [
@@ -24,8 +24,8 @@ package struct IndexTables {
     self.database = database
   }
 
-  /// Whether both tables exist, made by our SQL. A table with other SQL is ignored: a program that does not
-  /// know indexes may use the name, and may have emptied or dropped our table.
+  /// Returns whether both tables exist with our SQL. A table with different SQL is ignored, because a program that
+  /// doesn't support indexes may use the name, and may have emptied or dropped our table.
   package func exist() throws(StoreError) -> Bool {
     for (name, sql) in Self.objects {
       let rows = try database.rows("SELECT sql FROM sqlite_schema WHERE type='table' AND name=?", name)
@@ -34,7 +34,7 @@ package struct IndexTables {
     return true
   }
 
-  /// Makes both tables; others of these names are dropped.
+  /// Creates both tables, and drops other tables with these names.
   package func make() throws(StoreError) {
     try drop()
     for (_, sql) in Self.objects { try database.execute(sql) }
@@ -51,7 +51,7 @@ package struct IndexTables {
 
   // MARK: Roots
 
-  /// The sealed root rows, in the order of their numbers.
+  /// Returns the sealed root rows in numeric order.
   package func roots() throws(StoreError) -> [(part: UInt32, epoch: Int64, sealed: [UInt8])] {
     var roots: [(part: UInt32, epoch: Int64, sealed: [UInt8])] = []
     for row in try database.rows(SQL.indexRoots) {
@@ -63,7 +63,7 @@ package struct IndexTables {
     return roots
   }
 
-  /// The sealed root row of an index; nil if there is none.
+  /// Returns an index's sealed root row, or `nil` if it doesn't exist.
   package func root(of part: UInt32) throws(StoreError) -> (epoch: Int64, sealed: [UInt8])? {
     guard let row = try database.rows(SQL.indexRoot, Int64(part)).first, case .integer(let epoch) = row[0],
       case .blob(let sealed) = row[1]
@@ -71,9 +71,7 @@ package struct IndexTables {
     return (epoch, sealed)
   }
 
-  /// Writes a root row.
-  ///
-  /// - Returns: its sealed bytes.
+  /// Writes a root row and returns its sealed bytes.
   @discardableResult
   package func put(_ root: IndexRoot, _ keys: RowKeys) throws(StoreError) -> [UInt8] {
     let sealed = try root.seal(keys)
@@ -81,8 +79,8 @@ package struct IndexTables {
     return sealed
   }
 
-  /// Whether there are roots of other numbers, or pages whose root is not there.
-  package func holdsOthers(than parts: [UInt32]) throws(StoreError) -> Bool {
+  /// Returns whether other roots exist, or pages without a root.
+  package func containsStrayRows(than parts: [UInt32]) throws(StoreError) -> Bool {
     let numbers = parts.map { String($0) }.joined(separator: ",")
     let others = try database.rows("SELECT 1 FROM coffer_x_index WHERE part NOT IN (\(numbers)) LIMIT 1")
     let pages = try database.rows(
@@ -90,9 +88,9 @@ package struct IndexTables {
     return !others.isEmpty || !pages.isEmpty
   }
 
-  /// Deletes all indexes but some, and pages that belong to none of these.
+  /// Deletes all other indexes and their pages.
   ///
-  /// - Returns: whether there were any.
+  /// - Returns: Whether any rows were deleted.
   package func removeAll(but parts: [UInt32]) throws(StoreError) -> Bool {
     let numbers = parts.map { String($0) }.joined(separator: ",")
     let strays = try !database.rows("SELECT 1 FROM coffer_x_index WHERE part NOT IN (\(numbers)) LIMIT 1").isEmpty
@@ -110,13 +108,13 @@ package struct IndexTables {
     try database.execute(SQL.deleteIndexRoot, Int64(part))
   }
 
-  /// Deletes the pages of an index from `first` on.
+  /// Deletes an index's pages, starting with `first`.
   package func deletePages(of part: UInt32, from first: UInt32 = 0) throws(StoreError) {
     try database.execute(
       SQL.deleteIndexPages, Self.place(part, first), Self.place(part, UInt32.max))
   }
 
-  /// The row of a page.
+  /// Returns a page's row ID.
   static func place(_ part: UInt32, _ page: UInt32) -> Int64 {
     Int64(part) << 32 | Int64(page)
   }

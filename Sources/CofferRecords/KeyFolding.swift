@@ -16,7 +16,7 @@ package enum KeyFolding {
     return bytes
   }
 
-  /// Most keys are ASCII, where folding is lower case; nil for any other key.
+  /// Returns an ASCII key in lower case, or `nil` for other keys. Most keys are ASCII.
   private static func foldedASCII(_ key: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(key.utf8.count)

@@ -1,19 +1,19 @@
-/// The net effect of one transaction on each document, and the collections it changed.
+/// The net effect of one transaction on each document, and the changed collections.
 ///
-/// Changes of rising ids make runs, where neighbours with the same effect share an entry: a bulk insert of any
-/// length keeps one run. Other changes take an entry each; with too many of them, everything counts as changed.
+/// Consecutive IDs with the same effect share a run, so a bulk insert of any length needs only one run. Other changes
+/// need an entry each. With too many entries, everything counts as changed.
 struct NetChanges {
-  /// Entries that are enough for a ring: several times the ranges that it can hold, since neighbours may still come
-  /// together.
+  /// A sufficient number of entries for a ring, which is several times the ranges that fit in it, because adjacent
+  /// ranges can still be merged.
   static let ringLimit = 4096
 
-  /// One document before and after the transaction.
+  /// A document before and after the transaction.
   private struct Effect: Equatable {
-    /// The collection it was in; 0 if there was no document.
+    /// The previous collection, or 0 if the document didn't exist.
     var before: UInt32
-    /// The collection it is in; 0 if there is no document.
+    /// The new collection, or 0 if the document doesn't exist anymore.
     var after: UInt32
-    /// The kinds of change, if the collection is the same before and after.
+    /// The kinds of changes, if the collection is unchanged.
     var kinds: ChangeLog.Kind = []
   }
 
@@ -22,11 +22,11 @@ struct NetChanges {
     let effect: Effect
   }
 
-  /// The most entries.
+  /// The maximum number of entries.
   private let limit: Int
-  /// Sorted by id.
+  /// The runs, sorted by ID.
   private var runs: [Run] = []
-  /// Effects that take precedence over `runs`; no id is above the last run.
+  /// The effects that override `runs`. Their IDs don't exceed the last run.
   private var others: [Int64: Effect] = [:]
   private(set) var collections: Set<UInt32> = []
   private var isEverything = false
@@ -50,7 +50,7 @@ struct NetChanges {
   mutating func insert(_ id: Int64, into collection: UInt32) {
     var effect = effect(on: id) ?? Effect(before: 0, after: 0)
     effect.after = collection
-    // The id of a document that this transaction deleted: another document takes its place.
+    // A new document has the ID of a document that this transaction deleted.
     if effect.before != 0 { effect.kinds = [.text, .head, .place] }
     set(effect, on: id)
   }
@@ -70,7 +70,7 @@ struct NetChanges {
     set(effect, on: id)
   }
 
-  /// The effect so far.
+  /// Returns the current effect.
   private func effect(on id: Int64) -> Effect? {
     guard let last = runs.last, id <= last.ids.upperBound else { return nil }
     if id >= last.ids.lowerBound, others.isEmpty { return last.effect }
@@ -98,7 +98,7 @@ struct NetChanges {
 
   // MARK: The result
 
-  /// - Parameter rangeLimit: the most ranges of ids; with more, everything changed.
+  /// - Parameter rangeLimit: The maximum number of ID ranges. With more ranges, everything counts as changed.
   func changes(rangeLimit: Int) -> RingChanges {
     guard !isEverything else { return .everything }
     var sums = RangesByKind()
@@ -122,10 +122,10 @@ struct NetChanges {
     return .entries(entries)
   }
 
-  /// Collects the ranges of each kind and collection, given in the order of ids.
+  /// Collects the ranges of each kind and collection, added in ID order.
   private struct RangesByKind {
     private(set) var entries: [RingChanges.Entry] = []
-    /// Ranges of all entries.
+    /// The number of ranges in all entries.
     private(set) var count = 0
 
     mutating func add(_ ids: ClosedRange<Int64>, _ effect: Effect) {

@@ -2,16 +2,16 @@ package import CofferDocuments
 package import CofferSealing
 internal import CofferText
 
-/// Opens rows: the head, which proves the whole row, and the body, which proves the text. The mirror of RecordSealer.
+/// Opens rows. The head authenticates the whole row, and the body authenticates the text. It reverses RecordSealer.
 ///
-/// Belongs to one thread at a time. Results point into its memory and are valid until it opens the next row.
+/// Use it on one thread at a time. Results point to its memory and are valid until it opens the next row.
 package final class RecordOpener {
   package let keys: RowKeys
   private let headMemory = ScratchMemory()
   private let bodyMemory = ScratchMemory()
   private let checksBounds: Bool
 
-  /// - Parameter checksBounds: false opens rows that their epoch could not have sealed, for salvage.
+  /// - Parameter checksBounds: Whether to reject rows that their epoch couldn't have sealed. Salvage accepts them.
   package init(_ keys: RowKeys, checksBounds: Bool = true) {
     self.keys = keys
     self.checksBounds = checksBounds
@@ -25,7 +25,7 @@ package final class RecordOpener {
     return context
   }
 
-  /// Refuses a row that holders of old keys could have sealed after these were replaced (FORMAT, "Closed epochs").
+  /// Rejects a row that owners of old keys could have sealed after their replacement (FORMAT, "Closed epochs").
   ///
   /// - Throws: `damaged`.
   @inline(__always)
@@ -35,8 +35,8 @@ package final class RecordOpener {
     }
   }
 
-  /// - Parameter memory: where to open the head; the result then points there. nil uses this opener's memory.
-  /// - Throws: `damaged`: the row is not the one that was written there.
+  /// - Parameter memory: The memory for the head, to which the result points, or `nil` to use this opener's memory.
+  /// - Throws: `damaged` if the row was changed.
   package func openHead(_ row: RecordRow, in memory: UnsafeMutableRawBufferPointer? = nil) throws(StoreError)
     -> HeadData
   {
@@ -73,8 +73,8 @@ package final class RecordOpener {
     return head
   }
 
-  /// - Parameter memory: where to open the text; the result then points there. nil uses this opener's memory.
-  /// - Throws: `damaged`: the body is missing, or is not this document's text.
+  /// - Parameter memory: The memory for the text, to which the result points, or `nil` to use this opener's memory.
+  /// - Throws: `damaged` if the body is missing or doesn't belong to this document.
   package func openBody(_ row: RecordRow, _ head: HeadData, in memory: UnsafeMutableRawBufferPointer? = nil)
     throws(StoreError) -> UnsafeRawBufferPointer
   {
@@ -112,16 +112,12 @@ package final class RecordOpener {
     return bodyMemory.room(count)
   }
 
-  /// The row's element of the set hash; computed without opening the row or checking its bounds.
+  /// Returns the row's set hash element, without opening the row or checking its bounds.
   package func element(of row: RecordRow) throws(StoreError) -> SetElement {
     let context = try context(of: row)
     let element = keys.binding.element(
       row.fields, blindIndex: row.blindIndex, bodyTag: row.bodyTag, title: row.title, head: row.head)
-    do throws(SealingError) {
-      return try context.set.element(of: element)
-    } catch {
-      throw StoreError(error)
-    }
+    return try translatingErrors { () throws(SealingError) in try context.set.element(of: element) }
   }
 }
 
@@ -130,7 +126,7 @@ extension DocumentHeader {
     self.init(
       id: DocumentID(row.fields.id), collection: CollectionID(row.fields.collection), position: row.fields.position,
       parent: row.fields.parent.map { DocumentID($0) },
-      title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { ExternalKey(bytes: $0) },
+      title: head.title.map { String(decoding: $0, as: UTF8.self) }, key: head.key.map { DocumentKey(bytes: $0) },
       attributes: head.attributes.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: head.attributes),
       created: Timestamp(millisecondsSince1970: head.created),
       modified: Timestamp(millisecondsSince1970: head.modified), byteCount: head.textCount,

@@ -1,22 +1,22 @@
 package import CofferDocuments
 package import CofferSealing
 
-/// Reads single rows: by id, or by the blind index of a key.
+/// Reads single rows by ID, or by a key's blind index.
 ///
-/// Belongs to one thread at a time. A row, and everything opened from it, points into the reader's statements and
-/// memory, and is valid until the reader's next call.
+/// Use it on one thread at a time. A row and its opened parts point to the reader's statements and memory, and are
+/// valid until the reader's next call.
 package final class RecordReader {
   package let opener: RecordOpener
   private let database: StoreDatabase
-  // Compiled at their first use, and bound again for each row. One thread at a time calls, so the run-time check of
-  // exclusive access is left out.
+  // Compiled on first use and bound for each row. Exclusive access isn't checked, because only one thread at a time
+  // calls the reader.
   @exclusivity(unchecked) private var record: StoreStatement?
   @exclusivity(unchecked) private var recordWithBody: StoreStatement?
   @exclusivity(unchecked) private var recordByIndex: StoreStatement?
-  /// The one that has been stepped since the last reset.
+  /// The statement that was stepped since the last reset.
   @exclusivity(unchecked) private var running: StoreStatement?
 
-  /// - Parameter checksBounds: as in ``RecordOpener/init(_:checksBounds:)``.
+  /// - Parameter checksBounds: The same as in ``RecordOpener/init(_:checksBounds:)``.
   package init(_ database: StoreDatabase, _ keys: RowKeys, checksBounds: Bool = true) {
     self.database = database
     opener = RecordOpener(keys, checksBounds: checksBounds)
@@ -24,13 +24,13 @@ package final class RecordReader {
 
   package var keys: RowKeys { opener.keys }
 
-  /// Ends the run of a statement, and with it the lock that it holds.
+  /// Resets the running statement, which releases its lock.
   package func reset() {
     running?.reset()
     running = nil
   }
 
-  /// Gives the statements back to the connection.
+  /// Releases the statements.
   package func end() {
     running = nil
     record = nil
@@ -48,7 +48,7 @@ package final class RecordReader {
     return try RecordRow(statement.columns(), within: limits)
   }
 
-  /// Whether there is a row of that id, sound or not.
+  /// Returns whether a row with this ID exists, even if it's damaged.
   package func hasRow(_ id: DocumentID) throws(StoreError) -> Bool {
     let statement = try prepared(&record, SQL.record)
     try statement.bind(id.rawValue, at: 1)
@@ -56,7 +56,7 @@ package final class RecordReader {
     return try statement.step()
   }
 
-  /// The row that the blind index of a key names; nil if it names none.
+  /// Returns the row with a key's blind index, or `nil` if it doesn't exist.
   package func row(withBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits) throws(StoreError)
     -> RecordRow?
   {
@@ -79,20 +79,20 @@ package final class RecordReader {
 
   // MARK: Documents
 
-  /// The header of a document, its head verified.
+  /// Returns a document's verified header.
   package func header(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> DocumentHeader {
     let row = try row(id, withBody: false, within: limits)
     return DocumentHeader(row, try opener.openHead(row))
   }
 
-  /// A document, verified and opened.
+  /// Returns a document after verifying and opening it.
   package func document(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> OpenedDocument {
     let row = try row(id, withBody: true, within: limits)
     let head = try opener.openHead(row)
     return OpenedDocument(header: DocumentHeader(row, head), utf8: try opener.openBody(row, head))
   }
 
-  /// Stored document, before the change.
+  /// Returns a stored document before a change.
   package func storedDocument(_ id: DocumentID, within limits: RowLimits) throws(StoreError) -> StoredDocument {
     let row = try row(id, withBody: true, within: limits)
     let head = try opener.openHead(row)
@@ -103,7 +103,7 @@ package final class RecordReader {
       element: try opener.element(of: row))
   }
 
-  /// The document whose key has that blind index, its head verified.
+  /// Returns the document whose key has this blind index, after verifying its head.
   package func holder(ofBlindIndex index: [UInt8], in collection: UInt32, within limits: RowLimits)
     throws(StoreError) -> DocumentID?
   {
@@ -112,17 +112,17 @@ package final class RecordReader {
     return DocumentID(row.fields.id)
   }
 
-  /// The document with that key, found under every live epoch.
+  /// Returns the document with a key in any live epoch.
   ///
-  /// - Throws: `damaged` if the index names a document whose head holds another key.
-  package func id(forKey key: ExternalKey, in collection: CollectionRecord, within limits: RowLimits)
+  /// - Throws: `damaged` if the index lists a document whose head contains another key.
+  package func id(forKey key: DocumentKey, in collection: CollectionRecord, within limits: RowLimits)
     throws(StoreError) -> DocumentID?
   {
     try row(forKey: key, in: collection, within: limits).map { DocumentID($0.row.fields.id) }
   }
 
-  /// The row with that key, without its body, and its opened head.
-  package func row(forKey key: ExternalKey, in collection: CollectionRecord, within limits: RowLimits)
+  /// Returns the row with a key, without its body, and its opened head.
+  package func row(forKey key: DocumentKey, in collection: CollectionRecord, within limits: RowLimits)
     throws(StoreError) -> (row: RecordRow, head: HeadData)?
   {
     let folded = try collection.folded(key)
@@ -139,7 +139,7 @@ package final class RecordReader {
   }
 }
 
-/// Stored document, before a change.
+/// A stored document before a change.
 package struct StoredDocument {
   package let header: DocumentHeader
   package var document: Document
@@ -148,7 +148,7 @@ package struct StoredDocument {
   package let blindIndex: [UInt8]?
   package let bodyTag: [UInt8]
   package let stamps: DocumentStamps
-  /// The row's element of the set hash.
+  /// The row's set hash element.
   package let element: SetElement
 }
 

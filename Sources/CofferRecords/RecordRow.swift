@@ -1,18 +1,25 @@
 package import CofferSQLite
 internal import CofferSealing
 
-/// Bounds that the state sets for every row.
+/// The bounds that the state sets for every row.
 package struct RowLimits {
-  /// No bounds, for salvage: the state may be older than the rows, or missing, and titles may follow any mode.
+  /// The bounds for salvage, where the state may be missing or outdated, and titles may follow any mode.
   package static let none = RowLimits(
     nextID: UInt64(Int64.max), generation: UInt64(StoreFormat.maximumCounter), target: UInt32.max, cursor: 0)
 
   package let nextID: UInt64
   package let generation: UInt64
-  /// The epoch that a rekey moves rows to; 0 when none runs.
+  /// The epoch that a rekey moves rows to, or 0 outside a rekey.
   package let target: UInt32
-  /// The next id that the rekey looks at: no row below it has an older epoch.
+  /// The next ID that the rekey checks. Rows with lower IDs don't have an older epoch.
   package let cursor: UInt64
+
+  package init(nextID: UInt64, generation: UInt64, target: UInt32, cursor: UInt64) {
+    self.nextID = nextID
+    self.generation = generation
+    self.target = target
+    self.cursor = cursor
+  }
 }
 
 extension StoreState {
@@ -21,12 +28,12 @@ extension StoreState {
   }
 }
 
-/// A row of `coffer_record` in SQLite's memory, its columns checked; valid until the statement's next step.
+/// A row of `coffer_record` in SQLite's memory with checked columns, which is valid until the statement's next step.
 ///
-/// STRICT tables guard writes only, and files may be hostile: class, sign and size are checked on every read.
+/// Every read checks class, sign and size, because STRICT tables only check writes and files may be hostile.
 package struct RecordRow {
-  /// The columns that every statement that reads rows selects, in this order. The record's own body may follow them, and
-  /// then the body in the other table.
+  /// The columns that every statement for rows selects, in this order. The record's body and the body in the other
+  /// table may follow them.
   package static let columns = "r.id,r.coll,r.epoch,r.rev,r.pos,r.parent,r.flags,r.lookup,r.title,r.head,r.body_nt"
   private static let bodyColumn = 11
   private static let otherBodyColumn = 12
@@ -36,21 +43,21 @@ package struct RecordRow {
   package private(set) var title: UnsafeRawBufferPointer?
   package private(set) var head: UnsafeRawBufferPointer
   package private(set) var bodyTag: UnsafeRawBufferPointer
-  /// nil if it was not selected, is missing, or is no blob.
+  /// The body, or `nil` if the column wasn't selected, is missing, or isn't a blob.
   package private(set) var body: UnsafeRawBufferPointer?
-  /// Whether the body is a column of the record.
+  /// Whether the body is stored in the record.
   package private(set) var hasBodyInRecord = false
-  /// The running rekey has not rewritten this row yet; if that rekey changes the title mode, the row has the old mode.
+  /// Whether the running rekey hasn't rewritten the row yet, so it may have the old title mode.
   package let isBelowTarget: Bool
-  /// The running rekey has passed this id but not rewritten the row: the rekey left it, or an attacker put it there.
+  /// Whether the running rekey passed this ID without rewriting the row, because it skipped it or an attacker added it.
   package let isBehindCursor: Bool
 
-  /// - Throws: `damaged`, naming the document and the column.
+  /// - Throws: `damaged` with the document and the column.
   package init(_ columns: UnsafeBufferPointer<StoredColumn>, within limits: RowLimits) throws(StoreError) {
     try self.init(columns, id: columns[0].integer, within: limits)
   }
 
-  /// - Parameter columns: in the order of ``columns``; the first one isn't looked at. Their bytes are the row's.
+  /// - Parameter columns: The columns in the order of ``columns``. The row refers to their bytes. Ignores the first.
   @inline(__always)
   package init(_ columns: UnsafeBufferPointer<StoredColumn>, id: Int64, within limits: RowLimits) throws(StoreError) {
     @inline(__always)
@@ -102,7 +109,7 @@ package struct RecordRow {
     }
   }
 
-  /// The row with a body of the other table.
+  /// Returns the row with a body from the other table.
   package func joined(with body: UnsafeRawBufferPointer?) -> RecordRow {
     var row = self
     row.body = body
@@ -112,12 +119,12 @@ package struct RecordRow {
 
   // MARK: Away from the statement
 
-  /// Bytes that the row refers to.
+  /// The number of bytes that the row refers to.
   package var byteCount: Int {
     (blindIndex?.count ?? 0) + (title?.count ?? 0) + head.count + bodyTag.count + (body?.count ?? 0)
   }
 
-  /// The row with its bytes copied to `memory` (``byteCount`` of them), valid as long as that is.
+  /// Returns the row with its bytes copied to `memory`, which needs ``byteCount`` bytes and must remain valid.
   package func copied(to memory: UnsafeMutableRawBufferPointer) -> RecordRow {
     var rest = memory[...]
     var row = self

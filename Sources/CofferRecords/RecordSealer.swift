@@ -2,16 +2,16 @@ internal import CofferDocuments
 internal import CofferSealing
 internal import CofferText
 
-/// Seals documents into rows: the body, then the head, which is bound to all of the row, then the set hash's element.
+/// Seals documents into rows, first the body, then the head, which authenticates the row, then the set hash's element.
 ///
-/// Belongs to one thread at a time; writes each frame at the place of its ciphertext and seals it there.
+/// Use it on one thread at a time. Each frame is written where its ciphertext goes, and sealed in place.
 package struct RecordSealer {
-  /// The sealed parts of a document; its other parts are columns of its row.
+  /// A document's sealed parts. Its other parts are columns of its row.
   package struct Content {
     package var title: UnsafeRawBufferPointer?
     package var key: UnsafeRawBufferPointer?
     package var blindIndex: [UInt8]?
-    /// A canonical JSON object, or no bytes.
+    /// A canonical JSON object, or empty.
     package var attributes: UnsafeRawBufferPointer
     package var created: Int64
     package var modified: Int64
@@ -30,7 +30,7 @@ package struct RecordSealer {
       self.stamps = stamps
     }
 
-    /// The content of an opened head.
+    /// Creates the content of an opened head.
     package init(_ head: HeadData, blindIndex: [UInt8]?) {
       self.init(
         title: head.title, key: head.key, blindIndex: blindIndex, attributes: head.attributes, created: head.created,
@@ -59,20 +59,18 @@ package struct RecordSealer {
     Self.write(frame: frame, count: text.count)
     UnsafeMutableRawBufferPointer(rebasing: frame[Frame.headerCount...]).copyMemory(from: text)
     let additional = keys.binding.body(id: fields.id, collection: fields.collection, epoch: fields.epoch)
-    do throws(SealingError) {
+    try translatingErrors { () throws(SealingError) in
       let tag = batch.mutable(bodyTag)
       let nonce = UnsafeMutableRawBufferPointer(rebasing: tag[..<XAESKey.nonceCount])
       try context.body.draw(nonce, for: frame.count, from: keys.nonces)
       try context.body.seal(
         UnsafeRawBufferPointer(frame), authenticating: additional, nonce: UnsafeRawBufferPointer(nonce),
         ciphertext: frame, tag: UnsafeMutableRawBufferPointer(rebasing: tag[XAESKey.nonceCount...]))
-    } catch {
-      throw StoreError(error)
     }
     try sealHead(fields, content, textCount: text.count, context, bodyTag: bodyTag, body: body, into: batch)
   }
 
-  /// Seals the head alone, over a body of `textCount` bytes that stays as it is.
+  /// Seals only the head for an unchanged body of `textCount` bytes.
   package func sealHead(
     _ fields: RowFields, _ content: Content, textCount: Int, bodyTag: UnsafeRawBufferPointer, into batch: SealedBatch
   ) throws(StoreError) {
@@ -102,7 +100,7 @@ package struct RecordSealer {
     let head = batch.reserve(frameCount + XAESKey.overhead)
     let blindIndex = content.blindIndex.map { blindIndex in blindIndex.withUnsafeBytes { batch.append(bytes: $0) } }
     let title = mode == .clear ? content.title.map { batch.append(bytes: $0) } : nil
-    // Nothing below reserves memory in the batch, so these pointers stay valid.
+    // The following code doesn't reserve memory in the batch, so these pointers remain valid.
     let blob = batch.mutable(head)
     let frame = UnsafeMutableRawBufferPointer(rebasing: blob[XAESKey.nonceCount..<blob.count - XAESKey.tagCount])
     Self.write(frame: frame, count: dataCount)
@@ -110,7 +108,7 @@ package struct RecordSealer {
     let blindIndexBytes = blindIndex.map { batch.bytes($0) }
     let titleBytes = title.map { batch.bytes($0) }
     let tag = batch.bytes(bodyTag)
-    do throws(SealingError) {
+    try translatingErrors { () throws(SealingError) in
       let additional = keys.binding.head(fields, blindIndex: blindIndexBytes, bodyTag: tag, title: titleBytes)
       try context.head.seal(
         UnsafeRawBufferPointer(frame), authenticating: additional, nonces: keys.nonces, into: blob)
@@ -120,12 +118,10 @@ package struct RecordSealer {
         SealedBatch.Row(
           fields: fields, blindIndex: blindIndex, title: title, head: head, bodyTag: bodyTag, body: body,
           isBodyInRecord: isBodyInRecord(textCount: textCount), element: try context.set.element(of: element)))
-    } catch {
-      throw StoreError(error)
     }
   }
 
-  /// The place of a body follows from the length of its frame alone.
+  /// Returns whether a body is stored in its record, which depends only on its frame's length.
   package func isBodyInRecord(textCount: Int) -> Bool {
     Frame.byteCount(around: textCount, minimum: Frame.standardMinimum, isPadded: keys.session.isPadded)
       <= StoreFormat.maximumBodyInRecord
@@ -150,13 +146,13 @@ package struct RecordSealer {
       throw StoreError(.invalidArgument, "attributes are no JSON object")
     }
     if let key = content.key {
-      guard (1...ExternalKey.maximumByteCount).contains(key.count) else {
-        throw StoreError(.tooLarge, "a key has 1 to \(ExternalKey.maximumByteCount) bytes")
+      guard (1...DocumentKey.maximumByteCount).contains(key.count) else {
+        throw StoreError(.tooLarge, "a key has 1 to \(DocumentKey.maximumByteCount) bytes")
       }
     }
   }
 
-  /// Writes codec and length in front and zeros behind; the caller writes the bytes between them.
+  /// Writes the codec, length and trailing zeros. The caller writes the bytes between them.
   private static func write(frame: UnsafeMutableRawBufferPointer, count: Int) {
     Frame.writeHeader(count, to: frame)
     let end = Frame.headerCount + count

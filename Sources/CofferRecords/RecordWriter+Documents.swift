@@ -1,15 +1,15 @@
 package import CofferDocuments
 internal import CofferSealing
 
-// Single documents: each is sealed into the writer's own batch, then written by ``RecordWriter``.
+// Single documents, which are sealed into the writer's batch and then written by ``RecordWriter``.
 
 extension RecordWriter {
   /// Seals and inserts a document.
   ///
   /// - Parameters:
-  ///   - collection: inserted first if it is new.
-  ///   - now: both dates, if the document gives none.
-  ///   - stamps: those of a document that is taken over from a copy; nil for a new document.
+  ///   - collection: The collection, which is inserted first if it's new.
+  ///   - now: The default for both dates.
+  ///   - stamps: The stamps of a document received from a copy, or `nil` for a new document.
   package func insert(
     _ document: Document, id: Int64, in collection: CollectionRecord, isNew: Bool, position: Int64, now: Timestamp,
     stamps: DocumentStamps? = nil
@@ -28,13 +28,13 @@ extension RecordWriter {
     try insert(batch.rows[0], of: batch)
   }
 
-  /// Replaces the stored document with a changed one. An unchanged text under unchanged keys is not sealed again, unless
-  /// it goes to another collection, which its seal names.
+  /// Replaces the stored document with a changed document. Keeps the sealed body if the text, keys and collection are
+  /// unchanged.
   ///
   /// - Parameters:
-  ///   - collection: the one that the document is in afterwards.
-  ///   - position: the new position; nil if it stays. Another collection needs one.
-  ///   - stamps: those of a change that is taken over from a copy; nil for a change of this transaction.
+  ///   - collection: The document's new collection.
+  ///   - position: The new position, or `nil` to keep it. Required for another collection.
+  ///   - stamps: The stamps of a change received from a copy, or `nil` for this transaction's change.
   package func replace(
     _ old: StoredDocument, with new: Document, in collection: CollectionRecord, movedTo position: Int64? = nil,
     stamps given: DocumentStamps? = nil
@@ -61,7 +61,7 @@ extension RecordWriter {
     if position != nil { columns.insert(.position) }
     if kind.contains(.parent) { columns.insert(.parent) }
     if index != old.blindIndex { columns.insert(.blindIndex) }
-    // Below the target of a rekey, the title may be where another mode had it.
+    // During a rekey, the title may still be stored according to the old mode.
     if !keepsEpoch || kind.contains(.head) { columns.insert(.title) }
     let former = Former(
       old.fields, old.element, isBodyInRecord: sealer.isBodyInRecord(textCount: old.header.byteCount))
@@ -75,11 +75,11 @@ extension RecordWriter {
     return stamps
   }
 
-  /// Seals a row again after `change`: its head alone, or its text too if its epoch is below the active one.
+  /// Re-encrypts a row's head after `change`, and also its text if its epoch is older than the active epoch.
   ///
   /// - Parameters:
-  ///   - columns: those that `change` touches.
-  ///   - kind: the change to readers; nothing if a document only makes room, or has another blind index.
+  ///   - columns: The columns that `change` modifies.
+  ///   - kind: The change for readers, which is empty if only the position or the blind index was adjusted.
   package func rewrite(
     _ id: DocumentID, changing columns: RecordColumns, as kind: ChangeLog.Kind,
     _ change: (inout RecordSealer.Content, inout RowFields) throws(StoreError) -> Void
@@ -112,17 +112,17 @@ extension RecordWriter {
       try sealer.seal(fields, content, text: try reader.opener.openBody(row, head), into: batch)
     }
     reader.reset()
-    // Blind index and title follow the epoch.
+    // The blind index and title depend on the epoch.
     try replace(
       former, with: batch.rows[0], of: batch,
       changing: keepsEpoch ? columns : columns.union([.blindIndex, .title]), as: kind)
   }
 
-  /// Seals the head again at another position.
+  /// Re-encrypts the head at another position.
   ///
   /// - Parameters:
-  ///   - collection: the collection that an index names for it; the row itself must say so too.
-  ///   - isRequested: false if it stays between the same neighbours, to make room for another.
+  ///   - collection: The document's collection according to an index, which must match the row.
+  ///   - isRequested: `false` if the document keeps its neighbors and only makes space for another document.
   package func move(
     _ id: DocumentID, toPosition position: Int64, in collection: UInt32? = nil, isRequested: Bool = true
   ) throws(StoreError) {
@@ -136,13 +136,13 @@ extension RecordWriter {
     try rewrite(id, changing: .parent, as: .parent) { _, fields throws(StoreError) in fields.parent = parent }
   }
 
-  /// The blind index of a key under the active epoch.
-  package func blindIndex(of key: ExternalKey?, in collection: CollectionRecord) throws(StoreError) -> [UInt8]? {
+  /// Returns a key's blind index under the active epoch.
+  package func blindIndex(of key: DocumentKey?, in collection: CollectionRecord) throws(StoreError) -> [UInt8]? {
     guard let key else { return nil }
     return try keys.blindIndex(of: key, in: collection, under: keys.active)
   }
 
-  /// Seals a document into the writer's batch; only its head if the body of that tag is kept.
+  /// Seals a document into the writer's batch, or only its head if `kept` is an existing body's tag.
   private func seal(
     _ document: Document, _ fields: RowFields, blindIndex: [UInt8]?, created: Timestamp, modified: Timestamp,
     stamps: DocumentStamps, keepingBody kept: [UInt8]? = nil
@@ -181,7 +181,7 @@ extension RecordWriter {
 }
 
 extension Document {
-  /// The parts that differ in a changed document.
+  /// Returns the parts that differ in a changed document.
   fileprivate func changes(to new: Document) -> ChangeLog.Kind {
     var kind: ChangeLog.Kind = []
     if !new.text.isIdentical(to: text) { kind.insert(.text) }

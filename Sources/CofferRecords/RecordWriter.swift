@@ -2,32 +2,31 @@ package import CofferDocuments
 internal import CofferSQLite
 package import CofferSealing
 
-/// Writes the records, bodies and collections of one transaction. No other code inserts, changes or deletes their rows.
+/// Writes one transaction's records, bodies and collections. Only this class inserts, changes or deletes their rows.
 ///
-/// Every row written or deleted changes the state too: set hash, count and next id; the change log notes it.
-/// A new document is an INSERT and a change an UPDATE of one row, never an UPSERT, which after a replayed state would
-/// overwrite a live document.
+/// Every written or deleted row also updates the state (set hash, count and next ID) and the change log. A new document
+/// is an INSERT and a change is an UPDATE of one row. An UPSERT could overwrite a live document after a replayed state.
 package final class RecordWriter {
   package let database: StoreDatabase
   package private(set) var keys: RowKeys
-  /// The state that the commit will seal.
+  /// The state that the commit seals.
   package var state: StoreState
   /// The generation that this transaction writes.
   package let revision: UInt64
   package private(set) var changes: ChangeLog
   package private(set) var hasWritten = false
-  /// A number that every change of rows raises, and undoing changes too; callers use it to notice writes.
+  /// A number that increases with every row change and every undo, so callers can detect writes.
   package private(set) var rowsWritten = 0
-  /// Set if a change was left half done: the transaction can only be rolled back.
+  /// The error of an incomplete change, after which the transaction can only be rolled back.
   package private(set) var failure: StoreError?
 
   let collections: CollectionTable
-  /// For rows that this writer changes; callers read rows with other readers.
+  /// The reader for rows that this writer changes. Callers use other readers.
   private(set) var reader: RecordReader
-  /// For rows to delete while a rekey is unfinished.
+  /// The reader for rows to delete during an unfinished rekey.
   private var deletions: RecordReader?
   private(set) var sealer: RecordSealer
-  /// The row of a single change; bulk work uses other batches.
+  /// The row of a single change. Bulk operations use other batches.
   let batch = SealedBatch()
   private var insertion: RecordStatement?
   private var updates: [Int: RecordStatement] = [:]
@@ -35,10 +34,12 @@ package final class RecordWriter {
   private let nonceSource: NonceSource
   private let checkCancellation: () throws(StoreError) -> Void
 
+  /// Creates a writer for one transaction.
+  ///
   /// - Parameters:
-  ///   - nonceSource: made from the state that the transaction found.
-  ///   - hasListeners: whether the change log names many documents, for subscribers of this process.
-  ///   - checkCancellation: called before every change; throwing ends it.
+  ///   - nonceSource: The source from the transaction's initial state.
+  ///   - hasListeners: Whether the change log lists many documents, for this process's subscribers.
+  ///   - checkCancellation: Called before every change. Throwing from it ends the change.
   package init(
     _ database: StoreDatabase, _ keys: RowKeys, _ collections: CollectionTable, state: StoreState,
     nonceSource: NonceSource, hasListeners: Bool, checkCancellation: @escaping () throws(StoreError) -> Void
@@ -55,7 +56,7 @@ package final class RecordWriter {
     sealer = RecordSealer(keys)
   }
 
-  /// Ends the runs of all statements and gives them back to the connection; the transaction is over.
+  /// Releases all statements at the end of the transaction.
   package func end() {
     reader.end()
     deletions = nil
@@ -64,16 +65,16 @@ package final class RecordWriter {
     bodies = nil
   }
 
-  /// The bounds that the state sets for rows; it is not copied for them.
+  /// The bounds that the state sets for rows, without copying the state.
   package var limits: RowLimits {
     RowLimits(nextID: state.nextID, generation: state.generation, target: state.target, cursor: state.cursor)
   }
 
   // MARK: The transaction
 
-  /// Call before the first change.
+  /// Prepares for a change. Call this method before the first change.
   ///
-  /// - Throws: `cancelled`, `noNumberLeft` for a store at its last generation.
+  /// - Throws: `cancelled`, or `noNumberLeft` for a store at its last generation.
   package func willWrite() throws(StoreError) {
     try checkCancellation()
     if !hasWritten {
@@ -85,11 +86,11 @@ package final class RecordWriter {
       keys.beginRun(nonceSource)
     }
     hasWritten = true
-    // Rows written after this call have this generation; reading them again must accept it.
+    // Rows written after this call have this generation, and rereading them must accept it.
     state.generation = revision
   }
 
-  /// Seals under other keys from now on.
+  /// Uses other keys for the following changes.
   package func use(_ keys: RowKeys) {
     reader.reset()
     self.keys = keys
@@ -99,8 +100,8 @@ package final class RecordWriter {
     if hasWritten { keys.beginRun(nonceSource) }
   }
 
-  /// Runs a change of several statements. If it fails, the caller may catch the error, but the transaction can no
-  /// longer be committed.
+  /// Runs a change with several statements. If it fails, the caller may catch the error, but the transaction can't be
+  /// committed anymore.
   package func changing(_ change: () throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) {
       try change()
@@ -110,12 +111,12 @@ package final class RecordWriter {
     }
   }
 
-  /// Call when work on many rows ended early: the transaction can only be rolled back.
+  /// Prevents a commit after work on many rows ended early.
   package func fail(_ error: any Error) {
     failure = failure ?? error as? StoreError ?? StoreError(.cancelled, "the work broke off (\(type(of: error)))")
   }
 
-  /// A point that a savepoint can go back to.
+  /// A point that a savepoint can return to.
   package struct Mark {
     fileprivate let state: StoreState
     fileprivate let changes: ChangeLog
@@ -125,7 +126,7 @@ package final class RecordWriter {
 
   package var mark: Mark { Mark(state: state, changes: changes, failure: failure, hasWritten: hasWritten) }
 
-  /// Call after SQLite has undone everything since `mark`.
+  /// Restores the writer after SQLite has undone all changes since `mark`.
   package func restore(_ mark: Mark) {
     state = mark.state
     changes = mark.changes
@@ -137,9 +138,9 @@ package final class RecordWriter {
 
   // MARK: Rows
 
-  /// Inserts the rows of a batch that another thread sealed and summed.
+  /// Inserts a batch's rows, which another thread sealed and summed.
   ///
-  /// - Parameter refused: called for a row that is refused (``insert(_:of:)``); if it throws, the work ends, and the
+  /// - Parameter refused: Called for a rejected row (``insert(_:of:)``). If it throws, the work ends, and the
   ///   transaction can only be rolled back.
   package func insert(_ batch: SealedBatch, refused: (SealedBatch.Row, StoreError) throws -> Void) throws {
     guard let change = batch.setChange else { preconditionFailure("internal error: a batch was not summed") }
@@ -155,18 +156,18 @@ package final class RecordWriter {
     }
   }
 
-  /// Inserts a sealed row. A refused row leaves the transaction unchanged.
+  /// Inserts a sealed row. A rejected row leaves the transaction unchanged.
   ///
-  /// - Throws: `alreadyExists` for an id that is taken, `duplicateKey`.
+  /// - Throws: `alreadyExists` for an ID that's taken, or `duplicateKey`.
   func insert(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
     try insertRow(row, of: batch)
     try sum { summer, set throws(SealingError) in try summer.add(row.element, to: &set) }
   }
 
-  /// Everything but the set hash.
+  /// Inserts a row without updating the set hash.
   private func insertRow(_ row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
     try requireRoom(for: row.fields)
-    // The index keeps keys apart under the active epoch; older epochs have other blind indexes.
+    // The table's index prevents duplicate keys under the active epoch, but older epochs have different blind indexes.
     for index in row.olderBlindIndexes {
       guard let other = try reader.holder(ofBlindIndex: index, in: row.fields.collection, within: limits) else {
         continue
@@ -193,7 +194,7 @@ package final class RecordWriter {
     rowsWritten += 1
   }
 
-  /// While old keys are alive, a former key holder could replace a row below their epoch's ceiling by an older one.
+  /// Rejects IDs below old epochs' ceilings, where an owner of old keys could replace the row with an older row.
   private func requireRoom(for fields: RowFields) throws(StoreError) {
     guard UInt64(fields.id) >= keys.session.keyring.highestCeiling else {
       throw StoreError(
@@ -215,7 +216,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Explains a refused row: its id or key is taken, or the state is older than the rows.
+  /// Returns the reason for a rejected row, which is a taken ID or key, or a state that's older than the rows.
   private func conflict(_ error: SQLiteError, _ row: SealedBatch.Row, _ batch: SealedBatch) throws(StoreError)
     -> StoreError
   {
@@ -235,7 +236,7 @@ package final class RecordWriter {
     }
   }
 
-  /// A row before a change, as the writer must know it.
+  /// A row before a change.
   package struct Former {
     /// The plaintext columns.
     package let fields: RowFields
@@ -249,9 +250,9 @@ package final class RecordWriter {
     }
   }
 
-  /// Replaces rows by those that another thread sealed and summed.
+  /// Replaces rows with rows that another thread sealed and summed.
   ///
-  /// - Parameter columns: which columns differ.
+  /// - Parameter columns: Returns the columns that differ.
   package func replace(
     _ former: [Former], with batch: SealedBatch, changing columns: (SealedBatch.Row) -> RecordColumns,
     as kind: ChangeLog.Kind
@@ -263,7 +264,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Replaces the row with the same id by a sealed row.
+  /// Replaces the row with the same ID with a sealed row.
   func replace(
     _ former: Former, with row: SealedBatch.Row, of batch: SealedBatch, changing columns: RecordColumns,
     as kind: ChangeLog.Kind
@@ -275,7 +276,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Everything but the set hash.
+  /// Replaces a row without updating the set hash.
   private func replaceRow(
     _ former: Former, with row: SealedBatch.Row, of batch: SealedBatch, changing columns: RecordColumns,
     as kind: ChangeLog.Kind
@@ -285,7 +286,7 @@ package final class RecordWriter {
     if hasNewBody, former.isBodyInRecord || row.isBodyInRecord { columns.insert(.body) }
     try changing { () throws(StoreError) in
       let statement = try update(columns)
-      do throws(SQLiteError) { try statement.run(row, of: batch) } catch { throw StoreError(error) }
+      try translatingErrors { () throws(SQLiteError) in try statement.run(row, of: batch) }
       guard database.connection.lastRowsAffected == 1 else {
         throw .damagedDocument(row.fields.id, "its row is gone")
       }
@@ -295,7 +296,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Inserts, replaces or deletes the row of a body that is not in its record.
+  /// Inserts, replaces or deletes the row of a body that's stored outside its record.
   private func replaceBody(_ former: Former, with row: SealedBatch.Row, of batch: SealedBatch) throws(StoreError) {
     switch (former.isBodyInRecord, row.isBodyInRecord) {
     case (true, true): break
@@ -308,12 +309,12 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes a document. Its row must be the one that was written, or the set hash would no longer reveal a change.
+  /// Deletes a document. Verifies its row first, because otherwise the set hash wouldn't reveal a change.
   ///
-  /// A row that a rekey left behind can be deleted too, so that the rekey can end. If an attacker with old keys put it
-  /// there, it is no element of the set, and the set hash continues to show that.
+  /// Also deletes a row that a rekey skipped, so the rekey can end. If an attacker with old keys added the row, it
+  /// isn't an element of the set, and the set hash still reveals that.
   ///
-  /// - Parameter collection: the collection that an index names for it; the row itself must say so too.
+  /// - Parameter collection: The document's collection according to an index, which must match the row.
   package func delete(_ id: DocumentID, in collection: UInt32? = nil) throws(StoreError) {
     try willWrite()
     let isRekeyed = state.target == 0
@@ -324,7 +325,7 @@ package final class RecordWriter {
     _ = try reader.opener.openHead(row)
     try row.fields.require(collection)
     let element = try reader.opener.element(of: row)
-    // SQLite moves its bytes when rows are deleted.
+    // SQLite moves the row's bytes when rows are deleted.
     reader.reset()
     try changing { () throws(StoreError) in
       try database.execute(SQL.deleteRecord, id.rawValue)
@@ -355,15 +356,15 @@ package final class RecordWriter {
 
   // MARK: Ids
 
-  /// Counts all ids up to this one as given out.
+  /// Marks all IDs up to this ID as used.
   package func reserveIDs(through id: UInt64) throws(StoreError) {
     guard id >= state.nextID else { return }
     try willWrite()
     state.nextID = id + 1
   }
 
-  /// Sets the next id to the lowest id above all rows: deleted ids above them are given out again. The ids of an
-  /// editable copy restart above those of its original.
+  /// Sets the next ID to the lowest ID above all rows, so higher deleted IDs can be reused. In an editable copy, IDs
+  /// restart above the original's IDs.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func restartIDs() throws(StoreError) {
@@ -380,7 +381,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Deletes every row of documents and collections, sound or not; ids restart.
+  /// Deletes all rows of documents and collections, even damaged rows, and restarts IDs.
   ///
   /// - Throws: `rekeyUnfinished` while old keys are alive.
   package func deleteEverything() throws(StoreError) {
@@ -408,7 +409,7 @@ package final class RecordWriter {
     }
   }
 
-  /// Seals a collection with another name or other settings, or under another epoch.
+  /// Seals a collection with a new name, new settings, or under another epoch.
   package func replaceCollection(with new: CollectionRecord) throws(StoreError) {
     try willWrite()
     let before = try collections.row(new.id, within: limits)
@@ -437,15 +438,15 @@ package final class RecordWriter {
       if let before { try summer.subtract(before, from: &set) }
       if let after { try summer.add(after, to: &set) }
     }
-    // A row that keeps its revision was only sealed again under another epoch.
+    // If the revision is unchanged, the row was only re-encrypted under another epoch.
     if let row = new ?? old, old?.revision != new?.revision { changes.changeCollection(row.id) }
     collections.forget()
   }
 
-  /// Number of ids read at a time by a walk that changes rows.
+  /// The number of IDs that an iteration with row changes reads at a time.
   package static let idPage: Int64 = 1024
 
-  /// Deletes all documents of a collection, a page of ids at a time. If one is damaged, only a rollback is left.
+  /// Deletes all documents of a collection in batches. If a document is damaged, only a rollback is possible.
   package func deleteDocuments(in record: CollectionRecord) throws(StoreError) {
     try willWrite()
     try changing { () throws(StoreError) in
@@ -455,7 +456,7 @@ package final class RecordWriter {
     }
   }
 
-  /// The ids in the only column of a statement's rows.
+  /// Returns the IDs in a statement's only column.
   package func ids(_ sql: String, _ parameters: Int64...) throws(StoreError) -> [DocumentID] {
     var ids: [DocumentID] = []
     try database.forEachRow(sql, parameters) { row in
@@ -467,7 +468,7 @@ package final class RecordWriter {
 }
 
 extension SealedBatch.Row {
-  /// `record N: ` if the row is from an input.
+  /// The prefix `record N: ` if the row comes from an input.
   fileprivate var place: String { record > 0 ? "record \(record): " : "" }
 
   fileprivate func duplicateKey(_ other: DocumentID) -> StoreError {

@@ -1,10 +1,10 @@
-/// The changes of one transaction, as the state's ring holds them (FORMAT, "State").
+/// One transaction's changes, as the state's ring stores them (FORMAT, "State").
 package enum RingChanges: Sendable, Equatable {
-  /// The changes of some documents of one collection, or of the collection itself.
+  /// The changes to documents of one collection, or to the collection itself.
   package struct Entry: Sendable, Equatable {
     package var kind: Kind
     package var collection: UInt32
-    /// The documents, in rising ranges that don't touch each other; empty for a collection.
+    /// The documents in ascending, non-adjacent ranges, or an empty array for a collection.
     package var ranges: [ClosedRange<Int64>]
 
     package init(_ kind: Kind, in collection: UInt32, _ ranges: [ClosedRange<Int64>] = []) {
@@ -17,20 +17,20 @@ package enum RingChanges: Sendable, Equatable {
   package enum Kind: UInt8, Sendable {
     case inserted = 1
     case textChanged = 2
-    /// Title, key, attributes, parent or dates; flags if the text stayed the same.
+    /// Title, key, attributes, parent or dates, or flags if the text is unchanged.
     case headChanged = 3
     case moved = 4
     case deleted = 5
-    /// The collection was made, renamed, changed or dropped.
+    /// The collection was created, renamed, changed or dropped.
     case collection = 6
   }
 
-  /// More changed than a ring holds, or ids were given out again.
+  /// More changes than a ring can hold, or IDs are being reused.
   case everything
-  /// Sorted by kind, then collection; no two entries have both in common.
+  /// The entries, sorted by kind, then collection. Each combination occurs once.
   case entries([Entry])
 
-  /// The collections that were made, renamed, changed or dropped; none if everything changed.
+  /// The created, renamed, changed or dropped collections, or an empty set for ``everything``.
   package var collections: Set<UInt32> {
     guard case .entries(let entries) = self else { return [] }
     return Set(entries.filter { $0.kind == .collection }.map(\.collection))

@@ -1,6 +1,6 @@
 internal import CofferSealing
 
-/// The row's plaintext columns; the head is bound to all of them (FORMAT, "The row as bytes").
+/// A row's plaintext columns, which the head authenticates (FORMAT, "The row as bytes").
 package struct RowFields {
   package var id: Int64
   package var collection: UInt32
@@ -22,10 +22,10 @@ package struct RowFields {
     self.flags = flags
   }
 
-  /// The text is the JSON of a value.
+  /// Whether the text is a value's JSON.
   package var isJSON: Bool { StoreFormat.RowFlags(rawValue: flags).contains(.json) }
 
-  /// Refuses an index that names a row for another collection: the index was tampered with.
+  /// Rejects a manipulated index that lists a row in another collection.
   package func require(_ collection: UInt32?) throws(StoreError) {
     guard collection == nil || collection == self.collection else {
       throw .damagedDocument(id, "the list names it in another collection")
@@ -33,11 +33,11 @@ package struct RowFields {
   }
 }
 
-/// Builds the bytes that seals are bound to and that the set hash sums, in reused memory.
+/// Builds the bytes that seals and the set hash authenticate, in reusable memory.
 ///
-/// A result is valid until the next call. Belongs to one thread at a time.
+/// A result is valid until the next call. Use it on one thread at a time.
 package final class RowBinding {
-  /// The width of the labels of heads, bodies, names and rows; the label of collections in the set hash is wider.
+  /// The width of labels for heads, bodies, names and rows. The label for collections in the set hash is wider.
   private static let labelCount = 16
   private static let collectionLabelCount = 20
 
@@ -53,7 +53,7 @@ package final class RowBinding {
     memory.deallocate()
   }
 
-  /// `label16("coffer2/head") || row || t`
+  /// Returns `label16("coffer2/head") || row || t`.
   package func head(
     _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?
@@ -64,7 +64,7 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `label16("coffer2/row") || row || head's N || head's T || t`
+  /// Returns `label16("coffer2/row") || row || head's N || head's T || t`.
   package func element(
     _ fields: RowFields, blindIndex: UnsafeRawBufferPointer?, bodyTag: UnsafeRawBufferPointer,
     title: UnsafeRawBufferPointer?, head: UnsafeRawBufferPointer
@@ -76,7 +76,7 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `label16("coffer2/body") || store_id || u32 coll || u64 id || u32 epoch`
+  /// Returns `label16("coffer2/body") || store_id || u32 coll || u64 id || u32 epoch`.
   package func body(id: Int64, collection: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
     begin("coffer2/body", Self.labelCount)
     append(storeID)
@@ -86,7 +86,7 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `label16("coffer2/name") || store_id || u32 coll || u64 rev || u32 epoch`
+  /// Returns `label16("coffer2/name") || store_id || u32 coll || u64 rev || u32 epoch`.
   package func collection(_ collection: UInt32, revision: UInt64, epoch: UInt32) -> UnsafeRawBufferPointer {
     begin("coffer2/name", Self.labelCount)
     append(storeID)
@@ -96,7 +96,7 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `"coffer2/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`
+  /// Returns `"coffer2/collection", zeros to 20 || store_id || u32 coll || u32 epoch || u64 rev || N || T`.
   package func collectionElement(_ collection: UInt32, epoch: UInt32, revision: UInt64, sealed: UnsafeRawBufferPointer)
     -> UnsafeRawBufferPointer
   {
@@ -109,7 +109,7 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `label16("coffer2/index") || store_id || u32 part || u32 epoch`
+  /// Returns `label16("coffer2/index") || store_id || u32 part || u32 epoch`.
   package func indexRoot(part: UInt32, epoch: UInt32) -> UnsafeRawBufferPointer {
     begin("coffer2/index", Self.labelCount)
     append(storeID)
@@ -118,14 +118,14 @@ package final class RowBinding {
     return bytes
   }
 
-  /// `label16("coffer2/page") || store_id || identity || u32 part || u32 epoch || u32 page || u64 rev`
+  /// Returns `label16("coffer2/page") || store_id || identity || u32 part || u32 epoch || u32 page || u64 rev`.
   package func indexPage(_ place: IndexPlace) -> UnsafeRawBufferPointer {
     begin("coffer2/page", Self.labelCount)
     append(index: place)
     return bytes
   }
 
-  /// `label16("coffer2/page-sum")`, the same, `N || T`
+  /// Returns `label16("coffer2/page-sum")`, followed by the same parts as for a page and `N || T`.
   package func indexElement(_ place: IndexPlace, sealed: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     begin("coffer2/page-sum", Self.labelCount)
     append(index: place)
@@ -142,7 +142,7 @@ package final class RowBinding {
     append(place.revision)
   }
 
-  /// `PAE("coffer2/lookup", u32 coll, folded key)`
+  /// Returns `PAE("coffer2/lookup", u32 coll, folded key)`.
   func blindIndex(ofFolded key: [UInt8], in collection: UInt32) -> UnsafeRawBufferPointer {
     let label: StaticString = "coffer2/lookup"
     makeRoom(for: key.count)
@@ -163,7 +163,7 @@ package final class RowBinding {
     UnsafeRawBufferPointer(rebasing: memory[..<used])
   }
 
-  /// Everything but a title or a key fits into 256 bytes.
+  /// Makes space for a title or key. The other parts fit in 256 bytes.
   private func makeRoom(for extra: Int) {
     guard memory.count < 256 + extra else { return }
     memory.deallocate()
@@ -200,7 +200,7 @@ package final class RowBinding {
     append(bodyTag)
   }
 
-  /// `t`: whether the column holds a title, and which.
+  /// Appends `t`, which indicates whether the column contains a title, and the title itself.
   private func append(title: UnsafeRawBufferPointer?) {
     append(mark: title == nil ? 0 : 1)
     if let title { append(title) }

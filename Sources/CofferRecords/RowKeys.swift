@@ -1,7 +1,7 @@
 package import CofferDocuments
 package import CofferSealing
 
-/// One epoch's keys with their contexts, for one thread at a time.
+/// One epoch's keys with their cipher contexts. Use it on one thread at a time.
 package final class EpochContext {
   package let epoch: UInt32
   package let bounds: EpochBounds
@@ -24,7 +24,7 @@ package final class EpochContext {
     set = try HMACKey(keys.set)
   }
 
-  /// The key of index pages, made at its first use: most transactions use no index.
+  /// Returns the key for index pages. Creates it on first use, because most transactions don't use an index.
   package func index() throws(SealingError) -> XAESKey {
     if let pages { return pages }
     let made = try XAESKey(keys.index)
@@ -32,7 +32,7 @@ package final class EpochContext {
     return made
   }
 
-  /// Whether the epoch's keys could have sealed such a row while they were active (FORMAT, "Closed epochs").
+  /// Returns whether the epoch's keys could have sealed this row while they were active (FORMAT, "Closed epochs").
   @inline(__always)
   func allows(_ row: RowFields) -> Bool {
     UInt64(row.id) >= bounds.floor
@@ -40,61 +40,55 @@ package final class EpochContext {
   }
 }
 
-/// The contexts of every live epoch, for one thread at a time; replaced when the session's keys change.
+/// All live epochs' contexts, replaced when the session's keys change. Use them on one thread at a time.
 package final class RowKeys {
   package let session: SessionKeys
   package let nonces: RandomBytes
-  /// Sums elements into set hashes.
+  /// Adds elements to set hashes.
   package let summer: SetSummer
   package let binding: RowBinding
   package let active: EpochContext
-  /// Sorted by epoch, the active one included.
+  /// The contexts sorted by epoch, including the active epoch.
   package let epochs: [EpochContext]
 
   package init(_ session: SessionKeys) throws(StoreError) {
     self.session = session
     binding = RowBinding(storeID: session.storeID)
-    do throws(SealingError) {
-      nonces = try RandomBytes()
-      summer = try SetSummer()
-      var contexts: [EpochContext] = []
-      for keys in session.keyring.epochs { contexts.append(try EpochContext(keys)) }
-      epochs = contexts
-    } catch {
-      throw StoreError(error)
+    nonces = try translatingErrors(RandomBytes.init)
+    summer = try translatingErrors(SetSummer.init)
+    epochs = try translatingErrors { () throws(SealingError) in
+      try session.keyring.epochs.map { keys throws(SealingError) in try EpochContext(keys) }
     }
     active = epochs.first { $0.epoch == session.keyring.active }!
   }
 
-  /// The identity of a new document or collection.
+  /// Returns a random identity for a new document or collection.
   package func newUID() throws(StoreError) -> UInt64 {
     var uid: UInt64 = 0
-    do throws(SealingError) {
+    try translatingErrors { () throws(SealingError) in
       try withUnsafeMutableBytes(of: &uid) { bytes throws(SealingError) in try nonces.draw(into: bytes) }
-    } catch {
-      throw StoreError(error)
     }
     return uid
   }
 
-  /// Starts the run of one transaction: all rows sealed in it share the first half of their nonces. That reveals no
-  /// more than their revisions do.
+  /// Starts a transaction's run. All its rows share the first half of their nonces, which doesn't reveal more than
+  /// their revisions do.
   package func beginRun(_ source: NonceSource) {
     active.body.beginRun(source)
     active.head.beginRun(source)
   }
 
-  /// Starts the run of the pages that one transaction writes into an index.
+  /// Starts the run for one transaction's index pages.
   package func beginIndexRun(_ source: NonceSource) throws(StoreError) {
-    try sealing { () throws(SealingError) in try active.index().beginRun(source) }
+    try translatingErrors { () throws(SealingError) in try active.index().beginRun(source) }
   }
 
   package func context(of epoch: UInt32) -> EpochContext? {
     epoch == active.epoch ? active : epochs.first { $0.epoch == epoch }
   }
 
-  /// The blind index of a key: 16 bytes of an HMAC over collection and folded key (FORMAT, "Lookup").
-  package func blindIndex(of key: ExternalKey, in collection: CollectionRecord, under context: EpochContext)
+  /// Returns a key's blind index, which is 16 bytes of an HMAC of collection and folded key (FORMAT, "Lookup").
+  package func blindIndex(of key: DocumentKey, in collection: CollectionRecord, under context: EpochContext)
     throws(StoreError)
     -> [UInt8]
   {
@@ -105,15 +99,13 @@ package final class RowKeys {
     throws(StoreError)
     -> [UInt8]
   {
-    do throws(SealingError) {
-      return try context.blindIndex.authenticate(
+    try translatingErrors { () throws(SealingError) in
+      try context.blindIndex.authenticate(
         binding.blindIndex(ofFolded: folded, in: collection), prefix: StoreFormat.blindIndexCount)
-    } catch {
-      throw StoreError(error)
     }
   }
 
-  /// The blind index of a head's key under the active epoch. A key of a collection that is gone is not folded.
+  /// Returns the blind index of a head's key under the active epoch. Doesn't fold the key if its collection is missing.
   package func blindIndex(of key: UnsafeRawBufferPointer?, in collection: UInt32, of collections: [CollectionRecord])
     throws(StoreError) -> [UInt8]?
   {
@@ -121,6 +113,6 @@ package final class RowKeys {
     guard let record = collections.first(where: { $0.id == collection }) else {
       return try blindIndex(ofFolded: Array(key), in: collection, under: active)
     }
-    return try blindIndex(of: ExternalKey(bytes: key), in: record, under: active)
+    return try blindIndex(of: DocumentKey(bytes: key), in: record, under: active)
   }
 }

@@ -1,6 +1,6 @@
 internal import CofferSQLite
 
-/// The columns of a record that a change sets, beside epoch, revision, flags, head and body tag, which every change sets.
+/// The columns that a change sets in addition to epoch, revision, flags, head and body tag, which every change sets.
 package struct RecordColumns: OptionSet {
   package let rawValue: Int
 
@@ -14,7 +14,7 @@ package struct RecordColumns: OptionSet {
   package static let body = RecordColumns(rawValue: 32)
   package static let all: RecordColumns = [.collection, .position, .parent, .blindIndex, .title, .body]
 
-  /// `coll=?2` and the like.
+  /// The assignments in an UPDATE, such as `coll=?2`.
   var assignments: [String] {
     let names = ["coll=?2", "pos=?5", "parent=?6", "lookup=?8", "title=?9", "body=?12"]
     return names.indices.filter { contains(RecordColumns(rawValue: 1 << $0)) }.map { names[$0] }
@@ -27,14 +27,14 @@ struct RecordStatement {
   private let columns: RecordColumns
   private let isInsertion: Bool
 
-  /// - Parameter columns: those that an UPDATE sets; nil for an INSERT.
+  /// - Parameter columns: The columns that an UPDATE sets, or `nil` for an INSERT.
   init(_ database: StoreDatabase, setting columns: RecordColumns?) throws(StoreError) {
     self.columns = columns ?? .all
     isInsertion = columns == nil
     statement = try database.statement(columns.map(SQL.updateRecord) ?? SQL.insertRecord).base
   }
 
-  /// - Throws: SQLite's error; its constraint names the conflict of a new row.
+  /// Writes a row. The constraint in SQLite's error identifies a new row's conflict.
   func run(_ row: SealedBatch.Row, of batch: SealedBatch) throws(SQLiteError) {
     let fields = row.fields
     try statement.bind(fields.id, at: 1)
@@ -66,7 +66,7 @@ struct RecordStatement {
   }
 }
 
-/// The statements that write a body with its own row.
+/// The statements that write a body to a separate row.
 struct BodyStatements {
   private let insertion: Statement
   private let update: Statement
@@ -82,28 +82,24 @@ struct BodyStatements {
     try run(insertion, row, batch)
   }
 
-  /// - Returns: false if there was none.
+  /// Replaces a body, or returns `false` if it doesn't have a separate row.
   func replace(_ row: SealedBatch.Row, of batch: SealedBatch, _ database: StoreDatabase) throws(StoreError) -> Bool {
     try run(update, row, batch)
     return database.connection.lastRowsAffected == 1
   }
 
   func delete(_ id: Int64) throws(StoreError) {
-    do throws(SQLiteError) {
+    try translatingErrors { () throws(SQLiteError) in
       try deletion.bind(id, at: 1)
       try deletion.run()
-    } catch {
-      throw StoreError(error)
     }
   }
 
   private func run(_ statement: Statement, _ row: SealedBatch.Row, _ batch: SealedBatch) throws(StoreError) {
-    do throws(SQLiteError) {
+    try translatingErrors { () throws(SQLiteError) in
       try statement.bind(row.fields.id, at: 1)
       try statement.bindBlob(batch.bytes(row.body), at: 2)
       try statement.run()
-    } catch {
-      throw StoreError(error)
     }
   }
 }

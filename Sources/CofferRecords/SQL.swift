@@ -1,4 +1,4 @@
-/// The statements on our tables, by subject. Values are always bound; columns are listed where rows are read.
+/// The SQL statements by subject. Values are always bound, and statements that read rows list their columns.
 package enum SQL {
   // MARK: Header, slots, state
 
@@ -37,7 +37,7 @@ package enum SQL {
   // MARK: Records, read
 
   private static let read = "SELECT \(RecordRow.columns) FROM coffer_record r"
-  // A lookup in the other table only where the record has no body.
+  // Looks up the other table only if the record doesn't contain the body.
   private static let readWithBody =
     "SELECT \(RecordRow.columns),r.body,\(otherBody) FROM coffer_record r"
   private static let otherBody = "CASE WHEN r.body IS NULL THEN (SELECT ct FROM coffer_body WHERE id=r.id) END"
@@ -57,7 +57,7 @@ package enum SQL {
   package static let idRangeWithBody = "\(readWithBody) WHERE r.id BETWEEN ? AND ? ORDER BY r.id"
   package static let idRangeDescending = "\(read) WHERE r.id BETWEEN ? AND ? ORDER BY r.id DESC"
   package static let idRangeDescendingWithBody = "\(readWithBody) WHERE r.id BETWEEN ? AND ? ORDER BY r.id DESC"
-  /// The row alone, with its body if that is one of its columns.
+  /// The row without a lookup in the other table, and with its body if the record contains it.
   package static let recordAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r WHERE r.id=?"
   package static let allAlone = "SELECT \(RecordRow.columns),r.body FROM coffer_record r ORDER BY r.id"
   package static let body = "SELECT ct FROM coffer_body WHERE id=?"
@@ -74,7 +74,7 @@ package enum SQL {
   package static let highestParent =
     "SELECT parent FROM coffer_record WHERE parent IS NOT NULL ORDER BY parent DESC LIMIT 1"
   package static let idsOfChildren = "SELECT id FROM coffer_record WHERE parent=? ORDER BY id"
-  package static let childElsewhere = "SELECT id FROM coffer_record WHERE parent=?1 AND coll<>?2 LIMIT 1"
+  package static let childInOtherCollection = "SELECT id FROM coffer_record WHERE parent=?1 AND coll<>?2 LIMIT 1"
   package static let belowEpoch = "\(readWithBody) WHERE r.id>=?1 AND r.epoch<?2 ORDER BY r.id LIMIT ?3"
   package static let idsBelowEpoch = "SELECT id FROM coffer_record WHERE epoch<? ORDER BY id LIMIT ?"
   package static let countBelowEpoch = "SELECT count(*) FROM coffer_record WHERE epoch<?"
@@ -99,10 +99,10 @@ package enum SQL {
   package static let insertRecord = "INSERT INTO coffer_record VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"
   package static let insertBody = "INSERT INTO coffer_body VALUES(?,?)"
   package static let updateBody = "UPDATE coffer_body SET ct=?2 WHERE id=?1"
-  /// An UPDATE of one record that sets these columns and those that every change sets; its parameters have the numbers
-  /// of the columns.
+  /// Returns an UPDATE of one record that sets these columns and the columns that every change sets. Its parameters
+  /// have the columns' numbers.
   ///
-  /// SQLite rewrites an index entry for each indexed column that a statement names, even if its value stays the same.
+  /// SQLite rewrites an index entry for each indexed column in a statement, even if its value is unchanged.
   package static func updateRecord(_ columns: RecordColumns) -> String {
     let others = columns.assignments.map { ",\($0)" }.joined()
     return "UPDATE coffer_record SET epoch=?3,rev=?4,flags=?7,head=?10,body_nt=?11\(others) WHERE id=?1"
@@ -118,7 +118,7 @@ package enum SQL {
   package static let recordNumbers = "SELECT id FROM coffer_record NOT INDEXED WHERE id>=? ORDER BY id"
   package static let bodyNumbers = "SELECT id FROM coffer_body WHERE id>=? ORDER BY id"
   package static let collectionNumbers = "SELECT DISTINCT coll FROM coffer_collection WHERE coll>=? ORDER BY coll"
-  /// The rows of one number, the latest first: a file searched page by page may give several.
+  /// The rows with this number, latest first. A search of all pages may find several rows.
   package static let collection = "SELECT coll,epoch,rev,sealed FROM coffer_collection WHERE coll=? ORDER BY rev DESC"
   package static let indexedNumbers = "SELECT id FROM coffer_record INDEXED BY coffer_record_pos"
 
@@ -131,14 +131,14 @@ package enum SQL {
   package static let statisticsTables =
     "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'sqlite_stat[0-9]*' ORDER BY name"
 
-  /// Empties a table whose name was read from the file.
+  /// Returns a statement that empties a table whose name was read from the file.
   package static func emptyTable(_ name: String) -> String {
     "DELETE FROM \"\(name.replacing("\"", with: "\"\""))\""
   }
 
   // MARK: Indexes
 
-  /// The documents of a collection in the order of their ids, past every index.
+  /// A collection's documents in ID order, without using an index.
   package static let byIDWithBody =
     "SELECT \(RecordRow.columns),r.body,\(otherBody) FROM coffer_record r NOT INDEXED WHERE r.coll=? ORDER BY r.id"
   package static let indexRoots = "SELECT part,epoch,sealed FROM coffer_x_index ORDER BY part LIMIT 65"

@@ -1,9 +1,9 @@
 internal import CofferSQLite
 
-/// The ten objects of format 2, by name; a store's own texts must equal these exactly.
+/// The ten objects of format 2 by name, whose SQL in a store must match exactly.
 ///
-/// Long bodies have a separate table, so that listing, ordering and the set hash never read their pages. The index of
-/// positions has the titles too: a list of clear titles without a key reads the index alone.
+/// Long bodies are in a separate table, so listing, sorting and the set hash never read their pages. The index of
+/// positions includes titles, so listing plaintext titles without a key only reads the index.
 package enum Schema {
   package static let objects: [(name: String, sql: String)] = [
     (
@@ -37,12 +37,12 @@ package enum Schema {
 
   private static let texts = Dictionary(uniqueKeysWithValues: objects.map { ($0.name, $0.sql) })
 
-  /// The most entries in a store's schema, those of features and tools included.
+  /// The maximum number of entries in a store's schema, including features and tools.
   package static let entryLimit: Int32 = 1000
 
   package static var tooManyEntries: StoreError { refused("it has more than \(entryLimit) entries") }
 
-  /// Refuses every schema that is not ours: files may be hostile, and a trigger or a view is code of the attacker.
+  /// Rejects every foreign schema, because files may be hostile, and a trigger or view would run an attacker's code.
   package static func check(_ database: StoreDatabase) throws(StoreError) {
     let rows = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     guard rows.count <= entryLimit else { throw tooManyEntries }
@@ -64,7 +64,7 @@ package enum Schema {
     }
   }
 
-  /// Requires the tables that salvage reads; other tables are not looked at.
+  /// Requires the tables that salvage reads, and ignores other tables.
   package static func requireTables(_ names: [String], in database: StoreDatabase) throws(StoreError) {
     let rows = try database.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
     for name in names where !rows.contains(where: { $0[0] == .text(name) && $0[1] == .text(texts[name]!) }) {
@@ -72,14 +72,14 @@ package enum Schema {
     }
   }
 
-  /// Allows foreign objects: tables of features that readers may ignore, and those of known tools.
+  /// Allows foreign tables of known tools, and of features that readers may ignore.
   private static func checkForeign(type: String, name: String, table: String, sql: String?) throws(StoreError) {
     let isOptional = isOptionalTable(table)
     switch type {
     case "table":
       guard isOptional, name == table, let sql, !isVirtual(sql) else { throw refused("an unknown table \(name)") }
     case "index":
-      // An automatic index has no SQL text.
+      // An automatic index doesn't have SQL text.
       let isAutomatic = sql == nil && name.hasPrefix("sqlite_autoindex_")
       let isFeature = name.hasPrefix("coffer_x_") && table.hasPrefix("coffer_x_")
       guard isOptional, isAutomatic || isFeature else { throw refused("an unknown index") }

@@ -1,31 +1,31 @@
 package import CofferSealing
 
-/// Rows ready for SQLite: sealed, in one reused piece of memory.
+/// Sealed rows for SQLite in reusable memory.
 ///
-/// One thread at a time owns a batch; after handing it over, the former owner must not use it.
+/// A batch is owned by one thread at a time. After passing it on, the previous owner must not use it.
 package final class SealedBatch {
-  /// A row's columns; ranges point into the batch's memory.
+  /// A row's columns, whose ranges refer to the batch's memory.
   package struct Row {
     package var fields: RowFields
     package var blindIndex: Range<Int>?
     package var title: Range<Int>?
     package var head: Range<Int>
     package var bodyTag: Range<Int>
-    /// Empty if only the head was sealed.
+    /// The body, which is empty if only the head was sealed.
     package var body: Range<Int>
-    /// Whether the body, sealed here or before, is a column of the record.
+    /// Whether the new or existing body is stored in the record.
     package var isBodyInRecord: Bool
     package var element: SetElement
     /// The record's number in its input, for messages.
     package var record = 0
-    /// While a rekey is unfinished: the blind indexes of the same key under older epochs.
+    /// The key's blind indexes under older epochs, during an unfinished rekey.
     package var olderBlindIndexes: [[UInt8]] = []
   }
 
   package private(set) var rows: [Row] = []
-  /// Collections that must be inserted before these rows.
+  /// The collections to insert before these rows.
   package var newCollections: [CollectionRecord] = []
-  /// The change of the set hash by all rows, if the sealing thread has computed it (``sum(_:replacing:)``).
+  /// All rows' change to the set hash, if the sealing thread has computed it (``sum(_:replacing:)``).
   package private(set) var setChange: SetHash?
   private var memory: UnsafeMutableRawBufferPointer
   private var used = 0
@@ -38,10 +38,10 @@ package final class SealedBatch {
     memory.deallocate()
   }
 
-  /// Bytes of all rows so far.
+  /// The number of bytes of all rows.
   package var byteCount: Int { used }
 
-  /// Removes the rows; keeps the memory, unless a single huge text made it large.
+  /// Removes the rows, but keeps the memory unless a single large text increased it.
   package func removeAll() {
     rows.removeAll(keepingCapacity: true)
     newCollections.removeAll()
@@ -57,27 +57,25 @@ package final class SealedBatch {
     rows.append(row)
   }
 
-  /// Sets the last row's number in its input, and the older blind indexes under which its key must be free.
+  /// Sets the last row's input number, and the older blind indexes under which its key must be unused.
   package func describeLast(record: Int, olderBlindIndexes: [[UInt8]]) {
     rows[rows.count - 1].record = record
     rows[rows.count - 1].olderBlindIndexes = olderBlindIndexes
   }
 
-  /// Computes the change of the set hash by all rows, on the thread that sealed them: half a microsecond for each.
+  /// Computes all rows' change to the set hash on the sealing thread, in half a microsecond for each row.
   ///
-  /// - Parameter old: the elements of the rows that these replace.
+  /// - Parameter old: The elements of the replaced rows.
   package func sum(_ summer: SetSummer, replacing old: [SetElement] = []) throws(StoreError) {
     var change = SetHash()
-    do throws(SealingError) {
+    try translatingErrors { () throws(SealingError) in
       for row in rows { try summer.add(row.element, to: &change) }
       for element in old { try summer.subtract(element, from: &change) }
-    } catch {
-      throw StoreError(error)
     }
     setChange = change
   }
 
-  /// Reserves `count` bytes behind the used ones.
+  /// Reserves `count` bytes after the used bytes.
   package func reserve(_ count: Int) -> Range<Int> {
     if used + count > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(
@@ -96,7 +94,7 @@ package final class SealedBatch {
     return range
   }
 
-  /// Valid until the next `reserve`.
+  /// Returns memory that's valid until the next `reserve`.
   package func mutable(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(rebasing: memory[range])
   }

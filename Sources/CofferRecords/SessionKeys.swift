@@ -1,12 +1,12 @@
 package import CofferDocuments
 package import CofferSealing
 
-/// The secrets of an unlocked store: the root key, the header it was verified with, and the epochs' keys. Immutable:
-/// when the header changes, a new object replaces this one.
+/// An unlocked store's secrets, which are the root key, the header verified with it, and the epochs' keys. Immutable,
+/// so a new object replaces this object when the header changes.
 package final class SessionKeys: Sendable {
   package let root: RootKey
   package let header: StoreHeader
-  /// The slots that the header was verified with.
+  /// The slots verified with the header.
   package let slots: [KeySlotRecord]
   package let keyring: Keyring
   package let titles: TitleMode
@@ -14,14 +14,14 @@ package final class SessionKeys: Sendable {
   package let stateKey: Secret
   package let anchorKey: Secret
   package let headerMACKey: Secret
-  /// False only during salvage of a store whose header or slots are not as they were written.
+  /// Whether the header and slots are authentic, which is `false` only during a salvage.
   package let isHeaderProved: Bool
 
   /// Verifies the header with the root key, then opens the keyring (FORMAT, "Opening").
   ///
-  /// - Parameter isSalvaging: continues if the header MAC does not fit; the keyring's seal verifies the keyring, and
-  ///   each document is verified with its keys.
-  /// - Throws: `damaged` if the header MAC or the keyring does not fit, or titles hold another number.
+  /// - Parameter isSalvaging: Whether to continue if the header MAC doesn't match. The keyring's seal authenticates the
+  ///   keyring, and its keys authenticate each document.
+  /// - Throws: `damaged` if the header MAC or the keyring doesn't match, or the title mode is unknown.
   package init(root: RootKey, header: StoreHeader, slots: [KeySlotRecord], isSalvaging: Bool = false) throws(StoreError)
   {
     self.root = root

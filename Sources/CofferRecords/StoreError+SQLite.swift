@@ -1,7 +1,7 @@
 package import CofferSQLite
 
 extension StoreError {
-  /// Translates an error of SQLite. For damage, the message is ours.
+  /// Translates a SQLite error. Replaces SQLite's message for damage.
   package init(_ error: SQLiteError, path: String? = nil) {
     let place = path.map { "\($0): " } ?? ""
     switch error.code {

@@ -1,112 +1,112 @@
 public import CofferDocuments
-internal import CofferSQLite
-package import CofferSealing
+public import CofferSQLite
+public import CofferSealing
 
-/// A store error. Equality looks at the code: what the caller can do.
+/// An error from a store. Errors are equal if their codes are equal.
 ///
-/// Messages name documents by id and fields by name; they never hold text, titles, keys or values.
+/// Messages name documents by ID and fields by name, but never contain text, titles, keys or values.
 public struct StoreError: Error, Sendable {
-  /// The kind of error, by what the caller can do about it. The raw value is its name.
+  /// The kind of error, according to what the caller can do. The raw value is its name.
   public enum Code: String, Sendable, CaseIterable {
-    /// No file exists at that path.
+    /// The file doesn't exist.
     case noSuchFile
-    /// The file is not a store.
+    /// The file isn't a store.
     case notAStore
-    /// Another process or thread holds the lock longer than the store's waiting time.
+    /// Another process or thread holds the lock for longer than the store's waiting time.
     case locked
     /// No slot opens with this key.
     case cannotUnlock
-    /// A secret is needed, but none was given.
+    /// A required secret is missing.
     case keyNeeded
-    /// The store has no document of that id.
+    /// The store doesn't have a document with that ID.
     case noSuchDocument
-    /// The store has no collection of that name or number.
+    /// The store doesn't have a collection with that name or number.
     case noSuchCollection
-    /// The collection has no document at that index.
+    /// The collection doesn't have a document at that index.
     case indexOutOfRange
-    /// A document's text is not the JSON of a value of the requested type.
+    /// A document's text isn't JSON of the requested type.
     case notDecodable
     /// JSON can't represent this value.
     case notEncodable
-    /// Made by a later version of the format.
+    /// The store was created by a later format version.
     case otherFormat
-    /// A test key or a TEST store that the caller did not allow, or a real key for a TEST store.
+    /// The caller didn't allow test keys or TEST stores, or used a real key for a TEST store.
     case testKeyRefused
-    /// A document, or the store itself, is not as it was written.
+    /// A document or the store itself was changed or damaged.
     case damaged
-    /// A journal, log or `-shm` beside the store that no writer of it leaves there, and that could harm the store or
-    /// other files: nothing was opened or changed.
+    /// A journal, log or `-shm` file next to the store wasn't left by its writers, and could harm the store or other
+    /// files. The store wasn't opened, and files are unchanged.
     case unsafeFile
-    /// Older than a state that this session or the anchor has seen.
+    /// The store is older than a state that this session or the anchor has seen.
     case rolledBack
-    /// The rows are not the set that was written: some are missing, older or foreign.
+    /// The rows don't match the written rows, because some are missing, older or foreign.
     case setMismatch
-    /// The store is not the one that the anchor names, or not in that state.
+    /// The anchor belongs to another store or another state.
     case anchorMismatch
-    /// A replication program has not confirmed that its replica holds the commits.
+    /// A replication program hasn't confirmed that its replica contains the commits.
     case notConfirmed
-    /// The collection has no index of that kind.
+    /// The collection doesn't have this kind of index.
     case noIndex
-    /// An index is behind by more than memory may hold, and can't be written.
+    /// An index lacks more changes than the memory limit allows, and can't be written.
     case indexBehind
     /// Documents remain under old keys.
     case rekeyUnfinished
-    /// Another process changed the root key, and the current key may not or can not follow: `unlock(with:)` the new
-    /// one.
+    /// Another process changed the root key, and the current key can't be used or isn't allowed to be. Pass the new key
+    /// to `unlock(with:)`.
     case keyChanged
-    /// The pin names another store.
+    /// The pin belongs to another store.
     case pinMismatch
-    /// The pin is the one that the store will have when its unfinished rekey has ended.
+    /// The pin is the store's pin after its unfinished rekey.
     case pinUnfinished
-    /// A file, document or collection of that name or number exists already.
+    /// A file, document or collection with that name or number already exists.
     case alreadyExists
-    /// A document has the highest possible id, so no id is left for a new document.
+    /// A document has the highest possible ID, so new documents can't get an ID.
     case noNumberLeft
-    /// Another document of the collection has that key.
+    /// Another document in the collection has that key.
     case duplicateKey
-    /// A synchronisation would remove more documents than the caller allowed.
+    /// A synchronization would remove more documents than the caller allowed.
     case removalRefused
-    /// The store, or its file, can't be written to.
+    /// The store or its file can't be written.
     case readOnly
-    /// The disk is full; nothing of the transaction was stored.
+    /// The disk is full. The transaction's changes weren't stored.
     case diskFull
-    /// An argument that the call can't take; the message says which, and why.
+    /// An argument is invalid. The message explains which argument and why.
     case invalidArgument
-    /// A query failed on the data that it found in the documents.
+    /// A query failed because of data in the documents.
     case queryFailed
-    /// A text, title, key or name over its limit.
+    /// A text, title, key or name exceeds its limit.
     case tooLarge
-    /// An empty text that the caller asked to refuse (``EmptyTextMode/fail``).
+    /// The caller doesn't allow empty texts (``Document/EmptyText/fail``).
     case emptyText
-    /// An invalid key file, identity, recipient or passphrase.
+    /// A key file, identity, recipient or passphrase is invalid.
     case keyFileInvalid
-    /// Slot parameters outside the bounds that protect against a hostile file.
+    /// Slot parameters exceed the limits that protect against hostile files.
     case parametersRefused
-    /// Bytes that must be text but are not valid UTF-8.
+    /// Text isn't valid UTF-8.
     case notText
-    /// A call in the wrong place: `write` inside `write`, a scope's argument after its end.
+    /// A call isn't allowed here, such as `write` inside `write`, or using a scope after its end.
     case misuse
     /// The store was closed.
     case closed
-    /// The task was cancelled, a handler of progress threw, or a time limit passed.
+    /// The task was canceled, a progress handler threw an error, or a time limit was exceeded.
     case cancelled
-    /// The disk or the file system failed. If it did not confirm a write, every later write of the open store throws
-    /// this too, until the store is opened again.
+    /// The disk or file system failed. If it didn't confirm a write, all later writes throw this error until the store
+    /// is reopened.
     case ioFailure
     /// Memory, randomness or OpenSSL failed.
     case systemFailure
   }
 
-  /// The kind of error, which decides whether two errors are equal.
+  /// The kind of error, which determines whether two errors are equal.
   public let code: Code
-  /// The error in words, with the place.
+  /// A description of the error, including where it occurred.
   public let message: String
-  /// The next step for the user, if there is one; ``hint`` has it in the library's words.
+  /// The next step for the user, or `nil` if it's unknown. ``hint`` is its text with the library's calls.
   public let advice: ErrorHint?
-  /// The document with the error; nil if it is not about a single one, or its id is not known.
+  /// The document with the error, or `nil` if the error doesn't concern a single document or its ID is unknown.
   public let documentID: DocumentID?
 
-  /// An error with its message, for code that adds calls to a store: a message holds no text, title or key.
+  /// Creates an error for code that adds calls to a store. The message must not contain text, titles or keys.
   public init(_ code: Code, _ message: String, hint: ErrorHint? = nil, documentID: DocumentID? = nil) {
     self.code = code
     self.message = message
@@ -114,7 +114,7 @@ public struct StoreError: Error, Sendable {
     self.documentID = documentID
   }
 
-  /// The next step for the user, if there is one. It names calls of the library.
+  /// The next step for the user, with the library's calls, or `nil` if it's unknown.
   public var hint: String? { advice?.description }
 }
 
@@ -133,7 +133,7 @@ extension StoreError: CustomStringConvertible {
 // MARK: - From the modules below
 
 extension StoreError {
-  /// A key or seal that failed before a row was known.
+  /// Translates the error of a key or seal, if the row isn't known.
   package init(_ error: SealingError) {
     switch error.code {
     case .notAuthentic, .malformed: self = .damagedStore(error.message)
@@ -148,13 +148,13 @@ extension StoreError {
     }
   }
 
-  /// The error for a seal that did not open: `damage`, unless this machine failed.
+  /// Returns the error for a seal that can't be opened, which is `damage` unless this machine failed.
   package static func unopened(_ error: SealingError, _ damage: @autoclosure () -> StoreError) -> StoreError {
     error.code == .systemFailure ? StoreError(error) : damage()
   }
 
-  /// Whether the error is about this machine or this moment and says nothing about the file.
-  package var isPassing: Bool {
+  /// Whether the error concerns only this machine or this moment, but not the file.
+  package var isTransient: Bool {
     switch code {
     case .systemFailure, .locked, .cancelled, .keyChanged, .closed: true
     default: false
@@ -193,7 +193,7 @@ extension StoreError {
 
   package static var storeClosed: StoreError { StoreError(.closed, "the store was closed") }
 
-  /// Attributes that JSON can't hold.
+  /// Returns an error for attributes that JSON can't represent.
   package static func refusedAttributes(_ fault: JSONError) -> StoreError {
     StoreError(.invalidArgument, "the attributes can't be stored: \(fault.reason)")
   }
@@ -203,12 +203,39 @@ extension StoreError {
   }
 }
 
-/// Runs work of CofferSealing and translates its error.
-@inline(__always)
-package func sealing<R: ~Copyable>(_ work: () throws(SealingError) -> R) throws(StoreError) -> R {
-  do throws(SealingError) {
+/// An error of a lower module that has an equivalent store error.
+@usableFromInline
+package protocol StoreErrorConvertible: Error {
+  var storeError: StoreError { get }
+}
+
+extension SealingError: StoreErrorConvertible {
+  @usableFromInline package var storeError: StoreError { StoreError(self) }
+}
+
+extension SQLiteError: StoreErrorConvertible {
+  @usableFromInline package var storeError: StoreError { StoreError(self) }
+}
+
+/// Runs work of a lower module, and throws its errors as store errors.
+///
+/// It's inlinable because other modules call it for each row, and only an inlined call is specialized.
+@inlinable
+package func translatingErrors<R: ~Copyable, E: StoreErrorConvertible>(_ work: () throws(E) -> R) throws(StoreError)
+  -> R
+{
+  do throws(E) {
     return try work()
   } catch {
-    throw StoreError(error)
+    throw error.storeError
+  }
+}
+
+/// Runs work of CofferSQLite on a file, and throws its errors as store errors that begin with the file's path.
+package func translatingErrors<R>(at path: String, _ work: () throws(SQLiteError) -> R) throws(StoreError) -> R {
+  do throws(SQLiteError) {
+    return try work()
+  } catch {
+    throw StoreError(error, path: path)
   }
 }

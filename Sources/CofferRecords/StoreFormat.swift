@@ -1,53 +1,53 @@
 internal import CofferSealing
 
-/// Numbers of FORMAT, "The SQLite file" and "Column classes and sizes": names here, reasons there.
+/// The numbers of FORMAT, "The SQLite file" and "Column classes and sizes", which explain them.
 package enum StoreFormat {
   /// "COFR"
   package static let applicationID: UInt32 = 0x434F_4652
   package static let version: UInt32 = 2
-  /// Writers choose it; readers accept any. Compared with 4096, measured with our rows: bulk insert and file are an
-  /// eighth less, scans faster, random reads up to a tenth slower.
+  /// The page size of new stores. Readers accept any size. Compared with 4096 in measurements of our rows, bulk
+  /// insertion and the file are an eighth smaller, scans are faster, and random reads are up to a tenth slower.
   package static let pageSize = 8192
   package static let storeIDCount = 16
   package static let commitmentCount = 32
-  /// Bytes of a commitment in pins, anchors and origins.
+  /// The number of bytes of a commitment in pins, anchors and origins.
   package static let shortCommitmentCount = 16
   package static let macCount = 32
-  /// The column `lookup` holds the blind index of a key.
+  /// The number of bytes in the `lookup` column, which contains a key's blind index.
   package static let blindIndexCount = 16
-  /// Nonce and tag of a body.
+  /// The number of bytes of a body's nonce and tag.
   package static let bodyTagCount = 40
   package static let maximumHead = 1 << 20
   package static let maximumTitle = 1 << 16
-  /// The most bytes of a head's data beside its title, so that any title fits every head.
+  /// The maximum number of bytes of head data without the title, so any title fits in every head.
   package static let maximumHeadWithoutTitle = 900 << 10
-  /// The longest frame of a body that is a column of its record; a longer one has its own row, so that a change of the
-  /// head never rewrites a large text.
+  /// The maximum length of a frame that's stored in its record. A longer body has a separate row, so changing the head
+  /// never rewrites a large text.
   package static let maximumBodyInRecord = 2048
   package static let maximumText = 256 << 20
   package static let maximumCollectionName = 1 << 10
-  /// The longest attributes of a collection, in bytes of JSON.
+  /// The maximum length of a collection's attributes in bytes of JSON.
   package static let maximumCollectionData = 64 << 10
-  /// SQLite's own limit for one value.
+  /// SQLite's limit for a single value.
   package static let maximumValue: Int32 = 320 << 20
-  /// The distance between neighbours at either end of the order.
+  /// The distance between neighbors at both ends of the order.
   package static let positionGap: Int64 = 1 << 32
   /// The highest generation, root key generation, phase and revision.
   package static let maximumCounter = Int64(Keyring.maximumCounter)
-  /// The most records of a store.
+  /// The maximum number of records in a store.
   package static let maximumCount: UInt64 = 1 << 40
-  /// The highest number of a u32 column.
+  /// The highest number in a u32 column.
   package static let maximumNumber = Int64(Int32.max)
-  /// Ids of documents. The state's next id, which is above them all, is an i64 itself.
+  /// The valid document IDs. The state's next ID is higher than all IDs, and also an i64.
   package static let documentIDs: ClosedRange<Int64> = 1...Int64.max - 1
 
-  /// Feature bits that a reader must support.
+  /// The feature bits that a reader must support.
   package struct Incompatible: OptionSet {
     package let rawValue: UInt64
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// The store may have test keys and no other keys.
+    /// The store may only have test keys.
     package static let test = Incompatible(rawValue: 1)
     /// Frames are padded.
     package static let padded = Incompatible(rawValue: 2)
@@ -60,7 +60,7 @@ package enum StoreFormat {
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The text is JSON of a Codable value.
+    /// The text is a Codable value's JSON.
     package static let json = RowFlags(rawValue: 1)
     package static let known: RowFlags = [.json]
 

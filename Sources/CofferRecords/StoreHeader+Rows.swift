@@ -2,9 +2,9 @@ package import CofferSQLite
 package import CofferSealing
 
 extension StoreHeader {
-  /// Reads the only header row, if there is exactly one state and the slots are within their bounds.
+  /// Reads the header row, if there is exactly one header and state, and the number of slots is valid.
   ///
-  /// - Throws: `otherFormat` for features that this version doesn't know, `damaged` for invalid values.
+  /// - Throws: `otherFormat` for unknown features, or `damaged` for invalid values.
   package init(_ database: StoreDatabase) throws(StoreError) {
     let counts = try database.rows(SQL.rowCounts)[0]
     guard counts[0] == .integer(1), counts[1] == .integer(1) else {
@@ -16,7 +16,7 @@ extension StoreHeader {
     try self.init(columns: try database.rows(SQL.header)[0].values)
   }
 
-  /// The columns of ``SQL/header``, checked.
+  /// Creates a header from the columns of ``SQL/header``, after checking them.
   package init(columns row: [SQLiteValue]) throws(StoreError) {
     func integer(_ column: Int, _ limit: Int64, _ name: String) throws(StoreError) -> UInt64 {
       guard case .integer(let value) = row[column], value >= 0, value <= limit else {
@@ -57,7 +57,7 @@ extension StoreHeader {
     mac = try blob(10, StoreFormat.macCount...StoreFormat.macCount, "mac")
   }
 
-  /// Writes the columns that a key change affects, the slots, and the spare copy of both.
+  /// Writes the columns that a key change affects, the slots, and the spare copy.
   package func update(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(
       SQL.updateHeader, Int64(compatible), Int64(titles), Int64(rootGeneration), Int64(phase), commitment, keyring,
@@ -65,13 +65,13 @@ extension StoreHeader {
     try insert(slots, into: database)
   }
 
-  /// Writes header, slots and spare copy in the place of damaged ones.
+  /// Replaces a damaged header, its slots and its spare copy.
   package func replace(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(SQL.deleteHeader)
     try insert(database, slots: slots)
   }
 
-  /// Requires the spare copy to be the one of these slots and this header.
+  /// Requires the spare copy to match this header and these slots.
   ///
   /// - Throws: `damaged`.
   package func requireSpare(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
@@ -81,7 +81,7 @@ extension StoreHeader {
     }
   }
 
-  /// Writes header, slots and spare copy of a new store.
+  /// Writes a new store's header, slots and spare copy.
   package func insert(_ database: StoreDatabase, slots: [KeySlotRecord]) throws(StoreError) {
     try database.execute(
       SQL.insertHeader, Int64(format), storeID, Int64(incompatible), Int64(readOnlyCompatible), Int64(compatible),
@@ -98,7 +98,7 @@ extension StoreHeader {
 }
 
 extension KeySlotRecord {
-  /// Every slot with checked columns, sorted by number.
+  /// Returns all slots with checked columns, sorted by number.
   package static func readAll(_ database: StoreDatabase) throws(StoreError) -> [KeySlotRecord] {
     let rows = try database.rows(SQL.slots)
     guard (1...maximumSlots).contains(rows.count) else {
@@ -109,7 +109,7 @@ extension KeySlotRecord {
     return slots
   }
 
-  /// The columns of ``SQL/slots``, checked.
+  /// Creates a slot from the columns of ``SQL/slots``, after checking them.
   package init(columns row: [SQLiteValue]) throws(StoreError) {
     let limit = 0...StoreFormat.maximumNumber
     guard case .integer(let slot) = row[0], limit.contains(slot), slot >= 1,
@@ -128,7 +128,7 @@ extension KeySlotRecord {
     try database.execute(SQL.insertSlot, Int64(slot), Int64(kind), label, parameters, wrapped)
   }
 
-  /// The parameters, within the bounds that apply to every kind of secret.
+  /// Returns the parameters, after checking the limits for their kind of secret.
   package func checkedParameters(isTest: Bool, isRaised: Bool = false) throws(StoreError) -> SlotParameters? {
     do throws(SealingError) {
       return try SlotParameters(kind: kind, bytes: parameters, isTest: isTest, isRaised: isRaised)

@@ -1,6 +1,6 @@
 package import CofferSealing
 
-/// The header row of the file (FORMAT, "Header" and "Header MAC").
+/// The file's header row (FORMAT, "Header" and "Header MAC").
 package struct StoreHeader: Sendable, Equatable {
   package var format: UInt32
   package var storeID: [UInt8]
@@ -9,7 +9,7 @@ package struct StoreHeader: Sendable, Equatable {
   package var compatible: UInt64
   package var titles: UInt32
   package var rootGeneration: UInt64
-  /// 1 under a new root key, one more whenever the keyring changes under the same root key.
+  /// The keyring's version, which starts at 1 under a new root key and increases with every keyring change.
   package var phase: UInt64
   package var commitment: [UInt8]
   package var keyring: [UInt8]
@@ -35,12 +35,12 @@ package struct StoreHeader: Sendable, Equatable {
   package var isTest: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.test) }
   package var isPadded: Bool { StoreFormat.Incompatible(rawValue: incompatible).contains(.padded) }
 
-  /// The bytes that the header MAC covers, including the slots sorted by number.
+  /// Returns the bytes that the header MAC covers, including the slots sorted by number.
   package func authenticatedBytes(slots: [KeySlotRecord]) -> [UInt8] {
     elements(slots).bytes
   }
 
-  /// The spare copy of header and slots, which salvage reads (FORMAT, "Spare").
+  /// Returns the spare copy of the header and slots, which salvage reads (FORMAT, "Spare").
   package func spareCopy(slots: [KeySlotRecord]) -> [UInt8] {
     Array("coffer2/spare".utf8) + elements(slots).adding(mac).bytes
   }
@@ -59,6 +59,6 @@ package struct StoreHeader: Sendable, Equatable {
 extension StoreHeader {
   package func authenticate(_ slots: [KeySlotRecord], under key: Secret) throws(StoreError) -> [UInt8] {
     let bytes = authenticatedBytes(slots: slots)
-    return try sealing { () throws(SealingError) in try HMACKey(key).authenticate(bytes) }
+    return try translatingErrors { () throws(SealingError) in try HMACKey(key).authenticate(bytes) }
   }
 }

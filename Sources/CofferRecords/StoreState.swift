@@ -1,10 +1,10 @@
 package import CofferSealing
 
-/// The store that an exported or salvaged store or an editable copy was made from, as it was then (FORMAT, "State").
+/// The state of the original that a copy, salvaged store or editable copy was made from (FORMAT, "State").
 package struct StoreOrigin: Hashable, Sendable {
   package enum Kind: UInt8, Sendable {
     case none = 0
-    /// An export or the result of a salvage.
+    /// A copy or a salvaged store.
     case export = 1
     case editableCopy = 2
   }
@@ -42,40 +42,40 @@ package struct StoreOrigin: Hashable, Sendable {
 
   // MARK: Numbers of editable copies
 
-  /// The distance between the numbers of an original and those of its copy, both of ids and of generations.
+  /// The distance between an original's numbers and its copy's numbers, for IDs and generations.
   package static let step: UInt64 = 1 << 40
 
-  /// The first generation of an editable copy of a store that has reached this one: the next multiple of ``step``, so
-  /// that generations below it are the original's.
+  /// Returns the first generation of an editable copy, which is the next multiple of ``step`` after the original's
+  /// generation. Lower generations belong to the original.
   package static func firstGeneration(ofCopyAt generation: UInt64) -> UInt64 {
     (generation / step + 1) * step
   }
 }
 
-/// The sealed state row: it ties header and rows together; every transaction writes it (FORMAT, "State").
+/// The sealed state row, which authenticates the header and rows. Every transaction writes it (FORMAT, "State").
 package struct StoreState: Sendable, Equatable {
   package static let byteCount = 4279
   package static let sealedByteCount = byteCount + XAESKey.overhead
 
-  /// Rises by one with every write transaction.
+  /// The generation, which increases by one with every write transaction.
   package var generation: UInt64
-  // Only the row writer changes these three.
+  // Only the row writer changes these three properties.
   package internal(set) var nextID: UInt64
-  /// Number of documents.
+  /// The number of documents.
   package internal(set) var count: UInt64
   package internal(set) var set: SetHash
-  /// The target epoch of a running rekey; 0 if none runs.
+  /// A running rekey's target epoch, or 0.
   package var target: UInt32
-  /// The next id that a rekey looks at.
+  /// The next ID that a rekey checks.
   package var cursor: UInt64
   package var headerMAC: [UInt8]
   package var origin: StoreOrigin
-  /// The changes of the latest generations.
+  /// The changes in the latest generations.
   package var ring: ChangeRing
-  /// The generation of the last change of keys or slots whose old pages may still be in the write-ahead log; 0 if none.
+  /// The generation of the last key or slot change whose old pages may remain in the write-ahead log, or 0.
   package var unwiped: UInt64
 
-  /// The state of a new store.
+  /// Creates a new store's state.
   package init(headerMAC: [UInt8], generation: UInt64 = 1, origin: StoreOrigin = .none) {
     self.generation = generation
     nextID = 1
@@ -89,7 +89,7 @@ package struct StoreState: Sendable, Equatable {
     unwiped = 0
   }
 
-  /// The lowest id that the store gives out by itself: an editable copy leaves those below to its original.
+  /// The lowest ID that the store assigns automatically. An editable copy leaves lower IDs to its original.
   package var firstOwnID: UInt64 {
     origin.kind == .editableCopy ? min(origin.nextID + StoreOrigin.step, UInt64(Int64.max)) : 1
   }
@@ -114,12 +114,12 @@ package struct StoreState: Sendable, Equatable {
     builder.append(ring.known)
     builder.append(ChangeRing.byteCount) { ring.write(to: $0) }
     builder.append(unwiped)
-    // The length of extensions, of which there are none yet.
+    // The length of extensions, which don't exist yet.
     builder.append(UInt16(0))
     return builder.bytes
   }
 
-  /// - Returns: nil for invalid bytes.
+  /// Reads a state, or returns `nil` for invalid bytes.
   package init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     let state: StoreState? = bytes.withBytes { bytes in
@@ -131,8 +131,7 @@ package struct StoreState: Sendable, Equatable {
         let known: UInt64 = reader.integer(), let ringBytes = reader.bytes(ChangeRing.byteCount),
         let unwiped: UInt64 = reader.integer(), let extensions: UInt16 = reader.integer(), reader.isAtEnd
       else { return nil }
-      // The count may be any number: after someone deleted rows behind our back it no longer fits the ids, and the rest
-      // must still be readable.
+      // Allow any count, because if rows were deleted from outside, the other documents must remain readable.
       let ids = 1...UInt64(Int64.max)
       let counters = 1...UInt64(StoreFormat.maximumCounter)
       guard counters.contains(generation), ids.contains(nextID), count <= ids.upperBound, cursor <= ids.upperBound,
@@ -155,7 +154,7 @@ package struct StoreState: Sendable, Equatable {
 }
 
 extension StoreOrigin {
-  /// - Returns: nil for invalid bytes.
+  /// Reads an origin, or returns `nil` for invalid bytes.
   fileprivate init?(_ reader: inout ByteReader) {
     guard let kind = reader.integer(UInt8.self).flatMap(Kind.init(rawValue:)),
       let storeID = reader.bytes(StoreFormat.storeIDCount), let rootGeneration: UInt64 = reader.integer(),
@@ -177,7 +176,7 @@ extension StoreOrigin {
   }
 }
 
-/// Seals, opens and marks states with the keys of one session. Belongs to one thread at a time.
+/// Seals, opens and marks states with one session's keys. Use it on one thread at a time.
 package struct StateCipher {
   private let key: XAESKey
   private let marks: HMACKey
@@ -185,25 +184,17 @@ package struct StateCipher {
   private let activeEpoch: UInt32
 
   package init(_ keys: SessionKeys) throws(StoreError) {
-    do throws(SealingError) {
-      key = try XAESKey(keys.stateKey)
-      marks = try HMACKey(keys.anchorKey)
-    } catch {
-      throw StoreError(error)
-    }
+    key = try translatingErrors { () throws(SealingError) in try XAESKey(keys.stateKey) }
+    marks = try translatingErrors { () throws(SealingError) in try HMACKey(keys.anchorKey) }
     binding = keys.stateBinding
     activeEpoch = keys.keyring.active
   }
 
   package func seal(_ state: StoreState) throws(StoreError) -> [UInt8] {
-    do throws(SealingError) {
-      return try key.seal(state.bytes, authenticating: binding)
-    } catch {
-      throw StoreError(error)
-    }
+    try translatingErrors { () throws(SealingError) in try key.seal(state.bytes, authenticating: binding) }
   }
 
-  /// - Throws: `damaged`.
+  /// Opens a sealed state, or throws `damaged`.
   package func open(_ sealed: [UInt8]) throws(StoreError) -> StoreState {
     let bytes: [UInt8]
     do throws(SealingError) {
@@ -217,8 +208,8 @@ package struct StateCipher {
     return state
   }
 
-  /// The mark of a state: 32 bytes that only who has the root key can compute (FORMAT, "Anchor").
+  /// Returns a state's mark, which consists of 32 bytes that require the root key (FORMAT, "Anchor").
   package func mark(of state: StoreState) throws(StoreError) -> [UInt8] {
-    do throws(SealingError) { return try marks.authenticate(state.bytes) } catch { throw StoreError(error) }
+    try translatingErrors { () throws(SealingError) in try marks.authenticate(state.bytes) }
   }
 }

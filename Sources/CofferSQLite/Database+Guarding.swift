@@ -1,13 +1,6 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 // For untrusted SQL.
 
@@ -101,7 +94,7 @@ package final class ReadingRule {
   /// The tables of the main database that they read, in views or not.
   package var tables: Set<String> = []
   /// Those of them that they read in no view, or that no view is known of.
-  package var tablesAlone: Set<String> = []
+  package var tablesOutsideViews: Set<String> = []
 
   /// A table that a statement reads.
   package struct Reading {
@@ -129,7 +122,7 @@ package final class ReadingRule {
 
   fileprivate func mayRead(_ table: String, in view: String?, hasColumn: Bool) -> Bool {
     tables.insert(table)
-    if let view { views.insert(view) } else { tablesAlone.insert(table) }
+    if let view { views.insert(view) } else { tablesOutsideViews.insert(table) }
     return mayRead(Reading(table: table, view: view, hasColumn: hasColumn))
   }
 }

@@ -1,12 +1,5 @@
 internal import CCofferSQLite
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// Checks the files that SQLite opens as a database, its journal and its log.
 ///

@@ -1,12 +1,5 @@
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Keeps the child of a fork from opening databases while it carries copies of its parent's connections.
 ///

@@ -1,13 +1,6 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A VFS whose only files are databases with their pages in a ``PageStorage``.
 ///

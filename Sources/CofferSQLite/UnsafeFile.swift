@@ -1,12 +1,5 @@
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A file that SQLite must not open, and why.
 struct UnsafeFile: Sendable {

@@ -1,12 +1,5 @@
 internal import CCofferSQLite
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// A VFS of this package: a copy of the system's with some methods replaced, registered once in each process.
 struct VFSRegistration: Sendable {

@@ -1,8 +1,5 @@
 internal import CCofferOpenSSL
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
+internal import CofferPlatform
 
 /// AES-256-GCM (NIST SP 800-38D) with nonces of 96 bits and tags of 128, its contexts kept from call to call.
 ///

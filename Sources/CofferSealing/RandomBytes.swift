@@ -1,8 +1,5 @@
 internal import CCofferOpenSSL
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
+internal import CofferPlatform
 
 /// Random bytes of the operating system, for keys, salts and the first halves of nonces (FORMAT, "Random bytes").
 ///

@@ -1,8 +1,5 @@
 internal import CCofferOpenSSL
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
+internal import CofferPlatform
 
 /// Secret bytes in memory that is locked, kept out of core dumps, and wiped with its last owner.
 ///

@@ -1,8 +1,5 @@
 internal import CCofferOpenSSL
-
-#if canImport(Glibc)
-  internal import Glibc
-#endif
+internal import CofferPlatform
 
 /// Memory for secrets: locked as far as the process may lock memory, kept out of core dumps, zeroed, wiped when freed.
 ///

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#endif
+internal import CofferPlatform
 
 /// The first halves of the nonces of one transaction (FORMAT, "Sealing" and "Random bytes").
 ///

@@ -2,7 +2,7 @@ import CofferDocuments
 import Foundation
 import Testing
 
-/// Attributes as an app sets and reads them.
+/// Tests how apps set and read attributes.
 struct AttributeValueTests {
   struct Refused: Sendable {
     let attributes: Attributes
@@ -19,7 +19,7 @@ struct AttributeValueTests {
   ]
 
   @Test(arguments: refused)
-  func literalThatJSONCannotHoldIsAFault(example: Refused) {
+  func rejectsUnrepresentableLiteral(example: Refused) {
     let attributes = example.attributes
     #expect(attributes.fault?.code == example.code)
     #expect(!attributes.isEmpty)
@@ -27,14 +27,14 @@ struct AttributeValueTests {
     #expect(throws: EncodingError.self) { try JSONEncoder().encode(attributes) }
   }
 
-  @Test func integersUpTo2To53AreKept() {
+  @Test func keepsIntegersUpTo2To53() {
     let attributes: Attributes = ["x": 9_007_199_254_740_992, "y": -9_007_199_254_740_992]
     #expect(attributes.fault == nil)
     #expect(attributes["x"]?.integer == 1 << 53)
     #expect(attributes["y"]?.integer == -(1 << 53))
   }
 
-  @Test func attributesAreSetAndRemovedByName() throws {
+  @Test func setsAndRemovesAttributesByName() throws {
     var attributes = Attributes()
     attributes["b"] = "text"
     attributes["a"] = 1.5
@@ -53,7 +53,7 @@ struct AttributeValueTests {
     #expect(attributes == Attributes())
   }
 
-  @Test func faultStaysUntilOtherAttributesAreAssigned() {
+  @Test func keepsFaultUntilReassignment() {
     var attributes: Attributes = ["good": 1]
     attributes["bad"] = .number(.nan)
     #expect(attributes.fault?.code == .inexactNumber)
@@ -63,7 +63,7 @@ struct AttributeValueTests {
     #expect(attributes.fault == nil)
   }
 
-  @Test func gettersTakeTheirTypeOnly() {
+  @Test func gettersRequireMatchingType() {
     let attributes: Attributes = [
       "s": "text", "n": 2.5, "i": 3, "b": true, "a": [1], "o": ["k": "v"], "d": "2026-11-21T14:35:00.123Z", "z": nil,
     ]
@@ -82,7 +82,7 @@ struct AttributeValueTests {
     #expect(attributes["missing"] == nil)
   }
 
-  @Test func attributesAreCodable() throws {
+  @Test func encodesAndDecodesAttributes() throws {
     let attributes: Attributes = ["a": [1, 2.5, "x", true, nil], "o": ["k": ["deep": false]], "big": 1e300]
     let data = try JSONEncoder().encode(["meta": attributes])
     let decoded = try JSONDecoder().decode([String: Attributes].self, from: data)

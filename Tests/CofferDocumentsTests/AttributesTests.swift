@@ -12,27 +12,27 @@ import Testing
   }
 
   @Test(arguments: ["", "1", "[]", "null", "\"a\"", "  true"])
-  func onlyAnObjectMakesAttributes(json: String) {
+  func requiresJSONObject(json: String) {
     #expect(error(json)?.code == .notAnObject)
   }
 
   @Test(arguments: ["{", "{}x", "{\"a\":}", "{\"a\":01}"])
-  func brokenJSONIsMalformed(json: String) {
+  func rejectsMalformedJSON(json: String) {
     #expect(error(json)?.code == .malformed)
   }
 
-  @Test func bytesThatAreNoTextAreRefused() {
+  @Test func rejectsInvalidUTF8() {
     #expect(throws: JSONError.self) { try Attributes(json: [0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]) }
   }
 
   @Test(arguments: [
     "{\"a\":1,\"a\":1}", "{\"x\":{\"a\":1,\"b\":2,\"\\u0061\":3}}", "{\"x\":[{\"é\":1,\"\\u00e9\":2}]}",
   ])
-  func aNameTwiceIsRefusedAtAnyDepth(json: String) {
+  func rejectsDuplicateNamesAtAnyDepth(json: String) {
     #expect(error(json)?.code == .duplicateName)
   }
 
-  @Test func namesThatDifferInCompositionAreTwoNames() throws {
+  @Test func distinguishesNamesByComposition() throws {
     let attributes = try Attributes(json: "{\"\u{E9}\":1,\"e\u{301}\":2}")
     #expect(attributes["\u{E9}"] == .number(1))
     #expect(attributes["e\u{301}"] == .number(2))
@@ -42,7 +42,7 @@ import Testing
     "9007199254740993", "-9007199254740993", "9223372036854775807", "18446744073709551615",
     "100000000000000000000001", "1e400", "-1e309", "12345678901234567890123456789012345678901234567890",
   ])
-  func numbersThatADoubleWouldChangeAreRefused(number: String) {
+  func rejectsNumbersBeyondDoublePrecision(number: String) {
     #expect(error("{\"n\":\(number)}")?.code == .inexactNumber)
     #expect(error("{\"n\":\(number)}")?.byteOffset == 5)
   }
@@ -51,20 +51,20 @@ import Testing
     "9007199254740992", "9007199254740994", "-9223372036854775808", "295147905179352830000", "100000000000000000000",
     "0.1", "1e23", "123456789.123456789", "10000000000000000000000",
   ])
-  func numbersThatADoubleHoldsAreTaken(number: String) throws {
+  func acceptsNumbersWithinDoublePrecision(number: String) throws {
     let once = try Attributes(json: "{\"n\":\(number)}")
     let twice = try Attributes(json: once.canonicalJSON)
     #expect(once == twice)
     #expect(once["n"] == .number(Double(number)!))
   }
 
-  @Test func emptyObjectIsNoAttributes() throws {
+  @Test func treatsEmptyObjectAsAbsent() throws {
     #expect(try Attributes(json: " { } ") == Attributes())
     #expect(try Attributes(json: "{}").canonicalJSON.isEmpty)
   }
 
-  /// RFC 8785, section 3.2.3: names in the order of UTF-16 code units.
-  @Test func namesAreSortedByUTF16() throws {
+  /// RFC 8785, section 3.2.3, sorts names by UTF-16 code units.
+  @Test func sortsNamesByUTF16() throws {
     let attributes = try Attributes(
       json: """
         {"\\u20ac":"Euro Sign","\\r":"Carriage Return","\\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One",
@@ -78,7 +78,7 @@ import Testing
   }
 
   /// RFC 8785, section 3.2.2.
-  @Test func valuesAreWrittenInTheirOneForm() throws {
+  @Test func writesCanonicalValues() throws {
     let attributes = try Attributes(
       json: """
         { "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -94,7 +94,7 @@ import Testing
   @Test(arguments: [
     #"{"a":1,"b":[{},[],"x",{"c":null}],"e":{"f":true,"g":false}}"#, #"{"é":"ü","€":0,"😀":[1,2],"ﬀ":123456789012345}"#,
   ])
-  func canonicalJSONIsKeptAndSpacesAreRemoved(json: String) throws {
+  func keepsCanonicalJSONAndRemovesSpaces(json: String) throws {
     #expect(try Attributes(json: json).description == json)
     let spaced = json.replacing(",", with: " , ").replacing("{", with: "{ ")
     #expect(try Attributes(json: spaced).description == json)
@@ -106,11 +106,11 @@ import Testing
     #"{"ﬀ":0,"😀":1}"#, #"{"a":1 }"#, #"{"a":1.0}"#, #"{"a":"\u0041"}"#, #"{"a":1234567890123456789}"#, #"{"a"}"#,
     #"{"a":"#,
   ])
-  func nonCanonicalJSONIsRewrittenOrRefused(json: String) {
+  func rewritesOrRejectsNonCanonicalJSON(json: String) {
     #expect((try? Attributes(json: json))?.description != json)
   }
 
-  @Test func attributesAreReadByName() throws {
+  @Test func readsAttributesByName() throws {
     let attributes: Attributes = [
       "tags": ["a", "b"], "count": 3, "ratio": 0.5, "done": true, "none": nil, "in": ["x": 1],
     ]
@@ -126,12 +126,12 @@ import Testing
       attributes.description == #"{"count":3,"done":true,"in":{"x":1},"none":null,"ratio":0.5,"tags":["a","b"]}"#)
   }
 
-  @Test func numbersThatJSONLacksAreRefused() {
+  @Test func rejectsNonFiniteNumbers() {
     #expect(throws: JSONError.self) { try Attributes(["n": .number(.nan)]) }
     #expect(throws: JSONError.self) { try Attributes(["n": [.number(.infinity)]]) }
   }
 
-  @Test func errorsHoldNoText() {
+  @Test func errorsOmitText() {
     let error = error("{\"secret\":\"hidden\",\"secret\":1}")
     #expect(error?.description.contains("secret") == false)
     #expect(error?.description.contains("hidden") == false)

@@ -2,7 +2,7 @@ import CofferDocuments
 import Foundation
 
 enum Corpora {
-  /// The folder of public test data, or nil where it is not at hand.
+  /// The folder of public test data, or `nil` if unavailable.
   static let folder: URL? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -19,7 +19,7 @@ enum Corpora {
   }
 }
 
-/// Scans a whole text as one JSON value.
+/// Scans a text as a single JSON value.
 func scan(_ text: some Sequence<UInt8>) throws(JSONError) -> JSONScanner.Kind {
   let bytes = Array(text)
   let result: Result<JSONScanner.Kind, JSONError> = bytes.withUnsafeBytes { buffer in
@@ -37,7 +37,7 @@ func scan(_ text: String) throws(JSONError) -> JSONScanner.Kind {
   try scan(Array(text.utf8))
 }
 
-/// The error that scanning ends with.
+/// Returns the error of scanning a text.
 func scanError(_ text: String) -> JSONError? {
   do throws(JSONError) {
     _ = try scan(text)

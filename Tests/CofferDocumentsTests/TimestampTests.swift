@@ -9,7 +9,7 @@ import Testing
     "26-01-01T00:00:00Z", "2026-1-1T00:00:00Z", "+292278994-08-17T07:12:55.808Z", "+999999999-01-01T00:00:00Z",
     "-292275055-05-16T16:47:04.191Z", "+1000000000-01-01T00:00:00Z",
   ])
-  func invalidTimestampsAreRefused(text: String) {
+  func rejectsInvalidTimestamps(text: String) {
     #expect(Timestamp(iso8601: text) == nil)
   }
 
@@ -20,12 +20,12 @@ import Testing
       ("+010000-01-01T00:00:00.000Z", 253_402_300_800_000), ("-000001-12-31T00:00:00.000Z", -62_167_305_600_000),
       ("+292278994-08-17T07:12:55.807Z", .max), ("-292275055-05-16T16:47:04.192Z", .min),
     ] as [(String, Int64)])
-  func momentsAreWrittenAndRead(text: String, milliseconds: Int64) {
+  func roundTripsTimestamps(text: String, milliseconds: Int64) {
     #expect(Timestamp(millisecondsSince1970: milliseconds).description == text)
     #expect(Timestamp(iso8601: text)?.millisecondsSince1970 == milliseconds)
   }
 
-  @Test func zonesAndFractionsAreTakenIntoAccount() {
+  @Test func appliesZonesAndFractions() {
     #expect(Timestamp(iso8601: "1970-01-01T02:00:00+02:00")?.millisecondsSince1970 == 0)
     #expect(Timestamp(iso8601: "1969-12-31T19:00:00.5-05:00")?.millisecondsSince1970 == 500)
     #expect(Timestamp(iso8601: "1970-01-01 00:00:00.1239z")?.millisecondsSince1970 == 123)

@@ -3,16 +3,16 @@ import Testing
 
 @Suite struct TitleTests {
   @Test(arguments: ["", "\n", "\r\n\r\n", "\n\n\r"])
-  func textWithoutALineHasNoTitle(text: String) {
+  func returnsNilForBlankText(text: String) {
     #expect(TitleRule.derivedTitle(from: text) == nil)
   }
 
   @Test(arguments: [("a", "a"), ("\n\r\nfirst\nsecond", "first"), ("a\rb", "a"), ("a\r\nb", "a")])
-  func titleIsTheFirstLineThatIsNotEmpty(text: String, title: String) {
+  func usesFirstNonEmptyLine(text: String, title: String) {
     #expect(TitleRule.derivedTitle(from: text) == title)
   }
 
-  @Test func charactersAreNeverCut() {
+  @Test func keepsCharactersWhole() {
     let family = "👨‍👩‍👧‍👦"
     let text = String(repeating: family, count: 60)
     #expect(TitleRule.derivedTitle(from: text) == String(repeating: family, count: 50))
@@ -23,7 +23,7 @@ import Testing
         + combined)
   }
 
-  @Test func titleOfEndlessCharactersIsCutBetweenTwoMarks() throws {
+  @Test func cutsEndlessCharacterBetweenMarks() throws {
     for marks in [2047, 2048, 600_000] {
       let title = try #require(TitleRule.derivedTitle(from: "e" + String(repeating: "\u{301}", count: marks) + "\nx"))
       #expect(title.utf8.count == 4095 && title.unicodeScalars.first == "e")

@@ -5,23 +5,23 @@ import Testing
 
 @testable import CofferFormats
 
-/// The shared public files; where they are not at hand, these tests are skipped.
+/// Shared public test files. The tests are skipped if the files aren't available.
 @Suite(.enabled(if: Corpora.folder != nil)) struct CorpusTests {
   private func rows(_ bytes: [UInt8]) throws -> [[String: String]] {
-    // No column of these files is to be the text, so that rows come back whole.
+    // These files don't have a text column, so each text is a whole row.
     let source = DelimitedSource(MemoryByteSource(bytes), dialect: .csv)
     return try drafts(source).map { draft in
       try JSONDecoder().decode([String: String].self, from: Data(draft.text.utf8))
     }
   }
 
-  @Test func spectrumIsReadAsItsJSONSays() throws {
+  @Test func readsCSVSpectrum() throws {
     for name in try Corpora.names(in: "csv-spectrum/csvs") {
       let json = try Corpora.bytes("csv-spectrum/json/\(name.dropLast(4)).json")
       let bytes = try Corpora.bytes("csv-spectrum/csvs/\(name)")
       var read = try rows(bytes)
       if name == "location_coordinates.csv" {
-        // Published with another telephone number in the JSON than in the CSV.
+        // The published JSON and CSV have different telephone numbers.
         #expect(read[0].removeValue(forKey: "Contact Phone Number") == "2095257564")
         var expected = try JSONDecoder().decode([String: String].self, from: Data(json))
         expected["Contact Phone Number"] = nil
@@ -30,14 +30,14 @@ import Testing
       }
       var expected = try JSONDecoder().decode([[String: String]].self, from: Data(json))
       if !bytes.contains(Byte.carriageReturn) {
-        // The files of CRLF are published with LF; their JSON still says CRLF.
+        // The CRLF files are published with LF, but their JSON still contains CRLF.
         expected = expected.map { $0.mapValues { $0.replacingOccurrences(of: "\r\n", with: "\n") } }
       }
       #expect(read == expected, "\(name)")
     }
   }
 
-  @Test func swiftCSVFilesAreRead() throws {
+  @Test func readsSwiftCSVFiles() throws {
     let large = try rows(try Corpora.bytes("csv-swiftcsv/large.csv"))
     #expect(large.count == 10_000)
     #expect(large[1] == ["id": "2", "name": "name2", "age": "20", "job": "job2"])
@@ -57,7 +57,7 @@ import Testing
     ("deep-100k.json", .malformed), ("lone-surrogate.json", .malformed), ("billion-laughs.plist", .malformed),
     ("bplist-self-ref.plist", .malformed),
   ])
-  func hostileInputsAreRefused(name: String, code: FormatError.Code) throws {
+  func rejectsHostileInputs(name: String, code: FormatError.Code) throws {
     do {
       let source = try InputSource(opening: Corpora.path("hostile-import/\(name)"))
       #expect(failure(source)?.code == code)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func hostileJSONIsRefusedAsLines() throws {
+  @Test func rejectsHostileJSONLines() throws {
     for name in ["deep-100k.json", "lone-surrogate.json"] {
       let bytes = try Corpora.bytes("hostile-import/\(name)")
       #expect(failure(NDJSONSource(MemoryByteSource(bytes)))?.code == .malformed)
@@ -75,13 +75,13 @@ import Testing
     #expect(try drafts(marked).map(\.text) == [#"[{"title":"a","txt":"b"}]"#])
   }
 
-  @Test func markedJSONIsRead() throws {
+  @Test func readsJSONWithByteOrderMark() throws {
     let source = try InputSource(opening: Corpora.path("hostile-import/bom.json"))
     #expect(try drafts(source).map(\.text) == [#"{"title":"a","txt":"b"}"#])
   }
 
-  /// The whole suite as JSON texts, in which an array is as many documents as it has elements.
-  @Test func testSuiteIsReadElementByElement() throws {
+  /// Reads the suite as JSON texts, with a document for each array element.
+  @Test func readsTestSuiteElements() throws {
     for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
       let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")
       let read = try? drafts(JSONSource(MemoryByteSource(bytes)))
@@ -100,8 +100,8 @@ import Testing
     }
   }
 
-  /// Texts are kept exactly.
-  @Test func testSuiteIsKeptAsItIs() throws {
+  /// Reads the suite as JSON lines, which keep their exact text.
+  @Test func preservesTestSuiteTexts() throws {
     for name in try Corpora.names(in: "jsontestsuite/test_parsing") {
       let bytes = try Corpora.bytes("jsontestsuite/test_parsing/\(name)")
       guard !bytes.contains(UInt8(ascii: "\n")) || bytes.last == UInt8(ascii: "\n") else { continue }
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func spreadsheetTextInUTF16IsRead() throws {
+  @Test func readsUTF16Spreadsheet() throws {
     let source = try InputSource(opening: Corpora.path("utf16/derived/excel-unicode-text.tsv"))
     #expect(source.format == .tsv)
     let read = try drafts(source)
@@ -130,8 +130,8 @@ import Testing
 }
 
 @Suite(.enabled(if: Corpora.folder != nil)) struct PropertyListCorpusTests {
-  /// The same values in five forms.
-  @Test func formsOfOnePropertyListAreEqual() throws {
+  /// Compares equal values in five encodings.
+  @Test func readsEqualValuesFromAllForms() throws {
     let texts = try [
       "testdata-FMT_XML", "testdata-FMT_BINARY", "xml-utf-16", "xml-utf-16-le", "xml-utf-16-be",
     ].map { name in
@@ -143,7 +143,7 @@ import Testing
     #expect(failure(wide)?.code == .undecodable)
   }
 
-  @Test func invalidPropertyListsAreRefusedWithAnOffset() throws {
+  @Test func reportsOffsetOfInvalidPropertyLists() throws {
     for name in try Corpora.names(in: "plist-cpython") where name.hasPrefix("invalid") {
       let error = failure(try InputSource(opening: Corpora.path("plist-cpython/\(name)")))
       #expect(error?.code == .malformed || error?.code == .undecodable, "\(name)")
@@ -157,7 +157,7 @@ import Testing
     ("URL", "{\"$class\":\"NSURL\",\"NS.base\":\"https://www.example.com\",\"NS.relative\":\"foo.xml\"}"),
     ("Range", "{\"$class\":\"NSValue\",\"NS.rangeval.length\":98345,\"NS.rangeval.location\":97345,\"NS.special\":4}"),
   ])
-  func archivesOfFoundationAreRead(name: String, expected: String) throws {
+  func readsFoundationArchives(name: String, expected: String) throws {
     let source = try InputSource(opening: Corpora.path("plist-corelibs/NSKeyedUnarchiver-\(name)Test.plist"))
     #expect(source.format == .keyedArchive)
     #expect(try drafts(source).map(\.text) == [expected])

@@ -6,7 +6,7 @@ import Synchronization
 @testable import CofferFormats
 
 enum Corpora {
-  /// The folder of public test data, or nil where it is not at hand.
+  /// The public test data folder, or `nil` if it isn't available.
   static let folder: URL? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -30,7 +30,7 @@ enum Corpora {
   }
 }
 
-/// A directory that is gone when the test ends.
+/// A directory removed at the end of the test.
 final class TemporaryDirectory {
   let path: String
 
@@ -57,7 +57,7 @@ final class TemporaryDirectory {
   }
 }
 
-/// A document as a source gave it, copied out of its batch.
+/// A document from a source, copied from its batch.
 struct Drafted: Equatable {
   var id: Int64?
   var collection: String?
@@ -93,7 +93,7 @@ struct Drafted: Equatable {
   var keyText: String? { key.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// Everything a source gives; the batch is used again, as a store does.
+/// Reads all documents of a source, reusing the batch like a store.
 func drafts(_ source: inout some DraftSource) throws -> [Drafted] {
   var batch = DraftBatch()
   var all: [Drafted] = []
@@ -108,7 +108,7 @@ func drafts(_ source: some DraftSource) throws -> [Drafted] {
   return try drafts(&source)
 }
 
-/// The error that reading a source ends with.
+/// Returns the error that ends reading, or `nil` if reading succeeds.
 func failure(_ source: some DraftSource) -> FormatError? {
   do {
     _ = try drafts(source)
@@ -140,7 +140,7 @@ extension DelimitedSource {
   }
 }
 
-/// The bytes of a text in UTF-16, little end first.
+/// Returns a text in little-endian UTF-16.
 func utf16(_ text: String, mark: Bool = false) -> [UInt8] {
   (mark ? [0xFF, 0xFE] : []) + text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
 }

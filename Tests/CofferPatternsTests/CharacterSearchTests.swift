@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferPatterns
 
-/// Searches that ignore diacritics or composition.
+/// Tests searches that ignore diacritics or composition.
 struct CharacterSearchTests {
   private static let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "Fixtures/character-search.tsv")
@@ -23,8 +23,8 @@ struct CharacterSearchTests {
     return try ranges(pattern, text, differences).map { String(decoding: bytes[$0], as: UTF8.self) }
   }
 
-  /// Python's tables of Unicode and the definition made the cases: Tools/generators/make-search-cases.
-  @Test func searchesFindThatWhichTheDefinitionFinds() throws {
+  /// Tools/generators/make-search-cases generates the cases from the definition and Python's Unicode tables.
+  @Test func matchesDefinition() throws {
     func text(_ scalars: Substring) -> String {
       var view = String.UnicodeScalarView()
       view.append(
@@ -51,7 +51,7 @@ struct CharacterSearchTests {
     ("cafe", "un café", "café"), ("cafe", "un cafe\u{301}.", "cafe\u{301}"), ("café", "cafe", "cafe"),
     ("и", "й", "й"), ("か", "が", "が"), ("ש", "שׁ", "שׁ"), ("α", "ᾳ", "ᾳ"), ("A", "\u{212B}", "\u{212B}"),
     ("a\u{323}", "a\u{307}\u{323}", "a\u{307}\u{323}"),
-  ]) func marksAreIgnored(_ pattern: String, _ text: String, _ expected: String) throws {
+  ]) func ignoresMarks(_ pattern: String, _ text: String, _ expected: String) throws {
     for differences in [.diacritics, [.diacritics, .composition]] as [TextDifferences] {
       for pattern in [pattern, pattern.decomposedStringWithCanonicalMapping] {
         let found = try found(pattern, text, differences)
@@ -61,11 +61,11 @@ struct CharacterSearchTests {
   }
 
   @Test(arguments: [("o", "ø"), ("l", "ł"), ("cafe", "CAFÉ"), ("i", "ı"), ("क", "का"), ("가", "각"), ("ss", "ß")])
-  func lettersStayDifferent(_ pattern: String, _ text: String) throws {
+  func distinguishesLetters(_ pattern: String, _ text: String) throws {
     #expect(try found(pattern, text, .diacritics) == [])
   }
 
-  @Test func caseIsIgnoredWithMarks() throws {
+  @Test func ignoresCaseWithMarks() throws {
     #expect(try found("cafe", "CAFÉ Cafe\u{301}", [.case, .diacritics]) == ["CAFÉ", "Cafe\u{301}"])
     #expect(try found("STRASSE", "Straße", [.case, .diacritics]) == ["Straße"])
     #expect(try found("strasse", "STRÄSSE", [.case, .diacritics]) == ["STRÄSSE"])
@@ -80,7 +80,7 @@ struct CharacterSearchTests {
     ("a\u{323}\u{307}", "a\u{307}\u{323}"), ("\u{1EA1}\u{307}", "\u{227}\u{323}"), ("\u{212B}", "Å"),
     ("\u{F43}", "\u{F42}\u{FB7}"), ("\u{F40}\u{F73}", "\u{F40}\u{F72}\u{F71}"), ("\u{1D15E}", "\u{1D157}\u{1D165}"),
     ("\u{387}", "\u{B7}"),
-  ]) func equivalentSpellingsFindEachOther(_ one: String, _ other: String) throws {
+  ]) func findsEquivalentSpellings(_ one: String, _ other: String) throws {
     for (pattern, text) in [(one, other), (other, one), (one, one), (other, other)] {
       let found = try ranges(pattern, "x \(text)y \(text)", .composition)
       let count = text.utf8.count
@@ -92,34 +92,34 @@ struct CharacterSearchTests {
     ("e", "é"), ("e", "e\u{301}"), ("\u{301}", "e\u{301}"), ("\u{AC00}", "\u{AC01}"),
     ("\u{AC00}", "\u{1100}\u{1161}\u{11A8}"), ("\u{1100}", "\u{AC00}"), ("\u{1100}", "\u{1100}\u{1161}"),
     ("1", "1\u{20E3}"), ("É", "é"), ("é", "e"), ("a\u{323}", "a\u{323}\u{307}"), ("क", "का"), ("か", "が"),
-  ]) func partsOfCharactersAreNotFound(_ pattern: String, _ text: String) throws {
+  ]) func rejectsPartialCharacters(_ pattern: String, _ text: String) throws {
     #expect(try found(pattern, text, .composition) == [])
     #expect(try found(pattern, "z\(text)z", .composition) == [])
   }
 
-  @Test func aMatchEndsBeforeTheNextCharacter() throws {
+  @Test func endsMatchBeforeNextCharacter() throws {
     #expect(try found("cafe", "cafe\u{301} cafe", .composition) == ["cafe"])
     #expect(try ranges("cafe", "cafe\u{301} cafe", .composition) == [7..<11])
     #expect(try found("\u{301}", "\u{301}a", .composition) == ["\u{301}"])
   }
 
-  // MARK: Machinery
+  // MARK: Limits and scanning
 
-  @Test func patternOfMarksAloneIsRefused() throws {
+  @Test func rejectsPatternOfOnlyMarks() throws {
     for differences in [.diacritics, [.diacritics, .case]] as [TextDifferences] {
       let error = try #require(throws: PatternError.self) { try Pattern.text("\u{301}\u{323}", ignoring: differences) }
       #expect(error.code == .empty && error.message.contains("marks"))
     }
   }
 
-  @Test func patternBeyondTheLimitIsRefused() throws {
+  @Test func rejectsPatternBeyondLimit() throws {
     for text in [String(repeating: "a", count: 10_001), String(repeating: "a", count: 10_000_000)] {
       let error = try #require(throws: PatternError.self) { try Pattern.text(text, ignoring: .composition) }
       #expect(error.code == .tooLarge)
     }
   }
 
-  @Test func expressionIgnoresCaseAlone() throws {
+  @Test func rejectsUnsupportedExpressionDifferences() throws {
     for differences in [.diacritics, .composition, [.case, .diacritics]] as [TextDifferences] {
       let error = try #require(throws: PatternError.self) {
         try Pattern.regularExpression("a", ignoring: differences)
@@ -128,8 +128,8 @@ struct CharacterSearchTests {
     }
   }
 
-  /// The scan tests sixteen places at once: matches at every offset within and beside them are found.
-  @Test func scanningMissesNoPlace() throws {
+  /// Tests matches at every offset in and around the scan's blocks of sixteen bytes.
+  @Test func scanFindsEveryOffset() throws {
     for length in 0...40 {
       for place in 0...length {
         for word in ["cafe", "CAFE\u{301}", "ÇAfé", "c\u{327}afe"] {
@@ -142,8 +142,8 @@ struct CharacterSearchTests {
     }
   }
 
-  /// Each shift of such a pattern agrees with the text for long: the time stays in proportion to the text.
-  @Test func repeatingPatternsAreFoundAtOnce() throws {
+  /// Every shift of the pattern matches a long part of the text, but the time must remain linear.
+  @Test func findsRepeatingPatternsInLinearTime() throws {
     let text = String(repeating: "a", count: 300_000)
     #expect(try ranges(String(repeating: "á", count: 5000) + "b", text + "b", .diacritics) == [295_000..<300_001])
     let composed = String(repeating: "é", count: 100_000)
@@ -151,13 +151,13 @@ struct CharacterSearchTests {
     #expect(try ranges("ab", String(repeating: "aab", count: 3), .composition) == [1..<3, 4..<6, 7..<9])
   }
 
-  @Test func aLetterWithAnyNumberOfMarksIsOneCharacter() throws {
+  @Test func treatsMarkedLetterAsSingleCharacter() throws {
     let marks = String(repeating: "\u{301}\u{323}\u{5B0}", count: 50_000)
     #expect(try ranges("ab", "xa\(marks)b", .diacritics) == [1..<2 + marks.utf8.count + 1])
     #expect(try ranges("ab", "xa\(marks)b ab", .composition).count == 1)
   }
 
-  @Test func noMoreRangesThanTheLimitAreReturned() throws {
+  @Test func limitsReturnedRanges() throws {
     let matcher = PatternMatcher(try .text("é", ignoring: .composition))
     let found = Array("éée\u{301}".utf8).withUnsafeBytes { matcher.ranges(in: $0, limit: 2) }
     #expect(found == [0..<2, 2..<4])

@@ -1,21 +1,22 @@
+import CofferTestSupport
 import Testing
 
 @testable import CofferPatterns
 
-/// The matches of patterns in texts.
+/// Tests matching patterns in texts.
 struct PatternTests {
   private func found(_ pattern: Pattern, in text: String) -> [String] {
     let bytes = Array(text.utf8)
     return bytes.withUnsafeBytes { bytes in
       let matcher = PatternMatcher(pattern)
       let ranges = matcher.ranges(in: bytes, limit: 100)
-      // Twice, to reuse the states of the first search.
+      // Search twice to reuse the states of the first search.
       for _ in 0..<2 { #expect(matcher.matches(bytes) == !ranges.isEmpty) }
       return ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
     }
   }
 
-  /// Checks that `work` throws a `PatternError` of this code.
+  /// Checks that `work` throws a `PatternError` with this code.
   private func expect(_ code: PatternError.Code, _ work: () throws(PatternError) -> Pattern) {
     do throws(PatternError) {
       _ = try work()
@@ -31,7 +32,7 @@ struct PatternTests {
 
   // MARK: Plain
 
-  @Test func textIsFoundAnywhere() throws {
+  @Test func findsTextAnywhere() throws {
     for text in ["needle", "a needle", "needle b", "a needle b", "nneedle", "needneedle"] {
       #expect(found(try .text("needle"), in: text) == ["needle"], "\(text)")
     }
@@ -42,7 +43,7 @@ struct PatternTests {
     #expect(found(try .text("\u{0}b"), in: "a\u{0}b") == ["\u{0}b"])
   }
 
-  @Test func plainSearchAgreesWithASimpleOne() throws {
+  @Test func plainSearchMatchesNaiveSearch() throws {
     var random = Numbers(seed: 7)
     for _ in 0..<3000 {
       let letters = Array("ab é".utf8)
@@ -54,26 +55,26 @@ struct PatternTests {
     }
   }
 
-  @Test func aPatternOfManyFalseBeginningsIsFoundToo() throws {
+  @Test func findsPatternAfterManyFalseStarts() throws {
     let text = String(repeating: "ab", count: 5000) + "aab" + String(repeating: "ab", count: 10)
     #expect(found(try .text("baaba"), in: text) == ["baaba"])
     #expect(found(try .text("ababbb"), in: text) == [])
     #expect(found(try .text("baab"), in: text) == ["baab"])
   }
 
-  @Test func emptyTextIsRefused() {
+  @Test func rejectsEmptyText() {
     expect(.empty) { () throws(PatternError) in try Pattern.text("") }
     expect(.empty) { () throws(PatternError) in try Pattern.text("", ignoring: .case) }
   }
 
-  @Test func noMoreRangesThanTheLimitAreReturned() throws {
+  @Test func limitsReturnedRanges() throws {
     for pattern in [try Pattern.text("a"), try Pattern.text("a", ignoring: .case)] {
       let ranges = Array("aXaXa".utf8).withUnsafeBytes { PatternMatcher(pattern).ranges(in: $0, limit: 2) }
       #expect(ranges == [0..<1, 2..<3])
     }
   }
 
-  // MARK: Without regard to case
+  // MARK: Ignoring case
 
   @Test(arguments: [
     ("needle", "A NeEdLe", "NeEdLe"), ("STRASSE", "die Straße", "Straße"), ("straße", "STRASSE", "STRASSE"),
@@ -82,16 +83,16 @@ struct PatternTests {
     ("ПРИВЕТ", "привет, мир", "привет"), ("ﬁsch", "FISCH", "FISCH"), ("FISCH", "ﬁsch", "ﬁsch"), ("ß", "ẞ", "ẞ"),
     ("ss", "ß", "ß"), ("ssss", "sßs", "sßs"), ("İ", "i\u{307}", "i\u{307}"), ("𐐀", "𐐨", "𐐨"), ("Ꭰ", "ꭰ", "ꭰ"),
   ])
-  func caseFoldingFinds(_ pattern: String, _ text: String, _ expected: String) throws {
+  func findsWithCaseFolding(_ pattern: String, _ text: String, _ expected: String) throws {
     #expect(found(try .text(pattern, ignoring: .case), in: text) == [expected])
   }
 
   @Test(arguments: [("i", "ı"), ("ı", "I"), ("s", "ß"), ("é", "e\u{301}"), ("a", "ä"), ("+", "-")])
-  func caseFoldingDoesNotFind(_ pattern: String, _ text: String) throws {
+  func rejectsDifferentLettersWithCaseFolding(_ pattern: String, _ text: String) throws {
     #expect(found(try .text(pattern, ignoring: .case), in: text) == [])
   }
 
-  @Test func manySharpSAreNoExplosion() throws {
+  @Test func foldsManySharpSQuickly() throws {
     let pattern = try Pattern.text(String(repeating: "ß", count: 200), ignoring: .case)
     #expect(found(pattern, in: String(repeating: "sß", count: 134)).count == 1)
     #expect(found(pattern, in: String(repeating: "sß", count: 130)).isEmpty)
@@ -112,11 +113,11 @@ struct PatternTests {
     ("^$", "a\r\n\r\nb", [""]), ("[а-я]+", "Привет", ["ривет"]), ("(a*)*b", "aab", ["aab"]), ("😀?", "😀", ["😀", ""]),
     (#"\Bb"#, "ab b", ["b"]), ("(|a)b", "ab", ["ab"]), ("[-a]", "-", ["-"]), ("a-z", "a-z", ["a-z"]),
   ])
-  func expressionsFind(_ pattern: String, _ text: String, _ expected: [String]) throws {
+  func findsRegularExpressions(_ pattern: String, _ text: String, _ expected: [String]) throws {
     #expect(try regex(pattern, text) == expected)
   }
 
-  @Test func expressionsIgnoreCaseScalarByScalar() throws {
+  @Test func regularExpressionsIgnoreScalarCase() throws {
     #expect(try regex("[a-c]+é", "ABCÉ", ignoring: .case) == ["ABCÉ"])
     #expect(try regex("[^k]", "\u{212A}K", ignoring: .case) == [])
     #expect(try regex("ss", "ß", ignoring: .case) == [])
@@ -128,20 +129,20 @@ struct PatternTests {
     #"(a)\1"#, "(?=a)", "(?<n>a)", "(?i)a", "[[:alpha:]]", "[z-a]", #"[a-\d]"#, #"\xZZ"#, #"\u{110000}"#, #"\u{D800}"#,
     "^*", #"\p{L}"#, "a{1,2}{3}", String(repeating: "(", count: 200),
   ])
-  func invalidExpressionIsRefused(_ pattern: String) {
+  func rejectsInvalidExpression(_ pattern: String) {
     expect(.syntax) { () throws(PatternError) in try Pattern.regularExpression(pattern) }
   }
 
-  @Test func anExpressionThatGrowsTooLargeIsRefused() {
+  @Test func rejectsOversizedExpression() {
     expect(.tooLarge) { () throws(PatternError) in try Pattern.regularExpression("((a{100}){100}){100}") }
   }
 
-  @Test func errorsHoldThePlaceAndNotThePattern() throws {
+  @Test func errorsReportOffsetWithoutPattern() throws {
     let error = try #require(throws: PatternError.self) { try Pattern.regularExpression("geheim[") }
     #expect(error.place == 7 && error.message == "a [ without its ]")
   }
 
-  @Test(.slow) func expressionsAgreeWithTheStandardLibrarys() throws {
+  @Test(.slow) func regularExpressionsMatchStandardLibrary() throws {
     var random = Numbers(seed: 3)
     for _ in 0..<600 {
       let pattern = Self.randomPattern(&random, depth: 3)
@@ -172,21 +173,21 @@ struct PatternTests {
 
   /// Patterns on which a backtracking search takes exponential time.
   @Test(.slow, arguments: ["(a+)+b", "(a|aa)+b", "(.*)(.*)(.*)b", "(a?){50}a{50}b", "(a|b)*c(a|b){12}d"])
-  func noExpressionIsSlow(_ pattern: String) throws {
+  func matchesPathologicalExpressionsQuickly(_ pattern: String) throws {
     #expect(try regex(pattern, String(repeating: "a", count: 20_000)) == [])
   }
 
-  /// Without a scan, the automaton reads every byte.
+  /// Without scanning, the automaton would read every byte.
   @Test(arguments: ["harbour", "Straße", "[hH]ar", "(?:foo|bar)+", "é"])
-  func patternsWithFewFirstBytesAreScannedFor(_ pattern: String) throws {
+  func scansForPatternsWithFewFirstBytes(_ pattern: String) throws {
     for ignoresCase in [false, true] where !(ignoresCase && pattern.hasPrefix("(")) {
       let program = try PatternProgram(PatternParser.parse(pattern, ignoringCase: ignoresCase))
       #expect(LazyAutomaton(program, isFloating: true).scan != nil)
     }
   }
 
-  /// The scan tests sixteen places at once: matches at every offset within and beside them are found.
-  @Test(.slow) func scanningMissesNoPlace() throws {
+  /// Tests matches at every offset in and around the scan's blocks of sixteen bytes.
+  @Test(.slow) func scanFindsEveryOffset() throws {
     for length in 0...70 {
       for place in 0...length {
         let text = String(repeating: "h", count: place) + "Harb" + String(repeating: "a", count: length - place)
@@ -198,15 +199,15 @@ struct PatternTests {
     }
   }
 
-  @Test func forgettingStatesLosesNoMatch() throws {
-    // The automaton of this one has 2^14 states.
+  @Test func discardingStatesKeepsMatches() throws {
+    // This pattern's automaton has 2^14 states.
     var random = Numbers(seed: 5)
     let text = String((0..<60_000).map { _ in "ab".randomElement(using: &random)! }) + "c"
     #expect(try regex("a[ab]{13}c", text).count == (Array(text)[text.count - 15] == "a" ? 1 : 0))
   }
 }
 
-/// A deterministic generator of random numbers.
+/// A deterministic random number generator.
 private struct Numbers: RandomNumberGenerator {
   private var state: UInt64
 

@@ -3,7 +3,7 @@ import CofferRecords
 import CofferTestSupport
 import Testing
 
-/// The net effect of one transaction, as the ring gets it.
+/// Tests the net effect of a transaction.
 struct ChangeLogTests {
   private typealias Entry = RingChanges.Entry
 
@@ -11,18 +11,18 @@ struct ChangeLogTests {
     RowFields(id: id, collection: collection, epoch: 1, revision: 1, position: position, parent: nil, flags: 0)
   }
 
-  /// - Parameter work: the transaction.
+  /// Returns the ring changes of the transaction `work`.
   private func changes(_ work: (inout ChangeLog) -> Void) -> RingChanges {
     var log = ChangeLog(hasListeners: false)
     work(&log)
     return log.ringChanges
   }
 
-  @Test func emptyTransactionChangesNothing() {
+  @Test func emptyTransactionReportsNoChanges() {
     #expect(changes { _ in } == .entries([]))
   }
 
-  @Test func eachPartIsItsOwnKind() {
+  @Test func reportsKindOfEachPart() {
     let all = changes { log in
       log.replace(row(1, in: 1), with: row(1, in: 1), as: .text)
       log.replace(row(2, in: 1), with: row(2, in: 1), as: .parent)
@@ -38,13 +38,13 @@ struct ChangeLogTests {
         ]))
   }
 
-  @Test func roomForANeighbourIsNotNamedButItsTextIsStale() {
+  @Test func movedNeighborHasStaleText() {
     var log = ChangeLog(hasListeners: true)
     log.replace(row(1, in: 1), with: row(1, in: 1, at: 5), as: [])
     #expect(log.ringChanges == .entries([]) && log.changes == .entries([]) && log.staleTexts == [1])
   }
 
-  @Test func insertedAndDeletedIsNotNamed() {
+  @Test func omitsInsertedAndDeletedDocument() {
     let all = changes { log in
       log.insert(row(1, in: 1))
       log.insert(row(2, in: 1))
@@ -56,7 +56,7 @@ struct ChangeLogTests {
     #expect(all == .entries([Entry(.inserted, in: 1, [1...1, 3...3])]))
   }
 
-  @Test func changedAndDeletedIsDeleted() {
+  @Test func reportsChangedAndDeletedDocumentAsDeleted() {
     let all = changes { log in
       log.replace(row(7, in: 2), with: row(7, in: 2), as: .text)
       log.delete(row(7, in: 2))
@@ -64,7 +64,7 @@ struct ChangeLogTests {
     #expect(all == .entries([Entry(.deleted, in: 2, [7...7])]))
   }
 
-  @Test func anotherDocumentInItsPlaceIsChangedInAll() {
+  @Test func reportsReplacedDocumentAsFullyChanged() {
     let all = changes { log in
       log.delete(row(7, in: 2))
       log.insert(row(7, in: 2))
@@ -73,7 +73,7 @@ struct ChangeLogTests {
     #expect(all == .entries(parts))
   }
 
-  @Test func anotherCollectionIsDeletedThereAndInsertedHere() {
+  @Test func reportsMoveAsDeletionAndInsertion() {
     let moved = changes { log in
       log.replace(row(7, in: 2), with: row(7, in: 3), as: .place)
       log.delete(row(8, in: 3))
@@ -92,7 +92,7 @@ struct ChangeLogTests {
     #expect(back == .entries([Entry(.moved, in: 2, [7...7])]))
   }
 
-  @Test func collectionsAreNamedLast() {
+  @Test func listsCollectionsLast() {
     let all = changes { log in
       log.changeCollection(4)
       log.changeCollection(300)
@@ -103,7 +103,7 @@ struct ChangeLogTests {
       all == .entries([Entry(.inserted, in: 9, [1...1]), Entry(.collection, in: 4), Entry(.collection, in: 300)]))
   }
 
-  @Test func restartOfIDsChangesEverythingForTheRingAlone() {
+  @Test func restartingIDsChangesWholeRing() {
     var log = ChangeLog(hasListeners: true)
     log.delete(row(3, in: 1))
     log.restartIDs()
@@ -116,7 +116,7 @@ struct ChangeLogTests {
     #expect(log.changes == changes)
   }
 
-  @Test func deletingEverythingLeavesNothingNamed() {
+  @Test func deletingAllDocumentsOmitsEntries() {
     var log = ChangeLog(hasListeners: true)
     log.insert(row(1, in: 1))
     log.deleteEverything()
@@ -125,7 +125,7 @@ struct ChangeLogTests {
     #expect(log.ringChanges == .everything && log.changes == .everything && log.staleTexts == nil)
   }
 
-  @Test func bulkInsertIsOneRange() {
+  @Test func reportsBulkInsertAsOneRange() {
     let all = changes { log in for id in 1...100_000 as ClosedRange<Int64> { log.insert(row(id, in: 1)) } }
     #expect(all == .entries([Entry(.inserted, in: 1, [1...100_000])]))
     let updated = changes { log in
@@ -140,20 +140,20 @@ struct ChangeLogTests {
     #expect(deleted == .entries([Entry(.deleted, in: 1, [1...10_000])]))
   }
 
-  @Test func moreThanARingCanNameIsEverything() {
+  @Test func reportsEverythingBeyondRingCapacity() {
     func scattered(_ count: Int64) -> RingChanges {
       changes { log in for id in 1...count { log.insert(row(2 * id, in: 1)) } }
     }
     #expect(scattered(1024) != .everything)
     #expect(scattered(1025) == .everything)
     #expect(scattered(20_000) == .everything)
-    // Falling ids come together at the end.
+    // Falling IDs are merged at the end.
     func falling(_ count: Int64) -> RingChanges {
       changes { log in for id in 0..<count { log.delete(row(count - id, in: 1)) } }
     }
     #expect(falling(4096) == .entries([Entry(.deleted, in: 1, [1...4096])]))
     #expect(falling(4097) == .everything)
-    // Subscribers get more than a ring can hold.
+    // Subscribers receive more changes than a ring can hold.
     var log = ChangeLog(hasListeners: true)
     for id in 1...Int64(ChangeLog.limit) { log.insert(row(2 * id, in: 1)) }
     #expect(log.ringChanges == .everything && log.changes != .everything)
@@ -163,7 +163,7 @@ struct ChangeLogTests {
 
   // MARK: A naive model
 
-  /// A store of documents, and what one transaction does to them.
+  /// The documents of a store before and after a transaction.
   private struct Model {
     var before: [Int64: UInt32]
     var now: [Int64: UInt32]
@@ -211,7 +211,7 @@ struct ChangeLogTests {
   }
 
   @Test(arguments: 0..<200)
-  func netEffectIsTheModels(_ seed: UInt64) {
+  func matchesModel(_ seed: UInt64) {
     var random = Pseudorandom(seed: seed)
     var start: [Int64: UInt32] = [:]
     for id in 1...60 as ClosedRange<Int64> where random.number(below: 4) > 0 {
@@ -225,7 +225,7 @@ struct ChangeLogTests {
     var kind = parts[0]
     var id: Int64 = 0
     for _ in 0..<random.number(below: 200) {
-      // Mostly the next id and the same kind, so that runs grow and break.
+      // Prefer the next ID and the same kind, to create and split runs.
       id = random.number(below: 4) > 0 ? id % 70 + 1 : Int64(1 + random.number(below: 70))
       if random.number(below: 5) == 0 { kind = parts[random.number(below: parts.count)] }
       let isDeletion = random.number(below: 6) == 0

@@ -2,11 +2,11 @@ import CofferRecords
 import CofferTestSupport
 import Testing
 
-/// Rings after many commits, against a model that keeps every generation.
+/// Compares rings after many commits with a model that keeps every generation.
 struct ChangeRingModelTests {
   private typealias Entry = RingChanges.Entry
 
-  /// One generation, and the length that the grammar gives it.
+  /// A generation with its encoded length.
   private struct Generation {
     let mark: [UInt8]
     let changes: RingChanges
@@ -27,13 +27,13 @@ struct ChangeRingModelTests {
       return sum
     }
 
-    /// A byte for each 7 bits up to the highest that is set.
+    /// Returns the length of a varint, which has a byte for each 7 significant bits.
     private static func count(varint value: Int64) -> Int {
       max(1, (64 - value.leadingZeroBitCount + 6) / 7)
     }
   }
 
-  /// Changes of random shape: mostly small, some longer than a ring.
+  /// Returns random changes, mostly short but sometimes longer than a ring.
   private func changes(_ random: inout Pseudorandom) -> RingChanges {
     let size = random.number(below: 40)
     if size == 0 { return .everything }
@@ -61,7 +61,7 @@ struct ChangeRingModelTests {
   }
 
   @Test(arguments: 0..<8)
-  func ringHoldsTheLatestGenerationsThatFit(_ seed: UInt64) throws {
+  func keepsLatestFittingGenerations(_ seed: UInt64) throws {
     var random = Pseudorandom(seed: seed)
     let first = UInt64(1 + random.number(below: 1 << 40))
     var ring = ChangeRing(after: first)
@@ -83,7 +83,7 @@ struct ChangeRingModelTests {
       let earlier = ring.known - 1 + UInt64(random.number(below: model.count - kept + 1))
       #expect(ring.changes(after: earlier)?.map(\.generation) == (earlier..<generation).map { $0 + 1 })
       #expect(ring.changes(after: ring.known - 2) == nil)
-      // A written ring is read as the same ring, and takes further changes in the same way.
+      // A ring that is written and read accepts further changes like the original.
       let copy = try #require(RingBytes(ring).ring(known: ring.known, generation: generation))
       #expect(copy == ring)
       if generation.isMultiple(of: 3) { ring = copy }
@@ -92,9 +92,9 @@ struct ChangeRingModelTests {
     #expect(ring == ChangeRing(after: first + 120) && RingBytes(ring).bytes.allSatisfy { $0 == 0 })
   }
 
-  /// A generation that fills the ring to its last byte is kept alone; one byte more, and it is "everything".
-  @Test func generationThatJustFitsIsKept() {
-    // 18 and 4 bytes, and 2 for each range; the last one 3.
+  /// A generation that fills the ring becomes its only entry. A generation longer by a byte becomes "everything".
+  @Test func keepsExactlyFittingGeneration() {
+    // The length is 18 and 4 bytes, 2 bytes for each range, and 3 bytes for the last range.
     func changes(_ count: Int, lastGap: Int64) -> RingChanges {
       var ranges = (0..<Int64(count)).map { 1 + 2 * $0...1 + 2 * $0 }
       let last = ranges[count - 1].lowerBound - 1 + lastGap
@@ -114,8 +114,8 @@ struct ChangeRingModelTests {
     #expect(ring.known == 4 && ring.everyChange == [.everything, .everything, .entries([Entry(.collection, in: 7)])])
   }
 
-  /// One document changed in each commit: as many commits as the format promises.
-  @Test func ringReachesBackFiftyTypicalCommits() {
+  /// The ring holds as many commits with one changed document as the format promises.
+  @Test func holdsFiftyTypicalCommits() {
     var ring = ChangeRing(after: 1)
     let mark = [UInt8](repeating: 0xff, count: 16)
     for generation in 2...1000 as ClosedRange<UInt64> {

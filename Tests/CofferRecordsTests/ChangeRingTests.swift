@@ -1,28 +1,28 @@
 import CofferRecords
 import Testing
 
-/// Rings worked by hand from the grammar of the format page, then rings that a model predicts.
+/// Tests rings encoded by hand from the format page's grammar.
 struct ChangeRingTests {
   private static let mark = "000102030405060708090a0b0c0d0e0f"
   private static let markBytes = [UInt8](0...15)
 
   private typealias Entry = RingChanges.Entry
 
-  // MARK: Worked by hand
+  // MARK: Encoded by hand
 
-  /// Rings of one generation, and the changes that they hold.
+  /// Rings with one generation, and their changes.
   private static let vectors: [(hex: String, changes: RingChanges)] = [
     ("\(mark) 0000", .entries([])),
     ("\(mark) 0001 07", .everything),
-    // Inserted in collection 1: one range, 7 behind 0, 2 more.
+    // Inserted in collection 1, with one range that starts 7 after 0 and has 2 more IDs.
     ("\(mark) 0001 01 01 01 0702", .entries([Entry(.inserted, in: 1, [7...9])])),
-    // A varint of two bytes: 300 = 0x2c | 2 << 7. The second range is 2 behind the end of the first, 129, and has 127
-    // more.
+    // A varint of two bytes is 300 = 0x2c | 2 << 7. The second range starts 2 after the first range's end, 129, and has
+    // 127 more IDs.
     (
       "\(mark) 0002 01 01 01 0702  04 ac02 02 800100 027f",
       .entries([Entry(.inserted, in: 1, [7...9]), Entry(.moved, in: 300, [128...128, 131...258])])
     ),
-    // A document in 2, 3 and 4; the next one deleted from collection 2 and inserted in 3.
+    // A document in 2, 3 and 4, and another moved from collection 2 to 3.
     (
       "\(mark) 0006 01 03 01 0800  02 02 01 0700  03 02 01 0700  04 02 01 0700  05 02 01 0800  06 03",
       .entries([
@@ -30,7 +30,7 @@ struct ChangeRingTests {
         Entry(.moved, in: 2, [7...7]), Entry(.deleted, in: 2, [8...8]), Entry(.collection, in: 3),
       ])
     ),
-    // The highest collection, 2^31 − 1, and the highest id, 2^63 − 2.
+    // The highest collection, 2^31 − 1, and the highest ID, 2^63 − 2.
     (
       "\(mark) 0002 05 ffffffff07 01 feffffffffffffff7f00  06 ffffffff07",
       .entries([
@@ -38,7 +38,7 @@ struct ChangeRingTests {
         Entry(.collection, in: 0x7fff_ffff),
       ])
     ),
-    // Every id there can be: 2^63 − 3 more than the first.
+    // All possible IDs, 2^63 − 3 more than the first.
     (
       "\(mark) 0001 01 01 01 01 fdffffffffffffff7f",
       .entries([Entry(.inserted, in: 1, [1...0x7fff_ffff_ffff_fffe])])
@@ -46,7 +46,7 @@ struct ChangeRingTests {
   ]
 
   @Test(arguments: vectors.indices)
-  func ringOfTheGrammarIsRead(_ index: Int) throws {
+  func readsGrammarVectors(_ index: Int) throws {
     let (hex, changes) = Self.vectors[index]
     let ring = try #require(RingBytes(hex).ring(known: 9, generation: 9))
     #expect(ring.everyChange == [changes])
@@ -54,23 +54,23 @@ struct ChangeRingTests {
   }
 
   @Test(arguments: vectors.indices)
-  func ringIsWrittenAsTheGrammarSays(_ index: Int) {
+  func writesGrammarVectors(_ index: Int) {
     let (hex, changes) = Self.vectors[index]
     var ring = ChangeRing(after: 8)
-    // A mark has 32 bytes; the ring keeps half of them.
+    // The ring keeps half of a mark's 32 bytes.
     ring.append(9, mark: Self.markBytes + [UInt8](repeating: 0xaa, count: 16), changes)
     #expect(RingBytes(ring).bytes == RingBytes(hex).bytes)
     #expect(ring == RingBytes(hex).ring(known: 9, generation: 9))
   }
 
-  @Test func emptyRingBeginsAboveItsState() throws {
+  @Test func emptyRingBeginsAfterState() throws {
     let ring = try #require(RingBytes("").ring(known: 2, generation: 1))
     #expect(ring == ChangeRing(after: 1) && ring.known == 2)
     #expect(ring.changes(after: 1)?.count == 0 && ring.changes(after: 0) == nil && ring.changes(after: 2) == nil)
     #expect(ring.mark(of: 0) == nil && ring.mark(of: 1) == nil && ring.mark(of: 2) == nil)
   }
 
-  @Test func ringOfSeveralGenerationsIsRead() throws {
+  @Test func readsSeveralGenerations() throws {
     let other = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
     let bytes = RingBytes("\(Self.mark) 0001 06 02  \(other) 0000  \(Self.mark) 0001 02 01 01 0500")
     let ring = try #require(bytes.ring(known: 40, generation: 42))
@@ -89,8 +89,8 @@ struct ChangeRingTests {
     #expect(ring.mark(of: 40) == (0xf0...0xff).map { UInt8($0) })
   }
 
-  /// The example of the format page.
-  @Test func ringOfTheFormatPageIsReadAndWritten() throws {
+  /// Tests the format page's example.
+  @Test func roundTripsFormatPageRing() throws {
     func mark(_ first: UInt8) -> [UInt8] { (first...first + 15).map { $0 } }
     let bytes = RingBytes(
       """
@@ -113,7 +113,7 @@ struct ChangeRingTests {
   // MARK: Ill-formed
 
   private static let sound = "\(mark) 0002 01 01 01 0702  04 ac02 02 800100 027f"
-  /// Rings of one generation that no writer makes.
+  /// Invalid rings with one generation.
   private static let illFormed: [(fault: String, hex: String)] = [
     ("kind 0", "\(mark) 0001 00 01 01 0100"),
     ("kind 8", "\(mark) 0001 08 01 01 0100"),
@@ -148,14 +148,14 @@ struct ChangeRingTests {
   ]
 
   @Test(arguments: illFormed.indices)
-  func ringThatNoWriterMakesIsRefused(_ index: Int) {
+  func rejectsIllFormedRing(_ index: Int) {
     let (fault, hex) = Self.illFormed[index]
     let bytes = RingBytes(hex)
     #expect(bytes.bytes.count == ChangeRing.byteCount, "\(fault)")
     #expect(bytes.ring(known: 9, generation: 9) == nil, "\(fault)")
   }
 
-  @Test func numberOfGenerationsMustFit() {
+  @Test func rejectsWrongGenerationCount() {
     let bytes = RingBytes(Self.sound)
     for generation in [9, 1 << 62, UInt64.max] {
       #expect(bytes.ring(known: generation, generation: generation)?.everyChange?.count == 1)
@@ -166,23 +166,23 @@ struct ChangeRingTests {
     ] {
       #expect(bytes.ring(known: known, generation: generation) == nil)
     }
-    // 18 zeros are a generation too, after a state whose mark begins with zeros.
+    // 18 zero bytes are also a generation, following a state with zeros at the start of its mark.
     #expect(bytes.ring(known: 9, generation: 10)?.mark(of: 9) == [UInt8](repeating: 0, count: 16))
     #expect(RingBytes("").ring(known: 1, generation: 0) == nil)
   }
 
-  @Test func ringOfAnotherLengthIsRefused() {
+  @Test func rejectsRingOfOtherLength() {
     for count in [0, 17, 2047, 2049, 4096] {
       let bytes = [UInt8](repeating: 0, count: count)
       #expect(bytes.withUnsafeBytes { ChangeRing(known: 3, bytes: $0, generation: 2) } == nil)
     }
   }
 
-  @Test func recordCutOffByTheEndOfTheRingIsRefused() {
+  @Test func rejectsTruncatedRecord() {
     let mark = String(repeating: "ff", count: 16)
     let last = RingBytes("\(mark) 0002 05 01 02 808080808001 8101 8001 00 06 8001").bytes.prefix(35)
     for cut in 0...last.count {
-      // One record with as many ranges of one id as are needed; a gap of 128 takes a byte more.
+      // Fill the record with ranges of a single ID. A gap of 128 takes one more byte.
       let count = ChangeRing.byteCount - last.count + cut
       let ranges = (count - 22) / 2
       var bytes = RingBytes("\(Self.mark) 0001 01 01").bytes.prefix(20)

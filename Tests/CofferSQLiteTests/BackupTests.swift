@@ -18,7 +18,7 @@ import Testing
     try database.firstValue("SELECT sum(length(a)) FROM t")
   }
 
-  @Test func backupIsEqualToTheDatabase() throws {
+  @Test func copiesDatabase() throws {
     try database.backup(to: scratch.file("copy.db"), pagesPerStep: 7)
     let files = try ["file.db", "copy.db"].map { try Data(contentsOf: URL(fileURLWithPath: scratch.file($0))) }
     #expect(files[0].dropFirst(100) == files[1].dropFirst(100))
@@ -26,7 +26,7 @@ import Testing
     #expect(try scratch.names() == ["copy.db", "file.db"] && !database.isInTransaction)
   }
 
-  @Test func backupIsNeverMadeOverAFile() throws {
+  @Test func rejectsExistingFile() throws {
     try Data([1]).write(to: URL(fileURLWithPath: scratch.file("copy.db")))
     #expect(throws: error(.fileExists)) { try database.backup(to: scratch.file("copy.db")) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.file("copy.db"))) == Data([1]))
@@ -49,14 +49,14 @@ import Testing
     #expect(try scratch.names() == ["file.db"])
   }
 
-  @Test func stoppedBackupLeavesTheOtherDatabaseAsItWas() throws {
+  @Test func stoppedBackupLeavesTargetUnchanged() throws {
     let other = try emptyDatabase()
     try other.execute("CREATE TABLE mine(a)")
     #expect(throws: error(.interrupted)) { try database.backup(to: other, pagesPerStep: 1) { _, _ in false } }
     #expect(try other.query("SELECT name FROM sqlite_schema").rows.map { $0[0] } == ["mine"])
   }
 
-  @Test func backupShowsItsProgress() throws {
+  @Test func reportsProgress() throws {
     var steps: [Int] = []
     let pages = try #require(try database.integerPragma("page_count"))
     try database.backup(to: emptyDatabase(), pagesPerStep: 50) { remaining, total in
@@ -67,7 +67,7 @@ import Testing
     #expect(steps == stride(from: Int(pages) - 50, to: 0, by: -50) + [])
   }
 
-  @Test func backupIsOfOneMomentWhileAnotherWrites() throws {
+  @Test func copiesConsistentSnapshotDuringWrites() throws {
     _ = try database.textPragma("journal_mode = WAL")
     let writer = try Database(scratch.file("file.db"))
     let copy = try emptyDatabase()
@@ -81,14 +81,14 @@ import Testing
     #expect(try sum(database) != 505_000)
   }
 
-  @Test func backupInsideATransactionIsRefused() throws {
+  @Test func rejectsBackupInTransaction() throws {
     try database.begin(.immediate)
     #expect(throws: error(.misuse)) { try database.backup(to: scratch.file("copy.db")) }
     #expect(try scratch.names().contains("copy.db") == false)
     try database.rollback()
   }
 
-  @Test func backupInsideOfAReadTransactionLeavesItOpen() throws {
+  @Test func backupKeepsReadTransactionOpen() throws {
     try database.begin(.deferred)
     #expect(try sum(database) == 505_000)
     try database.backup(to: emptyDatabase())
@@ -96,7 +96,7 @@ import Testing
     try database.commit()
   }
 
-  @Test func backupOverAReadOnlyDatabaseIsRefused() throws {
+  @Test func rejectsReadOnlyTarget() throws {
     try Database(scratch.file("copy.db"), mode: .create).execute("CREATE TABLE mine(a)")
     let other = try Database(scratch.file("copy.db"), mode: .readOnly)
     #expect(throws: error(.readOnly)) { try database.backup(to: other) }

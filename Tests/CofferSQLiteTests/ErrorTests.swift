@@ -25,18 +25,18 @@ import Testing
     ("INSERT INTO t(n) VALUES('text')", .dataType),
     ("INSERT INTO t(id) VALUES('text')", .dataType),
   ])
-  func errorsNameTheViolatedConstraint(sql: String, constraint: SQLiteError.Constraint) {
+  func reportsViolatedConstraint(sql: String, constraint: SQLiteError.Constraint) {
     #expect(throws: error(.constraint(constraint))) { try database.execute(sql) }
   }
 
-  @Test func triggersComplaintIsPassedOn() throws {
+  @Test func passesTriggerMessage() throws {
     try database.execute(
       "CREATE TRIGGER no BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'keep it'); END")
     let error = thrown { try database.execute("DELETE FROM t") }
     #expect(error?.code == .constraint(.trigger) && error?.message == "keep it")
   }
 
-  @Test func constraintNamesTheColumnAndNotTheValue() {
+  @Test func constraintErrorHidesValue() {
     let error = thrown { try database.execute("INSERT INTO t(u) VALUES(?)", "taken") }
     #expect(error?.message == "UNIQUE constraint failed: t.u")
     #expect(error?.extendedCode == 2067)
@@ -47,20 +47,20 @@ import Testing
     "SELECT json_extract('{}', ?)", "SELECT json_set('{}', ?, 1)", "SELECT * FROM f WHERE f MATCH ?",
     "SELECT json_extract('{}', v) FROM (SELECT ? AS v)",
   ])
-  func complaintOfAFunctionDoesNotQuoteTheValue(sql: String) throws {
+  func functionErrorHidesValue(sql: String) throws {
     try database.execute("CREATE VIRTUAL TABLE f USING fts5(a)")
     let error = thrown { _ = try database.query(sql, "secret: (") }
     #expect(error?.code == .sqlLogic)
     #expect(error.map { "\($0)".contains("secret") } == false)
   }
 
-  @Test func unknownNamesAreNamed() {
+  @Test func reportsUnknownNames() {
     let error = thrown { try database.execute("SELECT * FROM absent") }
     #expect(error?.code == .sqlLogic)
     #expect(error?.message == "no such table: absent")
   }
 
-  @Test func errorsAreEqualByCodeAlone() {
+  @Test func comparesErrorsByCode() {
     #expect(SQLiteError(.busy, "a", extendedCode: 5, sql: "x") == SQLiteError(.busy, "b"))
     #expect(SQLiteError(.constraint(.unique), "") != SQLiteError(.constraint(.primaryKey), ""))
   }
@@ -75,17 +75,17 @@ import Testing
       (516, .rolledBack), (4, .other), (20, .constraint(.dataType)), (19, .constraint(.other)),
       (2579, .constraint(.rowID)), (12, .other), (999_999, .other),
     ] as [(Int32, SQLiteError.Code)])
-  func resultCodesFindTheirCode(result: Int32, code: SQLiteError.Code) {
+  func mapsResultCodes(result: Int32, code: SQLiteError.Code) {
     #expect(SQLiteError.Code(result: result) == code)
   }
 
-  @Test func fullDatabaseIsReportedAsFull() throws {
+  @Test func reportsFullDatabase() throws {
     _ = try database.integerPragma("max_page_count = 10")
     try database.execute("CREATE TABLE big(a)")
     #expect(throws: error(.full)) { try database.execute("INSERT INTO big VALUES(zeroblob(100000))") }
   }
 
-  @Test func tableThatIsBeingReadIsLocked() throws {
+  @Test func locksTableDuringRead() throws {
     let reader = try database.statement("SELECT * FROM t")
     try reader.step()
     #expect(throws: error(.locked)) { try database.execute("DROP TABLE t") }

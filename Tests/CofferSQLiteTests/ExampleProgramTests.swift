@@ -2,7 +2,7 @@ import CofferSQLite
 import Foundation
 import Testing
 
-/// A program written with the documentation comments alone: a ledger on any SQLite file.
+/// A ledger on a SQLite file, written only from the documentation comments.
 private struct Ledger {
   struct NotEnough: Error {}
 
@@ -44,7 +44,7 @@ private struct Ledger {
 }
 
 @Suite struct ExampleProgramTests {
-  @Test func ledgerPaysOrLeavesAllAsItWas() throws {
+  @Test func ledgerPaysOrRollsBack() throws {
     let scratch = try Scratch()
     let ledger = try Ledger(at: scratch.file("ledger.db"))
     #expect(try ledger.open("Ada", cents: 500) == 1)

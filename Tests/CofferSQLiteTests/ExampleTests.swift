@@ -2,7 +2,7 @@ import CofferSQLite
 import Foundation
 import Testing
 
-/// The example of the module's page: the lines between the markers, word for word.
+/// Runs the module page's example, which must equal the lines between the markers.
 @Suite struct ExampleTests {
   private func print(_ items: Any...) { #expect(items.count == 3) }
 
@@ -27,7 +27,7 @@ import Testing
     return try database.query("SELECT title FROM note ORDER BY id").rows.map { $0[0].text }
   }
 
-  @Test func theExampleOfThePageWorks() throws {
+  @Test func runsPageExample() throws {
     let scratch = try Scratch()
     #expect(try example(path: scratch.file("notes.db")) == ["Plans", "one", "two"])
   }
@@ -36,7 +36,7 @@ import Testing
     .deletingLastPathComponent().appending(path: "Sources/CofferSQLite/CofferSQLite.docc/CofferSQLite.md")
 
   @Test(.enabled(if: FileManager.default.fileExists(atPath: page.path), "the page is absent"))
-  func thePageShowsTheExampleThatRuns() throws {
+  func pageShowsTestedExample() throws {
     func lines(_ text: String) -> [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
     let source = lines(try String(contentsOfFile: #filePath, encoding: .utf8))
     let begin = try #require(source.firstIndex { $0.hasSuffix("// PAGE-EXAMPLE-BEGIN") })
@@ -44,7 +44,7 @@ import Testing
     let expected = source[(begin + 1)..<end].map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
     let page = lines(try String(contentsOf: Self.page, encoding: .utf8))
     let start = try #require(page.firstIndex(of: "```swift"))
-    // The page names the module and a file.
+    // The page also imports the module and uses a file name.
     let shown = page[(start + 1)...].prefix { $0 != "```" }.drop { $0.hasPrefix("import ") || $0.isEmpty }
     #expect(shown.map { String($0).replacing("\"notes.db\"", with: "path") } == expected.map(String.init))
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Databases that others have made.
+/// Tests databases from other programs.
 @Suite struct ForeignDatabaseTests {
   private struct Record: Decodable, Equatable {
     var id: Int64
@@ -14,7 +14,7 @@ import Testing
   @Test(
     .enabled(if: Corpora.root != nil),
     arguments: ["utf-8", "utf-16le", "utf-16be"], [512, 4096, 65536])
-  func everyTextEncodingReadsAlike(encoding: String, pageSize: Int) throws {
+  func readsEveryTextEncoding(encoding: String, pageSize: Int) throws {
     let rows = try Data(contentsOf: URL(fileURLWithPath: Corpora.path("sqlite-made/rows.json")))
     let path = try Corpora.path("sqlite-made/records-\(encoding)-\(pageSize).db")
     let result = try Database(path, mode: .readOnly).query("SELECT id, title, txt FROM records ORDER BY id")
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["UTF-16le", "UTF-16be"])
-  func wellFormedUTF16IsRead(encoding: String) throws {
+  func readsWellFormedUTF16(encoding: String) throws {
     let database = try emptyDatabase()
     try database.execute("PRAGMA encoding = '\(encoding)'; CREATE TABLE t(a)")
     for text in ["", "a\u{0}b", "Grüße", "世界", "👩‍👩‍👧\u{10FFFD}\u{FEFF}"] {
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["3DD8", "3DD86100", "00DE", "610000DE", "3DD83DD8", "3DD800DE00DE"])
-  func unpairedSurrogatesAreRefusedAndNotRepaired(littleEndian hex: String) throws {
+  func rejectsUnpairedSurrogates(littleEndian hex: String) throws {
     let database = try emptyDatabase()
     try database.execute("PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(a)")
     try database.execute("INSERT INTO t VALUES(CAST(x'\(hex)' AS TEXT))")
@@ -44,9 +44,9 @@ import Testing
     #expect(!statement.isWellFormed(at: 0))
   }
 
-  /// Nothing here may crash or loop; what is read, and which errors come, is up to SQLite.
+  /// Malformed databases must not cause a crash or endless loop. SQLite decides about rows and errors.
   @Test(.enabled(if: Corpora.root != nil))
-  func malformedDatabasesAreReadOrRefused() throws {
+  func readsOrRejectsMalformedDatabases() throws {
     let scratch = try Scratch()
     let tar = Process()
     tar.executableURL = URL(fileURLWithPath: "/usr/bin/env")

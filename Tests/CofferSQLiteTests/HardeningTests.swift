@@ -20,23 +20,23 @@ import Testing
 
   private func hardened() throws -> Database { try Database(path, configuration: .init(isHardened: true)) }
 
-  @Test func triggersDoNotRun() throws {
+  @Test func disablesTriggers() throws {
     let database = try hardened()
     try database.execute("INSERT INTO t VALUES(1)")
     #expect(try database.query("SELECT * FROM log").rows.isEmpty)
   }
 
-  @Test func viewsAreRefused() throws {
+  @Test func rejectsViews() throws {
     #expect(throws: error(.sqlLogic)) { try hardened().query("SELECT * FROM v") }
   }
 
-  @Test func schemaCannotBeWritten() throws {
+  @Test func preventsSchemaWrites() throws {
     let database = try hardened()
     _ = try database.integerPragma("writable_schema = ON")
     #expect(throws: error(.sqlLogic)) { try database.execute("UPDATE sqlite_schema SET sql = 'x'") }
   }
 
-  @Test func schemaIsNotTrusted() throws {
+  @Test func distrustsSchema() throws {
     let database = try hardened()
     #expect(try database.integerPragma("trusted_schema") == 0)
     #expect(try database.integerPragma("cell_size_check") == 1)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [(500, true), (1000, true), (2100, false), (20_000, false)])
-  func schemaIsReadUpToALimit(_ count: Int, _ isRead: Bool) throws {
+  func limitsSchemaSize(_ count: Int, _ isRead: Bool) throws {
     let database = try Database(path)
     try database.execute("PRAGMA writable_schema = ON")
     try database.execute(
@@ -55,22 +55,22 @@ import Testing
     try database.close()
     let reader = try hardened()
     #expect(try reader.readSchema(entryLimit: 1000) == isRead)
-    // Nothing is asked any more.
+    // The limit doesn't apply to later queries.
     #expect(try reader.query("SELECT * FROM t").rows.isEmpty)
   }
 
-  @Test func extensionsDoNotLoad() throws {
+  @Test func preventsLoadingExtensions() throws {
     #expect(throws: error(.sqlLogic)) { try hardened().query("SELECT load_extension('x')") }
     #expect(throws: error(.sqlLogic)) { try Database(path).query("SELECT load_extension('x')") }
   }
 
-  @Test func withoutHardeningTriggersAndViewsWork() throws {
+  @Test func unhardenedConnectionRunsTriggersAndViews() throws {
     let database = try Database(path)
     try database.execute("INSERT INTO t VALUES(1)")
     #expect(try database.query("SELECT * FROM log UNION ALL SELECT * FROM v").rows.count == 2)
   }
 
-  @Test func foreignKeysCanBeLeftUnenforced() throws {
+  @Test func foreignKeysCanBeDisabled() throws {
     let database = try emptyDatabase(.init(enforcesForeignKeys: false))
     try database.execute("CREATE TABLE t(a PRIMARY KEY, b REFERENCES t(a)); INSERT INTO t VALUES(1, 99)")
     #expect(try database.integerPragma("foreign_keys") == 0)

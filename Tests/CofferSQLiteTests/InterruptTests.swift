@@ -3,7 +3,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Runs the body on a new thread, and interrupts the connection it names until it ends.
+/// Runs the body on a new thread, and interrupts its connection until it ends.
 func interruptedUntilItEnds<T: Sendable>(
   _ body: @escaping @Sendable ((InterruptHandle) -> Void) throws -> T
 ) async throws -> T {
@@ -27,7 +27,7 @@ private final class Shared: Sendable {
 @Suite struct InterruptTests {
   private static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
 
-  @Test func endlessQueryCanBeInterrupted() async throws {
+  @Test func interruptsEndlessQuery() async throws {
     let code = try await interruptedUntilItEnds { named in
       let database = try emptyDatabase()
       named(database.interruptHandle)
@@ -36,7 +36,7 @@ private final class Shared: Sendable {
     #expect(code == .interrupted)
   }
 
-  @Test func interruptedWriteTakesItsTransactionAlong() async throws {
+  @Test func interruptedWriteRollsBackTransaction() async throws {
     let scratch = try Scratch()
     let path = scratch.file("file.db")
     try Database(path, mode: .create).execute("CREATE TABLE t(a)")
@@ -56,13 +56,13 @@ private final class Shared: Sendable {
     #expect(try Database(path).query("SELECT * FROM t").rows.isEmpty)
   }
 
-  @Test func connectionGoesOnAfterAnInterrupt() throws {
+  @Test func connectionRemainsUsableAfterInterrupt() throws {
     let database = try emptyDatabase()
     database.interrupt()
     #expect(try database.query("SELECT 1").rows.count == 1)
   }
 
-  @Test func interruptAfterTheEndOfTheConnectionDoesNothing() throws {
+  @Test func ignoresInterruptAfterConnectionEnds() throws {
     let handle = try emptyDatabase().interruptHandle
     handle.interrupt()
     #expect(handle.count == 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Rows found page by page against what SQLite says of the same table.
+/// Compares rows read page by page with SQLite's rows of the same table.
 @Suite struct LeafReaderTests {
   private func rows(_ path: String) throws -> [Int64: [SQLiteValue]] {
     let database = try Database(path)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [512, 1024, 8192, 65536])
-  func rowsOfEverySizeAreFound(_ pageSize: Int) throws {
+  func findsRowsOfEverySize(_ pageSize: Int) throws {
     let scratch = try Scratch()
     let path = scratch.file("leaves")
     let database = try Database(path, mode: .createNew)
@@ -51,7 +51,7 @@ import Testing
     #expect(try rows(path) == expected)
   }
 
-  @Test func noiseIsNoCrash() throws {
+  @Test func survivesRandomBytes() throws {
     let scratch = try Scratch()
     let path = scratch.file("noise")
     let database = try Database(path, mode: .createNew)

@@ -8,7 +8,7 @@ import Testing
     (3_044_009, false), (3_045_000, true), (3_050_006, true), (3_050_007, false), (3_051_000, true),
     (3_051_002, true), (3_051_003, false), (3_052_000, false), (4_000_000, false),
   ])
-  func walResetBugIsKnownByVersion(version: Int32, isThere: Bool) {
+  func detectsWALResetBugByVersion(version: Int32, isThere: Bool) {
     #expect(Database.hasWALResetBug(versionNumber: version) == isThere)
   }
 
@@ -18,7 +18,7 @@ import Testing
     #expect(try emptyDatabase().firstValue("SELECT sqlite_version()")?.text == Database.libraryVersion)
   }
 
-  @Test func memoryStatisticsStayOnceADatabaseIsOpen() throws {
+  @Test func openDatabaseKeepsMemoryStatistics() throws {
     let database = try emptyDatabase()
     #expect(!Database.disableMemoryStatistics())
     withExtendedLifetime(database) {}

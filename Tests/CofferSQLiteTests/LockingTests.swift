@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Two connections to one file.
+/// Tests two connections to the same file.
 @Suite struct LockingTests {
   let scratch: Scratch
   let path: String
@@ -26,14 +26,14 @@ import Testing
     try other.transaction {}
   }
 
-  @Test func readerIsBusyWhileAnotherCommitsExclusively() throws {
+  @Test func readerIsBusyDuringExclusiveCommit() throws {
     try one.begin(.exclusive)
     #expect(throws: error(.busy)) { try count(other) }
     try one.rollback()
     #expect(try count(other) == 1)
   }
 
-  @Test func commitIsBusyWhileAnotherReadsAndStaysOpen() throws {
+  @Test func busyCommitKeepsTransactionOpen() throws {
     one.busyTimeout = .zero
     try other.begin(.deferred)
     #expect(try count(other) == 1)
@@ -47,7 +47,7 @@ import Testing
     #expect(try count(other) == 2)
   }
 
-  @Test func scopeWhoseCommitIsBusyIsRolledBack() throws {
+  @Test func rollsBackScopeWithBusyCommit() throws {
     one.busyTimeout = .zero
     try other.begin(.deferred)
     #expect(try count(other) == 1)
@@ -56,14 +56,14 @@ import Testing
     #expect(try !one.isInTransaction && count(one) == 1)
   }
 
-  @Test func eachConnectionSeesTheCommitsOfTheOther() throws {
+  @Test func connectionsSeeEachOthersCommits() throws {
     try one.execute("INSERT INTO t VALUES(2)")
     #expect(try count(other) == 2)
     try other.execute("DELETE FROM t")
     #expect(try count(one) == 0)
   }
 
-  @Test func changedSchemaIsNoticedByCachedStatements() throws {
+  @Test func cachedStatementsDetectSchemaChange() throws {
     #expect(try other.query("SELECT * FROM t").columnNames == ["a"])
     try one.execute("ALTER TABLE t ADD COLUMN b")
     #expect(try other.query("SELECT * FROM t").rows[0].values == [1, .null])
@@ -71,7 +71,7 @@ import Testing
     #expect(throws: error(.sqlLogic)) { try other.query("SELECT * FROM t") }
   }
 
-  @Test func readTransactionSeesOneMoment() throws {
+  @Test func readTransactionSeesSnapshot() throws {
     _ = try one.textPragma("journal_mode = WAL")
     try other.begin(.deferred)
     #expect(try count(other) == 1)
@@ -81,7 +81,7 @@ import Testing
     #expect(try count(other) == 2)
   }
 
-  @Test func readTransactionThatWritesTooLateIsStale() throws {
+  @Test func rejectsWriteAfterStaleRead() throws {
     _ = try one.textPragma("journal_mode = WAL")
     try other.begin(.deferred)
     #expect(try count(other) == 1)
@@ -91,7 +91,7 @@ import Testing
     try other.execute("INSERT INTO t VALUES(3)")
   }
 
-  @Test func writerWaitsForAnother() async throws {
+  @Test func writerWaitsForOtherWriter() async throws {
     try one.begin(.immediate)
     let path = path
     async let waiting = onThread {
@@ -102,7 +102,7 @@ import Testing
     #expect(try await waiting == 1)
   }
 
-  @Test func busyTimeoutPasses() throws {
+  @Test func busyTimeoutExpires() throws {
     try one.begin(.immediate)
     other.busyTimeout = .milliseconds(30)
     let start = ContinuousClock.now
@@ -111,7 +111,7 @@ import Testing
     try one.commit()
   }
 
-  @Test func waitingForALockCanBeInterrupted() async throws {
+  @Test func interruptsLockWait() async throws {
     try one.begin(.immediate)
     let code = try await interruptedUntilItEnds { [path] handle in
       let third = try Database(path, configuration: .init(busyTimeout: nil))
@@ -122,7 +122,7 @@ import Testing
     try one.rollback()
   }
 
-  @Test func checkpointEmptiesTheLog() throws {
+  @Test func checkpointEmptiesLog() throws {
     #expect(try one.checkpoint(.passive) == nil)
     _ = try one.textPragma("journal_mode = WAL")
     try one.execute("INSERT INTO t VALUES(2)")
@@ -132,7 +132,7 @@ import Testing
     #expect(try one.checkpoint(.passive)?.frames == 0)
   }
 
-  @Test func checkpointThatMustWaitForAReaderIsBusy() throws {
+  @Test func checkpointIsBusyDuringRead() throws {
     _ = try one.textPragma("journal_mode = WAL")
     one.busyTimeout = .zero
     try other.begin(.deferred)
@@ -143,7 +143,7 @@ import Testing
     try one.checkpoint(.truncate)
   }
 
-  @Test func lastCloseLeavesTheLogWithoutACheckpointOnClose() throws {
+  @Test func lastCloseKeepsLogWithoutCheckpoint() throws {
     _ = try one.textPragma("journal_mode = WAL")
     try one.execute("INSERT INTO t VALUES(2)")
     try one.set(.noCheckpointOnClose, to: true)

@@ -9,34 +9,34 @@ import Testing
   init() throws { scratch = try Scratch() }
 
   @Test(arguments: [Database.Mode.readOnly, .readWrite])
-  func missingFileIsReportedAndNotMade(mode: Database.Mode) throws {
+  func reportsMissingFile(mode: Database.Mode) throws {
     #expect(throws: error(.noSuchFile)) { try Database(scratch.file("none.db"), mode: mode) }
     #expect(try scratch.names() == [])
   }
 
-  @Test func missingDirectoryCannotBeOpenedForCreation() throws {
+  @Test func reportsMissingDirectory() throws {
     #expect(throws: error(.cantOpen)) { try Database(scratch.file("none/file.db"), mode: .create) }
     #expect(throws: error(.cantOpen)) { try Database(scratch.file("none/file.db"), mode: .createNew) }
   }
 
   @Test(arguments: [Database.Mode.readOnly, .readWrite, .create])
-  func directoryIsReportedAsDirectory(mode: Database.Mode) {
+  func reportsDirectory(mode: Database.Mode) {
     #expect(throws: error(.isDirectory)) { try Database(scratch.path, mode: mode) }
   }
 
   @Test(arguments: ["", "a\u{0}b"])
-  func pathThatNamesNothingIsRefused(path: String) {
+  func rejectsEmptyPath(path: String) {
     #expect(throws: error(.cantOpen)) { try Database(path, mode: .create) }
   }
 
-  @Test func newFileIsNeverMadeOverAnother() throws {
+  @Test func createNewKeepsExistingFile() throws {
     let path = scratch.file("file.db")
     try Data().write(to: URL(fileURLWithPath: path))
     #expect(throws: error(.fileExists)) { try Database(path, mode: .createNew) }
     #expect(try scratch.names() == ["file.db"])
   }
 
-  @Test func newFileIsNeverMadeThroughADanglingLink() throws {
+  @Test func createNewRejectsDanglingLink() throws {
     try FileManager.default.createSymbolicLink(
       atPath: scratch.file("link.db"), withDestinationPath: scratch.file("target.db"))
     #expect(throws: error(.fileExists)) { try Database(scratch.file("link.db"), mode: .createNew) }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [Database.Mode.create, .createNew])
-  func fileIsCreatedAndKeepsWrites(mode: Database.Mode) throws {
+  func createsFileAndKeepsWrites(mode: Database.Mode) throws {
     let path = scratch.file("file.db")
     let database = try Database(path, mode: mode)
     try database.execute("CREATE TABLE t(a); INSERT INTO t VALUES(7)")
@@ -54,14 +54,14 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func firstStatementReportsAFileThatIsNoDatabase(isHardened: Bool) throws {
+  func firstStatementReportsNonDatabase(isHardened: Bool) throws {
     let path = scratch.file("file.db")
     try Data(repeating: 0x41, count: 4096).write(to: URL(fileURLWithPath: path))
     let database = try Database(path, configuration: .init(isHardened: isHardened))
     #expect(throws: error(.notADatabase)) { try database.query("SELECT * FROM sqlite_schema") }
   }
 
-  @Test func cutOffDatabaseIsReportedAsCorrupt() throws {
+  @Test func reportsTruncatedDatabaseAsCorrupt() throws {
     let path = scratch.file("file.db")
     try Database(path, mode: .create).execute("CREATE TABLE t(a); INSERT INTO t VALUES(zeroblob(100000))")
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -69,7 +69,7 @@ import Testing
     #expect(throws: error(.corrupt)) { try Database(path).query("SELECT hex(a) FROM t") }
   }
 
-  @Test func readOnlyConnectionRefusesToWrite() throws {
+  @Test func readOnlyConnectionRejectsWrites() throws {
     let path = scratch.file("file.db")
     try Database(path, mode: .create).execute("CREATE TABLE t(a)")
     let database = try Database(path, mode: .readOnly)
@@ -77,11 +77,11 @@ import Testing
     #expect(throws: error(.readOnly)) { try database.execute("INSERT INTO t VALUES(1)") }
   }
 
-  @Test func writableConnectionSaysThatItIs() throws {
+  @Test func reportsWritableConnection() throws {
     #expect(try !Database(scratch.file("file.db"), mode: .create).isReadOnly)
   }
 
-  @Test func nameThatLooksLikeAURIIsOnlyAName() throws {
+  @Test func treatsURILikeNameAsPath() throws {
     #expect(try DatabaseFile(path: "file:a?mode=memory", mode: .create).name == "./file:a?mode=memory")
   }
 
@@ -106,7 +106,7 @@ import Testing
     #expect(statement.isNull(at: 0) && statement.columnCount == 0)
   }
 
-  @Test func closingGivesTheFileFreeAlthoughAStatementIsReading() throws {
+  @Test func closingReleasesFileDuringRead() throws {
     let path = scratch.file("file.db")
     let reader = try Database(path, mode: .create)
     try reader.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1), (2)")
@@ -123,7 +123,7 @@ import Testing
     #expect(try statement.step() && statement.int64(at: 0) == 5)
   }
 
-  @Test func everythingIsFreedWhenTheDatabaseGoes() throws {
+  @Test func releasesResourcesWithDatabase() throws {
     weak var connection: Connection?
     do {
       let database = try emptyDatabase()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Databases whose pages are in the program.
+/// Tests databases with pages stored by the program.
 @Suite struct PageStorageTests {
   private struct Failure: Error {}
 
@@ -30,7 +30,7 @@ import Testing
       guard writesLeft > 0 else { throw Failure() }
       writesLeft -= 1
       while pages.count <= page { pages.append([UInt8](repeating: 0, count: pageSize)) }
-      // The reserved bytes are not kept.
+      // Overwrite the reserved bytes.
       pages[page] = Array(bytes[..<(pageSize - reservedCount)]) + [UInt8](repeating: 0xEE, count: reservedCount)
     }
 
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [1024, 4096, 8192, 65536])
-  func databaseIsInItsPagesAlone(pageSize: Int) throws {
+  func keepsDatabaseInPages(pageSize: Int) throws {
     let pages = Pages(pageSize: pageSize)
     let before = try FileManager.default.contentsOfDirectory(atPath: ".").sorted()
     do {
@@ -61,7 +61,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: ".").sorted() == before)
   }
 
-  @Test func everyOtherFileIsRefused() throws {
+  @Test func rejectsOtherFiles() throws {
     let scratch = try Scratch()
     let database = try Database(pages: Pages(), cacheBytes: 1 << 16)
     try database.execute("CREATE TABLE t(a)")
@@ -73,12 +73,12 @@ import Testing
     #expect(try scratch.names() == [])
   }
 
-  @Test func failuresUndoTheTransaction() throws {
+  @Test func failuresRollBackTransaction() throws {
     let pages = Pages()
     let database = try Database(pages: pages, cacheBytes: 1 << 16)
     try database.execute("CREATE TABLE t(a)")
     try database.execute("INSERT INTO t VALUES(zeroblob(100000))")
-    // All changes are in the cache until the commit, which writes some pages and fails.
+    // The cache holds all changes until the commit, which writes some pages and fails.
     for writes in 0..<12 {
       pages.writesLeft = writes
       #expect(throws: (any Error).self) {
@@ -93,7 +93,7 @@ import Testing
     #expect(try database.query("PRAGMA integrity_check").rows[0][0] == .text("ok"))
   }
 
-  @Test func pageThatCannotBeReadEndsTheStatement() throws {
+  @Test func unreadablePageEndsStatement() throws {
     let pages = Pages()
     do {
       let database = try Database(pages: pages, cacheBytes: 1 << 16)
@@ -107,7 +107,7 @@ import Testing
     #expect(try database.query("SELECT length(a) FROM t").rows[0][0] == .integer(100_000))
   }
 
-  @Test func cacheCanShrinkAndGrowAgain() throws {
+  @Test func shrinksAndGrowsCache() throws {
     let pages = Pages()
     let database = try Database(pages: pages, cacheBytes: 1 << 22)
     try database.execute("CREATE TABLE t(a)")
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func warmCacheReadsThePagesOnce() throws {
+  @Test func warmCacheReadsPagesOnce() throws {
     let pages = Pages()
     let database = try Database(pages: pages, cacheBytes: 1 << 20)
     try database.execute("CREATE TABLE t(a)")
@@ -135,7 +135,7 @@ import Testing
     _ = try database.query("SELECT a FROM t")
     pages.reads = 0
     _ = try database.query("SELECT a FROM t")
-    // The change counter on the first page.
+    // SQLite reads only the first page, for its change counter.
     #expect(pages.reads == 1)
   }
 
@@ -144,13 +144,13 @@ import Testing
   private static let words = ["sealed", "store", "page", "index", "key", "note", "rank", "open"]
 
   private static func text(_ random: inout Pseudorandom) -> String {
-    // Frequent and rare words.
+    // Use frequent and rare words.
     (0..<(1 + random.number(below: 30))).map { _ in words[min(random.number(below: 8), random.number(below: 8))] }
       .joined(separator: " ")
   }
 
   @Test(arguments: [0, 1, 19, 60])
-  func rankIsThatOfATableWithCurrentRowsOnly(percent: Int) throws {
+  func rankIgnoresOutdatedRows(percent: Int) throws {
     var random = Pseudorandom(seed: UInt64(percent) + 1)
     let database = try Database(pages: Pages(), cacheBytes: 1 << 20)
     let rank = FullTextRank()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// The functions of QuickConnect's SQLite wrapper, by its names, and its mistakes.
+/// Tests the features of QuickConnect's SQLite wrapper, and its mistakes.
 @Suite struct QuickConnectTests {
   private let scratch: Scratch
   private let path: String
@@ -16,8 +16,8 @@ import Testing
     try database.close()
   }
 
-  /// `initWithDatabase:isWriteable:`, which gave nil when the file was missing.
-  @Test func initWithDatabaseIsWriteable() throws {
+  /// Replaces `initWithDatabase:isWriteable:`, which returned `nil` for a missing file.
+  @Test func opensReadOnlyOrWritable() throws {
     let reader = try Database(path, mode: .readOnly)
     #expect(reader.isReadOnly)
     #expect(throws: error(.readOnly)) { try reader.execute("DELETE FROM contact") }
@@ -30,8 +30,8 @@ import Testing
     #expect(try scratch.names() == ["demo.sqlite"])
   }
 
-  /// Any SQL, with `?` or without, and no prepared statement to be seen.
-  @Test func anySQLWithParametersOrNone() throws {
+  /// Runs any SQL, with or without `?`, without showing a prepared statement.
+  @Test func runsSQLWithOrWithoutParameters() throws {
     let database = try Database(path)
     #expect(try database.query("SELECT count(*) FROM contact").rows[0][0] == 2)
     for name in ["Ada", "Bob", "Ada"] {
@@ -41,8 +41,8 @@ import Testing
     try database.execute("CREATE INDEX byName ON contact(name); ANALYZE; DROP INDEX byName")
   }
 
-  /// `getData`: `fieldNames`, `columnTypes`, `results`.
-  @Test func getDataGivesFieldNamesColumnTypesAndResults() throws {
+  /// Replaces `getData` with `fieldNames`, `columnTypes` and `results`.
+  @Test func returnsNamesTypesAndRows() throws {
     let result = try Database(path).query("SELECT id, name, email, company, 1.5 AS more FROM contact ORDER BY id")
     #expect(result.columnNames == ["id", "name", "email", "company", "more"])
     #expect(result.declaredTypes == ["INTEGER", "VARCHAR(40)", "TEXT", nil, nil])
@@ -53,8 +53,8 @@ import Testing
     #expect(result.rows[1]["name"] == "Bob" && result.rows[1]["nothing"] == nil)
   }
 
-  /// `rowsAffected`, `insertedID`.
-  @Test func rowsAffectedAndInsertedID() throws {
+  /// Replaces `rowsAffected` and `insertedID`.
+  @Test func reportsAffectedRowsAndInsertedID() throws {
     let database = try Database(path)
     let inserted = try database.execute("INSERT INTO contact(name) VALUES(?)", "Cy")
     #expect(inserted == Execution(rowsAffected: 1, insertedID: 3))
@@ -63,8 +63,8 @@ import Testing
     #expect(returned.rowsAffected == 1 && returned.insertedID == 4 && returned.rows[0].values == [4, "Di"])
   }
 
-  /// `errorDescription`: thrown and typed, and without what was bound.
-  @Test func errorDescriptionIsAnErrorThatIsThrown() throws {
+  /// Replaces `errorDescription` with a typed error that doesn't contain bound values.
+  @Test func throwsTypedError() throws {
     let database = try Database(path)
     let error = thrown { try database.execute("INSERT INTO contact(id, name) VALUES(1, ?)", "geheim") }
     #expect(error?.code == .constraint(.primaryKey))
@@ -73,8 +73,9 @@ import Testing
     #expect(thrown { _ = try database.query("SELECT nothing FROM contact") }?.code == .sqlLogic)
   }
 
-  /// `startTransaction`, `endTransaction`, `rollback`. Their sample looked at the wrong result and committed half.
-  @Test func theirSampleTransactionCommitsNothingWhenItsSecondHalfFails() throws {
+  /// Replaces `startTransaction`, `endTransaction` and `rollback`. QuickConnect's sample checked the wrong result and
+  /// committed half of the transaction.
+  @Test func failedTransactionCommitsNoChange() throws {
     let database = try Database(path)
     #expect(throws: error(.constraint(.primaryKey))) {
       try database.transaction {
@@ -86,7 +87,7 @@ import Testing
     #expect(try Database(path).query("SELECT count(*) FROM contact").rows[0][0] == 2)
   }
 
-  @Test func aTransactionWithinATransactionIsASavepoint() throws {
+  @Test func nestedTransactionUsesSavepoint() throws {
     struct Enough: Error {}
     let database = try Database(path)
     try database.transaction {
@@ -101,8 +102,8 @@ import Testing
     #expect(try database.query("SELECT name FROM contact WHERE id > 2").rows.map(\.values) == [["kept"]])
   }
 
-  /// `close`, and what happens without it.
-  @Test func closeAndTheEndOfLife() throws {
+  /// Replaces `close`, which is optional.
+  @Test func closesExplicitlyOrOnDeinit() throws {
     var database: Database? = try Database(path)
     try database?.execute("BEGIN; DELETE FROM contact")
     database = nil

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Typed access to columns by name, and rows as `Decodable` values.
+/// Tests typed access to columns by name, and decoding rows.
 @Suite struct RowTests {
   private enum Kind: String, Codable { case fruit, tool }
 
@@ -26,9 +26,9 @@ import Testing
 
   private static let item = "'pear' AS name, 2.5 AS price, 3 AS count, 1 AS isSold, 'fruit' AS kind, NULL AS note"
 
-  // MARK: Broken
+  // MARK: Invalid rows
 
-  @Test func missingColumnAndWrongTypeAreNamedWithoutTheValue() throws {
+  @Test func reportsMissingColumnAndWrongType() throws {
     let row = try result("'secret' AS a, 7 AS b, NULL AS c, 2.5 AS d, x'00' AS e, 300 AS f")[0]
     #expect(message { _ = try row["x", as: Int.self] } == "the result has no column x, where a Int is wanted")
     #expect(message { _ = try row["A", as: String.self] } == "the result has no column A, where a String is wanted")
@@ -42,7 +42,7 @@ import Testing
     #expect(thrown { _ = try row["c", as: Int.self] }?.hint == "ask for an optional type where a column may be NULL")
   }
 
-  @Test func integersThatATypeCannotHoldAreRefused() throws {
+  @Test func rejectsOverflowingIntegers() throws {
     let row = try result("\(Int64.max) AS big, -1 AS negative")[0]
     #expect(message { _ = try row["big", as: Double.self] } != nil)
     #expect(message { _ = try row["negative", as: UInt.self] } != nil)
@@ -59,22 +59,22 @@ import Testing
       "Item does not take the column kind: Item finds a value of another kind in it"
     ),
     (item.replacing("NULL AS", with: "5 AS"), "the column note has an integer, where a String is wanted"),
-  ]) func rowThatATypeDoesNotTakeNamesItsColumn(_ sql: String, _ expected: String) throws {
+  ]) func decodingErrorIncludesColumn(_ sql: String, _ expected: String) throws {
     let result = try result(sql)
     #expect(message { _ = try result.decoded(as: Item.self) } == expected)
   }
 
-  @Test func arraysAndNestedObjectsAreRefused() throws {
+  @Test func rejectsArraysAndNestedObjects() throws {
     struct Outer: Decodable { var inner: [String: Int] }
     let result = try result("'{\"a\":1}' AS inner")
-    // This module knows no JSON.
+    // This module doesn't parse JSON.
     #expect(
       message { _ = try result.decoded(as: Outer.self) }?.hasPrefix("the column inner has a text, where a Dict") == true
     )
     #expect(message { _ = try result.decoded(as: [Int].self) }?.hasPrefix("a row is no array") == true)
   }
 
-  // MARK: Sound
+  // MARK: Valid rows
 
   @Test func resultIsACollectionOfItsRows() throws {
     let database = try emptyDatabase()
@@ -86,7 +86,7 @@ import Testing
     #expect(try database.query("SELECT 1 AS a WHERE 0").columnNames == ["a"])
   }
 
-  @Test func columnsAreReadByName() throws {
+  @Test func readsColumnsByName() throws {
     let row = try result("'t' AS a, 7 AS b, NULL AS c, 2.5 AS d, x'00ff' AS e, 0 AS f, 8 AS a")[0]
     #expect(try row["a", as: String.self] == "t")
     #expect(try row["b", as: Int8.self] == 7 && row["b", as: Double.self] == 7 && row["b", as: Int?.self] == 7)
@@ -95,20 +95,20 @@ import Testing
     #expect(try row["e", as: [UInt8].self] == [0, 255] && row["f", as: Bool.self] == false)
   }
 
-  @Test func rowsAreDecodedByTheNamesOfTheirColumns() throws {
+  @Test func decodesRowsByColumnName() throws {
     let items = try result("\(Self.item), 9 AS unused").decoded(as: Item.self)
     #expect(items == [Item(name: "pear", price: 2.5, count: 3, isSold: true, kind: .fruit)])
     let whole = try result(Self.item.replacing("2.5", with: "2"))[0].decoded(as: Item.self)
     #expect(whole.price == 2)
   }
 
-  @Test func oneValueTakesTheFirstColumn() throws {
+  @Test func decodesSingleValueFromFirstColumn() throws {
     #expect(try result("7 AS a, 'x' AS b").decoded(as: Int.self) == [7])
     #expect(try result("'tool'").decoded(as: Kind.self) == [.tool])
     #expect(try result("NULL").decoded(as: Int?.self) == [nil])
   }
 
-  @Test func classesDecodeTheirSuperclassFromTheSameRow() throws {
+  @Test func decodesSuperclassFromSameRow() throws {
     class Base: Decodable { var a: Int }
     final class Derived: Base {
       let b: Int

@@ -10,30 +10,30 @@ import Testing
     try database.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name VARCHAR(10), n)")
   }
 
-  @Test func valuesMustBeAsManyAsParameters() throws {
+  @Test func requiresMatchingParameterCount() throws {
     #expect(throws: error(.misuse)) { try database.execute("INSERT INTO t(name) VALUES(?)") }
     #expect(throws: error(.misuse)) { try database.execute("INSERT INTO t(name) VALUES(?)", 1, 2) }
     #expect(try database.query("SELECT * FROM t").rows.isEmpty)
   }
 
-  @Test func severalStatementsTakeNoParameters() throws {
+  @Test func rejectsParametersForSeveralStatements() throws {
     #expect(throws: error(.misuse)) { try database.execute("SELECT ?; SELECT ?", 1) }
     #expect(throws: error(.misuse)) { try database.query("SELECT 1; SELECT 2") }
     #expect(throws: error(.misuse)) { try database.statement("SELECT 1; nonsense") }
   }
 
   @Test(arguments: ["", "  ;; \n", "-- nothing", "/* nothing */"])
-  func textWithoutAStatementIsMisuse(sql: String) {
+  func rejectsTextWithoutStatement(sql: String) {
     #expect(throws: error(.misuse)) { try database.query(sql) }
   }
 
-  @Test func statementWithU0000IsMisuse() {
+  @Test func rejectsStatementWithNUL() {
     #expect(throws: error(.misuse)) { try database.query("SELECT 1\u{0}, 2") }
     #expect(throws: error(.misuse)) { try database.execute("SELECT 1;\u{0} DELETE FROM t") }
   }
 
   @Test(arguments: ["SELECT 1;", "SELECT 1; ;\n", "SELECT 1 -- one", "SELECT 1; -- one\n /* two */ ;"])
-  func blanksAndCommentsMayFollowAStatement(sql: String) throws {
+  func acceptsTrailingBlanksAndComments(sql: String) throws {
     #expect(try database.query(sql).rows.map { $0[0] } == [1])
   }
 
@@ -49,12 +49,12 @@ import Testing
     #expect(try database.query("SELECT a FROM u").rows.map { $0[0] } == [1, 2, "a;b"])
   }
 
-  @Test func scriptKeepsItsStatementsBeforeAnError() throws {
+  @Test func failedScriptKeepsEarlierStatements() throws {
     #expect(throws: error(.sqlLogic)) { try database.execute("INSERT INTO t(n) VALUES(1); nonsense; SELECT 1") }
     #expect(try database.query("SELECT n FROM t").rows.count == 1)
   }
 
-  @Test func executionTellsRowsAndId() throws {
+  @Test func reportsChangedRowsAndInsertedID() throws {
     #expect(try database.execute("INSERT INTO t(n) VALUES(1), (2)") == Execution(rowsAffected: 2, insertedID: 2))
     #expect(try database.execute("UPDATE t SET n = n + 1") == Execution(rowsAffected: 2, insertedID: nil))
     #expect(try database.execute("DELETE FROM t WHERE id = 1") == Execution(rowsAffected: 1, insertedID: nil))
@@ -70,19 +70,19 @@ import Testing
     #expect(database.lastInsertedID == 2 && database.totalRowsAffected == 2)
   }
 
-  @Test func insertedIDIsReportedEvenIfItEqualsThePreviousOne() throws {
+  @Test func reportsInsertedIDEqualToPrevious() throws {
     try database.execute("CREATE TABLE u(id INTEGER PRIMARY KEY)")
     #expect(try database.execute("INSERT INTO t(n) VALUES(1)").insertedID == 1)
     #expect(try database.execute("INSERT INTO u DEFAULT VALUES").insertedID == 1)
   }
 
-  @Test func updatingUpsertHasNoInsertedId() throws {
+  @Test func updatingUpsertLacksInsertedID() throws {
     let upsert = "INSERT INTO t(id, n) VALUES(1, ?) ON CONFLICT DO UPDATE SET n = excluded.n"
     #expect(try database.execute(upsert, 1) == Execution(rowsAffected: 1, insertedID: 1))
     #expect(try database.execute(upsert, 2) == Execution(rowsAffected: 1, insertedID: nil))
   }
 
-  @Test func triggersCountNeitherRowsNorIds() throws {
+  @Test func ignoresRowsAndIDsOfTriggers() throws {
     try database.execute(
       """
       CREATE TABLE log(id INTEGER PRIMARY KEY, n); INSERT INTO log VALUES(40, 0);
@@ -93,7 +93,7 @@ import Testing
     #expect(try database.query("SELECT * FROM log").rows.count == 3)
   }
 
-  @Test func queryTellsNamesAndDeclaredTypes() throws {
+  @Test func reportsNamesAndDeclaredTypes() throws {
     try database.execute("INSERT INTO t(name, n) VALUES('x', 1.5)")
     let result = try database.query("SELECT id, name AS title, n, n + 1, name FROM t")
     #expect(result.columnNames == ["id", "title", "n", "n + 1", "name"])
@@ -108,49 +108,49 @@ import Testing
     #expect(result.columnNames == ["id", "n"] && result.rows.isEmpty)
   }
 
-  @Test func nameOfTwoColumnsFindsTheFirst() throws {
+  @Test func duplicateNameFindsFirstColumn() throws {
     #expect(try database.query("SELECT 1 AS a, 2 AS a").rows[0]["a"] == 1)
   }
 
-  @Test func returningGivesRowsAndCounts() throws {
+  @Test func returningClauseReturnsRowsAndCounts() throws {
     let result = try database.query("INSERT INTO t(n) VALUES(?), (?) RETURNING id, n", 5, 6)
     #expect(result.rows.map(\.values) == [[1, 5], [2, 6]])
     #expect(result.rowsAffected == 2 && result.insertedID == 2)
   }
 
-  @Test func parametersAreFoundByNameWithOrWithoutSign() throws {
+  @Test func findsParametersWithOrWithoutSign() throws {
     let sql = "SELECT :a, @b, $c"
     let expected: [SQLiteValue] = [1, "two", .null]
     #expect(try database.query(sql, named: ["a": 1, "b": "two", "c": nil]).rows[0].values == expected)
     #expect(try database.query(sql, named: [":a": 1, "@b": "two", "$c": nil]).rows[0].values == expected)
   }
 
-  @Test func namesMustMatchTheParameters() {
+  @Test func requiresMatchingParameterNames() {
     #expect(throws: error(.misuse)) { try database.query("SELECT :a", named: ["b": 1]) }
     #expect(throws: error(.misuse)) { try database.query("SELECT :a, :b", named: ["a": 1]) }
     #expect(throws: error(.misuse)) { try database.query("SELECT :a, :b", named: ["a": 1, ":a": 1]) }
     #expect(throws: error(.misuse)) { try database.execute("SELECT :a", named: ["a": 1, "b": 1]) }
   }
 
-  @Test func bindingOutsideOfTheParametersIsMisuse() throws {
+  @Test func rejectsBindingOutOfRange() throws {
     let statement = try database.statement("SELECT ?")
     #expect(throws: error(.misuse)) { try statement.bind(1, at: 0) }
     #expect(throws: error(.misuse)) { try statement.bind(1, at: 2) }
   }
 
-  @Test func valueOverTheLengthLimitIsTooBig() throws {
+  @Test func rejectsValueOverLengthLimit() throws {
     let small = try emptyDatabase(.init(lengthLimit: 1000))
     #expect(throws: error(.tooBig)) { try small.query("SELECT ?", [UInt8](repeating: 0, count: 1001)) }
     #expect(throws: error(.tooBig)) { try small.query("SELECT zeroblob(1001)") }
     #expect(try small.query("SELECT length(?)", [UInt8](repeating: 0, count: 1000)).rows[0][0] == 1000)
   }
 
-  @Test func statementTellsWhetherItOnlyReads() throws {
+  @Test func reportsReadOnlyStatement() throws {
     #expect(try database.statement("SELECT * FROM t").isReadOnly)
     #expect(try !database.statement("DELETE FROM t").isReadOnly)
   }
 
-  @Test func columnsOfAResultAreThoseOfTheChangedTable() throws {
+  @Test func resultReflectsChangedTable() throws {
     try database.execute("CREATE TABLE u(a); INSERT INTO u VALUES(1)")
     #expect(try database.query("SELECT * FROM u").columnNames == ["a"])
     try database.execute("ALTER TABLE u ADD COLUMN b DEFAULT 2")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Remains on pages of rows that were moved away.
+/// Tests clearing old data of moved rows.
 @Suite struct SlackTests {
-  /// A database whose rows move from page to page as they grow, with texts of before beside what it holds now.
+  /// Creates a database with growing rows that move between pages and leave traces of old texts.
   private func worn(_ scratch: Scratch, _ setUp: String...) throws -> Database {
     let database = try Database(scratch.file("worn"), mode: .createNew)
     for pragma in setUp + ["secure_delete = ON"] { _ = try database.query("PRAGMA \(pragma)") }
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["page_size = 512", "page_size = 4096", "page_size = 65536", "auto_vacuum = FULL"])
-  func nothingIsLeftAndNothingIsLost(_ setUp: String) throws {
+  func clearsSlackAndKeepsRows(_ setUp: String) throws {
     let scratch = try Scratch()
     let database = try worn(scratch, setUp)
     let rows = try database.query("SELECT * FROM t").rows
@@ -51,7 +51,7 @@ import Testing
     #expect(try again.clearSlack(ofPages: 1..<1 << 40) == 0)
   }
 
-  @Test func onlyTheGivenPagesAreCleared() throws {
+  @Test func clearsOnlyGivenPages() throws {
     let scratch = try Scratch()
     let database = try worn(scratch, "page_size = 1024")
     let whole = try Data(contentsOf: URL(filePath: scratch.file("worn")))
@@ -64,8 +64,8 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: scratch.file("worn"))).count == whole.count)
   }
 
-  /// A connection that remembers pages must not write what it remembers back.
-  @Test func anotherConnectionBringsNothingBack() throws {
+  /// A connection with cached pages must not restore the cleared data.
+  @Test func otherConnectionKeepsClearedPages() throws {
     let scratch = try Scratch()
     let database = try worn(scratch, "page_size = 4096")
     let other = try Database(scratch.file("worn"))
@@ -92,7 +92,7 @@ import Testing
     #expect(try database.clearSlack(ofPages: 1..<10) == 0)
     try database.execute("CREATE TABLE t(a)")
     var bytes = try Data(contentsOf: URL(filePath: scratch.file("empty")))
-    // A cell list that runs past the cells, and cells that begin behind the page.
+    // Make the cell list overlap the cells, and start cells past the page.
     for (offset, value) in [(4096 + 3, UInt8(0xFF)), (4096 + 5, 0xFF)] { bytes[offset] = value }
     try bytes.write(to: URL(filePath: scratch.file("empty")))
     #expect(try Database(scratch.file("empty")).clearSlack(ofPages: 2..<3) == 0)

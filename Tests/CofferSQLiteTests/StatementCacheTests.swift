@@ -7,19 +7,19 @@ import Testing
 
   init() throws { database = try emptyDatabase() }
 
-  @Test func cachedStatementIsCompiledAlready() throws {
+  @Test func reusesCompiledStatement() throws {
     let first = try database.statement("SELECT 1").pointer
     #expect(try database.statement("SELECT 1").pointer == first)
   }
 
-  @Test func cachedStatementHasNoBindings() throws {
+  @Test func clearsBindingsOfCachedStatement() throws {
     try database.statement("SELECT ?").bind(5, at: 1)
     let statement = try database.statement("SELECT ?")
     try statement.step()
     #expect(statement.isNull(at: 0))
   }
 
-  @Test func statementInUseIsNotHandedOutAgain() throws {
+  @Test func skipsStatementInUse() throws {
     let sql = "VALUES(1), (2), (3)"
     let outer = try database.statement(sql)
     var pairs: [[Int64]] = []
@@ -30,39 +30,39 @@ import Testing
     #expect(pairs == [1, 2, 3].flatMap { a in [1, 2, 3].map { [a, $0] } })
   }
 
-  @Test func statementLeftInTheMiddleHoldsNoLock() throws {
+  @Test func resetsUnfinishedStatement() throws {
     try database.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1), (2)")
     try database.statement("SELECT a FROM t").step()
     #expect(throws: Never.self) { try database.execute("DROP TABLE t") }
   }
 
-  @Test func onlySoManyStatementsAreCached() throws {
+  @Test func limitsCachedStatements() throws {
     let database = try emptyDatabase(.init(statementCacheCapacity: 2))
     for n in 1...5 { try database.execute("SELECT \(n)") }
     #expect(!database.connection.cache.knows("SELECT 3"))
     #expect(database.connection.cache.knows("SELECT 4") && database.connection.cache.knows("SELECT 5"))
   }
 
-  @Test func theLeastRecentlyUsedStatementGoesFirst() throws {
+  @Test func evictsLeastRecentlyUsedStatement() throws {
     let database = try emptyDatabase(.init(statementCacheCapacity: 2))
     for n in [1, 2, 1, 3] { try database.execute("SELECT \(n)") }
     #expect(database.connection.cache.knows("SELECT 1") && !database.connection.cache.knows("SELECT 2"))
   }
 
-  @Test func statementInUseOutlivesItsPlaceInTheCache() throws {
+  @Test func statementInUseSurvivesEviction() throws {
     let database = try emptyDatabase(.init(statementCacheCapacity: 1))
     let statement = try database.statement("SELECT 1")
     try database.execute("SELECT 2")
     #expect(try statement.step() && statement.int64(at: 0) == 1)
   }
 
-  @Test func cacheOfNoCapacityCachesNothing() throws {
+  @Test func zeroCapacityDisablesCache() throws {
     let database = try emptyDatabase(.init(statementCacheCapacity: 0))
     try database.execute("SELECT 1")
     #expect(!database.connection.cache.knows("SELECT 1"))
   }
 
-  @Test func failedStatementIsResetAndRunsAgain() throws {
+  @Test func resetsFailedStatement() throws {
     try database.execute("CREATE TABLE t(a UNIQUE)")
     let insert = try database.statement("INSERT INTO t VALUES(?)")
     try insert.bind(1, at: 1)
@@ -73,7 +73,7 @@ import Testing
     #expect(try database.query("SELECT a FROM t").rows.map { $0[0] } == [1, 2])
   }
 
-  @Test func runKeepsTheBindings() throws {
+  @Test func runKeepsBindings() throws {
     try database.execute("CREATE TABLE t(a)")
     let insert = try database.statement("INSERT INTO t VALUES(?)")
     try insert.bind("x", at: 1)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import CofferSQLite
 
-/// An error to compare with: errors are equal if their codes are.
+/// Returns an error for comparison, because errors with the same code are equal.
 func error(_ code: SQLiteError.Code) -> SQLiteError { SQLiteError(code, "") }
 
 func emptyDatabase(_ configuration: Database.Configuration = .init()) throws -> Database {
   try Database(":memory:", mode: .create, configuration: configuration)
 }
 
-/// The error of ours that the body throws; nil if it throws none.
+/// Returns the `SQLiteError` that the body throws, or `nil` if it doesn't throw one.
 func thrown(_ body: () throws -> Void) -> SQLiteError? {
   do {
     try body()
@@ -20,7 +20,7 @@ func thrown(_ body: () throws -> Void) -> SQLiteError? {
   }
 }
 
-/// A directory that goes with its last user.
+/// A temporary directory that is deleted with its last reference.
 final class Scratch: Sendable {
   let path: String
 
@@ -36,14 +36,14 @@ final class Scratch: Sendable {
   func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 }
 
-/// Runs the body on a new thread, which may block.
+/// Runs a body that can block on a new thread.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
   }
 }
 
-/// The shared corpora, if they are here.
+/// The shared corpora, if available.
 enum Corpora {
   static let root: String? = {
     let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -17,7 +17,7 @@ import Testing
   private func insert(_ value: Int) throws { try database.execute("INSERT INTO t VALUES(?)", value) }
 
   @Test(arguments: [Database.TransactionKind.deferred, .immediate, .exclusive])
-  func transactionCommitsOnReturn(kind: Database.TransactionKind) throws {
+  func commitsOnReturn(kind: Database.TransactionKind) throws {
     let result = try database.transaction(kind) {
       try insert(1)
       #expect(database.isInTransaction)
@@ -26,7 +26,7 @@ import Testing
     #expect(try result == "done" && rows() == [1] && !database.isInTransaction)
   }
 
-  @Test func transactionRollsBackOnThrow() throws {
+  @Test func rollsBackOnThrow() throws {
     #expect(throws: Refusal()) {
       try database.transaction {
         try insert(1)
@@ -36,7 +36,7 @@ import Testing
     #expect(try rows() == [] && !database.isInTransaction)
   }
 
-  @Test func rollbackLeavesNoStatementReading() throws {
+  @Test func rollbackResetsReadingStatements() throws {
     try insert(1)
     #expect(throws: Refusal()) {
       try database.transaction {
@@ -48,7 +48,7 @@ import Testing
     #expect(try rows() == [1])
   }
 
-  @Test func nestedTransactionIsUndoneAlone() throws {
+  @Test func rollsBackOnlyNestedTransaction() throws {
     try database.transaction {
       try insert(1)
       #expect(throws: Refusal()) {
@@ -62,7 +62,7 @@ import Testing
     #expect(try rows() == [1, 3])
   }
 
-  @Test func savepointsNest() throws {
+  @Test func nestsSavepoints() throws {
     try database.savepoint {
       try insert(1)
       try? database.savepoint {
@@ -75,7 +75,7 @@ import Testing
     #expect(try rows() == [1, 4] && !database.isInTransaction)
   }
 
-  @Test func failedStatementUndoesItselfAlone() throws {
+  @Test func failedStatementUndoesOnlyItsChanges() throws {
     try database.transaction {
       try insert(1)
       #expect(throws: error(.constraint(.unique))) { try database.execute("INSERT INTO t VALUES(2), (1)") }
@@ -84,10 +84,10 @@ import Testing
     #expect(try rows() == [1, 3])
   }
 
-  /// INSERT OR ROLLBACK represents every error that rolls the transaction back: disk full, I/O, interruption.
+  /// A statement that fails like every error that rolls back the transaction, such as a full disk or an interrupt.
   private let fatalInsertion = "INSERT OR ROLLBACK INTO t VALUES(1)"
 
-  @Test func originalErrorIsThrownWhereItTookTheTransactionAlong() throws {
+  @Test func throwsOriginalErrorOfFatalStatement() throws {
     #expect(throws: error(.constraint(.unique))) {
       try database.transaction {
         try insert(1)
@@ -97,7 +97,7 @@ import Testing
     #expect(try rows() == [] && !database.isInTransaction)
   }
 
-  @Test func nothingRunsByItselfAfterTheTransactionIsGone() throws {
+  @Test func rejectsStatementsAfterLostTransaction() throws {
     #expect(throws: error(.rolledBack)) {
       try database.transaction {
         try insert(1)
@@ -113,7 +113,7 @@ import Testing
     #expect(try rows() == [5])
   }
 
-  @Test func lossInASavepointReachesTheTransaction() throws {
+  @Test func lossInSavepointEndsTransaction() throws {
     #expect(throws: error(.rolledBack)) {
       try database.transaction {
         try insert(1)
@@ -125,7 +125,7 @@ import Testing
     #expect(try rows() == [])
   }
 
-  @Test func transactionEndedInItsBodyIsReported() throws {
+  @Test func reportsTransactionEndedInBody() throws {
     #expect(throws: error(.rolledBack)) {
       try database.transaction {
         try insert(1)
@@ -135,7 +135,7 @@ import Testing
     #expect(try rows() == [])
   }
 
-  @Test func commitThatFailsRollsBack() throws {
+  @Test func rollsBackFailedCommit() throws {
     try database.execute("CREATE TABLE u(a REFERENCES t(a) DEFERRABLE INITIALLY DEFERRED)")
     #expect(throws: error(.constraint(.foreignKey))) {
       try database.transaction { try database.execute("INSERT INTO u VALUES(99)") }
@@ -143,7 +143,7 @@ import Testing
     #expect(try !database.isInTransaction && database.query("SELECT * FROM u").rows.isEmpty)
   }
 
-  @Test func failedCommitMayBeTriedAgain() throws {
+  @Test func retriesFailedCommit() throws {
     try database.execute("CREATE TABLE u(a REFERENCES t(a) DEFERRABLE INITIALLY DEFERRED)")
     try database.begin(.immediate)
     try database.execute("INSERT INTO u VALUES(7)")
@@ -154,17 +154,17 @@ import Testing
     #expect(try rows() == [7])
   }
 
-  @Test func beginningTwiceIsMisuse() throws {
+  @Test func rejectsSecondBegin() throws {
     try database.begin(.immediate)
     #expect(throws: error(.misuse)) { try database.begin(.immediate) }
     try database.rollback()
   }
 
-  @Test func committingNothingIsMisuse() {
+  @Test func rejectsCommitWithoutTransaction() {
     #expect(throws: error(.misuse)) { try database.commit() }
   }
 
-  @Test func rollbackAfterTheTransactionIsGoneIsNoError() throws {
+  @Test func acceptsRollbackAfterLostTransaction() throws {
     try database.begin(.immediate)
     try insert(1)
     _ = try? database.execute(fatalInsertion)
@@ -175,7 +175,7 @@ import Testing
     #expect(try rows() == [3])
   }
 
-  @Test func commitAfterTheTransactionIsGoneSaysSo() throws {
+  @Test func commitReportsLostTransaction() throws {
     try database.begin(.immediate)
     try insert(1)
     _ = try? database.execute(fatalInsertion)

@@ -3,16 +3,16 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Journal, log and `-shm` are input: what a hardened connection refuses to open, and what it opens as ever.
+/// Tests which journals, logs and `-shm` files a hardened connection rejects and accepts.
 @Suite struct UnsafeFileTests {
-  /// A file planted beside a database.
+  /// A file planted next to a database.
   enum Plant: String, CaseIterable {
     case symbolicLink, danglingLink, hardLink, emptyHardLink, pipe, directory
 
-    /// SQLite takes an empty file, and a link to nothing, for no file until it writes there.
+    /// Whether SQLite ignores the file until it writes, as for an empty file or a dangling link.
     var showsOnlyWhenWritten: Bool { self == .danglingLink || self == .emptyHardLink }
 
-    /// The word in the error message.
+    /// The description in the error message.
     var word: String {
       switch self {
       case .symbolicLink, .danglingLink: "symbolic link"
@@ -60,8 +60,8 @@ import Testing
 
   private func read(_ database: Database) throws { #expect(try database.query("SELECT a FROM t").rows[0][0] == 7) }
 
-  /// Every regular file with its bytes, every other name with nothing.
-  private func everything() throws -> [String: Data] {
+  /// Returns the contents of all regular files, and empty values for other files.
+  private func fileContents() throws -> [String: Data] {
     var files: [String: Data] = [:]
     for name in try scratch.names() {
       var status = stat()
@@ -71,19 +71,19 @@ import Testing
     return files
   }
 
-  /// Expects the refusal of a file by its path, with nothing changed, and that the same connection reads once it is gone.
+  /// Expects an error with the file's path, unchanged files, and a working connection after deleting the file.
   private func expectRefused(
     _ refused: String, _ word: String, _ mode: Database.Mode = .readWrite, by sql: String = "SELECT a FROM t",
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let before = try everything()
+    let before = try fileContents()
     let database = try open(mode)
     let error = thrown { try database.execute(sql) }
     #expect(error?.code == .unsafeFile, "\(error?.description ?? "no error")", sourceLocation: sourceLocation)
     #expect(error?.message.hasPrefix(refused + " ") == true, sourceLocation: sourceLocation)
     #expect(error?.message.contains(word) == true, sourceLocation: sourceLocation)
     #expect(error?.hint != nil, sourceLocation: sourceLocation)
-    #expect(try everything() == before, sourceLocation: sourceLocation)
+    #expect(try fileContents() == before, sourceLocation: sourceLocation)
     try FileManager.default.removeItem(atPath: refused)
     try read(database)
     try database.close()
@@ -92,12 +92,12 @@ import Testing
       try Data(contentsOf: URL(fileURLWithPath: victim)).allSatisfy { $0 == 0x76 }, sourceLocation: sourceLocation)
   }
 
-  /// Runs in a process that is ended should it wait for a pipe.
+  /// The seconds until a process that waits for a pipe is ended.
   private static let limit: UInt32 = 60
 
   // MARK: Journals
 
-  @Test func journalThatIsNoPlainFileIsRefused() async {
+  @Test func rejectsSpecialJournalFile() async {
     await #expect(processExitsWith: .success) {
       alarm(Self.limit)
       for plant in Plant.allCases {
@@ -115,10 +115,10 @@ import Testing
     }
   }
 
-  /// The journal of a killed writer, of a name and with a further one at its end.
+  /// Writes a killed writer's journal, optionally with a super-journal's name at its end.
   private func plantJournal(naming superJournal: String?) throws {
     var journal = Journal.magic + Journal.bigEndian(0) + Journal.bigEndian(1)
-    // It would cut the database to its first page.
+    // The journal would truncate the database to its first page.
     journal += Journal.bigEndian(1) + Journal.bigEndian(512) + Journal.bigEndian(4096)
     journal += [UInt8](repeating: 0, count: 512 - journal.count)
     if let superJournal { journal += Journal.end(naming: superJournal) }
@@ -126,28 +126,28 @@ import Testing
   }
 
   @Test(arguments: [Database.Mode.readOnly, .readWrite])
-  func journalThatNamesASuperJournalIsRefused(mode: Database.Mode) throws {
+  func rejectsJournalWithSuperJournal(mode: Database.Mode) throws {
     try make()
     try plantJournal(naming: victim)
     try expectRefused(path + "-journal", "super-journal", mode)
   }
 
-  /// SQLite calls such a transaction committed, and drops the journal.
-  @Test func journalWhoseSuperJournalIsGoneIsRefused() throws {
+  /// SQLite considers the transaction committed, and deletes the journal.
+  @Test func rejectsJournalWithMissingSuperJournal() throws {
     try make()
     try plantJournal(naming: scratch.file("none"))
     try expectRefused(path + "-journal", "super-journal")
   }
 
-  /// Its first byte is zero, so that it is not hot; but its end would be the end of the next writer's journal, too.
-  @Test func finishedJournalThatNamesASuperJournalIsRefusedByAWriter() throws {
+  /// The journal isn't hot, because its first byte is zero. But the next writer's journal would keep its end.
+  @Test func writerRejectsFinishedJournalWithSuperJournal() throws {
     try make()
     try Data([UInt8](repeating: 0, count: 512) + Journal.end(naming: victim))
       .write(to: URL(fileURLWithPath: path + "-journal"))
     try expectRefused(path + "-journal", "super-journal", by: "UPDATE t SET a = 8")
   }
 
-  @Test func superJournalIsNotMade() throws {
+  @Test func preventsCreatingSuperJournal() throws {
     try make()
     let database = try open()
     try Database(scratch.file("second.db"), mode: .create).execute("CREATE TABLE u(a)")
@@ -160,7 +160,7 @@ import Testing
     #expect(try Database(scratch.file("second.db")).query("SELECT * FROM u").rows.isEmpty)
   }
 
-  @Test func journalOfAnAttachedDatabaseIsNamed() throws {
+  @Test func reportsJournalOfAttachedDatabase() throws {
     try make()
     let second = scratch.file("second.db")
     try Database(second, mode: .create).execute("CREATE TABLE u(a)")
@@ -172,7 +172,7 @@ import Testing
 
   // MARK: Logs
 
-  @Test func logThatIsNoPlainFileIsRefused() async {
+  @Test func rejectsSpecialLogFile() async {
     await #expect(processExitsWith: .success) {
       alarm(Self.limit)
       for suffix in ["-wal", "-shm"] {
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  /// A log that makes 8 of the 7, as a killed writer leaves it beside `path`.
+  /// Writes a log next to `path` that changes 7 to 8, like a killed writer.
   private func plantLog() throws {
     let other = scratch.file("other.db")
     let database = try Database(other, mode: .createNew)
@@ -199,14 +199,14 @@ import Testing
   }
 
   @Test(arguments: [Database.Mode.readOnly, .readWrite])
-  func logBesideADatabaseWithARollbackJournalIsRefused(mode: Database.Mode) throws {
+  func rejectsLogOfRollbackDatabase(mode: Database.Mode) throws {
     try make()
     try plantLog()
     try expectRefused(path + "-wal", "write-ahead log", mode)
   }
 
   @Test(arguments: ["-journal", "-wal", "-shm"], [false, true])
-  func emptyFilesAreAccepted(suffix: String, writeAhead: Bool) throws {
+  func acceptsEmptyFiles(suffix: String, writeAhead: Bool) throws {
     try make(writeAhead: writeAhead)
     try Data().write(to: URL(fileURLWithPath: path + suffix))
     let database = try open()
@@ -214,7 +214,7 @@ import Testing
     try database.execute("UPDATE t SET a = 9")
   }
 
-  @Test func immutableDatabaseLooksAtNoneOfThem() throws {
+  @Test func immutableDatabaseIgnoresSideFiles() throws {
     try make(writeAhead: true)
     for suffix in ["-journal", "-wal", "-shm"] { #expect(mkfifo(path + suffix, 0o600) == 0) }
     try read(open(.immutable))
@@ -222,7 +222,7 @@ import Testing
 
   // MARK: The database
 
-  @Test func databaseThatIsNoPlainFileIsRefused() async {
+  @Test func rejectsSpecialDatabaseFile() async {
     await #expect(processExitsWith: .success) {
       alarm(Self.limit)
       let test = try UnsafeFileTests()
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func symbolicLinkToADatabaseIsFollowed() throws {
+  @Test func followsSymbolicLinkToDatabase() throws {
     try make()
     try FileManager.default.createSymbolicLink(atPath: scratch.file("link.db"), withDestinationPath: path)
     #expect(symlink(victim, scratch.file("link.db-journal")) == 0)
@@ -256,7 +256,7 @@ import Testing
       (owner: 1001, group: 50, mode: 0o644, fileGroup: 50, accepted: false),
       (owner: 1001, group: 50, mode: 0o646, fileGroup: 51, accepted: true),
     ])
-  func filesOfThoseWhoMayNotWriteTheDatabaseAreRefused(
+  func rejectsFilesOfUnprivilegedOwners(
     owner: UInt32, group: UInt32, mode: mode_t, fileGroup: UInt32, accepted: Bool
   ) throws {
     try make(writeAhead: true)
@@ -276,16 +276,16 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
-  func journalOfAnotherUserOfASharedDatabaseIsRolledBack() throws {
+  func rollsBackJournalOfSharedDatabase() throws {
     try killedWriter()
     #expect(chown(path, 1001, 50) == 0 && chmod(path, 0o660) == 0)
     #expect(chown(path + "-journal", 1002, 50) == 0 && chmod(path + "-journal", 0o660) == 0)
     try expectRolledBack()
   }
 
-  // MARK: As ever
+  // MARK: Accepted files
 
-  /// The files of a writer that was killed in a transaction.
+  /// Leaves the files of a writer killed in a transaction.
   private func killedWriter() throws {
     let live = scratch.file("live.db")
     let database = try Database(live, mode: .createNew)
@@ -307,12 +307,12 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path + "-journal"))
   }
 
-  @Test func journalOfAKilledWriterIsRolledBack() throws {
+  @Test func rollsBackJournalOfKilledWriter() throws {
     try killedWriter()
     try expectRolledBack()
   }
 
-  @Test func logOfAKilledWriterIsRead() throws {
+  @Test func readsLogOfKilledWriter() throws {
     let live = scratch.file("live.db")
     let database = try Database(live, mode: .createNew)
     try database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t(a); INSERT INTO t VALUES(7)")
@@ -339,7 +339,7 @@ import Testing
     #expect(try database.textPragma("integrity_check") == "ok")
   }
 
-  @Test func temporaryFilesAndDatabasesInMemoryWork() throws {
+  @Test func supportsTemporaryAndInMemoryDatabases() throws {
     let database = try emptyDatabase(.init(isHardened: true))
     try database.execute("PRAGMA temp_store = FILE; PRAGMA cache_size = 1; CREATE TEMP TABLE big(a)")
     try database.transaction {
@@ -352,13 +352,13 @@ import Testing
     try read(target)
   }
 
-  @Test func withoutHardeningNothingIsLookedAt() throws {
+  @Test func unhardenedConnectionSkipsChecks() throws {
     try make()
     try plantLog()
     #expect(try Database(path).query("SELECT a FROM t").rows[0][0] == 8)
   }
 
-  @Test func errorOnEachThreadNamesTheFileThatTheThreadOpened() async throws {
+  @Test func errorsNameFileOfEachThread() async throws {
     let scratch = scratch
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
@@ -381,7 +381,7 @@ import Testing
   }
 }
 
-/// Parts of SQLite's rollback journal.
+/// The parts of SQLite's rollback journal.
 private enum Journal {
   static let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
 

@@ -10,22 +10,22 @@ import Testing
     try database.execute("CREATE TABLE t(a)")
   }
 
-  /// The value as SQLite sees it, and as it is read back.
+  /// Stores a value, and returns its type, byte count and value from SQLite.
   private func stored(_ value: (any SQLiteValueConvertible)?) throws -> [SQLiteValue] {
     try database.execute("DELETE FROM t")
     try database.execute("INSERT INTO t VALUES(?)", value)
     return try #require(try database.query("SELECT typeof(a), length(CAST(a AS BLOB)), a FROM t").rows.first).values
   }
 
-  @Test func nullIsNull() throws { #expect(try stored(nil) == ["null", .null, .null]) }
+  @Test func storesNull() throws { #expect(try stored(nil) == ["null", .null, .null]) }
 
-  @Test func emptyTextIsNotNull() throws { #expect(try stored("") == ["text", 0, ""]) }
+  @Test func storesEmptyText() throws { #expect(try stored("") == ["text", 0, ""]) }
 
-  @Test func emptyBlobIsNotNull() throws { #expect(try stored([UInt8]()) == ["blob", 0, .blob([])]) }
+  @Test func storesEmptyBlob() throws { #expect(try stored([UInt8]()) == ["blob", 0, .blob([])]) }
 
-  @Test func textIsKeptBehindU0000() throws { #expect(try stored("a\u{0}b") == ["text", 3, "a\u{0}b"]) }
+  @Test func textKeepsCharactersAfterNUL() throws { #expect(try stored("a\u{0}b") == ["text", 3, "a\u{0}b"]) }
 
-  @Test func blobKeepsItsZeros() throws {
+  @Test func blobKeepsZeros() throws {
     #expect(try stored([0, 1, 0] as [UInt8]) == ["blob", 3, .blob([0, 1, 0])])
   }
 
@@ -35,16 +35,16 @@ import Testing
   }
 
   @Test(arguments: [Int64.min, -1, 0, .max])
-  func integerKeepsItsBits(value: Int64) throws { #expect(try stored(value)[2] == .integer(value)) }
+  func integerKeepsBits(value: Int64) throws { #expect(try stored(value)[2] == .integer(value)) }
 
   @Test(arguments: [-0.0, 0.1, .infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude])
-  func realKeepsItsBits(value: Double) throws {
+  func realKeepsBits(value: Double) throws {
     #expect(try stored(value)[2].real?.bitPattern == value.bitPattern)
   }
 
-  @Test func notANumberBecomesNull() throws { #expect(try stored(Double.nan)[2] == .null) }
+  @Test func convertsNaNToNull() throws { #expect(try stored(Double.nan)[2] == .null) }
 
-  @Test func everyConvertibleTypeFindsItsStorageClass() throws {
+  @Test func mapsConvertibleTypesToStorageClasses() throws {
     let values: [any SQLiteValueConvertible] = [
       true, 1 as Int8, 1 as UInt8, 1 as Int16, 1 as UInt16, 1 as Int32, 1 as UInt32, 1 as Int64, 1,
     ]
@@ -56,7 +56,7 @@ import Testing
     #expect(try stored(SQLiteValue.blob([9]))[2] == .blob([9]))
   }
 
-  @Test func textThatIsNotUTF8IsRefusedAndNotRepaired() throws {
+  @Test func rejectsInvalidUTF8() throws {
     #expect(throws: error(.invalidText)) { try database.query("SELECT CAST(x'61ff62' AS TEXT)") }
     let statement = try database.statement("SELECT CAST(x'61ff62' AS TEXT)")
     try statement.step()
@@ -64,7 +64,7 @@ import Testing
     #expect(statement.bytes(at: 0) == [0x61, 0xFF, 0x62])
   }
 
-  @Test func emptyBuffersWithoutAnAddressAreNotNull() throws {
+  @Test func storesEmptyBuffersWithoutAddress() throws {
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     let statement = try database.statement("SELECT typeof(?), typeof(?), typeof(?), typeof(?)")
     try statement.bindText(nothing, at: 1)
@@ -75,7 +75,7 @@ import Testing
     #expect(try statement.values() == ["text", "blob", "text", "blob"])
   }
 
-  @Test func borrowedBytesAreReadWhereTheyAre() throws {
+  @Test func readsBorrowedBytesInPlace() throws {
     var bytes = Array("abc".utf8)
     try bytes.withUnsafeMutableBytes { bytes in
       let statement = try database.statement("SELECT ?1, CAST(?2 AS TEXT)")
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func copiedBytesMayChangeAfterwards() throws {
+  @Test func copiesBytesBeforeBinding() throws {
     var bytes = Array("abc".utf8)
     try bytes.withUnsafeMutableBytes { bytes in
       let statement = try database.statement("SELECT ?1, CAST(?2 AS TEXT)")
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func columnsAreLentByByteCount() throws {
+  @Test func lendsColumnsByByteCount() throws {
     let statement = try database.statement("SELECT x'', x'0001', '', CAST(x'610062' AS TEXT), NULL, 12")
     try statement.step()
     let lent = (0..<6).map { column in statement.withBytes(at: column) { Array($0) } }
@@ -115,7 +115,7 @@ import Testing
     #expect(statement.double(at: 2) == 1 && statement.int64(at: 1) == 1)
   }
 
-  @Test func outsideOfARowEverythingIsNull() throws {
+  @Test func returnsNullOutsideRows() throws {
     let statement = try database.statement("SELECT 1")
     #expect(statement.isNull(at: 0))
     try statement.step()

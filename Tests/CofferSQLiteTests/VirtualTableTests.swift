@@ -3,11 +3,11 @@ import Testing
 
 @testable import CofferSQLite
 
-/// Tables whose rows the program makes, and connections that may only read.
+/// Tests tables with rows from the program, and guarded connections.
 @Suite struct VirtualTableTests {
   private struct Failure: Error {}
 
-  /// Squares of 1 to 10, by number where that is asked for.
+  /// A table with the squares of 1 to 10, which can select rows by number.
   private final class Squares: VirtualTable {
     let columns = [VirtualColumn("n", "INTEGER"), VirtualColumn("square", "INTEGER"), VirtualColumn("words", "TEXT")]
     var requests: [VirtualTableRequest] = []
@@ -65,7 +65,7 @@ import Testing
     return database
   }
 
-  @Test func rowsAreThoseTheTableGives() throws {
+  @Test func readsRowsOfTable() throws {
     let database = try database(Squares())
     let result = try database.query("SELECT * FROM squares WHERE square < 10")
     #expect(result.columnNames == ["n", "square", "words"])
@@ -73,25 +73,25 @@ import Testing
     #expect(try database.query("SELECT count(*) FROM squares a, squares b WHERE a.n < b.n").rows[0][0] == 45)
   }
 
-  @Test func anEqualityIsGivenToTheTableAndCheckedAgain() throws {
+  @Test func passesAndRechecksEquality() throws {
     let table = Squares()
     let database = try database(table)
     #expect(try database.query("SELECT square FROM squares WHERE n = ?", 7).rows.map(\.values) == [[49]])
     #expect(table.opened == [[7]])
     #expect(try database.query("SELECT square FROM squares WHERE n = 11").rows.isEmpty)
-    // The table answers a value it can't use with everything.
+    // The table returns all rows for an unsuitable value.
     #expect(try database.query("SELECT square FROM squares WHERE n = 'x'").rows.isEmpty)
     #expect(try database.query("SELECT n FROM squares WHERE n IN (3, 5, 5, 30)").rows.map(\.values) == [[3], [5]])
   }
 
-  @Test func exactConditionIsNotCheckedAgain() throws {
+  @Test func skipsRecheckOfExactCondition() throws {
     let table = Squares()
     table.isExact = true
-    // The table answers with everything, wrongly: what it says is exact.
+    // The table wrongly returns all rows, because it declares the condition exact.
     #expect(try database(table).query("SELECT count(*) FROM squares WHERE n = 'x'").rows[0][0] == 10)
   }
 
-  @Test func onlyColumnsThatAreLookedAtAreNamed() throws {
+  @Test func requestsOnlyUsedColumns() throws {
     let table = Squares()
     let database = try database(table)
     _ = try database.query("SELECT square FROM squares ORDER BY n DESC")
@@ -100,7 +100,7 @@ import Testing
     #expect(request.order.map(\.column) == [0] && request.order.map(\.isDescending) == [true])
   }
 
-  @Test func rangesAreGivenToTheTable() throws {
+  @Test func passesRangesToTable() throws {
     let table = Squares()
     let database = try database(table)
     let sql = "SELECT square FROM squares WHERE n > 2 AND n <= 5 AND square BETWEEN ? AND ? AND words < 'x'"
@@ -111,7 +111,7 @@ import Testing
     #expect(comparisons == ["0 greater", "0 lessOrEqual", "1 greaterOrEqual", "1 lessOrEqual", "2 less"])
   }
 
-  /// A hundred rows, which the table counts instead of giving each.
+  /// A table that counts its hundred rows instead of returning each row.
   private final class Hundred: VirtualTable {
     final class Rows: VirtualRows {
       let table: Hundred
@@ -123,7 +123,7 @@ import Testing
       func next() throws -> Bool {
         table.calls += 1
         left -= 1
-        // Three kinds of rows: 60, 39 and 1 of each.
+        // The table has 60, 39 and 1 equal rows of three kinds.
         repeatCount = [0, 38, 59][max(left, 0)]
         return left >= 0
       }
@@ -142,7 +142,7 @@ import Testing
     func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows { Rows(self) }
   }
 
-  @Test func equalRowsAreCountedWithoutTheTable() throws {
+  @Test func countsEqualRowsWithoutTable() throws {
     let table = Hundred()
     let database = try emptyDatabase(.init(isHardened: true))
     try database.add(table, named: "hundred")
@@ -155,7 +155,7 @@ import Testing
     #expect(groups.rows.map(\.values) == [[0, 1], [1, 39], [2, 60]])
   }
 
-  /// Two kinds of rows, whose texts SQLite gets without a call.
+  /// A table with two kinds of rows, which lends its texts to SQLite without a call for each row.
   private final class Texts: VirtualTable {
     final class Rows: VirtualRows {
       let table: Texts
@@ -193,7 +193,7 @@ import Testing
     func open(plan: Int, values: [SQLiteValue]) throws -> any VirtualRows { Rows(self) }
   }
 
-  @Test func repeatedTextsAreLentToSQLite() throws {
+  @Test func lendsRepeatedTexts() throws {
     let table = Texts()
     let database = try emptyDatabase(.init(isHardened: true))
     try database.add(table, named: "texts")
@@ -204,7 +204,7 @@ import Testing
     #expect(table.calls == 0)
   }
 
-  @Test func hiddenColumnsAreNamedOrLeftOut() throws {
+  @Test func selectsHiddenColumnsByNameOnly() throws {
     let database = try emptyDatabase(.init(isHardened: true))
     try database.add(Hundred(), named: "hundred")
     #expect(try database.query("SELECT * FROM hundred LIMIT 1").columnNames == ["kind"])
@@ -212,14 +212,14 @@ import Testing
     #expect(result.columnNames == ["secret"] && result.declaredTypes == ["TEXT"])
   }
 
-  @Test func rowsWithAPrimaryKeyHaveNoRowID() throws {
+  @Test func primaryKeyTableLacksRowID() throws {
     let database = try emptyDatabase(.init(isHardened: true))
     try database.add(Hundred(), named: "hundred")
     #expect(throws: error(.sqlLogic)) { try database.query("SELECT rowid FROM hundred") }
   }
 
   @Test(arguments: [1, 5, 11])
-  func errorThrownByTheTableEndsTheStatement(_ number: Int64) throws {
+  func tableErrorEndsStatement(_ number: Int64) throws {
     let table = Squares()
     let database = try database(table)
     table.failsAt = number
@@ -232,12 +232,12 @@ import Testing
     "DELETE FROM squares", "INSERT INTO squares VALUES(1, 2, 3)", "DROP TABLE squares",
     "CREATE VIRTUAL TABLE t USING squares",
   ])
-  func nothingCanBeChangedInIt(_ sql: String) throws {
+  func rejectsChanges(_ sql: String) throws {
     let database = try database(Squares())
     #expect(throws: error(.sqlLogic)) { try database.execute(sql) }
   }
 
-  @Test func theTableGoesWithTheConnection() throws {
+  @Test func releasesTableWithConnection() throws {
     weak var table: Squares?
     do {
       let new = Squares()
@@ -250,14 +250,14 @@ import Testing
     #expect(table == nil)
   }
 
-  // MARK: Reading only
+  // MARK: Guarded connections
 
   @Test(arguments: [
     "SELECT 1", "SELECT * FROM t", "SELECT * FROM json_each('[1]')", "SELECT max(a) FROM t GROUP BY b",
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 9) SELECT * FROM n", "EXPLAIN SELECT 1",
     "VALUES(1)", "SELECT * FROM squares",
   ])
-  func aGuardedConnectionReads(_ sql: String) throws {
+  func guardedConnectionReads(_ sql: String) throws {
     let database = try guarded()
     #expect(throws: Never.self) { try database.query(sql) }
   }
@@ -268,7 +268,7 @@ import Testing
     "DROP TABLE t", "ALTER TABLE t RENAME TO u", "SELECT load_extension('x')", "SELECT sqlite_log(1, 'x')",
     "UPDATE sqlite_master SET sql = ''", "DELETE FROM sqlite_master", "SAVEPOINT s",
   ])
-  func aGuardedConnectionDoesNothingElse(_ sql: String) throws {
+  func guardedConnectionRejectsOtherStatements(_ sql: String) throws {
     let database = try guarded()
     let code = try #require(thrown { try database.execute(sql) }?.code)
     #expect([.notAllowed, .sqlLogic].contains(code), "\(code)")
@@ -283,7 +283,7 @@ import Testing
     return database
   }
 
-  @Test func aStatementEndsWhenItsStopConditionSaysSo() throws {
+  @Test func stopConditionEndsStatement() throws {
     final class Count: Sendable { let questions = Atomic<Int>(0) }
     let count = Count()
     let database = try emptyDatabase()

@@ -1,16 +1,16 @@
 import CofferSealing
 import Testing
 
-/// The cipher inside XAES and inside slots, against vectors with a 96-bit nonce and a 128-bit tag.
+/// Tests the cipher of XAES and key slots with vectors that have a 96-bit nonce and a 128-bit tag.
 ///
-/// Other sizes of key, nonce and tag in those files are none that this room can be asked for.
+/// The module doesn't support the other key, nonce and tag sizes in the vector files.
 @Suite struct AES256GCMVectorTests {
   private static let wycheproof = "wycheproof/testvectors_v1/aes_gcm_test.json"
   private static let nistOpening = "nist-cavp/ciphers/AES/GCM/gcmDecrypt256.rsp"
   private static let nistSealing = "nist-cavp/ciphers/AES/GCM/gcmEncryptExtIV256.rsp"
 
   @Test(.enabled(if: Corpora.has(nistOpening), Corpora.areAbsent))
-  func nistVectorsOpenOrAreRefused() throws {
+  func opensOrRejectsNISTVectors() throws {
     let cipher = AES256GCM()
     var opened = 0
     var refused = 0
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(.enabled(if: Corpora.has(nistSealing), Corpora.areAbsent))
-  func nistVectorsSealAsPublished() throws {
+  func sealsNISTVectors() throws {
     let cipher = AES256GCM()
     var count = 0
     for vector in try NISTVector.all(in: Self.nistSealing) {
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(.enabled(if: Corpora.has(wycheproof), Corpora.areAbsent))
-  func wycheproofVectorsSealAndOpenOrAreRefused() throws {
+  func handlesWycheproofVectors() throws {
     let cipher = AES256GCM()
     let groups = try Corpora.json(Self.wycheproof, as: Wycheproof<Case>.self).testGroups
     var count = 0
@@ -64,7 +64,7 @@ import Testing
   }
 }
 
-/// A Wycheproof file, as far as our tests read it.
+/// The parts of a Wycheproof file that the tests use.
 struct Wycheproof<Case: Decodable>: Decodable {
   struct Group: Decodable {
     var keySize, ivSize, tagSize: Int?
@@ -73,7 +73,7 @@ struct Wycheproof<Case: Decodable>: Decodable {
   var testGroups: [Group]
 }
 
-/// A vector of a CAVP response file.
+/// A test vector from a CAVP response file.
 private struct NISTVector {
   var number = 0
   var isRefused = false
@@ -120,7 +120,7 @@ extension AES256GCM {
     return (ciphertext, tag)
   }
 
-  /// - Returns: nil when the tag does not fit.
+  /// Returns the plaintext, or `nil` if the tag doesn't match.
   fileprivate func open(
     _ ciphertext: [UInt8], tag: [UInt8], key: [UInt8], nonce: [UInt8], authenticating additional: [UInt8]
   ) throws -> [UInt8]? {

@@ -4,7 +4,7 @@ import Testing
 @testable import CofferSealing
 
 @Suite struct AlgorithmTests {
-  @Test func algorithmThatFoundNoMemoryIsFetchedAgain() throws {
+  @Test func retriesFailedFetch() throws {
     let isShort = Atomic<Bool>(true)
     let fetches = Atomic<Int>(0)
     let algorithm = Algorithm("AES-256-GCM") {

@@ -2,7 +2,7 @@ import CofferSealing
 import Testing
 
 @Suite struct ByteBuilderTests {
-  @Test func integersAreBigEndianAndTwosComplement() {
+  @Test func writesBigEndianIntegers() {
     var builder = ByteBuilder()
     builder.append(UInt8(1))
     builder.append(UInt16(0x0203))
@@ -11,7 +11,7 @@ import Testing
     #expect(builder.bytes == Hex("01020304050607fffffffffffffffb").bytes)
   }
 
-  @Test func labelsAreFilledUpWithZeros() {
+  @Test func padsLabelsWithZeros() {
     var builder = ByteBuilder()
     builder.append(label: "coffer2/head", width: 16)
     #expect(builder.bytes == Array("coffer2/head".utf8) + [0, 0, 0, 0])
@@ -20,7 +20,7 @@ import Testing
     #expect(builder.bytes == Array("coffer2/head".utf8))
   }
 
-  @Test func readerReturnsTheWrittenBytesAndNoMore() {
+  @Test func readsExactlyWrittenBytes() {
     var builder = ByteBuilder(reserving: 16)
     builder.append(UInt8(1))
     builder.append(Int64.min)
@@ -40,14 +40,14 @@ import Testing
     }
   }
 
-  @Test func nothingReadsAsNothing() {
+  @Test func readsEmptyBuffer() {
     var reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
     #expect(reader.isAtEnd)
     #expect(reader.integer(UInt8.self) == nil)
     #expect(reader.bytes(0)?.count == 0)
   }
 
-  @Test func partsThatJoinToTheSameBytesEncodeDifferently() {
+  @Test func encodesPartBoundaries() {
     let apart = PreAuthenticationEncoding().adding([1]).adding([2, 3])
     let otherwise = PreAuthenticationEncoding().adding([1, 2]).adding([3])
     let longer = PreAuthenticationEncoding().adding([1]).adding([2, 3]).adding([])

@@ -1,17 +1,17 @@
-// CofferSealingTests: what the sealing room promises, against public vectors and against FORMAT.md's own.
+// CofferSealingTests: tests CofferSealing with public vectors and FORMAT.md's vectors.
 //
-// Does: published vectors of every primitive; each value of Fixtures/format-2/primitives.json that concerns keys and
-//       seals; what must be refused, by its code; secrets that stay secret.
-// Knows: the package interface of CofferSealing, and where the corpora are (COFFER_CORPORA, else ../shared/corpora).
-// Does not know: rows, stores, SQL. Tests that need an absent corpus are skipped, and say so.
+// Does: checks published vectors of every primitive, the keys and seals in Fixtures/format-2/primitives.json, error
+//       codes of invalid input, and the protection of secrets.
+// Knows: the package interface of CofferSealing, and the corpora's folder (COFFER_CORPORA or ../shared/corpora).
+// Does not know: rows, stores, SQL. Tests with a missing corpus are reported as skipped.
 //
-// First file to read: FormatVectors.swift. COFFER_LONG=1 adds the rounds that take minutes.
+// First file to read: FormatVectors.swift. COFFER_LONG=1 adds tests that take minutes.
 
 import CofferSealing
 import Foundation
 import Testing
 
-/// Test material outside the package.
+/// Test data outside the package.
 enum Corpora {
   static let folder: String = {
     if let given = ProcessInfo.processInfo.environment["COFFER_CORPORA"] { return given }
@@ -40,7 +40,7 @@ enum Corpora {
   }
 }
 
-/// Bytes written in hex in a vector file.
+/// Bytes in hexadecimal form in a vector file.
 struct Hex: Decodable, ExpressibleByStringLiteral {
   let bytes: [UInt8]
 
@@ -77,7 +77,7 @@ extension Secret {
   var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
-/// The code that `body` throws, or nil where it throws nothing.
+/// Returns the error code that `body` throws, or `nil` if it doesn't throw.
 func code<T>(_ body: () throws(SealingError) -> T) -> SealingError.Code? {
   do throws(SealingError) {
     _ = try body()

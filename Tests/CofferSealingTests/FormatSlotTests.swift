@@ -1,7 +1,7 @@
 import CofferSealing
 import Testing
 
-/// The slots of primitives.json: the key each secret gives, and what it opens.
+/// Tests derived keys and unwrapped secrets of the slots in primitives.json.
 @Suite struct FormatSlotTests {
   private let vectors: FormatVectors
 
@@ -23,13 +23,13 @@ import Testing
     let root = try #require(
       try slot.record.unwrap(with: key, storeID: vectors.storeID.bytes, generation: generation))
     #expect(root.secret.bytes == vectors.rk.bytes && root.generation == generation)
-    // The generation is bound; nothing else of the slot says which root key it wraps.
+    // Only the bound generation identifies the wrapped root key.
     for other in [0, generation - 1, generation + 1, generation << 32] {
       #expect(try slot.record.unwrap(with: key, storeID: vectors.storeID.bytes, generation: other) == nil)
     }
   }
 
-  @Test func passphrasesOpenTheirSlots() throws {
+  @Test func passphrasesOpenSlots() throws {
     var count = 0
     for slot in vectors.slots {
       guard let passphrase = slot.passphrase else { continue }
@@ -40,7 +40,7 @@ import Testing
     #expect(count == 3)
   }
 
-  @Test func decomposedPassphraseOpensTheSlotOfTheComposedOne() throws {
+  @Test func decomposedPassphraseOpensComposedSlot() throws {
     let slot = try #require(vectors.slots.first { $0.passphraseNFD != nil })
     let decomposed = try #require(slot.passphraseNFD)
     #expect(Array(decomposed.utf8) != Array((slot.passphrase ?? "").utf8))
@@ -49,7 +49,7 @@ import Testing
     #expect(untouched.bytes != slot.kek.bytes)
   }
 
-  @Test func keyFilesOpenTheirSlots() throws {
+  @Test func keyFilesOpenSlots() throws {
     var kinds: [Bool] = []
     for slot in vectors.slots {
       guard let line = slot.keyLine else { continue }
@@ -60,7 +60,7 @@ import Testing
     #expect(kinds == [true, false])
   }
 
-  @Test func fingerprintsAreThoseOfKeyFileAndRecipient() throws {
+  @Test func matchesPublishedFingerprints() throws {
     var kinds: [UInt32] = []
     for slot in vectors.slots {
       guard let fingerprint = slot.fingerprint else { continue }
@@ -74,7 +74,7 @@ import Testing
     #expect(kinds == [2, 2, 3])
   }
 
-  @Test func identityOpensTheSlotsOfItsRecipient() throws {
+  @Test func identityOpensRecipientSlots() throws {
     let slots = vectors.slots.filter { $0.kind == 3 }
     #expect(slots.count == 2)
     let identity = try KeyLine(parsing: Secret(#require(slots[0].identityLine)))
@@ -84,7 +84,7 @@ import Testing
     try check(slots[1], with: .line(real), isTest: false)
   }
 
-  @Test func ephemeralSecretGivesTheSharedOneOfTheRecipient() throws {
+  @Test func derivesSharedSecretFromEphemeralKey() throws {
     let slot = try #require(vectors.slots.first { $0.ephemeralSecret != nil })
     let ephemeral = Secret(try #require(slot.ephemeralSecret).bytes)
     #expect(try X25519.publicKey(of: ephemeral) == Array(slot.params.bytes[..<32]))
@@ -92,7 +92,7 @@ import Testing
     #expect(shared.bytes == slot.shared?.bytes)
   }
 
-  @Test func externalAnswerOpensItsSlot() throws {
+  @Test func externalAnswerOpensSlot() throws {
     let slot = try #require(vectors.slots.first { $0.kind == 4 })
     let answer = Secret(try #require(slot.answer).bytes)
     try check(slot, with: .answer(answer, provider: "my-prov"), isTest: true)
@@ -104,7 +104,7 @@ import Testing
     #expect(blob == Array("blob bytes".utf8))
   }
 
-  @Test func allZeroPublicKeyIsRefused() throws {
+  @Test func rejectsZeroPublicKey() throws {
     let point = vectors.x25519AllZero.public.bytes
     let secret = try Secret.random(byteCount: 32)
     #expect(code { () throws(SealingError) in try X25519.sharedSecret(of: secret, with: point) } == .notAuthentic)

@@ -1,7 +1,7 @@
 import CofferSealing
 import Testing
 
-/// Keys, seals and sums of FORMAT.md. Other suites test slots, frames and key lines.
+/// Tests the keys, seals and sums in FORMAT.md. Other suites test slots, frames and key lines.
 @Suite struct FormatVectorTests {
   private let vectors: FormatVectors
 
@@ -9,7 +9,7 @@ import Testing
     vectors = try FormatVectors.load()
   }
 
-  @Test func everyLabelGivesItsKeyUnderTheRootKey() throws {
+  @Test func derivesKeysFromRootKey() throws {
     #expect(vectors.rkKeys.count == 4)
     for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor] {
       let name = label.rawValue.dropFirst("coffer2/".count)
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func commitmentsNameGenerationAndPhase() throws {
+  @Test func commitmentsCoverGenerationAndPhase() throws {
     #expect(vectors.commitments.count == 5)
     for vector in vectors.commitments {
       let root = RootKey(secret: vectors.root.secret, storeID: vectors.storeID.bytes, generation: vector.generation)
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func everyLabelGivesItsKeyUnderTheEpochKey() throws {
+  @Test func derivesKeysFromEpochKey() throws {
     let keys = try vectors.epochKeys
     #expect(keys.body.bytes == vectors.ekKeys["body"]?.bytes)
     #expect(keys.head.bytes == vectors.ekKeys["head"]?.bytes)
@@ -35,7 +35,7 @@ import Testing
     #expect(vectors.ekKeys.count == 5)
   }
 
-  @Test func partsAreEncodedSoThatNoTwoListsLookAlike() {
+  @Test func encodesPartsUnambiguously() {
     for vector in vectors.pae {
       let encoding = vector.parts.reduce(PreAuthenticationEncoding()) { $0.adding($1.bytes) }
       #expect(encoding.bytes == vector.out.bytes)
@@ -44,7 +44,7 @@ import Testing
     #expect(typed.bytes == vectors.pae.last?.out.bytes)
   }
 
-  @Test func bodiesOpenToTheirFrames() throws {
+  @Test func opensBodies() throws {
     let key = try XAESKey(vectors.epochKeys.body)
     for record in vectors.records {
       let frame = try key.open(record.body.blob, authenticating: record.body.aad.bytes)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func bodiesAreSealedToTheirBytes() throws {
+  @Test func sealsBodies() throws {
     let key = try XAESKey(vectors.epochKeys.body)
     for record in vectors.records {
       let blob = try key.seal(
@@ -65,28 +65,28 @@ import Testing
     }
   }
 
-  @Test func headsOpenToTheirFrames() throws {
+  @Test func opensHeads() throws {
     let key = try XAESKey(vectors.epochKeys.head)
     for record in vectors.records {
       #expect(try key.open(record.head.blob, authenticating: record.head.aad.bytes) == record.head.frame.bytes)
     }
   }
 
-  @Test func aHeadDoesNotOpenAsThatOfAnotherRow() throws {
+  @Test func rejectsHeadOfOtherRow() throws {
     let key = try XAESKey(vectors.epochKeys.head)
     let (one, other) = (vectors.records[0].head, vectors.records[1].head)
     #expect(
       code { () throws(SealingError) in try key.open(one.blob, authenticating: other.aad.bytes) } == .notAuthentic)
   }
 
-  @Test func aBodyDoesNotOpenUnderTheKeyOfHeads() throws {
+  @Test func rejectsBodyUnderHeadKey() throws {
     let key = try XAESKey(vectors.epochKeys.head)
     let body = vectors.records[0].body
     #expect(
       code { () throws(SealingError) in try key.open(body.blob, authenticating: body.aad.bytes) } == .notAuthentic)
   }
 
-  @Test func collectionsAndStateOpen() throws {
+  @Test func opensCollectionsAndState() throws {
     let collection = vectors.collection
     let name = try XAESKey(vectors.epochKeys.name)
     #expect(
@@ -98,7 +98,7 @@ import Testing
     #expect(Array(vectors.state.plain.bytes[24..<24 + SetHash.byteCount]) == vectors.state.accWithCollection.bytes)
   }
 
-  @Test func elementsSumToTheSetHash() throws {
+  @Test func sumsElementsToSetHash() throws {
     let key = try HMACKey(vectors.epochKeys.set)
     let summer = try SetSummer()
     var sum = SetHash()
@@ -118,7 +118,7 @@ import Testing
     #expect(sum.bytes == vectors.accOfThreeRecords.bytes)
   }
 
-  @Test func externalKeysAreFoundByTheirCode() throws {
+  @Test func findsExternalKeysByCode() throws {
     let key = try HMACKey(vectors.epochKeys.lookup)
     var found = 0
     for record in vectors.records {
@@ -130,7 +130,7 @@ import Testing
     #expect(found == 2)
   }
 
-  @Test func headerCodeCoversEverySlot() throws {
+  @Test func headerCodeCoversSlots() throws {
     let key = try HMACKey(vectors.root.derive(.headerMAC))
     let header = vectors.header
     var input = PreAuthenticationEncoding("coffer2/header").adding(UInt32(2)).adding(vectors.storeID.bytes)
@@ -142,7 +142,7 @@ import Testing
     #expect(try key.authenticate(input.bytes) == header.mac.bytes)
   }
 
-  @Test func anchorNamesTheState() throws {
+  @Test func anchorContainsState() throws {
     let mark = try HMACKey(vectors.root.derive(.anchor)).authenticate(vectors.state.plain.bytes)
     #expect(mark == vectors.mark.bytes)
     let fields = vectors.anchor.split(separator: ":")
@@ -154,7 +154,7 @@ import Testing
     #expect(Hex(fields[6]).bytes == mark)
   }
 
-  @Test func pinNamesTheStoreItsRootKeyAndPhase() throws {
+  @Test func pinCoversStoreRootKeyAndPhase() throws {
     let header = vectors.header
     var expected = ByteBuilder()
     expected.append(bytes: vectors.storeID.bytes)

@@ -2,8 +2,8 @@ import CofferSealing
 import Foundation
 import Testing
 
-/// Fixtures/format-2/primitives.json: every value of FORMAT.md, computed by two implementations that share no code with
-/// this package.
+/// The values of FORMAT.md in Fixtures/format-2/primitives.json, computed by two implementations that don't share code
+/// with this package.
 struct FormatVectors: Decodable {
   static func load() throws -> FormatVectors {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

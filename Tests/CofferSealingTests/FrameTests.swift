@@ -2,7 +2,7 @@ import CofferSealing
 import Testing
 
 @Suite struct FrameTests {
-  /// Data without a zero byte, so that padding can't be mistaken for it.
+  /// Returns data without zero bytes, to distinguish it from padding.
   private func data(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8($0 % 255 + 1) }
   }
@@ -20,10 +20,10 @@ import Testing
     }
   }
 
-  // MARK: - Refused
+  // MARK: - Invalid frames
 
   @Test(arguments: [true, false])
-  func anyOtherCodecIsRefused(_ isPadded: Bool) {
+  func rejectsOtherCodecs(_ isPadded: Bool) {
     for codec in 1...255 as ClosedRange<UInt8> {
       var frame = Frame.around(data(3), minimum: 64, isPadded: isPadded)
       frame[0] = codec
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3, 55, 56, 57, 64, 100, 300])
-  func anyOtherLengthOfFrameIsRefused(_ count: Int) {
+  func rejectsOtherFrameLengths(_ count: Int) {
     for minimum in [Frame.standardMinimum, Frame.sealedTitleMinimum] {
       let frame = Frame.around(data(count), minimum: minimum, isPadded: true)
       for other in 0..<1024 where other != frame.count {
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3, 8, 55, 57, 100, 1000])
-  func anyOtherPaddingIsRefused(_ count: Int) {
+  func rejectsOtherPadding(_ count: Int) {
     let frame = Frame.around(data(count), minimum: 64, isPadded: true)
     for index in (8 + count)..<frame.count {
       for bit in 0..<8 {
@@ -59,9 +59,9 @@ import Testing
     }
   }
 
-  /// Other bytes may be another document's frame, but then they are exactly what a writer makes of it.
+  /// Changed bytes can be another document's frame, but only exactly as a writer encodes that document.
   @Test(arguments: [0, 1, 3, 8, 55, 56, 57, 100])
-  func eachReadableFrameIsTheFrameOfAWriter(_ count: Int) {
+  func readsOnlyCanonicalFrames(_ count: Int) {
     let frame = Frame.around(data(count), minimum: 64, isPadded: true)
     for bit in 0..<frame.count * 8 {
       var changed = frame
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3, 8, 55, 100])
-  func everyFlippedBitOfABareFramesHeaderIsRefused(_ count: Int) {
+  func rejectsFlippedBitsInBareHeader(_ count: Int) {
     let frame = Frame.around(data(count), minimum: 64, isPadded: false)
     for bit in 0..<64 {
       var changed = frame
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func lengthsNearTheEndOfTheirRangeAreRefused() {
+  @Test func rejectsLengthsNearRangeEnd() {
     for length in [57, 58, 1 << 31, 1 << 32, 1 << 55, (1 << 56) - 1] as [UInt64] {
       var frame = [UInt8](repeating: 0, count: 64)
       frame.withUnsafeMutableBytes { $0.storeBytes(of: length.bigEndian, as: UInt64.self) }
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func framesThatTheFormatPageRefusesAreRefused() throws {
+  @Test func rejectsInvalidFormatPageFrames() throws {
     let frames = try FormatVectors.load().framesRefused
     #expect(frames.count == 8)
     for broken in frames {
@@ -97,9 +97,9 @@ import Testing
     }
   }
 
-  // MARK: - Sound
+  // MARK: - Valid frames
 
-  @Test func framesOfTheFormatPageAreWrittenAndRead() throws {
+  @Test func roundTripsFormatPageFrames() throws {
     let frames = try FormatVectors.load().frames
     #expect(frames.count == 15)
     for vector in frames {
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func aReaderOfHeadsTakesEitherMinimum() {
+  @Test func headReaderAcceptsEitherMinimum() {
     for count in [0, 3, 56, 57, 120] {
       for minimum in [Frame.standardMinimum, Frame.sealedTitleMinimum] {
         let frame = Frame.around(data(count), minimum: minimum, isPadded: true)
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func headerIsWrittenIntoAnExistingFrame() {
+  @Test func writesHeaderIntoExistingFrame() {
     var frame = Frame.around(data(300), minimum: 64, isPadded: true)
     let whole = frame
     frame.replaceSubrange(..<8, with: [UInt8](repeating: 0xFF, count: 8))
@@ -147,8 +147,8 @@ import Testing
     }
   }
 
-  /// The rule of FORMAT, "Frames", step by step.
-  @Test func padmeFollowsTheRuleOfTheFormatPage() {
+  /// Follows the rule in FORMAT, "Frames", step by step.
+  @Test func padmeFollowsFormatPageRule() {
     func floorLog2(_ value: Int) -> Int {
       var result = 0
       while value >> (result + 1) > 0 { result += 1 }

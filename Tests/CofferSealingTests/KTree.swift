@@ -1,27 +1,27 @@
-/// Wagner's tree over many lists (FORMAT, "Why so wide"), with the steps of the page's table at half their width: eight
-/// bits for each merge, sixteen for the last.
+/// Wagner's tree over many lists (FORMAT, "Why so wide"), at half the table's width, with eight bits for each merge and
+/// sixteen for the last merge.
 ///
-/// Finds one value of each list so that all of them sum to zero in their lowest `width` bits. 2^(width / 8) lists of 16
-/// values give one such sum on average; more values give more.
+/// The tree chooses one value from each list to make the lowest `width` bits of the sum zero. 2^(width / 8) lists with
+/// 16 values have one such sum on average.
 struct KTree {
   static let step = 8
   static let lastStep = 16
-  /// No list grows beyond it.
+  /// The maximum length of a list.
   static let limit = 1 << 10
 
   let width: Int
-  /// Adds two values. A carry goes only upwards, so that zeros at the low end stay.
+  /// Adds two values. Carries move only to higher bits, so low zeros remain.
   let add: (UInt64, UInt64) -> UInt64
 
   var listCount: Int { 1 << (width / Self.step) }
 
   private struct Node {
     var value: UInt64
-    /// A given value has its index in its list, and -1; a sum has the two nodes that it adds.
+    /// The added nodes of a sum, or the list index and -1 of an input value.
     var left, right: Int32
   }
 
-  /// - Returns: the numbers of the values, by list.
+  /// Returns the value indexes of each zero sum, ordered by list.
   func zeroSums(of values: [[UInt64]]) -> [[Int]] {
     precondition(values.count == listCount)
     var nodes: [Node] = []
@@ -32,7 +32,7 @@ struct KTree {
     var lists = values.map { list in
       list.enumerated().map { appending(Node(value: $1, left: Int32($0), right: -1)) }
     }
-    /// The sums of two lists whose bits from `known` on are zero, as many as `count`.
+    /// Returns the sums of two lists with `count` zero bits, starting at the bit `known`.
     func merged(_ left: [Int32], _ right: [Int32], known: Int, count: Int) -> [Int32] {
       let mask = UInt64(1) << count - 1
       var places: [UInt64: [Int32]] = [:]

@@ -1,11 +1,11 @@
 import CofferSealing
 import Testing
 
-/// An attacker who knows K_set replaces every document by one of its forged heads, so that the sum of the set stays.
+/// Tests an attacker who knows K_set and replaces every document by a forged head without changing the set's sum.
 ///
-/// The same tree, documents and forged heads against a plain sum and against the set hash.
+/// Uses the same tree, documents and forged heads for a plain sum and for the set hash.
 @Suite struct KTreeTests {
-  /// A margin of half above the 16 that one replacement takes, as on the page.
+  /// The number of forged heads, 50 percent more than the 16 for a replacement, as on the format page.
   private static let headCount = 24
 
   private let key: HMACKey
@@ -16,7 +16,7 @@ import Testing
     summer = try SetSummer()
   }
 
-  /// The true head of a document is number 0, the forged ones follow.
+  /// Returns a document's element. Head 0 is genuine, and the other heads are forged.
   private func element(_ document: Int, head: Int) throws -> SetElement {
     try key.element(of: Array("document \(document), head \(head)".utf8))
   }
@@ -29,7 +29,7 @@ import Testing
     (0..<8).reduce(0) { $0 | UInt64(bytes[$1]) << (8 * UInt64($1)) }
   }
 
-  /// For each document, the differences of its forged heads to the true one.
+  /// Returns the differences between each document's forged heads and its genuine head.
   private func differences(
     _ tree: KTree, of value: (Int, Int) throws -> UInt64, subtracting: (UInt64, UInt64) -> UInt64
   ) throws -> [[UInt64]] {
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [32, 48, 64])
-  func aPlainSumFallsToTheTree(_ width: Int) throws {
+  func treeBreaksPlainSum(_ width: Int) throws {
     let mask = UInt64.max >> (64 - width)
     let tree = KTree(width: width) { ($0 &+ $1) & mask }
     func value(_ document: Int, _ head: Int) throws -> UInt64 { word(try code(document, head: head)) & mask }
@@ -54,8 +54,8 @@ import Testing
   }
 
   @Test(arguments: [32, 48])
-  func theSetHashWithstandsTheSameTree(_ width: Int) throws {
-    // In bytes. The set hash is 64 times as wide as a plain sum of 256 bits.
+  func setHashWithstandsTree(_ width: Int) throws {
+    // The set hash is 64 times as wide as a plain sum of 256 bits. The unit is bytes.
     let cut = 64 * width / 8
     let tree = KTree(width: width, add: Self.adding)
     func value(_ document: Int, _ head: Int) throws -> UInt64 {
@@ -71,15 +71,15 @@ import Testing
         try summer.add(element(document, head: number + 1), to: &forged)
       }
       let (left, right) = (forged.bytes, whole.bytes)
-      // The tree made equal the lanes that it looked at.
+      // The lanes in the tree's width are equal.
       #expect(left[..<(width / 8)] == right[..<(width / 8)])
-      // The other lanes differ, and the next few do already.
+      // The other lanes differ, including the first few.
       #expect(left[..<cut] != right[..<cut])
       #expect(left[(width / 8)..<16] != right[(width / 8)..<16])
     }
   }
 
-  /// Lane by lane, of four lanes: the highest bit of each apart, so that none carries into the next.
+  /// Adds four lanes. Adds the highest bits separately to prevent carries between lanes.
   private static func adding(_ left: UInt64, _ right: UInt64) -> UInt64 {
     let highest: UInt64 = 0x8000_8000_8000_8000
     return ((left & ~highest) &+ (right & ~highest)) ^ ((left ^ right) & highest)

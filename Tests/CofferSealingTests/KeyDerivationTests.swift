@@ -4,7 +4,7 @@ import Testing
 @Suite struct HKDFTests {
   private static let wycheproof = "wycheproof/testvectors_v1/hkdf_sha256_test.json"
 
-  @Test func moreBytesThanTheStandardGivesAreRefused() {
+  @Test func rejectsOverlongOutput() {
     #expect(
       code { () throws(SealingError) in
         try hkdf(Secret("key"), salt: [1], info: [], byteCount: 255 * 32 + 1)
@@ -35,7 +35,7 @@ import Testing
     #expect(derived.bytes == expected.bytes)
   }
 
-  /// 80 bytes, each one more than the last.
+  /// Returns 80 consecutive byte values.
   private static func counting(_ first: UInt8) -> Hex {
     Hex(bytes: (0..<80).map { first + $0 })
   }
@@ -110,32 +110,32 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 10, 14, 21, 31, 63, 64, 255] as [UInt8])
-  func logNOutOfBoundsIsRefusedByName(_ logN: UInt8) {
+  func rejectsLogNOutOfBounds(_ logN: UInt8) {
     #expect(refusal(logN, 8, 1)?.contains("logN \(logN)") == true)
     #expect(refusal(logN, 8, 1, isRaised: true)?.contains("logN \(logN)") == true)
   }
 
   @Test(arguments: [0, 1, 9, 15, 17, 255] as [UInt8])
-  func logNOfARealStoreIsRefusedInATestStore(_ logN: UInt8) {
+  func rejectsRealLogNInTestStore(_ logN: UInt8) {
     #expect(refusal(logN, 8, 1, isTest: true)?.contains("logN \(logN)") == true)
   }
 
   @Test(arguments: [0, 1, 7, 9, 255] as [UInt8])
-  func rOutOfBoundsIsRefusedByName(_ r: UInt8) {
+  func rejectsROutOfBounds(_ r: UInt8) {
     #expect(refusal(17, r, 1)?.contains("r \(r)") == true)
   }
 
   @Test(arguments: [0, 5, 255] as [UInt8])
-  func pOutOfBoundsIsRefusedByName(_ p: UInt8) {
+  func rejectsPOutOfBounds(_ p: UInt8) {
     #expect(refusal(17, 8, p)?.contains("p \(p)") == true)
   }
 
-  @Test func aGibibyteIsRefusedUnlessBoundsAreRaised() {
+  @Test func rejectsGibibyteUnlessBoundsAreRaised() {
     #expect(refusal(20, 8, 1)?.contains("logN 20") == true)
     #expect(refusal(20, 8, 1, isRaised: true) == nil)
   }
 
-  @Test func boundsThemselvesAreAccepted() {
+  @Test func acceptsBounds() {
     for (logN, p) in [(15, 1), (15, 4), (17, 1), (19, 4)] as [(UInt8, UInt8)] {
       #expect(refusal(logN, 8, p) == nil)
     }
@@ -144,12 +144,12 @@ import Testing
     }
   }
 
-  @Test func workOfTheDefaultFitsFourTimes() {
+  @Test func defaultWorkFitsFourTimes() {
     #expect(ScryptCost.standard.work * 4 == ScryptCost.maximumTotalWork)
     #expect(ScryptCost(logN: 15, r: 8, p: 4).work == 1 << 17)
   }
 
-  @Test func rewrappingTakesTheStrongerOfTheTwo() {
+  @Test func rewrappingKeepsStrongerCost() {
     let weak = ScryptCost(logN: 15, r: 8, p: 2)
     let strong = ScryptCost(logN: 19, r: 8, p: 1)
     #expect(weak.strengthened(to: .standard) == .standard)
@@ -183,7 +183,7 @@ import Testing
     #expect(try HMACKey(Secret(key.bytes)).authenticate(message.bytes) == expected.bytes)
   }
 
-  @Test func aKeyIsTheSameForEveryMessage() throws {
+  @Test func reusesKeyForEveryMessage() throws {
     let key = try HMACKey(Secret("Jefe"))
     let message = Array("what do ya want for nothing?".utf8)
     let first = try key.authenticate(message)

@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  // MARK: - Refused
+  // MARK: - Invalid lines
 
   @Test(arguments: [
     ("a wrong checksum", "coffer-key-1-\(digits)395897b8"),
@@ -56,13 +56,13 @@ import Testing
     ("the checksum of a key over a test key", "coffer-test-key-1-\(digits)395897b9"),
     ("the checksum of a test key over a key", "coffer-key-1-\(digits)a3abb8f3"),
   ])
-  func aFileIsRefusedThatHolds(_ what: String, _ file: String) throws {
+  func rejectsFileContaining(_ what: String, _ file: String) throws {
     let error = try #require(refusal(file), "\(what)")
     #expect(error.code == .invalidKeyLine)
     #expect(!error.message.contains("0001020304") && !error.message.contains("395897"))
   }
 
-  @Test func everyFlippedBitIsRefused() {
+  @Test func rejectsEveryFlippedBit() {
     let line = Array(Self.key.utf8)
     for bit in 0..<line.count * 8 {
       var broken = line
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func aKeyOrIdentityIsNotTakenWhereARecipientBelongs() {
+  @Test func rejectsSecretAsRecipient() {
     for line in [Self.key, Self.testKey, Self.identity] {
       #expect(code { () throws(SealingError) in try KeyLine(recipient: line) } == .invalidKeyLine)
     }
@@ -80,16 +80,16 @@ import Testing
     #expect(code { () throws(SealingError) in try KeyLine(recipient: Self.recipient) } == nil)
   }
 
-  @Test func aKeyFileHasNoRecipient() throws {
+  @Test func rejectsRecipientOfKeyFile() throws {
     let key = try KeyLine.generate(.key)
     #expect(code { () throws(SealingError) in try key.recipient() } == .invalidKeyLine)
   }
 
-  @Test func aRecipientIsNotMadeByItself() {
+  @Test func rejectsGeneratingRecipient() {
     #expect(code { () throws(SealingError) in try KeyLine.generate(.recipient) } == .invalidKeyLine)
   }
 
-  @Test func filesThatTheFormatPageRefusesAreRefused() throws {
+  @Test func rejectsInvalidFormatPageFiles() throws {
     let invalid = try FormatVectors.load().keyLines.invalid
     #expect(invalid.count == 10)
     for broken in invalid {
@@ -97,9 +97,9 @@ import Testing
     }
   }
 
-  // MARK: - Read and written
+  // MARK: - Reading and writing
 
-  @Test func linesOfTheFormatPageAreReadAndWritten() throws {
+  @Test func roundTripsFormatPageLines() throws {
     let lines = try FormatVectors.load().keyLines
     #expect(lines.valid.count == 6 && lines.validFiles.count == 3)
     for valid in lines.valid {
@@ -116,12 +116,12 @@ import Testing
   @Test(arguments: [
     key, "\(key)\n", "\(key)\r\n", "\n\n\(key)", "# one\n# two\r\n\r\n\(key)\n\n# three", "#\n\(key)\n#",
   ])
-  func commentsEmptyLinesAndEitherLineEndArePassedOver(_ file: String) throws {
+  func skipsCommentsAndEmptyLines(_ file: String) throws {
     let line = try KeyLine(parsing: Secret(file))
     #expect(line.kind == .key && !line.isTest && line.secret.bytes == Array(0..<32))
   }
 
-  @Test func recipientOfAnIdentityIsItsPublicKey() throws {
+  @Test func derivesRecipientFromIdentity() throws {
     let identity = try KeyLine.generate(.identity, isTest: true)
     let recipient = try KeyLine(recipient: identity.recipient())
     #expect(recipient.kind == .recipient && recipient.isTest)
@@ -136,14 +136,14 @@ import Testing
 
   // MARK: - Files
 
-  @Test func aFileThatIsMissingOrAFolderIsAFileFailure() throws {
+  @Test func reportsMissingFileOrFolder() throws {
     try withFolder { folder in
       #expect(code { () throws(SealingError) in try KeyLine.load(path: "\(folder)/none") } == .fileFailure)
       #expect(code { () throws(SealingError) in try KeyLine.load(path: folder) } == .fileFailure)
     }
   }
 
-  @Test func errorOfAKeyFileNamesTheFile() throws {
+  @Test func errorIncludesKeyFilePath() throws {
     try withFolder { folder in
       let path = "\(folder)/key"
       try Data("\(Self.key)0".utf8).write(to: URL(fileURLWithPath: path))

@@ -21,27 +21,27 @@ import Testing
     return try key.flatMap { try record.unwrap(with: $0, storeID: storeID, generation: root.generation) }
   }
 
-  // MARK: - Not opening
+  // MARK: - Wrong secrets
 
-  @Test func wrongPassphraseDoesNotOpen() throws {
+  @Test func rejectsWrongPassphrase() throws {
     let record = try wrap(.passphrase(Secret("correct"), cost: .test))
     #expect(try unwrap(record, with: .passphrase(Secret("correct "))) == nil)
     #expect(try unwrap(record, with: .passphrase(Secret("correct"))) != nil)
   }
 
-  @Test func wrongKeyDoesNotOpen() throws {
+  @Test func rejectsWrongKey() throws {
     let record = try wrap(.key(.generate(.key)))
     #expect(try unwrap(record, with: .line(.generate(.key))) == nil)
   }
 
-  @Test func testKeyWithTheBytesOfARealKeyDoesNotOpen() throws {
+  @Test func rejectsTestKeyWithRealKeyBytes() throws {
     let real = try KeyLine.generate(.key)
     let test = KeyLine(kind: .key, isTest: true, secret: real.secret)
     #expect(try unwrap(wrap(.key(real)), with: .line(test)) == nil)
     #expect(try unwrap(wrap(.key(test)), with: .line(real)) == nil)
   }
 
-  @Test func testIdentityWithTheBytesOfARealOneDoesNotOpen() throws {
+  @Test func rejectsTestIdentityWithRealIdentityBytes() throws {
     let real = try KeyLine.generate(.identity)
     let test = KeyLine(kind: .identity, isTest: true, secret: real.secret)
     let record = try wrap(.recipient(real.recipientBytes(), isTest: false))
@@ -49,12 +49,12 @@ import Testing
     #expect(try unwrap(record, with: .line(real)) != nil)
   }
 
-  @Test func anotherIdentityDoesNotOpen() throws {
+  @Test func rejectsOtherIdentity() throws {
     let record = try wrap(.recipient(KeyLine.generate(.identity).recipientBytes(), isTest: false))
     #expect(try unwrap(record, with: .line(.generate(.identity))) == nil)
   }
 
-  @Test func anIdentityIsNotTriedOnASlotThatNamesAnotherRecipient() throws {
+  @Test func skipsSlotOfOtherRecipient() throws {
     let identity = try KeyLine.generate(.identity)
     let other = try KeyLine.generate(.identity).recipientBytes()
     var record = try wrap(.recipient(identity.recipientBytes(), isTest: false))
@@ -63,19 +63,19 @@ import Testing
     #expect(try record.derivedKey(with: .line(identity), parameters: parameters, storeID: storeID) == nil)
   }
 
-  @Test func anEphemeralKeyOfSmallOrderIsRefused() throws {
+  @Test func rejectsEphemeralKeyOfSmallOrder() throws {
     let identity = try KeyLine.generate(.identity)
     var record = try wrap(.recipient(identity.recipientBytes(), isTest: false))
     record.parameters.replaceSubrange(..<32, with: [UInt8](repeating: 0, count: 32))
     #expect(throws: SealingError(.notAuthentic, "")) { try unwrap(record, with: .line(identity)) }
   }
 
-  @Test func aRecipientOfSmallOrderIsRefused() {
+  @Test func rejectsRecipientOfSmallOrder() {
     let zero = [UInt8](repeating: 0, count: 32)
     #expect(throws: SealingError(.notAuthentic, "")) { try wrap(.recipient(zero, isTest: false)) }
   }
 
-  @Test func aSecretOfAnotherKindIsNotTried() throws {
+  @Test func skipsSecretOfOtherKind() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     let identity = KeyLine(kind: .identity, isTest: false, secret: key.secret)
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func answerOfAnotherProviderOrLengthIsNotTried() throws {
+  @Test func skipsAnswerOfOtherProviderOrLength() throws {
     let answer = try Secret.random(byteCount: 64)
     let record = try wrap(.external(provider: "my-provider", blob: [1, 2], answer: answer))
     #expect(try unwrap(record, with: .answer(answer, provider: "other")) == nil)
@@ -96,7 +96,7 @@ import Testing
     #expect(try unwrap(record, with: .answer(answer, provider: "my-provider")) != nil)
   }
 
-  @Test func aProviderOutOfBoundsIsNotWrapped() throws {
+  @Test func rejectsProviderOutOfBounds() throws {
     let answer = try Secret.random(byteCount: 32)
     let long = [UInt8](repeating: 0, count: KeySlotRecord.maximumParameters)
     for target in [
@@ -108,12 +108,12 @@ import Testing
     }
   }
 
-  @Test func anIdentityIsNoKeyFile() throws {
+  @Test func rejectsIdentityAsKeyFile() throws {
     let identity = try KeyLine.generate(.identity)
     #expect(throws: SealingError(.invalidKeyLine, "")) { try wrap(.key(identity)) }
   }
 
-  /// The key that `line` gives for a slot of kind 2.
+  /// Derives the key of a kind 2 slot from `line`.
   private func derivedKey(of record: KeySlotRecord, with line: KeyLine) throws -> Secret {
     let parameters = try #require(try SlotParameters(kind: 2, bytes: record.parameters, isTest: false))
     return try #require(try record.derivedKey(with: .line(line), parameters: parameters, storeID: storeID))
@@ -126,7 +126,7 @@ import Testing
       with: key, storeID: storeID ?? self.storeID, generation: generation ?? root.generation) != nil
   }
 
-  @Test func aSlotMovedToAnotherNumberKindOrStoreDoesNotOpen() throws {
+  @Test func bindsSlotToNumberKindAndStore() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     let derived = try derivedKey(of: record, with: key)
@@ -146,7 +146,7 @@ import Testing
     #expect(try !opens(record, with: derived, storeID: [UInt8](repeating: 6, count: 16)))
   }
 
-  @Test func aSlotOfAnotherRootKeyGenerationDoesNotOpen() throws {
+  @Test func rejectsSlotOfOtherGeneration() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     let derived = try derivedKey(of: record, with: key)
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func everyKindBindsTheRootKeyGeneration() throws {
+  @Test func everyKindBindsGeneration() throws {
     let identity = try KeyLine.generate(.identity, isTest: true)
     let answer = try Secret.random(byteCount: 32)
     let passphrase = Secret("a passphrase")
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func everyFlippedBitOfTheWrappedKeyDoesNotOpen() throws {
+  @Test func rejectsFlippedBitsInWrappedKey() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     for bit in 0..<record.wrapped.count * 8 {
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func aWrappedSecretOfAnotherLengthDoesNotOpen() throws {
+  @Test func rejectsWrappedSecretOfOtherLength() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     let derived = try derivedKey(of: record, with: key)
@@ -202,7 +202,7 @@ import Testing
 
   // MARK: - Opening
 
-  @Test func everyKindOpensWithItsSecret() throws {
+  @Test func opensEveryKind() throws {
     let key = try KeyLine.generate(.key, isTest: true)
     let identity = try KeyLine.generate(.identity, isTest: true)
     let answer = try Secret.random(byteCount: 1024)
@@ -227,7 +227,7 @@ import Testing
     try SlotParameters(kind: record.kind, bytes: record.parameters, isTest: true)?.fingerprint()
   }
 
-  @Test func slotsOfOneKeyFileHaveOneFingerprint() throws {
+  @Test func keyFileSlotsShareFingerprint() throws {
     let key = try KeyLine.generate(.key)
     let records = try (0..<3).map { _ in try wrap(.key(key)) }
     let expected = try key.fingerprint(storeID: storeID)
@@ -238,30 +238,30 @@ import Testing
     #expect(try fingerprint(of: wrap(.key(.generate(.key)))) != expected)
   }
 
-  @Test func aKeyFileHasAnotherFingerprintInEachStore() throws {
+  @Test func keyFileFingerprintDiffersByStore() throws {
     let key = try KeyLine.generate(.key)
     #expect(try key.fingerprint(storeID: storeID) != key.fingerprint(storeID: [UInt8](repeating: 6, count: 16)))
   }
 
-  @Test func aTestKeyHasTheFingerprintOfItsBytes() throws {
+  @Test func testKeyFingerprintDependsOnBytes() throws {
     let real = try KeyLine.generate(.key)
     let test = KeyLine(kind: .key, isTest: true, secret: real.secret)
     #expect(try real.fingerprint(storeID: storeID) == test.fingerprint(storeID: storeID))
   }
 
-  @Test func aRecipientHasTheFingerprintOfItsPublicKey() throws {
+  @Test func recipientFingerprintDependsOnPublicKey() throws {
     let recipient = try KeyLine.generate(.identity).recipientBytes()
     let record = try wrap(.recipient(recipient, isTest: false))
     #expect(try fingerprint(of: record) == Array(sha256(recipient)[..<8]))
   }
 
-  @Test func passphrasesAndProvidersHaveNoFingerprint() throws {
+  @Test func passphrasesAndProvidersLackFingerprints() throws {
     #expect(try fingerprint(of: wrap(.passphrase(Secret("a passphrase"), cost: .test))) == nil)
     #expect(try fingerprint(of: wrap(.external(provider: "p", blob: [], answer: .random(byteCount: 32)))) == nil)
   }
 
-  /// Readers try a slot even if its fingerprint does not match.
-  @Test func theFingerprintIsNoPartOfTheDerivedKey() throws {
+  /// Readers also try slots with other fingerprints.
+  @Test func derivedKeyIgnoresFingerprint() throws {
     let key = try KeyLine.generate(.key)
     let record = try wrap(.key(key))
     var other = record
@@ -271,7 +271,7 @@ import Testing
 
   // MARK: - Labels and salts
 
-  @Test func aLabelMayChangeWithoutSealingAgain() throws {
+  @Test func changesLabelWithoutResealing() throws {
     let key = try KeyLine.generate(.key)
     var record = try wrap(.key(key))
     let before = record.headerPart
@@ -280,7 +280,7 @@ import Testing
     #expect(record.headerPart != before)
   }
 
-  @Test func noTwoWrapsShareASaltOrEphemeralKey() throws {
+  @Test func drawsNewSaltsAndEphemeralKeys() throws {
     let identity = try KeyLine.generate(.identity)
     for target in [
       .passphrase(Secret("a passphrase"), cost: .test), .key(try .generate(.key)),
@@ -295,7 +295,7 @@ import Testing
 }
 
 extension AES256GCM {
-  /// A slot's `wrapped` around arbitrary bytes.
+  /// Wraps arbitrary bytes like a slot's secret.
   fileprivate func wrap(_ plaintext: [UInt8], under key: Secret, additional: [UInt8]) throws -> [UInt8] {
     var wrapped = [UInt8](repeating: 0, count: plaintext.count + Self.tagCount)
     let nonce = [UInt8](repeating: 0, count: Self.nonceCount)

@@ -9,7 +9,7 @@ import Testing
     root = try .random(storeID: storeID, generation: 3)
   }
 
-  /// One entry of a plaintext.
+  /// A plaintext entry.
   private struct Entry {
     var epoch: UInt32
     var closed: UInt64 = 0
@@ -23,7 +23,7 @@ import Testing
     PreAuthenticationEncoding("coffer2/keyring").adding(storeID).adding(generation).adding(phase).bytes
   }
 
-  /// A keyring of any plaintext, authentic under the root key and phase 1.
+  /// Seals any plaintext as a keyring under the root key and phase 1.
   private func sealed(_ plaintext: [UInt8]) throws -> [UInt8] {
     try XAESKey(root.derive(.keyring)).seal(
       plaintext, authenticating: binding(storeID: storeID, generation: 3, phase: 1))
@@ -42,7 +42,7 @@ import Testing
     return builder.bytes
   }
 
-  /// The last epoch is active, the others are closed.
+  /// Returns a plaintext with the last epoch active and the other epochs closed.
   private func plaintext(epochs: [UInt32]) -> [UInt8] {
     let entries = epochs.dropLast().map { Entry.closed($0) } + epochs.suffix(1).map { Entry(epoch: $0) }
     return plaintext(active: epochs.last ?? 1, entries)
@@ -61,50 +61,50 @@ import Testing
     }
   }
 
-  // MARK: - Epochs refused
+  // MARK: - Invalid epochs
 
-  @Test func epochsThatFallAreMalformed() throws {
+  @Test func rejectsFallingEpochs() throws {
     #expect(try refusal(plaintext(epochs: [4, 3])) == .malformed)
     #expect(try refusal(plaintext(epochs: [1, 4, 2, 5])) == .malformed)
   }
 
-  @Test func epochsThatRepeatAreMalformed() throws {
+  @Test func rejectsRepeatedEpochs() throws {
     #expect(try refusal(plaintext(active: 3, [Entry(epoch: 3), Entry(epoch: 3)])) == .malformed)
     #expect(try refusal(plaintext(epochs: [2, 2, 3])) == .malformed)
   }
 
-  @Test func aMissingActiveEpochIsMalformed() throws {
+  @Test func rejectsMissingActiveEpoch() throws {
     for active in [0, 1, 5] as [UInt32] {
       #expect(try refusal(plaintext(active: active, [.closed(3), Entry(epoch: 4)])) == .malformed)
       #expect(try refusal(plaintext(active: active, [.closed(3), .closed(4)])) == .malformed)
     }
   }
 
-  @Test func anActiveEpochThatIsNotTheLastIsMalformed() throws {
+  @Test func rejectsActiveEpochBeforeLast() throws {
     #expect(try refusal(plaintext(active: 3, [Entry(epoch: 3), .closed(4)])) == .malformed)
     #expect(try refusal(plaintext(active: 3, [.closed(3), Entry(epoch: 4)])) == .malformed)
     #expect(try refusal(plaintext(active: 3, [.closed(2), Entry(epoch: 3), .closed(4)])) == .malformed)
   }
 
-  @Test func epochsOutOfRangeAreMalformed() throws {
+  @Test func rejectsEpochsOutOfRange() throws {
     #expect(try refusal(plaintext(epochs: [0])) == .malformed)
     #expect(try refusal(plaintext(epochs: [0, 1])) == .malformed)
     #expect(try refusal(plaintext(epochs: [1, 1 << 31])) == .malformed)
     #expect(try refusal(plaintext(epochs: [1, UInt32(Int32.max)])) == nil)
   }
 
-  @Test func noEpochIsMalformed() throws {
+  @Test func rejectsEmptyKeyring() throws {
     #expect(try refusal(plaintext(epochs: [])) == .malformed)
     #expect(try refusal([]) == .malformed)
   }
 
-  @Test func moreEpochsThanTheLimitAreMalformed() throws {
+  @Test func rejectsTooManyEpochs() throws {
     #expect(try refusal(plaintext(epochs: Array(1...65))) == .malformed)
     #expect(try refusal(plaintext(epochs: Array(1...64))) == nil)
   }
 
-  @Test func anotherLengthIsMalformed() throws {
-    // Cut after its first entry, it holds a closed epoch alone.
+  @Test func rejectsOtherLengths() throws {
+    // Truncated after the first entry, the keyring contains only a closed epoch.
     let whole = plaintext(epochs: [3, 4])
     for count in 0..<whole.count {
       #expect(try refusal(Array(whole[..<count])) == .malformed, "\(count) bytes")
@@ -113,11 +113,11 @@ import Testing
     #expect(try refusal(whole) == nil)
   }
 
-  // MARK: - Bounds refused
+  // MARK: - Invalid bounds
 
   private static let beyondIDs: [UInt64] = [1 << 63, .max]
 
-  @Test func boundsThatTheActiveEpochCannotHaveAreMalformed() throws {
+  @Test func rejectsInvalidActiveEpochBounds() throws {
     var broken = [
       Entry(epoch: 9, closed: 1), Entry(epoch: 9, ceiling: 1), Entry(epoch: 9, closed: 7, ceiling: 12),
       Entry(epoch: 9, closed: 1 << 62), Entry(epoch: 9, closed: .max), Entry(epoch: 9, ceiling: .max),
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func boundsThatAClosedEpochCannotHaveAreMalformed() throws {
+  @Test func rejectsInvalidClosedEpochBounds() throws {
     func broken(_ epoch: UInt32) -> [Entry] {
       [
         Entry(epoch: epoch), Entry(epoch: epoch, ceiling: 12), Entry(epoch: epoch, closed: 7),
@@ -141,7 +141,7 @@ import Testing
           [Entry(epoch: epoch, closed: 7, ceiling: $0), Entry(epoch: epoch, closed: 7, ceiling: 12, floor: $0)]
         }
     }
-    // In each place of a keyring.
+    // Test each position in a keyring.
     for entry in broken(1) {
       #expect(try refusal(plaintext(active: 9, [entry, Entry(epoch: 9)])) == .malformed, "\(entry)")
       #expect(try refusal(plaintext(active: 9, [entry, .closed(2), Entry(epoch: 9)])) == .malformed, "\(entry)")
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func boundsAtTheirLimitsOpen() throws {
+  @Test func acceptsBoundsAtLimits() throws {
     let highestID = UInt64(Int64.max)
     for floor in [1, 12, 13, highestID] {
       for closed in [1, 1 << 62] as [UInt64] {
@@ -169,9 +169,9 @@ import Testing
     }
   }
 
-  // MARK: - Not authentic
+  // MARK: - Authentication
 
-  @Test func anotherGenerationPhaseOrStoreIsNotAuthentic() throws {
+  @Test func rejectsOtherGenerationPhaseOrStore() throws {
     let blob = try sealed(plaintext(epochs: [3]))
     #expect(code { () throws(SealingError) in try Keyring.open(blob, under: root, phase: 1) } == nil)
     for phase in [0, 2, 3, 1 << 32, 1 << 62] as [UInt64] {
@@ -185,12 +185,12 @@ import Testing
     ] {
       #expect(code { () throws(SealingError) in try Keyring.open(blob, under: other, phase: 1) } == .notAuthentic)
     }
-    // Generation and phase exchanged.
+    // Swap generation and phase.
     let swapped = RootKey(secret: root.secret, storeID: storeID, generation: 1)
     #expect(code { () throws(SealingError) in try Keyring.open(blob, under: swapped, phase: 3) } == .notAuthentic)
   }
 
-  @Test func everyTruncationIsNotAuthentic() throws {
+  @Test func rejectsEveryTruncation() throws {
     let blob = try sealed(plaintext(epochs: [3]))
     for count in 0..<blob.count {
       let cut = Array(blob[..<count])
@@ -198,14 +198,14 @@ import Testing
     }
   }
 
-  @Test func moreEpochsThanTheLimitAreNotSealed() throws {
+  @Test func sealingRejectsTooManyEpochs() throws {
     let keyring = Keyring(active: 65, epochs: try epochs(Array(1...65)))
     #expect(code { () throws(SealingError) in try keyring.seal(under: root, phase: 1) } == .malformed)
   }
 
-  // MARK: - Sound
+  // MARK: - Valid keyrings
 
-  @Test func sealedKeyringOpensWithTheSameKeysAndBounds() throws {
+  @Test func roundTripsKeysAndBounds() throws {
     var epochs = try epochs([2, 7, 9])
     epochs[0].bounds = EpochBounds(closed: 4, ceiling: 100, floor: 50)
     epochs[1].bounds = EpochBounds(closed: 6, ceiling: 80, floor: 2)
@@ -223,11 +223,11 @@ import Testing
     #expect(opened.highestCeiling == 100)
   }
 
-  @Test func aKeyringWithoutClosedEpochsHasNoCeiling() throws {
+  @Test func keyringWithoutClosedEpochsLacksCeiling() throws {
     #expect(Keyring(active: 1, epochs: try epochs([1])).highestCeiling == 0)
   }
 
-  @Test func keyringOfTheFormatPageOpens() throws {
+  @Test func opensFormatPageKeyring() throws {
     let vectors = try FormatVectors.load()
     let vector = vectors.keyring
     let keyring = try Keyring.open(vector.sealed.bytes, under: vectors.root, phase: vector.phase)
@@ -241,7 +241,7 @@ import Testing
     }
   }
 
-  @Test func keyringIsWrittenAsTheFormatPageSays() throws {
+  @Test func writesFormatPageKeyring() throws {
     let vectors = try FormatVectors.load()
     let vector = vectors.keyring
     let opened = try Keyring.open(vector.sealed.bytes, under: vectors.root, phase: vector.phase)
@@ -279,7 +279,7 @@ import Testing
     #expect(seen.count == count)
   }
 
-  @Test func derivedKeysAreThoseOfEveryGeneration() throws {
+  @Test func derivesSameKeysInEveryGeneration() throws {
     let root = try RootKey.random(storeID: storeID, generation: 1)
     let later = RootKey(secret: root.secret, storeID: storeID, generation: 2)
     for label in [RootKey.Label.keyring, .headerMAC, .state, .anchor] {

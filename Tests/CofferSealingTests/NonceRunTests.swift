@@ -2,7 +2,7 @@ import Testing
 
 @testable import CofferSealing
 
-/// Nonces that share their first half, and the keys that are kept for them.
+/// Tests nonces that share their first half, and their cached keys.
 @Suite struct NonceRunTests {
   private let key = Secret([UInt8](repeating: 7, count: 32))
   private let additional = Array("row 1".utf8)
@@ -27,27 +27,27 @@ import Testing
     Array(try nonce(of: cipher, for: byteCount)[..<12])
   }
 
-  // MARK: - Outside of runs
+  // MARK: - Outside runs
 
-  @Test func withoutARunBothHalvesAreRandom() throws {
+  @Test func drawsRandomNoncesOutsideRuns() throws {
     let drawn = try nonces(1000, of: XAESKey(key))
     #expect(Set(drawn.map { Array($0[..<12]) }).count == 1000)
     #expect(Set(drawn.map { Array($0[12...]) }).count == 1000)
   }
 
-  @Test func aSealOutsideOfRunsSharesNoHalfWithTheRunOfItsKey() throws {
+  @Test func separatesSealsOutsideRuns() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
     let shared = try firstHalf(of: cipher)
     let halves = try (0..<100).map { _ in Array(try cipher.seal([1], authenticating: additional)[..<12]) }
     #expect(Set(halves).count == 100 && !halves.contains(shared))
-    // The run goes on.
+    // The run continues.
     #expect(try firstHalf(of: cipher) == shared)
   }
 
-  // MARK: - One run
+  // MARK: - Runs
 
-  @Test func noncesOfARunShareTheirFirstHalfOnly() throws {
+  @Test func sharesFirstHalfWithinRun() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
     let drawn = try nonces(1000, of: cipher)
@@ -55,7 +55,7 @@ import Testing
     #expect(Set(drawn.map { Array($0[12...]) }).count == 1000)
   }
 
-  @Test func theNextRunHasAnotherHalf() throws {
+  @Test func changesHalfWithNextRun() throws {
     let cipher = try XAESKey(key)
     var halves: Set<[UInt8]> = []
     for _ in 0..<100 {
@@ -66,14 +66,14 @@ import Testing
     #expect(halves.count == 100)
   }
 
-  @Test func twoKeysOfOneSourceShareNoHalf() throws {
+  @Test func separatesKeysOfSameSource() throws {
     let (heads, bodies) = (try XAESKey(key), try XAESKey(key))
     heads.beginRun(source)
     bodies.beginRun(source)
     #expect(try firstHalf(of: heads) != firstHalf(of: bodies))
   }
 
-  @Test func aShareEndsAfter262144Seals() throws {
+  @Test func changesHalfAfter262144Seals() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
     let limit = 1 << 18
@@ -85,16 +85,16 @@ import Testing
     #expect(try nonce(of: cipher)[..<12] != next[0][..<12])
   }
 
-  @Test func aShareEndsAfter16GiB() throws {
+  @Test func changesHalfAfter16GiB() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
-    // As long as a body can be.
+    // Use the maximum body length.
     let part = 1 << 28
     let halves = try (0..<64).map { _ in try firstHalf(of: cipher, for: part) }
     #expect(Set(halves).count == 1)
     let next = try firstHalf(of: cipher, for: 1)
     #expect(next != halves[0])
-    // 63 more reach 2^34 less 2^28 and a byte; another would exceed the limit by one.
+    // 63 more seals reach 2^34 - 2^28 + 1 bytes, so another seal would exceed the limit by one byte.
     let more = try (0..<63).map { _ in try firstHalf(of: cipher, for: part) }
     #expect(Set(more) == [next])
     let last = try firstHalf(of: cipher, for: part - 1)
@@ -102,7 +102,7 @@ import Testing
     #expect(try firstHalf(of: cipher, for: 1) != next)
   }
 
-  @Test func aSealThatWouldExceedTheBytesBeginsAnotherShare() throws {
+  @Test func changesHalfBeforeExceedingByteLimit() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
     let first = try firstHalf(of: cipher, for: 1 << 34 - 10)
@@ -111,7 +111,7 @@ import Testing
     #expect(try firstHalf(of: cipher, for: 10) == second)
   }
 
-  // MARK: - The source of halves
+  // MARK: - Nonce halves
 
   private func bytes(_ half: NonceHalf) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: NonceHalf.byteCount)
@@ -124,7 +124,7 @@ import Testing
     #expect(Set(halves).count == 1000)
   }
 
-  @Test func equalRandomBytesGiveOtherHalvesForOtherClocksAndStates() throws {
+  @Test func halvesDependOnClockAndState() throws {
     let halves = try [
       source.half(at: 5, key: key), source.half(at: 6, key: key), NonceSource(state: []).half(at: 5, key: key),
       NonceSource(state: [UInt8](repeating: 9, count: 4318) + [8]).half(at: 5, key: key),
@@ -134,8 +134,8 @@ import Testing
     #expect(try bytes(source.half(at: 5, key: key)) == halves[0])
   }
 
-  /// Computed by Python's hmac: key, then u64 clock || N and T of the state.
-  @Test func aHalfIsTheCodeOfClockNonceAndTag() throws {
+  /// Python's hmac computed the value from the key, and from u64 clock || N and T of the state.
+  @Test func derivesHalfFromClockNonceAndTag() throws {
     let key = Secret(Array(0..<32))
     let state = (0..<4319).map { UInt8(truncatingIfNeeded: $0) }
     let clock: UInt64 = 1_700_000_000_123_456_789
@@ -144,12 +144,12 @@ import Testing
     #expect(try bytes(NonceSource(state: []).half(at: clock, key: key)) == Hex("0cd9cf11f9c3296209c6b1c6").bytes)
   }
 
-  // MARK: - Seals of runs
+  // MARK: - Opening
 
-  @Test func sealsOfManyRunsOpenInAnyOrder() throws {
+  @Test func opensSealsOfManyRuns() throws {
     let cipher = try XAESKey(key)
     var blobs: [(text: [UInt8], blob: [UInt8])] = []
-    // More runs than keys are kept.
+    // Start more runs than the cache has keys.
     for run in 0..<40 {
       cipher.beginRun(source)
       for number in 0..<5 {
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func aSealUnderOneHalfDoesNotOpenUnderAnother() throws {
+  @Test func rejectsSealUnderOtherHalf() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
     let first = try cipher.sealInRun([1, 2, 3], authenticating: additional, nonces: random)
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func forgedHalvesDriveOutNoMoreThanOneKey() throws {
+  @Test func forgedHalvesKeepRunKeyCached() throws {
     let cipher = try XAESKey(key)
     cipher.beginRun(source)
     let blob = try cipher.sealInRun([1, 2, 3], authenticating: additional, nonces: random)
@@ -194,7 +194,7 @@ import Testing
 }
 
 extension XAESKey {
-  /// Seals into one blob under a nonce of the run that has begun.
+  /// Seals a blob under a nonce from the current run.
   fileprivate func sealInRun(_ plaintext: [UInt8], authenticating additional: [UInt8], nonces: RandomBytes) throws
     -> [UInt8]
   {

@@ -26,16 +26,16 @@ import Testing
     #expect(try random.draw(0) == [])
   }
 
-  @Test func twoSourcesDrawOtherBytes() throws {
+  @Test func sourcesDrawDifferentBytes() throws {
     #expect(try RandomBytes().draw(24) != RandomBytes().draw(24))
   }
 
-  // MARK: - Of the operating system
+  // MARK: - Operating system
 
-  /// getentropy gives at most 256 bytes a call.
+  /// getentropy returns at most 256 bytes in a call.
   @Test(arguments: [0, 1, 12, 32, 255, 256, 257, 512, 513, 4096])
-  func theOperatingSystemFillsEveryByte(_ count: Int) throws {
-    // A byte that stays zero in 40 fills does so by chance once in 2^320.
+  func operatingSystemFillsEveryByte(_ count: Int) throws {
+    // A byte is zero in 40 random fills with a probability of 2^-320.
     var union = [UInt8](repeating: 0, count: count)
     for _ in 0..<40 {
       let bytes = try SystemRandom.bytes(count)
@@ -45,7 +45,7 @@ import Testing
     #expect(!union.contains(0))
   }
 
-  @Test func noPartOfALongFillRepeats() throws {
+  @Test func longFillNeverRepeats() throws {
     let bytes = try SystemRandom.bytes(4096)
     let parts = stride(from: 0, to: 4096, by: 16).map { Array(bytes[$0..<$0 + 16]) }
     #expect(Set(parts).count == parts.count)
@@ -54,21 +54,21 @@ import Testing
 
   // MARK: - Forks
 
-  /// In a separate process: the child of a fork may only do little while other threads run.
-  @Test func parentAndChildOfAForkDrawOtherBytes() async {
+  /// Forks in a separate process, because a child can't do much if the parent has other threads.
+  @Test func forkedProcessesDrawDifferentBytes() async {
     await #expect(processExitsWith: .success) {
       let random = try RandomBytes()
       _ = try random.draw(24)
-      let child = try Fork.bytesOfAChild(24) { try random.draw(24) }
+      let child = try Fork.childBytes(24) { try random.draw(24) }
       let parent = try random.draw(24)
       #expect(child.count == 24 && child != parent)
-      let secondChild = try Fork.bytesOfAChild(24) { try random.draw(24) }
+      let secondChild = try Fork.childBytes(24) { try random.draw(24) }
       #expect(secondChild != child && secondChild != parent)
       #expect(try random.draw(24) != secondChild)
     }
   }
 
-  @Test func parentAndChildOfAForkHaveOtherKeysAndHalves() async {
+  @Test func forkedProcessesUseDifferentKeysAndHalves() async {
     await #expect(processExitsWith: .success) {
       let source = NonceSource(state: [])
       func drawn() throws -> [UInt8] {
@@ -76,8 +76,8 @@ import Testing
         try half.withUnsafeMutableBytes { try source.half(at: 5).store(to: $0) }
         return try SystemRandom.bytes(32) + Secret.random(byteCount: 32).bytes + half
       }
-      // All of it was in use before the fork.
-      let draws = try [drawn(), Fork.bytesOfAChild(76, drawn), Fork.bytesOfAChild(76, drawn), drawn()]
+      // The parent used each part before the fork.
+      let draws = try [drawn(), Fork.childBytes(76, drawn), Fork.childBytes(76, drawn), drawn()]
       for part in [0..<32, 32..<64, 64..<76] {
         #expect(Set(draws.map { Array($0[part]) }).count == 4)
       }
@@ -93,10 +93,10 @@ extension RandomBytes {
   }
 }
 
-/// fork(2), which Swift does not offer; found by name.
+/// fork(2), looked up by name because Swift doesn't import it.
 private enum Fork {
-  /// The bytes that `draw` gives in a child.
-  static func bytesOfAChild(_ count: Int, _ draw: () throws -> [UInt8]) throws -> [UInt8] {
+  /// Returns the bytes that `draw` returns in a child process.
+  static func childBytes(_ count: Int, _ draw: () throws -> [UInt8]) throws -> [UInt8] {
     typealias Function = @convention(c) () -> pid_t
     let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
     var ends: [Int32] = [0, 0]

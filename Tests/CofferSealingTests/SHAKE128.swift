@@ -1,4 +1,4 @@
-/// SHAKE-128 (FIPS 202), as the accumulated vectors need it: absorb, then squeeze without end.
+/// SHAKE-128 (FIPS 202) for the accumulated vectors, with unlimited output after absorbing.
 struct SHAKE128 {
   private static let rate = 168
   private var state = [UInt64](repeating: 0, count: 25)
@@ -37,7 +37,7 @@ struct SHAKE128 {
     state[position / 8] ^= UInt64(byte) << UInt64(position % 8 * 8)
   }
 
-  /// Keccak-f[1600]; the linear feedback register of the standard generates the round constants.
+  /// Applies Keccak-f[1600]. The standard's linear feedback register generates the round constants.
   private mutating func permute() {
     position = 0
     var register: UInt8 = 1

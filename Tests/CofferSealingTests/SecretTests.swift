@@ -17,9 +17,9 @@ import Testing
     return text
   }
 
-  // MARK: - Never shown
+  // MARK: - Redaction
 
-  @Test func aSecretIsPrintedAsRedacted() {
+  @Test func printsRedactedSecret() {
     let secret = Secret(word)
     #expect("\(secret)" == "Secret(redacted)")
     #expect(String(reflecting: secret) == "Secret(redacted)")
@@ -28,7 +28,7 @@ import Testing
     #expect(!dumped(["key": Optional(secret)]).contains(word))
   }
 
-  @Test func typesThatHoldSecretsArePrintedWithoutThem() throws {
+  @Test func omitsSecretsFromDescriptions() throws {
     let bytes = [UInt8](repeating: 0x41, count: 32)
     let storeID = [UInt8](repeating: 0x42, count: 16)
     let line = KeyLine(kind: .key, isTest: false, secret: Secret(bytes))
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func errorsAreEqualByCodeAndHoldTheirMessage() {
+  @Test func comparesErrorsByCode() {
     #expect(SealingError(.malformed, "one") == SealingError(.malformed, "another"))
     #expect(SealingError(.malformed, "one") != SealingError(.notAuthentic, "one"))
     #expect("\(SealingError(.malformed, "one"))" == "one")
@@ -52,7 +52,7 @@ import Testing
   // MARK: - Memory
 
   @Test(.enabled(if: mayLockMemory, "this process may not lock memory"), arguments: [32, 4096, 100_000])
-  func memoryIsLocked(_ count: Int) throws {
+  func locksMemory(_ count: Int) throws {
     let secret = Secret([UInt8](repeating: 1, count: count))
     let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     let flags = try memoryFlags(at: address)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [32, 4096, 4097, 100_000])
-  func memoryIsWipedWithItsLastOwner(_ count: Int) throws {
+  func wipesMemoryWithLastOwner(_ count: Int) throws {
     let pattern = try Secret.random(byteCount: 32).bytes
     var secret: Secret? = Secret(Array(repeating: pattern, count: count / 32).flatMap { $0 })
     let address = try #require(secret?.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) })
@@ -77,7 +77,7 @@ import Testing
     #expect(memory(at: address, 32) != pattern)
   }
 
-  @Test func aFailedInitialisationWipesItsMemory() throws {
+  @Test func failedInitializationWipesMemory() throws {
     let pattern = try Secret.random(byteCount: 32).bytes
     var address: UInt = 0
     #expect(throws: SealingError(.malformed, "")) {
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [32, 100_000])
-  func freshMemoryIsZero(_ count: Int) {
+  func zerosNewMemory(_ count: Int) {
     for _ in 0..<10 {
       #expect(Secret(byteCount: count) { $0.count }.bytes.allSatisfy { $0 == 0 })
       _ = Secret([UInt8](repeating: 0xAA, count: count))
@@ -99,16 +99,16 @@ import Testing
   }
 
   @Test(arguments: [32, 100_000])
-  func memoryStaysOutOfCoreDumps(_ count: Int) throws {
+  func excludesMemoryFromCoreDumps(_ count: Int) throws {
     let secret = Secret([UInt8](repeating: 1, count: count))
     let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     let flags = try #require(try flags(ofMappingAt: address))
     #expect(flags.contains("dd"))
   }
 
-  @Test func moreSecretsThanTheHeapHoldsLeaveRoomForOpenSSL() {
+  @Test func fullHeapKeepsReserveForOpenSSL() {
     let secrets = (0..<17_000).map { Secret([UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64)) }
-    // A thread new to OpenSSL needs new generators, in the same heap.
+    // A new thread makes OpenSSL allocate new generators in the same heap.
     let isDone = DispatchSemaphore(value: 0)
     let isFailed = Mutex(false)
     Thread.detachNewThread {
@@ -127,7 +127,7 @@ import Testing
       })
   }
 
-  /// The bytes at an address of this process; nil if nothing is mapped there.
+  /// Returns the bytes at an address in this process, or `nil` for unmapped memory.
   private func memory(at address: UInt, _ count: Int) -> [UInt8]? {
     let descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
@@ -136,7 +136,7 @@ import Testing
   }
 
   private func flags(ofMappingAt address: UInt) throws -> [Substring]? {
-    // The kernel says that the file is empty, so that it has to be read to its end.
+    // Read to the end, because the kernel reports the file as empty.
     let smaps = try #require(try FileHandle(forReadingAtPath: "/proc/self/smaps")?.readToEnd())
     var isInside = false
     for line in String(decoding: smaps, as: UTF8.self).split(separator: "\n") {
@@ -148,9 +148,9 @@ import Testing
     return nil
   }
 
-  // MARK: - Comparing and cutting
+  // MARK: - Comparing and slicing
 
-  @Test func equalityLooksAtEveryByte() {
+  @Test func comparesEveryByte() {
     let bytes = (0..<64).map { UInt8($0) }
     #expect(ConstantTime.equal(bytes, bytes))
     #expect(Secret(bytes).isEqual(to: Secret(bytes)))
@@ -165,7 +165,7 @@ import Testing
     #expect(ConstantTime.equal([], []))
   }
 
-  @Test func aSliceIsAnIndependentSecret() {
+  @Test func createsIndependentSlice() {
     var whole: Secret? = Secret(word)
     let slice = whole?.slice(2..<5)
     whole = nil
@@ -173,12 +173,12 @@ import Testing
     #expect(Secret(word).slice(0..<0).count == 0)
   }
 
-  @Test func anEmptySecretIsEmpty() {
+  @Test func createsEmptySecret() {
     #expect(Secret([]).count == 0 && Secret([]).bytes == [])
     #expect(Secret(copying: UnsafeRawBufferPointer(start: nil, count: 0)).isEqual(to: Secret([])))
   }
 
-  @Test func onlyInitialisedBytesCount() {
+  @Test func countsOnlyInitializedBytes() {
     let secret = Secret(byteCount: 8) { memory in
       memory[0] = 7
       return 1
@@ -197,24 +197,24 @@ import Testing
     return Result { () throws(SealingError) in try Secret.readAll(descriptor: ends[0], limit: limit).bytes }
   }
 
-  @Test func moreThanTheLimitIsAFileFailure() throws {
+  @Test func rejectsFileOverLimit() throws {
     #expect(try read([1, 2, 3, 4], limit: 3) == .failure(SealingError(.fileFailure, "")))
     #expect(
       try read([UInt8](repeating: 1, count: 60_000), limit: 100) == .failure(SealingError(.fileFailure, "")))
   }
 
-  @Test func upToTheLimitIsRead() throws {
+  @Test func readsFileUpToLimit() throws {
     #expect(try read([1, 2, 3], limit: 3) == .success([1, 2, 3]))
     #expect(try read([], limit: 3) == .success([]))
     let long = (0..<60_000).map { UInt8(truncatingIfNeeded: $0) }
     #expect(try read(long, limit: 64 * 1024) == .success(long))
   }
 
-  @Test func aDescriptorThatIsNoneIsAFileFailure() {
+  @Test func reportsInvalidDescriptor() {
     #expect(code { () throws(SealingError) in try Secret.readAll(descriptor: -1) } == .fileFailure)
   }
 
-  @Test func aMissingFileIsAFileFailureThatNamesIt() {
+  @Test func reportsMissingFileByPath() {
     do throws(SealingError) {
       _ = try Secret.readAll(path: "/nowhere/key")
       Issue.record("it was read")

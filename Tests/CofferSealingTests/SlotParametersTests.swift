@@ -6,7 +6,7 @@ import Testing
     code { () throws(SealingError) in try SlotParameters(kind: kind, bytes: bytes, isTest: isTest) }
   }
 
-  @Test func parametersOfAnotherLengthAreRefused() {
+  @Test func rejectsOtherLengths() {
     for (kind, count) in [(1, 19), (2, 24), (3, 64)] as [(UInt32, Int)] {
       for other in [0, 16, count - 1, count + 1, 4096] {
         #expect(refusal(kind: kind, [UInt8](repeating: 8, count: other)) == .parametersRefused)
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func costOutOfBoundsIsRefusedBeforeAnyWork() {
+  @Test func rejectsCostOutOfBounds() {
     let salt = [UInt8](repeating: 0, count: 16)
     #expect(refusal(kind: 1, [31, 8, 1] + salt) == .parametersRefused)
     #expect(refusal(kind: 1, [10, 8, 1] + salt) == .parametersRefused)
@@ -23,7 +23,7 @@ import Testing
     #expect(refusal(kind: 1, [10, 8, 1] + salt, isTest: true) == nil)
   }
 
-  @Test func providerNameOutOfBoundsIsRefused() {
+  @Test func rejectsProviderNameOutOfBounds() {
     let salt = [UInt8](repeating: 0, count: 16)
     func external(_ name: [UInt8], claimed: Int? = nil) -> [UInt8] {
       salt + [UInt8(claimed ?? name.count)] + name
@@ -39,13 +39,13 @@ import Testing
     #expect(refusal(kind: 4, external(Array("my-provider-2".utf8))) == nil)
   }
 
-  @Test func anUnknownKindIsNoErrorAndNoParameters() throws {
+  @Test func ignoresUnknownKind() throws {
     for kind in [0, 5, 6, UInt32(Int32.max)] as [UInt32] {
       #expect(try SlotParameters(kind: kind, bytes: [1, 2, 3], isTest: false) == nil)
     }
   }
 
-  @Test func parametersAreWrittenAsTheyAreRead() throws {
+  @Test func roundTripsParameters() throws {
     let salt = Array(0..<16) as [UInt8]
     for parameters in [
       .passphrase(cost: .standard, salt: salt), .keyFile(salt: salt, fingerprint: Array(16..<24)),

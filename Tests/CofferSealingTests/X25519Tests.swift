@@ -5,7 +5,7 @@ import Testing
   private static let wycheproof = "wycheproof/testvectors_v1/x25519_test.json"
   private let secret = Secret([UInt8](repeating: 9, count: 32))
 
-  /// The points of small order on the curve and its twist, by which any secret gives zero.
+  /// Points of small order on the curve and its twist produce zero with every secret.
   @Test(
     arguments: [
       "0000000000000000000000000000000000000000000000000000000000000000",
@@ -16,13 +16,13 @@ import Testing
       "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
       "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     ] as [Hex])
-  func aSharedSecretOfZerosIsRefused(_ point: Hex) {
+  func rejectsZeroSharedSecret(_ point: Hex) {
     #expect(
       code { () throws(SealingError) in try X25519.sharedSecret(of: secret, with: point.bytes) } == .notAuthentic)
   }
 
   @Test(arguments: [0, 31, 33])
-  func aPublicKeyOfAnotherLengthIsRefused(_ count: Int) {
+  func rejectsPublicKeyOfOtherLength(_ count: Int) {
     let point = [UInt8](repeating: 9, count: count)
     #expect(code { () throws(SealingError) in try X25519.sharedSecret(of: secret, with: point) } == .systemFailure)
   }
@@ -45,7 +45,7 @@ import Testing
     #expect(try X25519.sharedSecret(of: Secret(scalar.bytes), with: point.bytes).bytes == expected.bytes)
   }
 
-  @Test func bothSidesShareOneSecret() throws {
+  @Test func bothSidesDeriveSameSecret() throws {
     let mine = try Secret.random(byteCount: 32)
     let theirs = try Secret.random(byteCount: 32)
     let here = try X25519.sharedSecret(of: mine, with: X25519.publicKey(of: theirs))

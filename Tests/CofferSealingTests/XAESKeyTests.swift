@@ -1,4 +1,5 @@
 import CofferSealing
+import CofferTestSupport
 import Testing
 
 @Suite struct XAESKeyTests {
@@ -10,9 +11,9 @@ import Testing
     try XAESKey(key).seal(text, authenticating: additional)
   }
 
-  // MARK: - Refused
+  // MARK: - Authentication
 
-  @Test func everyFlippedBitIsNotAuthentic() throws {
+  @Test func rejectsEveryFlippedBit() throws {
     let cipher = try XAESKey(key)
     let blob = try sealed()
     for bit in 0..<blob.count * 8 {
@@ -22,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func everyTruncationIsNotAuthentic() throws {
+  @Test func rejectsEveryTruncation() throws {
     let cipher = try XAESKey(key)
     let blob = try sealed()
     for count in 0..<blob.count {
@@ -33,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func otherAdditionalDataIsNotAuthentic() throws {
+  @Test func rejectsOtherAdditionalData() throws {
     let cipher = try XAESKey(key)
     let blob = try sealed()
     for other in [[], Array("row 2".utf8), additional + [0]] {
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func anotherKeyIsNotAuthentic() throws {
+  @Test func rejectsOtherKey() throws {
     let other = try XAESKey(.random(byteCount: 32))
     let blob = try sealed()
     #expect(code { () throws(SealingError) in try other.open(blob, authenticating: additional) } == .notAuthentic)
@@ -61,7 +62,7 @@ import Testing
     #expect(plaintext == [UInt8](repeating: 0, count: text.count))
   }
 
-  @Test func aKeyGoesOnWorkingAfterABlobThatDidNotOpen() throws {
+  @Test func keyWorksAfterFailedOpening() throws {
     let cipher = try XAESKey(key)
     let blob = try sealed()
     _ = try? cipher.open(Array(blob.reversed()), authenticating: additional)
@@ -70,7 +71,7 @@ import Testing
 
   // MARK: - Published vectors
 
-  @Test func theSelfTestPasses() {
+  @Test func passesSelfTest() {
     #expect(XAESKey.selfTestPassed)
   }
 
@@ -79,7 +80,7 @@ import Testing
       (1, "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
       (3, "c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"),
     ] as [(UInt8, String, String)])
-  func publishedVectors(_ keyByte: UInt8, _ additional: String, _ expected: String) throws {
+  func matchesPublishedVectors(_ keyByte: UInt8, _ additional: String, _ expected: String) throws {
     let cipher = try XAESKey(Secret([UInt8](repeating: keyByte, count: 32)))
     let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)
     let plaintext = Array("XAES-256-GCM".utf8)
@@ -88,18 +89,18 @@ import Testing
     #expect(try cipher.open(blob, authenticating: Array(additional.utf8)) == plaintext)
   }
 
-  @Test func shakeStreamBeginsAsPublished() {
+  @Test func matchesPublishedSHAKEStream() {
     var stream = SHAKE128()
     #expect(stream.squeeze(16) == Hex("7f9c2ba4e88f827d616045507605853e").bytes)
   }
 
-  @Test(.slow) func tenThousandRoundsAccumulateAsPublished() throws {
+  @Test(.slow) func matchesTenThousandAccumulatedRounds() throws {
     #expect(
       try accumulated(rounds: 10_000) == Hex("e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939").bytes)
   }
 
   @Test(.enabled(if: Corpora.isLongRun, "a million rounds: set COFFER_LONG=1"))
-  func aMillionRoundsAccumulateAsPublished() throws {
+  func matchesMillionAccumulatedRounds() throws {
     #expect(
       try accumulated(rounds: 1_000_000)
         == Hex("2163ae1445985a30b60585ee67daa55674df06901b890593e824b8a7c885ab15").bytes)
@@ -120,7 +121,7 @@ import Testing
     return output.squeeze(32)
   }
 
-  // MARK: - Ours
+  // MARK: - Sealing
 
   @Test func everySealHasAUniqueNonce() throws {
     let cipher = try XAESKey(key)
@@ -130,7 +131,7 @@ import Testing
     #expect(Set(seen).count == seen.count)
   }
 
-  @Test func emptyTextIsSealedLikeAnyOther() throws {
+  @Test func sealsEmptyText() throws {
     let cipher = try XAESKey(key)
     let blob = try cipher.seal([], authenticating: additional)
     #expect(blob.count == XAESKey.overhead)
@@ -138,7 +139,7 @@ import Testing
     #expect(code { () throws(SealingError) in try cipher.open(blob, authenticating: []) } == .notAuthentic)
   }
 
-  @Test func oneKeySealsAndOpensInTurn() throws {
+  @Test func sealsAndOpensWithSameKey() throws {
     let cipher = try XAESKey(key)
     let first = try cipher.seal(text, authenticating: additional)
     let second = try cipher.seal(additional, authenticating: text)

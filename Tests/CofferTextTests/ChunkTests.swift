@@ -1,7 +1,8 @@
+import CofferTestSupport
 import CofferText
 import Testing
 
-/// Small texts, sound and broken, in every encoding and choice.
+/// Short valid and invalid texts for every encoding and choice.
 private let texts: [[UInt8]] = {
   let sound = "aя世😀\u{FFFD}b"
   var texts: [[UInt8]] = [
@@ -26,7 +27,7 @@ private let choices: [EncodingChoice] =
 
 @Suite struct ChunkTests {
   @Test(arguments: choices, [CodingErrorMode.fail, .replace])
-  func everyChunkSizeGivesTheSame(choice: EncodingChoice, mode: CodingErrorMode) {
+  func decodingIgnoresChunkSize(choice: EncodingChoice, mode: CodingErrorMode) {
     for text in texts {
       let whole = decode(text, choice, onError: mode)
       for size in 1...max(1, text.count) {
@@ -36,7 +37,7 @@ private let choices: [EncodingChoice] =
   }
 
   @Test(arguments: choices, [CodingErrorMode.fail, .replace])
-  func everySplitIntoThreeGivesTheSame(choice: EncodingChoice, mode: CodingErrorMode) {
+  func decodingIgnoresSplits(choice: EncodingChoice, mode: CodingErrorMode) {
     for text in texts {
       let whole = decode(text, choice, onError: mode)
       for first in 0...text.count {
@@ -49,7 +50,7 @@ private let choices: [EncodingChoice] =
   }
 
   @Test(.slow, arguments: choices, [CodingErrorMode.fail, .replace])
-  func everySmallOutputGivesTheSame(choice: EncodingChoice, mode: CodingErrorMode) {
+  func decodingIgnoresOutputSize(choice: EncodingChoice, mode: CodingErrorMode) {
     for text in texts {
       let whole = decode(text, choice, onError: mode)
       for room in TextDecoder.minimumOutput...24 {
@@ -61,7 +62,7 @@ private let choices: [EncodingChoice] =
   }
 
   @Test(arguments: TextEncoding.allCases.prefix(5), [CodingErrorMode.fail, .replace])
-  func encodingInChunksGivesTheSame(encoding: TextEncoding, mode: CodingErrorMode) {
+  func encodingIgnoresChunkSize(encoding: TextEncoding, mode: CodingErrorMode) {
     for text in texts {
       let whole = encode(text, encoding, mark: true, onError: mode)
       for size in 1...max(1, text.count) {
@@ -73,7 +74,7 @@ private let choices: [EncodingChoice] =
     }
   }
 
-  @Test func consumedBytesAddUpToTheInput() throws {
+  @Test func consumesWholeInput() throws {
     var decoder = TextDecoder(.automatic)
     var output = [UInt8](repeating: 0, count: 64)
     for chunk in [[0xFF], [0xFE, 0x61], [0x00, 0x3D], [0xD8], [0x00, 0xDE]] as [[UInt8]] {

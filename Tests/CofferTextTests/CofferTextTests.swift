@@ -1,6 +1,6 @@
-// CofferTextTests: what CofferText promises, by WHATWG's and Unicode's rules and by the shared corpora.
+// CofferTextTests: tests CofferText with WHATWG's and Unicode's rules and with the shared corpora.
 //
-// Does: small vectors in the tests themselves; every split of them into chunks; random bytes against the standard
-//       library's decoders; whole files by their manifests.
-// Knows: where the shared corpora are (Support/Corpora.swift); tests that need them are skipped where they are absent.
-// Does not know: how fast it all is.
+// Does: checks small vectors with every split into chunks, random bytes with the standard library's decoders, and
+//       whole files with their manifests.
+// Knows: the folder of the shared corpora (Support/Corpora.swift). Tests that require missing corpora are skipped.
+// Does not know: performance.

@@ -2,7 +2,7 @@ import CofferText
 import FoundationEssentials
 import Testing
 
-/// The shared files of UTF-16, read as their manifest says.
+/// Compares the decoded UTF-16 corpus with its manifest.
 @Suite struct CorpusTests {
   struct Manifest: Decodable {
     var files: [File]
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(.enabled(if: Corpora.has("utf16/manifest.json")))
-  func utf16IsReadAsTheManifestSays() throws {
+  func decodesUTF16LikeManifest() throws {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     let manifest = try decoder.decode(Manifest.self, from: Data(Corpora.bytes("utf16/manifest.json")))
@@ -48,17 +48,17 @@ import Testing
   }
 
   @Test(.enabled(if: Corpora.has("libxml2-utf16/test")))
-  func bothOrdersOfADocumentReadEqual() throws {
+  func decodesBothByteOrdersEqually() throws {
     let little = try Corpora.bytes("libxml2-utf16/test/text-4-byte-UTF-16-LE.xml")
     let big = try Corpora.bytes("libxml2-utf16/test/text-4-byte-UTF-16-BE.xml")
     let text = decode(little, .automatic).string
     #expect(text?.contains("\u{10000}") == true || text?.unicodeScalars.contains { $0.value > 0xFFFF } == true)
-    // Each names its own order in the first line and is equal otherwise.
+    // The files differ only in the byte order in their first line.
     let other = decode(big, .automatic).string
     #expect(text?.replacing("UTF-16LE", with: "UTF-16BE") == other?.replacing("UTF-16LE", with: "UTF-16BE"))
   }
 
-  @Test func digestIsThatOfTheStandard() {
+  @Test func matchesStandardDigest() {
     #expect(sha256([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     #expect(
       sha256([UInt8]("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq".utf8))

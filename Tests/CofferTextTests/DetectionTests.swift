@@ -4,11 +4,11 @@ import Testing
 @Suite struct DetectionTests {
   // MARK: Without a mark
 
-  @Test func validUTF8WithoutMarkIsTaken() {
+  @Test func acceptsUnmarkedUTF8() {
     #expect(decode([UInt8]("Grüße, 世界".utf8), .automatic) == .text("Grüße, 世界", .utf8))
   }
 
-  @Test func emptyTextIsUTF8() {
+  @Test func detectsEmptyTextAsUTF8() {
     for choice in [EncodingChoice.automatic, .utf16WithMark, .fixed(.utf8)] {
       #expect(decode([], choice) == .text("", .utf8))
     }
@@ -16,12 +16,12 @@ import Testing
     #expect(decode([], .fixed(.windows1251)) == .text("", .windows1251))
   }
 
-  @Test func nulWithoutMarkStopsAtItsOffset() {
+  @Test func reportsOffsetOfUnmarkedNUL() {
     let outcome = decode([0x61, 0x62, 0x00, 0x63], .automatic)
     #expect(outcome == .error(.undecidedEncoding, at: 2, "U+0000 in text without a byte order mark"))
   }
 
-  @Test func nulFarInsideStopsAtItsOffset() {
+  @Test func reportsOffsetOfDistantNUL() {
     for position in [7, 8, 31, 32, 40, 63, 20_000] {
       var bytes = [UInt8](repeating: 0x61, count: 40_000)
       bytes[position] = 0
@@ -30,11 +30,11 @@ import Testing
     }
   }
 
-  @Test func beginningOfACharacterBeforeNulIsTheFirstBadByte() {
+  @Test func reportsTruncatedCharacterBeforeNUL() {
     #expect(decode([0x61, 0xC3, 0x00], .automatic).errorOffset == 1)
   }
 
-  @Test func invalidUTF8WithoutMarkStopsEvenWhenReplacing() {
+  @Test func rejectsUnmarkedInvalidUTF8WhenReplacing() {
     for mode in [CodingErrorMode.fail, .replace] {
       #expect(
         decode([0x61, 0xE9, 0x62], .automatic, onError: mode)
@@ -59,42 +59,42 @@ import Testing
 
   // MARK: With a mark
 
-  @Test func markOfUTF8IsDropped() {
+  @Test func dropsUTF8Mark() {
     #expect(decode([0xEF, 0xBB, 0xBF, 0x61], .automatic) == .text("a", .utf8, mark: true))
     #expect(decode([0xEF, 0xBB, 0xBF, 0x61], .fixed(.utf8)) == .text("a", .utf8, mark: true))
   }
 
-  @Test func markOfUTF16Decides() {
+  @Test func detectsUTF16ByMark() {
     #expect(decode([0xFF, 0xFE, 0x61, 0x00], .automatic) == .text("a", .utf16LittleEndian, mark: true))
     #expect(decode([0xFE, 0xFF, 0x00, 0x61], .automatic) == .text("a", .utf16BigEndian, mark: true))
     #expect(decode([0xFF, 0xFE, 0x61, 0x00], .utf16WithMark) == .text("a", .utf16LittleEndian, mark: true))
     #expect(decode([0xFE, 0xFF, 0x00, 0x61], .utf16WithMark) == .text("a", .utf16BigEndian, mark: true))
   }
 
-  @Test func markAloneIsAnEmptyText() {
+  @Test func decodesBareMarkAsEmptyText() {
     #expect(decode([0xFF, 0xFE], .automatic) == .text("", .utf16LittleEndian, mark: true))
     #expect(decode([0xEF, 0xBB, 0xBF], .automatic) == .text("", .utf8, mark: true))
   }
 
-  @Test func onlyOneMarkIsDropped() {
+  @Test func dropsOnlyOneMark() {
     #expect(
       decode([0xFF, 0xFE, 0xFF, 0xFE, 0x61, 0x00], .automatic) == .text("\u{FEFF}a", .utf16LittleEndian, mark: true))
     #expect(decode([UInt8]("\u{FEFF}\u{FEFF}a".utf8), .automatic) == .text("\u{FEFF}a", .utf8, mark: true))
     #expect(decode([UInt8]("a\u{FEFF}".utf8), .automatic) == .text("a\u{FEFF}", .utf8))
   }
 
-  @Test func nulAfterAMarkIsData() {
+  @Test func acceptsNULAfterMark() {
     #expect(decode([0xEF, 0xBB, 0xBF, 0x00], .automatic) == .text("\0", .utf8, mark: true))
     #expect(
       decode([0xFF, 0xFE, 0x61, 0x00, 0x00, 0x00], .automatic) == .text("a\0", .utf16LittleEndian, mark: true))
   }
 
-  @Test func faultsAfterAMarkAreReplacedWhenAsked() {
+  @Test func replacesFaultsAfterMark() {
     #expect(decode([0xEF, 0xBB, 0xBF, 0xFF], .automatic, onError: .replace).string == "\u{FFFD}")
     #expect(decode([0xEF, 0xBB, 0xBF, 0xFF], .automatic).failure == .invalidBytes)
   }
 
-  @Test func brokenMarkIsBytesLikeAnyOther() {
+  @Test func treatsBrokenMarkAsBytes() {
     #expect(
       decode([0xEF, 0xBB], .automatic) == .error(.undecidedEncoding, at: 0, "truncated UTF-8 sequence at the end"))
     #expect(decode([0xFF], .automatic).errorOffset == 0)
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: UTF-32
 
-  @Test func markOfUTF32IsRefusedByName() {
+  @Test func rejectsUTF32Mark() {
     for choice in [EncodingChoice.automatic, .utf16WithMark] {
       for mode in [CodingErrorMode.fail, .replace] {
         let little = decode([0xFF, 0xFE, 0, 0, 0x61, 0, 0, 0], choice, onError: mode)
@@ -114,36 +114,36 @@ import Testing
     }
   }
 
-  @Test func inAChosenOrderTheSameBytesAreAMarkAndNul() {
+  @Test func chosenByteOrderAcceptsUTF32Mark() {
     #expect(
       decode([0xFF, 0xFE, 0, 0], .fixed(.utf16LittleEndian)) == .text("\0", .utf16LittleEndian, mark: true))
     #expect(
       decode([0, 0, 0xFE, 0xFF], .fixed(.utf16BigEndian)) == .text("\0\u{FEFF}", .utf16BigEndian))
   }
 
-  @Test func threeBytesOfUTF32sMarkAreUTF16() {
+  @Test func detectsPartialUTF32MarkAsUTF16() {
     #expect(decode([0xFF, 0xFE, 0], .automatic) == .error(.invalidBytes, at: 2, "truncated UTF-16 unit at the end"))
   }
 
   // MARK: Chosen encodings
 
-  @Test func utf16NeedsAMark() {
+  @Test func utf16RequiresMark() {
     #expect(decode([0x61, 0x00], .utf16WithMark) == .error(.needsMark, at: 0, "no byte order mark of UTF-16"))
     #expect(decode([0xEF, 0xBB, 0xBF, 0x61], .utf16WithMark, onError: .replace).failure == .needsMark)
   }
 
-  @Test func chosenOrderNeedsNoMarkAndDropsItsOwn() {
+  @Test func chosenByteOrderDropsMark() {
     #expect(decode([0x61, 0x00], .fixed(.utf16LittleEndian)) == .text("a", .utf16LittleEndian))
     #expect(decode([0xFF, 0xFE, 0x61, 0x00], .fixed(.utf16LittleEndian)) == .text("a", .utf16LittleEndian, mark: true))
     #expect(decode([0x00, 0x61], .fixed(.utf16BigEndian)) == .text("a", .utf16BigEndian))
     #expect(decode([0xFE, 0xFF, 0x00, 0x61], .fixed(.utf16BigEndian)) == .text("a", .utf16BigEndian, mark: true))
   }
 
-  @Test func codePageHasNoMark() {
+  @Test func codePageKeepsMarkBytes() {
     #expect(decode([0xEF, 0xBB, 0xBF], .fixed(.windows1252)) == .text("ï»¿", .windows1252))
   }
 
-  @Test func choicesHaveNames() {
+  @Test func parsesChoiceNames() {
     for name in EncodingChoice.allNames {
       #expect(EncodingChoice(name: name)?.name == name)
       #expect(EncodingChoice(name: name.uppercased())?.name == name)

@@ -2,9 +2,9 @@ import CofferTestSupport
 import CofferText
 import Testing
 
-/// Random texts against the standard library, which replaces by the same rules.
+/// Compares random texts with the standard library, which uses the same replacement rules.
 @Suite struct RandomTests {
-  /// Runs of characters of one length, as text has them, with a broken byte or unit now and then.
+  /// Returns text-like runs of equally long characters.
   private func scalars(_ numbers: inout Pseudorandom, count: Int) -> [Unicode.Scalar] {
     let ranges: [ClosedRange<UInt32>] = [
       0x20...0x7E, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: 0..<40 as Range<UInt64>)
-  func utf16IsReadLikeTheStandardLibrary(seed: UInt64) {
+  func decodesUTF16LikeStandardLibrary(seed: UInt64) {
     var numbers = Pseudorandom(seed: seed)
     let text = String(String.UnicodeScalarView(scalars(&numbers, count: 600)))
     var units = [UInt16](text.utf16)
@@ -35,7 +35,7 @@ import Testing
     for _ in 0..<8 {
       let chunks = (0..<60).map { _ in Int.random(in: 0...50, using: &numbers) } + [.max]
       let room = Int.random(in: 4...200, using: &numbers)
-      // The first unit may look like a mark: it is text here, so one is put before it.
+      // The first unit can look like a mark, so add a mark before it.
       let first = decode([0xFF, 0xFE] + little, .automatic, onError: .replace, chunks: chunks, room: room)
       #expect(first.bytes == expected)
       let second = decode([0xFE, 0xFF] + big, .automatic, onError: .replace, chunks: chunks, room: room)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: 0..<40 as Range<UInt64>)
-  func utf8IsReadLikeTheStandardLibrary(seed: UInt64) {
+  func decodesUTF8LikeStandardLibrary(seed: UInt64) {
     var numbers = Pseudorandom(seed: seed)
     var bytes = [UInt8](String(String.UnicodeScalarView(scalars(&numbers, count: 600))).utf8)
     for _ in 0..<(seed.isMultiple(of: 2) ? 30 : 0) {
@@ -58,7 +58,7 @@ import Testing
       let marked = [0xEF, 0xBB, 0xBF] + bytes
       let replaced = decode(marked, .automatic, onError: .replace, chunks: chunks, room: room)
       #expect(replaced.bytes == expected)
-      // Strict decoding stops at the first replacement.
+      // Strict decoding fails at the first replacement.
       let strict = decode(marked, .automatic, chunks: chunks, room: room)
       #expect(strict.errorOffset == replaced.replacements?.first?[1])
       #expect(replaced.replacements?.isEmpty == String(validating: bytes, as: UTF8.self).map { _ in true } ?? false)

@@ -1,10 +1,11 @@
+import CofferTestSupport
 import Testing
 
 @testable import CofferText
 
-/// The check of 32 bytes at a time against a reader of one byte at a time, which the standard library is.
+/// Compares the validation in blocks of 32 bytes with the standard library's reader.
 @Suite struct UTF8ValidityTests {
-  /// A lead or tail of each kind in the standard's table of well-formed sequences, and their neighbours.
+  /// The boundary bytes in the standard's table of well-formed sequences, and their neighbors.
   private static let kinds: [UInt8] = [
     0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
     0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFF,
@@ -14,7 +15,7 @@ import Testing
 
   private func isValidSlowly(_ bytes: some Sequence<UInt8>) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
 
-  @Test func everyPairOfBytesIsJudgedAlike() {
+  @Test func validatesEveryBytePair() {
     var different: [[UInt8]] = []
     for first in UInt8.min...UInt8.max {
       for second in UInt8.min...UInt8.max where isValid([first, second]) != isValidSlowly([first, second]) {
@@ -24,7 +25,7 @@ import Testing
     #expect(different == [])
   }
 
-  @Test func oneWrongByteIsSeenAtEveryPlace() {
+  @Test func detectsInvalidByteAtEveryOffset() {
     for count in [1, 7, 8, 9, 31, 32, 33, 40, 64, 71] {
       for place in 0..<count {
         var bytes = [UInt8](repeating: 0x61, count: count)
@@ -35,9 +36,9 @@ import Testing
     }
   }
 
-  /// Four bytes of every kind, where a block ends and in its middle, among ASCII and among longer characters.
+  /// Tests four bytes of every kind at block ends and within blocks, in ASCII and in longer characters.
   @Test(.slow, arguments: [29, 30, 31, 32, 45, 60, 61, 62, 63, 64])
-  func fourBytesOfAnyKindAreJudgedAsTheStandardSays(offset: Int) {
+  func validatesEveryFourByteCombination(offset: Int) {
     let ascii = [UInt8](repeating: 0x61, count: 128)
     let greek = [UInt8](String(repeating: "γ", count: 64).utf8)
     for first in Self.kinds {
@@ -64,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func everyCutOfEveryLengthIsJudgedAsTheStandardSays() {
+  @Test func validatesEveryTruncationOfEveryLength() {
     let text = [UInt8](String(repeating: "aéह€😀", count: 20).utf8)
     for start in 0..<40 {
       for end in start...text.count {
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func aFaultIsFoundAtItsOffsetBehindMuchText() throws {
+  @Test func reportsOffsetAfterLongText() throws {
     let good = [UInt8](String(repeating: "日本語 текст ", count: 50).utf8)
     for place in stride(from: 0, to: good.count, by: 7) where good[place] & 0xC0 != 0x80 {
       var bytes = good
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func nulIsFoundWhereItIsRefused() throws {
+  @Test func reportsOffsetOfNUL() throws {
     let good = [UInt8](String(repeating: "日本語 текст ", count: 30).utf8)
     for place in stride(from: 0, to: good.count, by: 5) where good[place] & 0xC0 != 0x80 {
       var bytes = good

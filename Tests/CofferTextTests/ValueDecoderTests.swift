@@ -9,20 +9,20 @@ import Testing
     return try bytes.withUnsafeBytes { Array(try decoder.utf8(from: $0)) }
   }
 
-  @Test func markIsText() throws {
+  @Test func treatsMarkAsText() throws {
     let text = Array("\u{FEFF}a\0".utf8)
     #expect(try decode(text, .utf8) == text)
     #expect(try decode([0xFF, 0xFE, 0x61, 0, 0, 0], .utf16LittleEndian) == text)
     #expect(try decode([0xFE, 0xFF, 0, 0x61, 0, 0], .utf16BigEndian) == text)
   }
 
-  @Test func emptyTextIsEmpty() throws {
+  @Test func decodesEmptyText() throws {
     for encoding in [TextEncoding.utf8, .utf16LittleEndian, .utf16BigEndian] {
       #expect(try decode([], encoding) == [])
     }
   }
 
-  @Test func failedTextDoesNotAffectTheNext() throws {
+  @Test func failedTextDoesNotAffectNextText() throws {
     let decoder = ValueDecoder(.utf16LittleEndian)
     let (bad, good): ([UInt8], [UInt8]) = ([0x61, 0, 0x62], [0x61, 0])
     for _ in 0..<3 {
@@ -31,11 +31,11 @@ import Testing
     }
   }
 
-  @Test func replacementFitsEveryReplacedSequence() throws {
+  @Test func reservesSpaceForReplacements() throws {
     let bad = [UInt8](repeating: 0xFF, count: 100_001)
     let replaced = [UInt8]([[UInt8]](repeating: [0xEF, 0xBF, 0xBD], count: 100_001).joined())
     #expect(try decode(bad, .utf8, onError: .replace) == replaced)
-    // A lead surrogate with half a unit behind it is one fault.
+    // A lead surrogate followed by half a unit is one error.
     let surrogates = [UInt8](repeating: 0xD8, count: 99_999)
     #expect(try decode(surrogates, .utf16BigEndian, onError: .replace).count == 49_999 * 3)
     #expect(

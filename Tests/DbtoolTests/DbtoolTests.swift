@@ -1,14 +1,14 @@
-// The command's tests: each runs the built binary and looks at standard output, standard error and the exit code.
+// DbtoolTests: run the built binary and check standard output, standard error and the exit code.
 //
-// Does: holds dbtool to its contract (Commands.md): verbs, streams, formats, exit codes, prompts on a terminal,
-//       signals.
+// Does: checks dbtool against Commands.md, with verbs, streams, formats, exit codes, terminal prompts and signals.
 // Knows: how to run a program in a separate directory, with or without a terminal (Support).
-// Does not know: the library's types; a store is damaged through SQLite alone.
+// Does not know: the library's types. Tests damage a store through SQLite.
 
+import CofferTestSupport
 import Testing
 
 @Suite struct DbtoolTests {
-  @Test func versionIsOneLine() throws {
+  @Test func printsVersionOnOneLine() throws {
     let result = try Sandbox().run("--version")
     #expect(result.status == 0)
     #expect(result.text.hasPrefix("dbtool "))
@@ -23,7 +23,7 @@ import Testing
       ["put"], ["rm"], ["key"], ["key", "list"], ["key", "add"], ["key", "remove"], ["key", "passwd"], ["rekey"],
       ["info"], ["anchor"], ["check"], ["verify"],
     ])
-  func helpTeachesWithoutAskingForAKey(verb: [String]) throws {
+  func printsHelpWithoutKey(verb: [String]) throws {
     let sandbox = try Sandbox()
     let result = try sandbox.run(verb + ["--help"])
     #expect(result.status == 0)
@@ -31,13 +31,13 @@ import Testing
     #expect(result.text.contains("USAGE: "))
     let isGroup = verb == ["key"]
     #expect(isGroup || result.text.contains("\n  dbtool "), "no example")
-    // An example that is broken into two lines cannot be copied.
+    // Users can't copy an example that spans two lines.
     for line in result.text.split(separator: "\n") where line.hasPrefix("  dbtool ") {
       #expect(line.count <= 80)
     }
   }
 
-  /// The help of an option, on one line.
+  /// Returns an option's help on one line.
   private func help(_ option: String, of verb: String...) throws -> String {
     let lines = try Sandbox().run(verb + ["--help"], input: []).text.split(separator: "\n")
     let first = try #require(lines.firstIndex { $0.hasPrefix("  \(option) ") })
@@ -45,7 +45,7 @@ import Testing
     return ([lines[first]] + rest).flatMap { $0.split(separator: " ") }.joined(separator: " ")
   }
 
-  @Test(.slow) func helpNamesTheValuesThatEachOptionTakes() throws {
+  @Test(.slow) func helpListsOptionValues() throws {
     #expect(try help("--wait", of: "rekey").contains("rekey: no limit"))
     #expect(try help("--encoding", of: "export").hasSuffix("(values: utf-8, utf-16le, utf-16be)"))
     let target = try help("--to", of: "convert")

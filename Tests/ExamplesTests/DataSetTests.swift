@@ -2,14 +2,14 @@ import Coffer
 import Foundation
 import Testing
 
-/// `dataset`, the bundled data set of `Examples`, run as a process by its vendor and by a customer.
+/// Runs `dataset`, the bundled data set in `Examples`, as a vendor and as a customer.
 @Suite struct DataSetTests {
   private let first =
     "key\ttitle\ttext\nberlin\tBerlin\tTwo airports\nparis\tParis\tThree stations\nrome\tRome\tOne tram\n"
   private let second =
     "key\ttitle\ttext\nberlin\tBerlin\tOne airport\nparis\tParis\tFour stations\noslo\tOslo\tOne fjord\n"
 
-  /// - Returns: a folder with the data set, and its pin.
+  /// - Returns: A folder with the data set, and the data set's pin.
   private func shipped() throws -> (Workshop, pin: String) {
     let workshop = try Workshop("dataset")
     try workshop.makeKey("vendor.key")
@@ -37,7 +37,7 @@ import Testing
     #expect(try workshop.succeed("list").errors.isEmpty)
   }
 
-  @Test func updateIsMergedAndEditsStay() throws {
+  @Test func mergesUpdateAndKeepsEdits() throws {
     let (workshop, pin) = try shipped()
     try workshop.succeed("edit", "berlin", input: "Three airports, one closed\n")
     #expect(try ship(second, in: workshop) == pin)
@@ -48,11 +48,11 @@ import Testing
         == "dataset: the data set was updated (added: 1, changed: 1, deleted: 1, kept as you edited them: 1)\n")
     #expect(try workshop.succeed("show", "berlin").text == "Three airports, one closed\n")
     #expect(try workshop.succeed("show", "paris").text == "Four stations\n")
-    // The second run has nothing to merge.
+    // The second run doesn't need to merge.
     #expect(try workshop.succeed("list").errors.isEmpty)
   }
 
-  @Test func textsAreSealedAndTitlesAreNot() throws {
+  @Test func encryptsTextsWithPlaintextTitles() throws {
     let (workshop, _) = try shipped()
     try workshop.succeed("edit", "rome", input: "Two trams")
     for name in ["data.coffer", "mine.coffer"] {
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func otherCustomerOpensNothing() throws {
+  @Test func rejectsOtherCustomer() throws {
     let (workshop, _) = try shipped()
     try workshop.makeIdentity("other.identity")
     let result = try workshop.run("list", "--identity", "other.identity", "--copy", "theirs.coffer")
@@ -74,7 +74,7 @@ import Testing
     #expect(mixed.status == 1 && mixed.errors == "dataset: data.coffer was made for another customer\n")
   }
 
-  @Test func dataSetOfAnotherMakerIsRefused() throws {
+  @Test func rejectsDataSetOfAnotherVendor() throws {
     let (workshop, pin) = try shipped()
     try workshop.makeKey("evil.key")
     try workshop.succeed(
@@ -82,7 +82,7 @@ import Testing
     let pinned = try workshop.run("list", "--original", "evil.coffer", "--expect", pin)
     #expect(pinned.status == 1 && pinned.errors.contains("this is not the store that was expected"))
     #expect(!workshop.exists("mine.coffer"))
-    // Without a pin, the copy knows its original from the first start on.
+    // Without a pin, the copy identifies its original after the first run.
     try workshop.succeed("list")
     let before = try workshop.read("mine.coffer")
     let known = try workshop.run("list", "--original", "evil.coffer")
@@ -90,7 +90,7 @@ import Testing
     #expect(try workshop.read("mine.coffer") == before)
   }
 
-  @Test func malformedTableChangesNothing() throws {
+  @Test func malformedTableLeavesDataUnchanged() throws {
     let (workshop, _) = try shipped()
     let before = try workshop.read("data.coffer")
     try workshop.write("bad.tsv", "key\ttitle\ttext\nberlin\tBerlin\tTwo\nparis\tParis\n")
@@ -108,10 +108,10 @@ import Testing
     #expect(try workshop.read("data.coffer") == before && !workshop.exists("new.coffer"))
   }
 
-  @Test func killedVendorIsFollowedByASecondRun() throws {
+  @Test func recoversFromKilledVendor() throws {
     let (workshop, _) = try shipped()
     let before = try workshop.read("data.coffer")
-    // The table is a pipe: the program waits for its end within the transaction, and is killed there.
+    // The table is a pipe. The program is killed while it reads the pipe within the transaction.
     try #require(mkfifo(workshop.url("table.tsv").path, 0o600) == 0)
     let vendor = try workshop.start(
       "vendor", "make", "table.tsv", "data.coffer", "--for", "customer.identity.pub")

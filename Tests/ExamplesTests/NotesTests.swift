@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// `notes`, the notes app of `Examples`, run as a process.
+/// Runs `notes`, the note-taking app in `Examples`, as a process.
 @Suite struct NotesTests {
   private func notebook() throws -> Workshop {
     let workshop = try Workshop("notes")
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func notesAreAddedListedShownEditedAndDeleted() throws {
+  @Test func addsListsEditsAndDeletesNotes() throws {
     let workshop = try notebook()
     #expect(try titles(workshop) == ["Call the pilot", "Plans"])
     #expect(try workshop.succeed("show", "1", "--key-file", "my.key").text == "Sail at dawn.\n")
@@ -29,7 +29,7 @@ import Testing
     #expect(try workshop.succeed("list", "--key-file", "my.key").text.isEmpty)
   }
 
-  @Test func deleteRemovesAllNotesOrNone() throws {
+  @Test func deletesNotesAtomically() throws {
     let workshop = try notebook()
     let before = try workshop.read("notes.coffer")
     let result = try workshop.run("delete", "1", "9", "--key-file", "my.key")
@@ -37,7 +37,7 @@ import Testing
     #expect(try workshop.read("notes.coffer") == before)
   }
 
-  @Test func findMarksTheHits() throws {
+  @Test func findMarksMatches() throws {
     let workshop = try notebook()
     let found = try workshop.succeed("find", "dawn", "--key-file", "my.key")
     #expect(found.text.contains("1\tPlans\n\tSail at [dawn]."))
@@ -50,7 +50,7 @@ import Testing
     #expect(wrong.status == 1 && wrong.errors.contains("a quotation has no end at character 1"))
   }
 
-  @Test func notesAreMovedAndSorted() throws {
+  @Test func movesAndSortsNotes() throws {
     let workshop = try notebook()
     try workshop.succeed("add", "Anchor", "--key-file", "my.key", input: "Buy one.")
     try workshop.succeed("move", "3", "bottom", "--key-file", "my.key")
@@ -64,7 +64,7 @@ import Testing
     #expect(try workshop.run("move", "1", "sideways", "--key-file", "my.key").status == 64)
   }
 
-  @Test func storeHoldsNoPlaintext() throws {
+  @Test func encryptsStoredNotes() throws {
     let workshop = try notebook()
     for text in ["Sail at dawn", "Plans", "Call the pilot"] {
       #expect(try !workshop.holds("notes.coffer", text))
@@ -75,7 +75,7 @@ import Testing
       ])
   }
 
-  @Test func wrongKeyIsRefusedWithANextStep() throws {
+  @Test func rejectsWrongKeyWithHint() throws {
     let workshop = try notebook()
     try workshop.makeKey("other.key")
     let before = try workshop.read("notes.coffer")
@@ -85,7 +85,7 @@ import Testing
     #expect(try workshop.read("notes.coffer") == before)
   }
 
-  @Test func malformedInputChangesNothing() throws {
+  @Test func malformedInputLeavesStoreUnchanged() throws {
     let workshop = try notebook()
     let before = try workshop.read("notes.coffer")
     let bytes = try workshop.run(["edit", "1", "--key-file", "my.key"], input: Data([0x61, 0xFF]))
@@ -97,7 +97,7 @@ import Testing
     #expect(try workshop.read("notes.coffer") == before)
   }
 
-  @Test func watchPrintsTheChangesOfOtherProcesses() throws {
+  @Test func watchPrintsChangesOfOtherProcesses() throws {
     let workshop = try notebook()
     let watch = try workshop.start("watch", "--key-file", "my.key")
     defer { watch.end(by: SIGKILL) }
@@ -113,7 +113,7 @@ import Testing
     #expect(try #require(watch.line()).hasPrefix("deleted  1\t"))
   }
 
-  @Test func killedProcessLeavesTheNotesAsTheyWere() throws {
+  @Test func killingProcessLeavesNotesUnchanged() throws {
     let workshop = try notebook()
     let before = try workshop.read("notes.coffer")
     let watch = try workshop.start("watch", "--key-file", "my.key")
@@ -127,12 +127,12 @@ import Testing
 
   /// Types answers at a terminal.
   ///
-  /// - Returns: the exit code and all that the terminal showed.
+  /// - Returns: The exit status and the terminal's entire output.
   private func type(
     _ answers: [(question: String, answer: String)], _ words: [String], in workshop: Workshop
   ) throws -> (status: Int32, shown: String) {
     let terminal = try PseudoTerminal()
-    // A new session, whose controlling terminal is this one.
+    // Start a session with this controlling terminal.
     let process = workshop.process(words, under: ["setsid", "--ctty", "--wait"])
     let device = try #require(FileHandle(forUpdatingAtPath: terminal.path))
     (process.standardInput, process.standardOutput, process.standardError) = (device, device, device)
@@ -148,7 +148,7 @@ import Testing
     return (process.terminationStatus, terminal.shown)
   }
 
-  @Test func passphraseIsTypedWithoutEcho() throws {
+  @Test func readsPassphraseWithoutEcho() throws {
     let workshop = try Workshop("notes")
     let made = try type(
       [("New passphrase: ", "blue harbour\n"), ("The same again: ", "blue harbour\n")], ["list"], in: workshop)
@@ -160,7 +160,7 @@ import Testing
     #expect(!wrong.shown.contains("red"))
   }
 
-  @Test func twoPassphrasesThatDifferMakeNoStore() throws {
+  @Test func rejectsDifferentPassphrases() throws {
     let workshop = try Workshop("notes")
     let result = try type(
       [("New passphrase: ", "blue harbour\n"), ("The same again: ", "blue harbor\n")], ["list"], in: workshop)
@@ -168,14 +168,14 @@ import Testing
     #expect(!workshop.exists("notes.coffer"))
   }
 
-  @Test func ctrlCEndsTheQuestion() throws {
+  @Test func controlCCancelsPrompt() throws {
     let workshop = try Workshop("notes")
     let result = try type([("New passphrase: ", "blue\u{3}")], ["list"], in: workshop)
     #expect(result.status == 1 && result.shown.contains("no passphrase was typed"))
     #expect(!result.shown.contains("blue") && !workshop.exists("notes.coffer"))
   }
 
-  @Test func withoutATerminalTheKeyFileIsNamed() throws {
+  @Test func suggestsKeyFileWithoutTerminal() throws {
     let workshop = try Workshop("notes")
     let process = workshop.process(["list"], under: ["setsid", "--wait"])
     let errors = Pipe()

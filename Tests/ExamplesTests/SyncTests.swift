@@ -2,7 +2,7 @@ import Coffer
 import Foundation
 import Testing
 
-/// `sync`, the sync client of `Examples`, run as a process.
+/// Runs `sync`, the sync client in `Examples`, as a process.
 @Suite struct SyncTests {
   private func client() throws -> Workshop {
     let workshop = try Workshop("sync")
@@ -22,7 +22,7 @@ import Testing
     try workshop.run(["feed", "s.coffer", "--key-file", "my.key"] + words, input: Data())
   }
 
-  /// The articles of the store, as an app reads them.
+  /// Returns the articles of the store as read by an app.
   private func bodies(_ workshop: Workshop) throws -> [String] {
     struct Article: Codable {
       var body: String
@@ -31,7 +31,7 @@ import Testing
     return try store.read { try $0.values(Article.self, in: "articles").map(\.body) }
   }
 
-  @Test func collectionFollowsTheFeed() throws {
+  @Test func updatesCollectionFromFeed() throws {
     let workshop = try client()
     let first = try update(workshop)
     #expect(first.status == 0)
@@ -48,17 +48,17 @@ import Testing
     #expect(try Set(bodies(workshop)) == ["High at one", "West", "Up"])
   }
 
-  @Test func secondRunOfARevisionWritesNothing() throws {
+  @Test func skipsKnownRevision() throws {
     let workshop = try client()
     #expect(try update(workshop).status == 0)
     let before = try workshop.read("s.coffer")
-    // Known by its revision: the files are not read.
+    // The revision is known, so the files aren't read.
     try workshop.write("feed/1.json", "no JSON")
     #expect(try update(workshop).text == "revision r1: nothing new\n")
     #expect(try workshop.read("s.coffer") == before)
   }
 
-  @Test func storeHoldsNoPlaintext() throws {
+  @Test func encryptsStoredFeed() throws {
     let workshop = try client()
     #expect(try update(workshop).status == 0)
     for text in ["High at noon", "Tides", "tables-a1", "revision"] {
@@ -80,7 +80,7 @@ import Testing
     (#"[{"id": "a9", "title": {}, "body": ""}]"#, #"2.json, record 1: its "title" must be a string"#),
     (#"[{"id": "tables-a1", "title": "Tides", "body": "Low"}]"#, "document 1 came already"),
   ])
-  func badInputChangesNothing(page: String, sentence: String) throws {
+  func invalidInputLeavesStoreUnchanged(page: String, sentence: String) throws {
     let workshop = try client()
     #expect(try update(workshop).status == 0)
     let before = try workshop.read("s.coffer")
@@ -93,7 +93,7 @@ import Testing
     #expect(try workshop.read("s.coffer") == before)
   }
 
-  @Test func badManifestIsNamed() throws {
+  @Test func reportsInvalidManifest() throws {
     let workshop = try client()
     try workshop.write("feed/feed.json", "{\"revision\": \"r2\",\n \"files\": [\"1.json\",}")
     #expect(try update(workshop).errors.contains("feed.json: no value begins like this (record 1, line 2, column 21"))
@@ -105,7 +105,7 @@ import Testing
     #expect(try update(workshop).errors == "sync: feed.json: a file outside of the feed's folder\n")
   }
 
-  @Test func feedThatLostMostRecordsIsRefused() throws {
+  @Test func rejectsFeedMissingMostRecords() throws {
     let workshop = try client()
     #expect(try update(workshop).status == 0)
     let before = try workshop.read("s.coffer")
@@ -116,7 +116,7 @@ import Testing
     #expect(try update(workshop, "--max-removed", "100").text.contains("removed: 2, as before: 1"))
   }
 
-  @Test func wrongKeyIsRefused() throws {
+  @Test func rejectsWrongKey() throws {
     let workshop = try client()
     #expect(try update(workshop).status == 0)
     let before = try workshop.read("s.coffer")
@@ -127,11 +127,11 @@ import Testing
     #expect(try workshop.read("s.coffer") == before)
   }
 
-  @Test func killedUpdateIsFollowedByASecondRun() throws {
+  @Test func recoversFromKilledUpdate() throws {
     let workshop = try client()
     #expect(try update(workshop).status == 0)
     let before = try workshop.read("s.coffer")
-    // The second file is a pipe: the program waits for its end within the transaction, and is killed there.
+    // The second file is a pipe. The program is killed while it reads the pipe within the transaction.
     try workshop.write("feed/1.json", #"[{"id": "tables-a1", "title": "Tides", "body": "Low"}]"#)
     try FileManager.default.removeItem(at: workshop.url("feed/2.json"))
     try #require(mkfifo(workshop.url("feed/2.json").path, 0o600) == 0)
@@ -150,7 +150,7 @@ import Testing
     #expect(try bodies(workshop) == ["Low", "New"])
   }
 
-  @Test func followTakesEachNewRevision() throws {
+  @Test func followsNewRevisions() throws {
     let workshop = try client()
     let running = try workshop.start("feed", "s.coffer", "--key-file", "my.key", "--follow")
     defer { running.end(by: SIGKILL) }

@@ -1,4 +1,6 @@
 import Coffer
+import CofferEngine
+import CofferSealing
 import Foundation
 import Testing
 
@@ -7,7 +9,7 @@ final class Workshop {
   let folder: URL
   private let program: String
 
-  /// - Parameter program: the name of an example, built beside the bundle of these tests.
+  /// - Parameter program: The name of an example, built next to the test bundle.
   init(_ program: String) throws {
     let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let beside = URL(filePath: bundle).deletingLastPathComponent().appending(path: program).path
@@ -37,17 +39,17 @@ final class Workshop {
 
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: url(name).path) }
 
-  /// Whether the bytes of a file hold a text, which must be so long that sealed bytes don't hold it by chance.
+  /// Returns whether a file contains a text, which must be long enough not to occur in ciphertext by chance.
   func holds(_ name: String, _ text: String) throws -> Bool {
     try #require(text.utf8.count >= 5)
     return try read(name).range(of: Data(text.utf8)) != nil
   }
 
   func makeKey(_ name: String) throws {
-    try KeyLine.generate(.key).write(toNewFile: url(name).path)
+    _ = try StoreKey.generate(at: url(name))
   }
 
-  /// Makes an identity, and a file `NAME.pub` with its recipient.
+  /// Creates an identity, and a file `NAME.pub` with its recipient.
   func makeIdentity(_ name: String) throws {
     let identity = try KeyLine.generate(.identity)
     try identity.write(toNewFile: url(name).path)
@@ -64,7 +66,7 @@ final class Workshop {
     var lines: [String] { text.split(separator: "\n").map(String.init) }
   }
 
-  /// Runs the program to its end. Its streams are files, which no other test can keep open.
+  /// Runs the program until it exits. Its streams are files, which other tests can't keep open.
   @discardableResult
   func run(_ words: String..., input: String = "") throws -> Outcome {
     try run(words, input: Data(input.utf8))
@@ -87,7 +89,7 @@ final class Workshop {
       errors: String(decoding: try read(names[2]), as: UTF8.self))
   }
 
-  /// A run that must succeed.
+  /// Runs the program and requires success.
   @discardableResult
   func succeed(
     _ words: String..., input: String = "", sourceLocation: SourceLocation = #_sourceLocation
@@ -97,7 +99,7 @@ final class Workshop {
     return outcome
   }
 
-  /// A process of the program that has not begun.
+  /// Returns a process for the program without starting it.
   func process(_ words: [String], under prefix: [String] = []) -> Process {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
@@ -107,7 +109,7 @@ final class Workshop {
     return process
   }
 
-  /// Starts the program; its standard output is a pipe that the test reads line by line.
+  /// Starts the program with a pipe as standard output, which the test reads line by line.
   func start(_ words: String...) throws -> Running {
     try Running(process(words))
   }
@@ -127,7 +129,7 @@ final class Running {
     try process.run()
   }
 
-  /// Waits for the next line; nil at the end of the output.
+  /// Waits for the next line and returns it, or `nil` at the end of the output.
   func line() -> String? {
     while true {
       if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {

@@ -1,22 +1,24 @@
 import Coffer
 import Foundation
 
+extension DocumentCollection {
+  static let entries: Self = "entries"
+}
+
 /// The customer's side: the data set that the app ships, and the customer's own copy of it with edits.
 struct Customer {
   let original: URL
   let copy: URL
   let identity: URL
   /// The pin that the vendor sent by another way than the data set.
-  var pin: String?
+  var pin: StorePin?
 
   /// Opens the copy; makes it if it is missing, and merges a newer original into it.
   ///
   /// An entry that the customer edited stays as the customer left it.
   func open() throws -> DocumentStore {
-    var options = OriginalOptions(onNewer: .merge(.mine))
-    options.expectedPin = pin
-    return try DocumentStore.openEditableCopy(
-      of: original, at: copy, key: .identity(identity), originalOptions: options)
+    try DocumentStore.openEditableCopy(
+      of: original, at: copy, key: .keyFile(identity), originalPin: pin, onNewerOriginal: .merge(.mine))
   }
 
   /// The result of comparing the copy with the original, in words; nil if there is nothing to say.
@@ -36,16 +38,12 @@ struct Customer {
 
   /// The titles of the data set as anyone can read them: no key opens anything, and nothing is proved.
   static func clearTitles(of original: URL) throws -> [String] {
-    var titles: [String] = []
-    try DocumentStore.forEachClearHeader(at: original, in: nil) { header, _ in
-      if let title = header.title { titles.append(title) }
-    }
-    return titles
+    try DocumentStore.clearHeaders(at: original).compactMap(\.title)
   }
 
   /// The entries of the copy in order: keys and titles, proved, without opening a text.
   static func entries(of store: DocumentStore) throws -> [DocumentHeader] {
-    try store.read { try $0.headers(in: "entries") }
+    try store.read { try $0.headers(in: .entries) }
   }
 
   static func text(of key: String, in store: DocumentStore) throws -> String {
@@ -58,8 +56,8 @@ struct Customer {
     }
   }
 
-  private static func id(of key: String, in scope: borrowing some ReadScope & ~Copyable) throws -> DocumentID {
-    guard let id = try scope.id(forKey: ExternalKey(key), in: "entries") else {
+  private static func id(of key: String, in scope: borrowing some StoreReading & ~Copyable) throws -> DocumentID {
+    guard let id = try scope.id(forKey: DocumentKey(key), in: .entries) else {
       throw StoreError(.noSuchDocument, "the data set has no such entry")
     }
     return id

@@ -1,5 +1,5 @@
-import ArgumentParser
-import Coffer
+public import ArgumentParser
+public import Coffer
 import Foundation
 
 /// The program: `vendor make` for the vendor, all other words for the customer.
@@ -57,7 +57,7 @@ struct Make: ParsableCommand {
   func run() throws {
     let line = try String(contentsOfFile: recipient, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     let shipment = try Vendor(key: URL(filePath: keyFile))
-      .make(URL(filePath: table), URL(filePath: output), for: line)
+      .make(URL(filePath: table), URL(filePath: output), for: Recipient(line))
     let report = shipment.report
     note("added: \(report.created.count), changed: \(report.updated.count), removed: \(report.deleted.count)")
     print(shipment.pin)
@@ -66,11 +66,13 @@ struct Make: ParsableCommand {
 
 // MARK: - The customer
 
+extension StorePin: ExpressibleByArgument {}
+
 struct CustomerOptions: ParsableArguments {
   @Option(help: "The data set as the vendor shipped it; it is never changed.") var original = "data.coffer"
   @Option(help: "Your copy, which holds your edits.") var copy = "mine.coffer"
   @Option(help: "Your identity file.") var identity = "customer.identity"
-  @Option(help: "The pin that the vendor sent: refuses a data set that someone else made.") var expect: String?
+  @Option(help: "The pin that the vendor sent: refuses a data set that someone else made.") var expect: StorePin?
 
   func open() throws -> DocumentStore {
     let customer = Customer(

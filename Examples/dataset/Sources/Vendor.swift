@@ -11,21 +11,21 @@ struct Vendor {
 
   struct Shipment {
     let report: SyncReport
-    let pin: String
+    let pin: StorePin
   }
 
   /// Makes `output` equal to the table: a row for each entry, with the columns `key`, `title` and `text`.
   ///
-  /// - Parameter recipient: the customer's public line. Only this customer's identity and the vendor's key open the store.
-  func make(_ table: URL, _ output: URL, for recipient: String) throws -> Shipment {
+  /// Only the customer's identity and the vendor's key open the store.
+  func make(_ table: URL, _ output: URL, for customer: Recipient) throws -> Shipment {
     let isNew = !FileManager.default.fileExists(atPath: output.path)
     do {
-      let store = try isNew ? create(output, for: recipient) : open(output, for: recipient)
+      let store = try isNew ? create(output, for: customer) : open(output, for: customer)
       let source = try InputSource(opening: table.path, format: .tsv)
       // A row without a key, or with a key that another row has, ends the work; so does a table that lost most rows.
       var options = SyncOptions(stale: .remove(atMost: 0.5))
       options.skipsInvalid = false
-      let report = try store.write { try $0.synchronize("entries", with: source, options: options) }
+      let report = try store.write { try $0.synchronize(.entries, with: source, options: options) }
       try store.close()
       return Shipment(report: report, pin: store.pin)
     } catch {
@@ -34,17 +34,17 @@ struct Vendor {
     }
   }
 
-  private func create(_ output: URL, for recipient: String) throws -> DocumentStore {
+  private func create(_ output: URL, for customer: Recipient) throws -> DocumentStore {
     var creation = CreateOptions()
     // Anyone who has the file can read the titles, for lists without a key. Texts are sealed.
     creation.titles = .clear
     creation.labels = ["vendor", "customer"]
-    return try DocumentStore.create(at: output, keys: [.keyFile(key), .recipient(recipient)], creation: creation)
+    return try DocumentStore.create(at: output, keys: [.keyFile(key)], recipients: [customer], creation: creation)
   }
 
-  private func open(_ output: URL, for recipient: String) throws -> DocumentStore {
+  private func open(_ output: URL, for customer: Recipient) throws -> DocumentStore {
     let store = try DocumentStore.open(at: output, key: .keyFile(key))
-    guard try store.keys.list().contains(where: { $0.detail == recipient }) else {
+    guard try store.keys.list().contains(where: { $0.detail == customer.line }) else {
       throw StoreError(.invalidArgument, "\(output.lastPathComponent) was made for another customer")
     }
     return store

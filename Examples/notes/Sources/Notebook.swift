@@ -1,30 +1,33 @@
 import Coffer
 import Foundation
 
+extension DocumentCollection {
+  static let notes: Self = "notes"
+}
+
 /// The notes of one store, in the order that the user gave them.
 struct Notebook {
   private let store: DocumentStore
-  private let notes: DocumentCollection = "notes"
 
   /// Opens the store. A missing one is created, with an index of words for ``find(_:)``.
   init(at url: URL, key: StoreKey) throws {
     store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true)
     try store.write { tx in
-      if try !tx.exists(notes) { try tx.create(notes, titleRule: .derived) }
+      if try !tx.exists(.notes) { try tx.create(.notes, titleRule: .derived) }
     }
-    if try store.indexes().isEmpty { try store.index(notes, .words()) }
+    if try store.read({ try $0.indexes(of: .notes) }).isEmpty { try store.index(.notes, .words()) }
   }
 
   /// Adds a note at the top. Without a title, the beginning of its text is its title.
   func add(_ text: String, title: String?) throws -> DocumentID {
     try store.write { tx in
-      try tx.insert(Document(title: title, text: text), into: notes, at: .top)
+      try tx.insert(Document(title: title, text: text), into: .notes, at: .top)
     }
   }
 
   /// Titles, dates and sizes; no text is opened.
   func list() throws -> [DocumentHeader] {
-    try store.read { try $0.headers(in: notes) }
+    try store.read { try $0.headers(in: .notes) }
   }
 
   func text(of id: DocumentID) throws -> String {
@@ -40,14 +43,12 @@ struct Notebook {
 
   /// Deletes all of these notes or, if one is missing, none.
   func delete(_ ids: [DocumentID]) throws {
-    try store.write { tx in
-      for id in ids { try tx.delete(id) }
-    }
+    try store.write { try $0.delete(ids) }
   }
 
   /// The notes that match the words best, the best first.
   func find(_ words: String) throws -> RankedMatches {
-    try store.search(ranked: words, in: notes, limit: 10)
+    try store.read { try $0.search(ranked: words, in: .notes, limit: 10) }
   }
 
   func move(_ id: DocumentID, to placement: Placement) throws {
@@ -55,11 +56,11 @@ struct Notebook {
   }
 
   func sort(by order: DocumentOrder, descending: Bool) throws {
-    try store.write { _ = try $0.sort(notes, by: order, descending: descending) }
+    try store.write { _ = try $0.sort(.notes, by: order, descending: descending) }
   }
 
   /// The list, then each change of it, by this process or another one.
   func changes() -> ObservedList {
-    store.observe(notes)
+    store.observe(.notes)
   }
 }

@@ -1,6 +1,11 @@
 import Coffer
 import Foundation
 
+extension DocumentCollection {
+  static let articles: Self = "articles"
+  static let positions: Self = "positions"
+}
+
 /// A collection that is kept equal to a feed.
 struct Mirror {
   /// The feed's revision that the articles have; a value beside them in the same store.
@@ -14,8 +19,6 @@ struct Mirror {
   }
 
   private let store: DocumentStore
-  private let articles: DocumentCollection = "articles"
-  private let positions: DocumentCollection = "positions"
 
   init(at url: URL, key: StoreKey) throws {
     store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true)
@@ -28,19 +31,19 @@ struct Mirror {
   func update(from folder: URL, removingAtMost part: Double) throws -> Outcome {
     let manifest = try Manifest(in: folder)
     return try store.write { tx in
-      let position = try tx.value(Position.self, forKey: "feed", in: positions)
+      let position = try tx.value(Position.self, forKey: "feed", in: .positions)
       if position?.revision == manifest.revision { return .unchanged(revision: manifest.revision) }
 
       var options = SyncOptions(stale: .remove(atMost: part))
       options.skipsInvalid = false
       let records = FeedRecords(manifest.files, in: folder)
-      let report = try tx.synchronize(articles, with: records, options: options)
+      let report = try tx.synchronize(.articles, with: records, options: options)
 
       // The files could have been replaced while they were read.
       guard try Manifest(in: folder) == manifest else {
         throw FeedError(description: "feed.json: the feed was replaced while it was read")
       }
-      try tx.put(Position(revision: manifest.revision), into: positions, key: "feed")
+      try tx.put(Position(revision: manifest.revision), into: .positions, key: "feed")
       return .changed(revision: manifest.revision, report)
     }
   }

@@ -1,22 +1,23 @@
 public import CofferDocuments
+internal import CofferEngine
 
 extension ListChange {
-  /// One step from the list before to the list after.
+  /// A single step from the old list to the new list.
   public enum Step: Sendable, Hashable {
     /// `rows.remove(at: index)`.
     case delete(at: Int)
     /// `rows.insert(header, at: index)`.
     case insert(DocumentHeader, at: Int)
-    /// `rows.insert(rows.remove(at: from), at: to)`. SwiftUI's and an array's `move(fromOffsets:toOffset:)` count the
-    /// row itself: they take `[from]` and `to > from ? to + 1 : to`.
+    /// `rows.insert(rows.remove(at: from), at: to)`. For `move(fromOffsets:toOffset:)`, pass `[from]` and `to > from ?
+    /// to + 1 : to`, because its offset includes the moved row.
     case move(from: Int, to: Int, DocumentHeader)
     /// `rows[index] = header`.
     case update(DocumentHeader, at: Int)
   }
 
-  /// The change one step at a time, each with indexes in the list that the steps before it left.
+  /// The change as single steps. Each step's indexes refer to the list after the previous steps.
   ///
-  /// Computed at each access, in time n log n for n steps; the list's length doesn't matter.
+  /// - Complexity: O(*n* log *n*) at each access for *n* steps, regardless of the list's length.
   public var steps: [Step] {
     var steps: [Step] = deleted.reversed().map { .delete(at: $0) }
     steps += placements()
@@ -24,12 +25,12 @@ extension ListChange {
     return steps
   }
 
-  /// Insertions and moves, by rising target. Rows that are still to be moved are in the list meanwhile, each behind the
-  /// rows that are placed in the same gap between rows that stay.
+  /// Returns insertions and moves in ascending target order. Rows waiting to move remain in the list, after the rows
+  /// placed in the same gap between unmoved rows.
   private func placements() -> [Step] {
     let gone = (deleted + moved.map(\.from)).sorted()
     let movers = moved.sorted { $0.from < $1.from }
-    // The number of rows that stay before each row to be moved.
+    // The number of unmoved rows before each row to move.
     let gaps = movers.map { $0.from - gone.lowerBound(of: $0.from) }
     let ranks = Dictionary(uniqueKeysWithValues: movers.enumerated().map { ($1.to, $0) })
     var pending = CountTree(count: movers.count)
@@ -43,7 +44,7 @@ extension ListChange {
         if gaps[rank] < gap { before -= 1 }
         pending.remove(rank)
         let to = placed.index + before
-        // Rows that others passed may be in their place by now; the header changed all the same.
+        // Other moves can shift a row to its target, but its header still changed.
         steps.append(from == to ? .update(placed.header, at: to) : .move(from: from, to: to, placed.header))
       } else {
         steps.append(.insert(placed.header, at: placed.index + before))
@@ -55,7 +56,7 @@ extension ListChange {
 }
 
 extension [Int] {
-  /// The number of elements below a value, in a sorted array.
+  /// Returns the number of elements below a value in a sorted array.
   func lowerBound(of value: Int) -> Int {
     var (low, high) = (0, count)
     while low < high {
@@ -66,7 +67,7 @@ extension [Int] {
   }
 }
 
-/// Counts the elements of 0..<n that are left before any of them (a Fenwick tree).
+/// A Fenwick tree that counts the remaining elements in 0..<n before an index.
 private struct CountTree {
   private var sums: [Int]
 

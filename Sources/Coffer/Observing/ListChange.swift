@@ -1,68 +1,70 @@
 public import CofferDocuments
+internal import CofferEngine
 public import CofferRecords
 
-/// A change of an observed list, as index differences between the list before and the list after it.
+/// A change to an observed list, as index differences between the old list and the new list.
 ///
-/// Two reckonings are at hand, which lead to the same list:
+/// You can apply a change in two equivalent ways:
 ///
-/// - **All at once**, as UIKit's `performBatchUpdates` takes it: ``deleted``, ``Move/from`` and ``Update/from`` are
-///   indexes in the list before; ``inserted``, ``Move/to`` and ``Update/index`` are indexes in the list after.
-/// - **One by one**, as SwiftUI and arrays take it: ``steps``, each with indexes in the list that the steps before it
-///   left.
+/// - **As a batch**, such as with UIKit's `performBatchUpdates`. ``deleted``, ``Move/from`` and ``Update/from`` are
+///   indexes in the old list. ``inserted``, ``Move/to`` and ``Update/index`` are indexes in the new list.
+/// - **In steps**, such as in SwiftUI and arrays. The indexes in each of the ``steps`` refer to the list after the
+///   previous steps.
 ///
-/// ``apply(to:)`` brings an array up to date. No row is both deleted and inserted, or both moved and updated.
+/// To update an array, use ``apply(to:)``. A row is never both deleted and inserted, or both moved and updated.
 public struct ListChange: Sendable, Hashable {
-  /// A row that is new in the list.
+  /// A new row in the list.
   public struct Insertion: Sendable, Hashable {
-    /// In the list after.
+    /// The index in the new list.
     public let index: Int
     /// The row.
     public let header: DocumentHeader
   }
 
-  /// A row with another place in the list.
+  /// A row with a new position in the list.
   public struct Move: Sendable, Hashable {
-    /// In the list before.
+    /// The index in the old list.
     public let from: Int
-    /// In the list after.
+    /// The index in the new list.
     public let to: Int
-    /// As of now; more than its position may have changed.
+    /// The current row, whose contents can also have changed.
     public let header: DocumentHeader
   }
 
-  /// A row whose document changed, and whose place in the list did not.
+  /// A changed row with the same position in the list.
   public struct Update: Sendable, Hashable {
-    /// In the list before.
+    /// The index in the old list.
     public let from: Int
-    /// In the list after.
+    /// The index in the new list.
     public let index: Int
-    /// The row as of now.
+    /// The current row.
     public let header: DocumentHeader
   }
 
-  /// The write transaction whose list this is.
+  /// The generation of the write transaction that produced the new list.
   public let generation: UInt64
-  /// Number of rows before.
+  /// The number of rows in the old list.
   public let countBefore: Int
-  /// Number of rows after.
+  /// The number of rows in the new list.
   public let count: Int
-  /// Whether the collection has documents behind the list, beyond its limit.
+  /// A Boolean value that indicates whether the collection has more documents than the list's limit.
   public let hasMore: Bool
-  /// Rising indexes in the list before.
+  /// The indexes of deleted rows in the old list, in ascending order.
   public let deleted: [Int]
-  /// Sorted by index in the list after.
+  /// The inserted rows, sorted by index in the new list.
   public let inserted: [Insertion]
-  /// Sorted by index in the list after. The fewest possible moves, if no other process changed very many documents.
+  /// The moved rows, sorted by index in the new list. They're as few as possible, unless another process changed very
+  /// many documents.
   public let moved: [Move]
-  /// Rows whose text, title, key, attributes, parent or dates changed, sorted by index in the list after.
+  /// The rows with a changed text, title, key, attributes, parent or dates, sorted by index in the new list.
   public let updated: [Update]
 
-  var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty }
+  package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty }
 
-  /// Makes the list before the list after; in time that rises with its length.
+  /// Updates an array from the old list to the new list. The time depends on the list's length.
   ///
-  /// The array must be the list before: empty for the first change of an iteration.
-  /// - Throws: `misuse` for an array of another length; it is unchanged then.
+  /// Pass an empty array for the first change of an iteration.
+  /// - Throws: `misuse` if the array's length doesn't match. The array is then unchanged.
   public func apply(to rows: inout [DocumentHeader]) throws(StoreError) {
     guard rows.count == countBefore else {
       throw StoreError(
@@ -87,7 +89,7 @@ public struct ListChange: Sendable, Hashable {
     for update in updated { rows[update.index] = update.header }
   }
 
-  /// Insertions and targets of moves, by rising index.
+  /// The insertions and move targets, in ascending index order.
   var mergedPlacements: [Insertion] {
     (inserted + moved.map { Insertion(index: $0.to, header: $0.header) }).sorted { $0.index < $1.index }
   }

@@ -1,16 +1,17 @@
 internal import CofferDocuments
+internal import CofferEngine
 
-/// The ids of an observed list in order; finds the index of an id.
+/// An observed list's IDs in order, with an index lookup by ID.
 ///
-/// A row keeps a label that rises along the list, so that its index is found by bisection. A label is not the row's
-/// position: rows that only make room for another get new positions, which no change names, and keep their order.
+/// Labels increase along the list, so a binary search finds a row's index. Row positions aren't used as labels, because
+/// rows can be repositioned to make space without being reported as changed.
 struct ListOrder {
   private struct Entry {
     var label: Int64
     let id: DocumentID
   }
 
-  /// Between the labels of two rows when all are labelled again.
+  /// The distance between two labels after all rows are relabeled.
   private static let gap: Int64 = 1 << 32
 
   private var entries: [Entry] = []
@@ -37,11 +38,11 @@ struct ListOrder {
     return low
   }
 
-  /// Takes rows out and puts others in.
+  /// Removes and places rows.
   ///
   /// - Parameters:
-  ///   - gone: rising indexes in the list before.
-  ///   - placed: by rising index in the list after.
+  ///   - gone: Indexes in the old list, in ascending order.
+  ///   - placed: Indexes in the new list, in ascending order.
   mutating func change(removing gone: [Int], placing placed: [(index: Int, id: DocumentID)]) {
     guard !gone.isEmpty || !placed.isEmpty else { return }
     for index in gone { labels[entries[index].id] = nil }
@@ -53,7 +54,7 @@ struct ListOrder {
     var last = 0
     for (place, placement) in placed.enumerated() {
       copy(upTo: placement.index, &kept, gone, &next, into: &result)
-      // The rows placed side by side here share the room up to the next row that stays.
+      // Adjacent placed rows share the label range up to the next unmoved row.
       if last <= place {
         last = place + 1
         while last < placed.count, placed[last].index == placed[last - 1].index + 1 { last += 1 }
@@ -71,7 +72,7 @@ struct ListOrder {
     if !isLabelled { label() }
   }
 
-  /// Copies rows that stay until the result has `count` of them.
+  /// Copies unmoved rows until the result has `count` rows.
   private func copy(
     upTo count: Int, _ kept: inout Int, _ gone: [Int], _ next: inout Int, into result: inout [Entry]
   ) {

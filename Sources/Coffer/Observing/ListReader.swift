@@ -1,8 +1,9 @@
+internal import CofferEngine
 internal import CofferRecords
 
-/// The list that an iteration has given out, and how it is brought up to date in one read transaction.
+/// The list that an iteration last returned, updated in one read transaction.
 struct ListReader {
-  /// A collection that was dropped and one of the same number that was made later are two.
+  /// An identity that distinguishes a collection from a dropped collection with the same number.
   private struct Identity: Equatable {
     let id: UInt32
     let uid: UInt64
@@ -10,12 +11,12 @@ struct ListReader {
 
   private let name: String
   private var collection: Identity?
-  /// The state that the list is of; nil before the first one.
+  /// The list's state, or `nil` before the first list.
   private var state: StoreState?
   private var order = ListOrder()
   private var limit = 0
   private var hasMore = false
-  /// As the latest change said.
+  /// The `hasMore` value in the latest change.
   private var hadMore = false
 
   init(_ name: String) {
@@ -24,11 +25,11 @@ struct ListReader {
 
   var generation: UInt64? { state?.generation }
 
-  /// The difference to the list as this transaction finds it; nil if there is none.
+  /// Returns the change to the list in this transaction, or `nil` if the list is unchanged.
   ///
   /// - Parameters:
-  ///   - heard: the documents that were reported since the list's state, if that is known; nil if not.
-  ///   - limit: the most rows from now on.
+  ///   - heard: The documents reported since the list's state, or `nil` if unknown.
+  ///   - limit: The new maximum number of rows.
   mutating func next(
     _ transaction: StoreTransaction, heard: StoreChange?, limit: Int
   ) throws(StoreError) -> ListChange? {
@@ -45,7 +46,7 @@ struct ListReader {
     self.limit = limit
     var change: ListChange?
     if let record, let changed { change = try update(transaction, record, changed) }
-    if change == nil { change = try readAgain(transaction, record, since: known) }
+    if change == nil { change = try rereadList(transaction, record, since: known) }
     collection = found
     state = now
     guard let change, isBeginning || !change.isEmpty || change.hasMore != hadMore else { return nil }
@@ -53,7 +54,7 @@ struct ListReader {
     return change
   }
 
-  /// The collection that the list is of, even after it was renamed; else the one of the name.
+  /// Returns the list's collection, even if it was renamed, or else the collection with the list's name.
   private func currentCollection(_ transaction: StoreTransaction) throws(StoreError) -> CollectionRecord? {
     if let collection {
       let same = try transaction.collections().first { Identity(id: $0.id, uid: $0.uid) == collection }
@@ -62,7 +63,7 @@ struct ListReader {
     return try transaction.collection(named: name)
   }
 
-  /// - Returns: nil if it is unknown which documents changed.
+  /// Returns the changed documents, or `nil` if they're unknown.
   private func changes(
     _ transaction: StoreTransaction, since state: StoreState, _ heard: StoreChange?, in collection: UInt32?
   ) throws(StoreError) -> StoreChange.Documents? {
@@ -82,14 +83,14 @@ struct ListReader {
 
   // MARK: One walk over the rows
 
-  private mutating func readAgain(
+  private mutating func rereadList(
     _ transaction: StoreTransaction, _ record: CollectionRecord?, since known: StoreState?
   ) throws(StoreError) -> ListChange {
     var headers: [DocumentHeader] = []
     var fresh: [Bool] = []
     let isKnown = try known.map { state throws(StoreError) in try transaction.mayDescend(from: state) } ?? false
     if let record {
-      // One row more tells whether there are more.
+      // Read one more row to determine whether more documents follow.
       let page = try transaction.headers(in: record, limit: limit == .max ? .max : limit + 1) { fields in
         fresh.append(!isKnown || fields.revision > known!.generation)
       }
@@ -97,7 +98,7 @@ struct ListReader {
     }
     hasMore = headers.count > limit
     if hasMore { headers.removeLast() }
-    // Rows of another collection are other rows, even under the same id.
+    // Don't match rows from a different collection, even if their IDs are equal.
     var before: [DocumentID: Int] = [:]
     if known != nil {
       before.reserveCapacity(order.count)
@@ -107,7 +108,7 @@ struct ListReader {
     for (index, header) in headers.enumerated() {
       if let from = before[header.id] { kept.append((from, index)) }
     }
-    let staying = ListDifference.longestRise(kept.map(\.from))
+    let staying = longestIncreasingSubsequence(of: kept.map(\.from))
     let stayingBefore = Set(staying.map { kept[$0].from })
     let stayingAfter = Set(staying.map { kept[$0].to })
     let placed = headers.indices.filter { !stayingAfter.contains($0) }.map { index in
@@ -134,8 +135,8 @@ struct ListReader {
 
   // MARK: Only the documents that changed
 
-  /// - Returns: nil if the list is to be read again: that is cheaper, documents behind the list may come into it, or the
-  ///   changes don't fit it.
+  /// Updates the list, or returns `nil` if rereading it is cheaper, documents beyond the limit can enter it, or the
+  /// changes don't match it.
   private mutating func update(
     _ transaction: StoreTransaction, _ record: CollectionRecord, _ changed: StoreChange.Documents
   ) throws(StoreError) -> ListChange? {
@@ -160,8 +161,8 @@ struct ListReader {
       countBefore: countBefore, at: transaction.state.generation)
   }
 
-  /// - Parameter gone: rising indexes of the rows that are taken out.
-  /// - Returns: nil if a place is beside a document that the list doesn't have.
+  /// Returns the placed rows, or `nil` if a preceding document isn't in the list.
+  /// - Parameter gone: The indexes of removed rows, in ascending order.
   private func placements(_ found: [StoreTransaction.ListPlace], _ gone: [Int]) -> [ListDifference.Placed]? {
     var placed: [ListDifference.Placed] = []
     for place in found {

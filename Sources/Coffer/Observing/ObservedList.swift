@@ -1,10 +1,11 @@
+internal import CofferEngine
 public import CofferRecords
 internal import Synchronization
 
-/// The list of a collection and its changes, from ``DocumentStore/observe(_:first:)``.
+/// A sequence of a collection's list and its changes, from ``DocumentStore/observe(_:first:)``.
 ///
-/// Each iterator begins with the list, as insertions into an empty one, and goes on with differences. Ends when the
-/// store is closed or released, or the task is cancelled; throws `closed` if the store was closed before it began.
+/// Each iterator starts with the list as insertions into an empty list, then returns differences. It ends when the
+/// store is closed or released, or the task is canceled. It throws `closed` if the store was already closed.
 public struct ObservedList: AsyncSequence, Sendable {
   public typealias Element = ListChange
   public typealias Failure = StoreError
@@ -19,13 +20,13 @@ public struct ObservedList: AsyncSequence, Sendable {
     self.source = source
   }
 
-  /// The most documents that the list has.
+  /// The maximum number of documents in the list.
   public var limit: Int {
     get { window.limit }
     nonmutating set { window.limit = newValue }
   }
 
-  /// The iterator of one task.
+  /// An iterator for use in one task.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let iteration: ListIteration
 
@@ -43,14 +44,14 @@ public struct ObservedList: AsyncSequence, Sendable {
   }
 }
 
-/// The store of a list, which its observers don't keep open.
+/// A list's store, which observers don't keep open.
 struct ListSource: Sendable {
   let subscribe: @Sendable () -> ChangeSubscription
-  /// Runs one read transaction; nil once the store is released.
+  /// A closure that runs one read transaction, or returns `nil` after the store is released.
   let read: @Sendable ((StoreTransaction) throws(StoreError) -> ListChange?) throws -> ListChange??
 }
 
-/// The limit of an observed list, and the iterations that wait for it to change.
+/// An observed list's limit, and the iterations that wait for it to change.
 private final class ListWindow: Sendable {
   private struct Waiting {
     weak var subscriber: ChangeSubscriber?
@@ -86,9 +87,9 @@ private final class ListWindow: Sendable {
   }
 }
 
-/// One iteration of an observed list.
+/// An iteration over an observed list.
 private final class ListIteration: @unchecked Sendable {
-  // One task at a time uses an iterator, and waits while another thread reads with these.
+  // Safe because one task at a time uses an iterator, and waits while another thread reads with these properties.
   private var reader: ListReader
   private var subscription: ChangeSubscription?
   private var isOver = false
@@ -123,19 +124,19 @@ private final class ListIteration: @unchecked Sendable {
       isOver = true
       throw error
     } catch {
-      // The store was closed, or the task cancelled.
+      // The store was closed, or the task was canceled.
     }
     isOver = true
     subscription = nil
     return nil
   }
 
-  /// The generation of the latest change that was heard of.
+  /// The generation of the latest reported change.
   private var lastHeard: UInt64 = 0
 
   private func read(_ heard: StoreChange?) throws -> ListChange?? {
     if subscription == nil {
-      // Before the list is read, so that no commit is missed in between.
+      // Subscribe before reading the list to avoid missing a commit.
       let new = source.subscribe()
       subscription = new
       lastHeard = new.subscriber.start

@@ -1,16 +1,17 @@
+internal import CofferEngine
 internal import CofferRecords
 
 extension StoreTransaction {
-  /// A document of a list, and the one right before it in its collection.
+  /// A document and its immediate predecessor in the collection.
   struct ListPlace {
     let header: DocumentHeader
-    /// nil for the first document.
+    /// The predecessor, or `nil` for the first document.
     let before: DocumentID?
   }
 
-  /// The first headers of a collection in order.
+  /// Returns a collection's first headers in order.
   ///
-  /// - Parameter note: called with the fields of each row.
+  /// - Parameter note: Called with each row's fields.
   func headers(
     in record: CollectionRecord, limit: Int, _ note: @escaping (RowFields) -> Void
   ) throws(StoreError) -> [DocumentHeader] {
@@ -27,9 +28,9 @@ extension StoreTransaction {
     return headers
   }
 
-  /// The places of documents, in the collection's order; both documents of each place are proved.
+  /// Returns document places in the collection's order, after verifying both documents of each place.
   ///
-  /// - Returns: nil if one of them is not in the collection.
+  /// - Returns: `nil` if a document isn't in the collection.
   func places(of ids: Set<DocumentID>, in record: CollectionRecord) throws(StoreError) -> [ListPlace]? {
     let collection = CollectionID(record.id)
     var headers: [DocumentHeader] = []

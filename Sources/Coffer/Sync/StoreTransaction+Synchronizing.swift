@@ -1,7 +1,8 @@
+internal import CofferEngine
 internal import CofferRecords
 
 extension StoreTransaction {
-  /// One synchronisation; a dry run is undone.
+  /// Runs a synchronization, and rolls it back if it's a dry run.
   func synchronizing(
     _ collection: DocumentCollection, _ options: SyncOptions, _ work: (Synchronizer) throws -> Void
   ) throws -> SyncReport {
@@ -27,11 +28,11 @@ extension StoreTransaction {
     do {
       try savepoint {
         report = try run()
-        throw DryRunEnds()
+        throw DryRunFinished()
       }
-    } catch is DryRunEnds {}
+    } catch is DryRunFinished {}
     return report
   }
 
-  private struct DryRunEnds: Error {}
+  private struct DryRunFinished: Error {}
 }

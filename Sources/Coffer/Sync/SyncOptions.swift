@@ -1,26 +1,28 @@
-/// One document of a source of truth, as `synchronize` takes it.
+internal import CofferEngine
+
+/// A document from a source of truth, for `synchronize`.
 public struct SyncItem: Sendable {
-  /// Identifies the document of the collection that the item describes.
+  /// The way to identify an item's document in the collection.
   public enum Identity: Hashable, Sendable {
-    /// The document with this key. A new document gets the key.
-    case key(ExternalKey)
-    /// The only item among its siblings: the first document there.
+    /// The document with this key. A new document receives the key.
+    case key(DocumentKey)
+    /// The first document among the siblings. The item must be the only item at its level.
     case singleton
-    /// None: each time it is a new document.
+    /// A new document in each synchronization.
     case alwaysNew
   }
 
-  /// The document of the collection that the item describes; nil for the one with the key of ``document``.
+  /// The document's identity, or `nil` to use the key of ``document``.
   public var identity: Identity?
-  /// Its parent is not looked at: the parent is the document of the item that lists it as a child.
+  /// The document. Its parent is ignored, because the item that lists it as a child determines the parent.
   public var document: Document
-  /// The documents below it; nil leaves existing ones unchanged, an empty array says that there are none.
+  /// The child items, or `nil` to leave existing children unchanged. With an empty array, existing children are stale.
   public var children: [SyncItem]?
 
-  /// An item with the documents below it.
+  /// Creates an item with its child items.
   ///
-  /// Without an `identity` the document's key is the identity; without a key, too, the item is invalid. `children` that
-  /// are nil leave existing documents below it unchanged; an empty array says that there are none.
+  /// Without an `identity`, the document's key identifies it. Without a key, the item is invalid. If `children` is
+  /// `nil`, existing children are unchanged. If it's empty, existing children are stale.
   public init(_ document: Document, identity: Identity? = nil, children: [SyncItem]? = nil) {
     self.document = document
     self.identity = identity
@@ -29,18 +31,18 @@ public struct SyncItem: Sendable {
 }
 
 extension SyncItem {
-  /// A Codable value as an item, identified by its key.
+  /// Creates an item from a Codable value, identified by its key.
   ///
   /// - Parameters:
-  ///   - value: encoded at once, as the text of ``document``.
-  ///   - key: identifies the document.
-  ///   - title: the title for lists; nil takes the value's `title` or `name`.
-  ///   - attributes: details for headers, which can be read without the value.
-  ///   - children: the documents below it; nil leaves existing ones unchanged.
-  ///   - coding: the strategies that the store was opened with, if those are not the usual ones.
-  /// - Throws: `notEncodable`, or `invalidArgument` for attributes that JSON can't hold.
+  ///   - value: The value, which is encoded immediately as the text of ``document``.
+  ///   - key: The key that identifies the document.
+  ///   - title: The title for lists, or `nil` to use the value's `title` or `name`.
+  ///   - attributes: Details for headers, which can be read without the value.
+  ///   - children: The child items, or `nil` to leave existing children unchanged.
+  ///   - coding: The strategies used to open the store, if they aren't the defaults.
+  /// - Throws: `notEncodable`, or `invalidArgument` if JSON can't represent the attributes.
   public init(
-    value: some Encodable & Sendable, key: ExternalKey, title: String? = nil, attributes: Attributes = Attributes(),
+    value: some Encodable & Sendable, key: DocumentKey, title: String? = nil, attributes: Attributes = Attributes(),
     children: [SyncItem]? = nil, coding: ValueCoding = ValueCoding()
   ) throws(StoreError) {
     var document = try CodableValues(coding: coding).document(of: value, title: title, attributes)
@@ -49,98 +51,97 @@ extension SyncItem {
   }
 }
 
-/// Options of a synchronisation.
+/// Options for a synchronization.
 public struct SyncOptions {
-  /// The handling of documents that the source no longer has.
+  /// The action for documents that the source no longer contains.
   public enum Stale: Hashable, Sendable {
-    /// They stay, and are listed.
+    /// Keeps and lists the documents.
     case keep
-    /// They are removed, with everything below them, unless they are a larger part of the collection than this, from 0
-    /// to 1: then nothing at all is done, and `removalRefused` is thrown.
+    /// Removes the documents and their descendants. If they exceed this fraction of the collection, from 0 to 1, the
+    /// synchronization throws `removalRefused` instead, and the store is unchanged.
     case remove(atMost: Double)
   }
 
-  /// The handling of documents that the source no longer has.
+  /// The action for documents that the source no longer contains.
   public var stale = Stale.keep
-  /// Called after the last record; returns false if records were left out, so that it is unknown which documents are
-  /// gone. Then stale documents stay, as they do if a record had neither id nor key.
+  /// A closure called after the last record, which returns `false` if the source omitted records. Stale documents are
+  /// then kept, and also if a record had neither an ID nor a key.
   public var isSourceWhole: (() -> Bool)?
-  /// Finds out what would happen, and changes nothing.
+  /// A Boolean value that indicates whether to report the changes without making them.
   public var isDryRun = false
-  /// Called with the old header and the new document; true says that neither the document nor anything below it has
-  /// changed: no text is opened, and descendants stay unchanged. Nil compares title, text, key, attributes and parent,
-  /// byte by byte.
+  /// A closure that receives the old header and the new document, and returns `true` if the document and its
+  /// descendants haven't changed. Texts then aren't decrypted, and descendants are skipped. If `nil`, the title, text,
+  /// key, attributes and parent are compared, byte by byte.
   public var isUnchanged: ((DocumentHeader, Document) -> Bool)?
-  /// The reason why a document must not be stored, without any of its text; nil for a valid document.
+  /// A closure that returns why a document is invalid, without any of its text, or `nil` for a valid document.
   public var invalidReason: ((Document) -> String?)?
-  /// Removes an existing document that is now invalid, instead of leaving it unchanged.
+  /// A Boolean value that indicates whether to remove an existing document if its new version is invalid.
   public var removesInvalid = false
-  /// Lists and skips an invalid document; false throws the reason.
+  /// A Boolean value that indicates whether to list and skip invalid documents. If `false`, they cause an error.
   public var skipsInvalid = true
-  /// The rule for a document without a title; nil uses the collection's rule. A collection that is created here keeps
-  /// this as its rule.
+  /// The rule for documents without a title, or `nil` to use the collection's rule. A new collection keeps this rule.
   public var titleRule: TitleRule?
-  /// A collection that is created here treats keys that differ only in case or composition as one.
+  /// A Boolean value that indicates whether a new collection ignores case and composition in keys.
   public var foldsKeys = false
-  /// New documents go before the existing ones, in the source's order.
+  /// A Boolean value that indicates whether new documents precede existing documents, in the source's order.
   public var atTop = false
-  /// Documents of a ``DraftSource`` that have ids are identified by them, and keep them.
+  /// A Boolean value that indicates whether documents in a ``DraftSource`` are identified by their IDs and keep them.
   public var keepsIDs = false
-  /// Called now and then with the number of documents handled; if it throws, the work ends.
+  /// A closure called periodically with the number of processed documents. If it throws, the work ends.
   public var progress: ProgressHandler?
 
-  /// Options with which stale documents stay, invalid documents throw, and new ones go to the bottom.
+  /// Creates options that skip invalid documents and add new documents at the bottom.
   public init(stale: Stale = .keep, isDryRun: Bool = false) {
     self.stale = stale
     self.isDryRun = isDryRun
   }
 }
 
-/// The result of a synchronisation: ids and reasons, never text.
+/// The result of a synchronization, with IDs and reasons but without texts.
 public struct SyncReport: Sendable {
-  /// The reason why a document was removed.
+  /// The reason for removing a document.
   public enum DeletionReason: Hashable, Sendable {
-    /// The source no longer has it.
+    /// The source no longer contains the document.
     case stale
-    /// It was below a document that was removed.
+    /// An ancestor was removed.
     case parentDeleted
-    /// The source's document for it is invalid.
+    /// The document's version in the source is invalid.
     case invalid(String)
   }
 
-  /// A document that was removed.
+  /// A removed document.
   public struct Deletion: Hashable, Sendable {
-    /// The document's former id.
+    /// The document's former ID.
     public let id: DocumentID
-    /// The reason why it was removed.
+    /// The reason for the removal.
     public let reason: DeletionReason
   }
 
-  /// A document of the source that was not stored.
+  /// A source document that wasn't stored.
   public struct Invalid: Hashable, Sendable {
-    /// The number of the document in the source, from 1, parents before their children.
+    /// The document's number in the source, starting at 1, with parents before their children.
     public let record: Int
-    /// The document that it describes, if that exists; nil also if it is unknown which.
+    /// The existing document that it describes, or `nil` if it doesn't exist or is unknown.
     public let id: DocumentID?
-    /// The fault in words, without any of the text.
+    /// A description of the error, without any of the text.
     public let reason: String
   }
 
-  /// The documents that were added.
+  /// The added documents.
   public internal(set) var created: [DocumentID] = []
-  /// The documents that were changed.
+  /// The changed documents.
   public internal(set) var updated: [DocumentID] = []
-  /// The documents that were the same already, or that were left alone with what is above them.
+  /// The documents that were already up to date.
   public internal(set) var unchanged: [DocumentID] = []
-  /// The documents that were removed, with the reasons.
+  /// The removed documents, with reasons.
   public internal(set) var deleted: [Deletion] = []
-  /// The documents of the source that were not stored, if the options skip those.
+  /// The source documents that weren't stored, if the options skip them.
   public internal(set) var invalid: [Invalid] = []
-  /// Documents that the source no longer has, and that were kept.
+  /// The documents that the source no longer contains, but that were kept.
   public internal(set) var stale: [DocumentID] = []
-  /// They were kept because the source is not known to be complete.
+  /// A Boolean value that indicates whether stale documents were kept because the source may be incomplete.
   public internal(set) var removalWasWithheld = false
 
-  /// A report of no documents.
+  /// Creates an empty report.
   public init() {}
 }

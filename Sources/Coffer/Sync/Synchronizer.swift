@@ -1,24 +1,25 @@
+internal import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-/// One synchronisation of one collection: upserts incoming documents, then handles the stale ones.
+/// A synchronization of one collection, which upserts incoming documents and then handles stale documents.
 ///
-/// Holds ids of documents that it saw, never texts.
+/// Stores document IDs, but not texts.
 final class Synchronizer {
   private(set) var report = SyncReport()
-  /// Number of incoming documents.
+  /// The number of incoming documents.
   private(set) var count = 0
   private let transaction: StoreTransaction
   private let record: CollectionRecord
   private let options: SyncOptions
   private var upsert: Upsert
-  /// Number of documents that the collection had before.
+  /// The number of documents in the collection before the synchronization.
   private let before: Int
   private var seen: Set<Int64> = []
-  /// Seen documents whose children the source described.
+  /// The seen documents whose children the source described.
   private var described: Set<Int64> = []
-  private var isDescribingAll = false
-  /// Whether an incoming document could not be identified.
+  private var describesAllParents = false
+  /// Whether an incoming document couldn't be identified.
   private var hasUnknown = false
 
   init(_ transaction: StoreTransaction, _ record: CollectionRecord, _ options: SyncOptions) throws(StoreError) {
@@ -31,7 +32,7 @@ final class Synchronizer {
 
   // MARK: Incoming documents
 
-  /// Takes an item with everything below it, parents first.
+  /// Applies an item and its descendants, parents first.
   func take(_ item: SyncItem) throws {
     var left: [(item: SyncItem, parent: DocumentID?)] = [(item, nil)]
     while let (item, parent) = left.popLast() {
@@ -53,9 +54,9 @@ final class Synchronizer {
     }
   }
 
-  /// Takes a document of a flat source, identified by its id or key.
+  /// Applies a document from a flat source, identified by its ID or key.
   func take(_ incoming: Incoming) throws {
-    if incoming.document.parent != nil { isDescribingAll = true }
+    if incoming.document.parent != nil { describesAllParents = true }
     _ = try take(incoming) { () throws(StoreError) in
       if options.keepsIDs, let id = incoming.id { return try upsert.match(id, in: record) }
       guard let key = incoming.document.key else { throw withoutIdentity }
@@ -68,7 +69,7 @@ final class Synchronizer {
     return StoreError(.invalidArgument, "the record has no key, so that no document can be matched to it")
   }
 
-  /// - Returns: the document, if its children are to be looked at.
+  /// Applies a document and returns its ID, or `nil` if its children are skipped.
   private func take(
     _ incoming: Incoming, match find: () throws(StoreError) -> DocumentHeader?
   ) throws -> DocumentID? {
@@ -98,7 +99,7 @@ final class Synchronizer {
         return id
       }
     } catch {
-      guard options.skipsInvalid, error.isOfOneDocument else { throw error.of(record: incoming.record) }
+      guard options.skipsInvalid, error.concernsSingleDocument else { throw error.of(record: incoming.record) }
       report.invalid.append(SyncReport.Invalid(record: incoming.record, id: match?.id, reason: error.message))
       if options.removesInvalid, error.code == .invalidArgument, let match {
         try removeTree(match.id, because: .invalid(error.message))
@@ -129,7 +130,7 @@ final class Synchronizer {
     }
     let gone = Set(stale)
     for id in rows.ids where seen.contains(id) {
-      // An incoming document stays, even if it was below a stale one.
+      // Keep incoming documents, even below a stale document.
       guard let parent = rows.parents[id], gone.contains(parent) else { continue }
       try transaction.writer.setParent(of: DocumentID(id), to: nil)
     }
@@ -141,11 +142,11 @@ final class Synchronizer {
     }
   }
 
-  /// Whether a stale document stays because it is below a seen one whose children the source did not describe.
+  /// Returns whether a stale document is kept because the source didn't describe its nearest seen ancestor's children.
   private func isKept(_ id: Int64, _ rows: Rows) -> Bool {
-    guard !isDescribingAll else { return false }
+    guard !describesAllParents else { return false }
     var id = id
-    // No chain is longer than the number of rows; a hostile one may be a ring.
+    // Limit the loop to the number of rows, because a hostile store can contain a cycle.
     for _ in 0...rows.ids.count {
       guard let parent = rows.parents[id] else { return false }
       if seen.contains(parent) { return !described.contains(parent) }
@@ -161,7 +162,7 @@ final class Synchronizer {
     var order = [root.rawValue]
     var next = 0
     while next < order.count {
-      // An incoming document stays, even if it was below one that is removed.
+      // Keep incoming documents, even below a removed document.
       for child in children[order[next]] ?? [] where !seen.contains(child) && gone.insert(child).inserted {
         order.append(child)
       }
@@ -179,8 +180,7 @@ final class Synchronizer {
     }
   }
 
-  /// Every document of the collection with its parent, as the index and the rows have it: verified only when one is
-  /// deleted.
+  /// The collection's documents and parents, read without verification. Documents are verified when they're deleted.
   private struct Rows {
     var ids: [Int64] = []
     var parents: [Int64: Int64] = [:]

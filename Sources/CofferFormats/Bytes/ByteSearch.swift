@@ -1,5 +1,5 @@
 internal import CCofferText
-internal import Glibc
+internal import CofferPlatform
 
 /// Bytes with a meaning in text formats.
 enum Byte {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// A destination of bytes.
 public protocol ByteSink: Sendable {

@@ -1,5 +1,5 @@
 public import CofferDocuments
-internal import Glibc
+internal import CofferPlatform
 
 /// A source of bytes.
 public protocol ByteSource: Sendable {

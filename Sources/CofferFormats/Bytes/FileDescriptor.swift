@@ -1,5 +1,5 @@
 internal import CofferDocuments
-internal import Glibc
+internal import CofferPlatform
 
 /// A file descriptor, closed with its last owner.
 final class FileDescriptor: Sendable {

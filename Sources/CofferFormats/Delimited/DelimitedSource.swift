@@ -9,7 +9,7 @@ public import CofferDocuments
 /// empty field means no title, a quoted one (`""`) an empty title. Columns with the same name get a number: `note`,
 /// `note_2`. A first line `sep=;` names the delimiter and is no row.
 public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
-  private var reader: RecordReader<RowParser>
+  private var reader: ParsedRecords<RowParser>
 
   /// Reads rows from `source`, from its first byte on.
   ///
@@ -25,7 +25,7 @@ public struct DelimitedSource: DraftSource, ReportingSource, Sendable {
     header: HeaderMode = .automatic, options: ReadingOptions = ReadingOptions()
   ) {
     let hasHeader = header == .yes || header == .automatic && !mapping.usesNumbers
-    reader = RecordReader(
+    reader = ParsedRecords(
       source, options: options,
       parser: RowParser(
         dialect: dialect, mapping: mapping, hasHeader: hasHeader, keepsIDs: options.keepsIDs))

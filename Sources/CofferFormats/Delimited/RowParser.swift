@@ -112,7 +112,7 @@ struct RowParser: RecordParser {
     if let column = layout.id, let fault = setID(fields[column], of: bytes, &output) { return fault }
     if let column = layout.key, !fields[column].range.isEmpty {
       let range = value(of: fields[column], in: bytes, &output)
-      guard range.count <= ExternalKey.maximumByteCount else { return .keyTooLong(at: fields[column].range.lowerBound) }
+      guard range.count <= DocumentKey.maximumByteCount else { return .keyTooLong(at: fields[column].range.lowerBound) }
       output.draft.key = range
     }
     if let column = layout.collection, !fields[column].range.isEmpty {

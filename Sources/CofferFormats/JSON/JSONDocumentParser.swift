@@ -176,7 +176,7 @@ extension RecordOutput {
   }
 
   mutating func setKey(_ range: Range<Int>, at position: Int) -> RecordFault? {
-    guard range.count <= ExternalKey.maximumByteCount else { return .keyTooLong(at: position) }
+    guard range.count <= DocumentKey.maximumByteCount else { return .keyTooLong(at: position) }
     guard !range.isEmpty else { return RecordFault(position: position, reason: "an empty key") }
     draft.key = range
     return nil

@@ -8,7 +8,7 @@ public import CofferDocuments
 /// ``RecordErrorMode/skip`` skips a bad element up to the comma or bracket that seems to end it; a bad root is one bad
 /// record.
 public struct JSONSource: DraftSource, ReportingSource, Sendable {
-  private var reader: RecordReader<JSONTextParser>
+  private var reader: ParsedRecords<JSONTextParser>
 
   /// Reads JSON from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
   ///
@@ -16,7 +16,7 @@ public struct JSONSource: DraftSource, ReportingSource, Sendable {
   public init(
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {
-    reader = RecordReader(
+    reader = ParsedRecords(
       source, options: options, parser: JSONTextParser(mapping: mapping, keepsIDs: options.keepsIDs))
   }
 

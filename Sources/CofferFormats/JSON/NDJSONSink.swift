@@ -29,7 +29,7 @@ public struct NDJSONSink<Output: ByteSink>: DocumentSink, Sendable {
 
 extension JSONWriter {
   /// Appends a key as a string, or as `{"$base64":"…"}` where its bytes are not text.
-  static func append(_ key: ExternalKey, to output: inout [UInt8]) {
+  static func append(_ key: DocumentKey, to output: inout [UInt8]) {
     key.bytes.withUnsafeBytes { bytes in
       if key.text != nil {
         appendString(bytes, to: &output)

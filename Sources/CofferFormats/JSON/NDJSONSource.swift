@@ -8,7 +8,7 @@ public import CofferDocuments
 /// `title` or else `name` as title. With a mapping, objects are rows: members become the parts they are mapped to and,
 /// if the text is one of them, the others become attributes.
 public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
-  private var reader: RecordReader<JSONLineParser>
+  private var reader: ParsedRecords<JSONLineParser>
 
   /// Reads lines from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
   ///
@@ -16,7 +16,7 @@ public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   public init(
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {
-    reader = RecordReader(
+    reader = ParsedRecords(
       source, options: options, parser: JSONLineParser(mapping: mapping, keepsIDs: options.keepsIDs))
   }
 

@@ -1,5 +1,5 @@
 public import CofferDocuments
-internal import Glibc
+internal import CofferPlatform
 
 /// Any input: a file, a directory of texts, or an open stream, in a given or detected format.
 public struct InputSource: DraftSource, ReportingSource, Sendable {

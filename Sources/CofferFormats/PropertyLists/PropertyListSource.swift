@@ -26,7 +26,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
 
   private enum State: Sendable {
     case unopened(any ByteSource)
-    case open(RecordReader<PropertyListParser>)
+    case open(ParsedRecords<PropertyListParser>)
   }
 
   private let content: Content
@@ -67,7 +67,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
   }
 
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
-    var reader: RecordReader<PropertyListParser>
+    var reader: ParsedRecords<PropertyListParser>
     switch state {
     case .unopened(let source): reader = try open(source)
     case .open(let opened): reader = opened
@@ -78,7 +78,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     return try reader.read(into: &batch)
   }
 
-  private func open(_ source: any ByteSource) throws(FormatError) -> RecordReader<PropertyListParser> {
+  private func open(_ source: any ByteSource) throws(FormatError) -> ParsedRecords<PropertyListParser> {
     let peeked = try PeekedByteSource(source, peeking: PropertyListHead.byteCount)
     let head = PropertyListHead(peeked.head)
     if head.isTypedStream {
@@ -96,7 +96,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
       throw error
     }
     let maximum = options.maximumRecordByteCount ?? PropertyListParser.usualMaximum
-    return RecordReader(
+    return ParsedRecords(
       peeked, options: options,
       parser: PropertyListParser(content: content, mapping: mapping, keepsIDs: options.keepsIDs),
       capacity: max(DecodedReader.usualCapacity, min(sizeHint ?? 0, maximum) + 2 * DecodedReader.leastRoom),

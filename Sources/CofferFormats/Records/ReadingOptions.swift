@@ -24,7 +24,7 @@ public struct ReadingOptions: Sendable {
   /// The treatment of records that cannot be read.
   public var onError: RecordErrorMode
   /// Nil for the format's default, which is to skip for lines and to store otherwise.
-  public var emptyText: EmptyTextMode?
+  public var emptyText: Document.EmptyText?
   /// The longest record in bytes of UTF-8, quotes and escapes included. Nil: 256 MiB where an input is one text, 1 GiB
   /// for a property list as a whole, ``usualRecordByteCount`` for all others.
   public var maximumRecordByteCount: Int?
@@ -57,7 +57,7 @@ public struct ReadingOptions: Sendable {
   /// Options; the defaults take every record, detect the encoding, and end at the first bad record. Each parameter sets
   /// the property of its name.
   public init(
-    encoding: EncodingChoice = .automatic, onError: RecordErrorMode = .fail, emptyText: EmptyTextMode? = nil,
+    encoding: EncodingChoice = .automatic, onError: RecordErrorMode = .fail, emptyText: Document.EmptyText? = nil,
     maximumRecordByteCount: Int? = nil, keepsIDs: Bool = false, path: String? = nil,
     onRejection: (@Sendable (Rejection) -> Void)? = nil
   ) {

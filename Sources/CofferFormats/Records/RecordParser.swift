@@ -6,7 +6,7 @@ protocol RecordParser: Sendable {
   static var keepsRejectedBytes: Bool { get }
   /// All parts of a record are in ``RecordOutput/generated``, none in the buffer.
   static var generatesEverything: Bool { get }
-  static var usualEmptyText: EmptyTextMode { get }
+  static var usualEmptyText: Document.EmptyText { get }
   static var usualMaximum: Int { get }
   /// False while the parser is incomplete: it is called once more at the end of the input, with no bytes left.
   var mayEnd: Bool { get }
@@ -27,7 +27,7 @@ protocol RecordParser: Sendable {
 extension RecordParser {
   static var keepsRejectedBytes: Bool { true }
   static var generatesEverything: Bool { false }
-  static var usualEmptyText: EmptyTextMode { .store }
+  static var usualEmptyText: Document.EmptyText { .store }
   static var usualMaximum: Int { ReadingOptions.usualRecordByteCount }
   var mayEnd: Bool { true }
 
@@ -65,7 +65,7 @@ struct RecordFault {
   }
 
   static func keyTooLong(at position: Int) -> RecordFault {
-    RecordFault(position: position, reason: "a key longer than \(ExternalKey.maximumByteCount) bytes")
+    RecordFault(position: position, reason: "a key longer than \(DocumentKey.maximumByteCount) bytes")
   }
 }
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// A copy of a database and its journal or log in a new directory that only this user may enter (mode 0700).
 ///

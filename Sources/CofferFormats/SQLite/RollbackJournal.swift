@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CofferPlatform
 
 /// The end of a rollback journal, which names a super-journal if the transaction spanned several files.
 ///

@@ -1,5 +1,5 @@
+internal import CofferPlatform
 internal import CofferSQLite
-internal import Glibc
 
 /// A stranger's database, opened so that reading it changes nothing: not the file, nor anything beside it.
 ///

@@ -131,8 +131,8 @@ final class SQLiteRows {
       range = try value(column, &bytes)
     }
     guard let range, !range.isEmpty else { return nil }
-    guard range.count <= ExternalKey.maximumByteCount else {
-      throw fault(.malformed, "a key longer than \(ExternalKey.maximumByteCount) bytes", column: column)
+    guard range.count <= DocumentKey.maximumByteCount else {
+      throw fault(.malformed, "a key longer than \(DocumentKey.maximumByteCount) bytes", column: column)
     }
     return range
   }

@@ -1,6 +1,6 @@
 public import CofferDocuments
+internal import CofferPlatform
 internal import CofferSQLite
-internal import Glibc
 
 /// A plain SQLite database with a table for each collection:
 /// `(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, modified TEXT, attributes TEXT,

@@ -1,6 +1,6 @@
 internal import CofferDocuments
+internal import CofferPlatform
 internal import CofferText
-internal import Glibc
 
 /// The index of exported texts: the document of each file, in order.
 ///
@@ -36,7 +36,7 @@ struct DirectoryIndex {
       try file.status().st_mode & S_IFMT == S_IFREG
     else { return nil }
     let options = ReadingOptions(encoding: .fixed(.utf8), path: name)
-    var lines = RecordReader(FileByteSource(file), options: options, parser: LineParser())
+    var lines = ParsedRecords(FileByteSource(file), options: options, parser: LineParser())
     var batch = DraftBatch()
     var entries: [Entry] = []
     do throws(FormatError) {

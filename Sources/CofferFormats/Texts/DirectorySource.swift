@@ -1,5 +1,5 @@
 public import CofferDocuments
-internal import Glibc
+internal import CofferPlatform
 
 /// A document for each file of a directory and of those below, in the order of the names' bytes.
 ///
@@ -69,7 +69,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
     parser.modified = Timestamp(changeOf: status)
     // An id identifies a document as well: a key that it did not have would be a change.
     if options.givesPathKeys, !(found.entry.isListed && options.keepsIDs) { parser.key = found.path }
-    var source = RecordReader(
+    var source = ParsedRecords(
       FileByteSource(found.file), options: options, parser: parser,
       capacity: min(2 * min(Int(status.st_size), DecodedReader.usualCapacity) + 128, DecodedReader.usualCapacity))
     _ = try source.read(into: &batch)

@@ -1,5 +1,5 @@
 internal import CofferDocuments
-internal import Glibc
+internal import CofferPlatform
 
 /// The files of a folder one by one, in the order of their names' bytes, each sub-folder in the place of its name.
 ///

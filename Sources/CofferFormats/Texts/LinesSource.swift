@@ -4,11 +4,11 @@ public import CofferDocuments
 ///
 /// A lone CR is part of its line. Empty lines are left out unless ``ReadingOptions/emptyText`` says otherwise.
 public struct LinesSource: DraftSource, ReportingSource, Sendable {
-  private var reader: RecordReader<LineParser>
+  private var reader: ParsedRecords<LineParser>
 
   /// Reads lines from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
   public init(_ source: any ByteSource, options: ReadingOptions = ReadingOptions()) {
-    reader = RecordReader(source, options: options, parser: LineParser())
+    reader = ParsedRecords(source, options: options, parser: LineParser())
   }
 
   public var report: ReadingReport { reader.report }
@@ -19,7 +19,7 @@ public struct LinesSource: DraftSource, ReportingSource, Sendable {
 }
 
 struct LineParser: RecordParser {
-  static let usualEmptyText = EmptyTextMode.skip
+  static let usualEmptyText = Document.EmptyText.skip
 
   func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput

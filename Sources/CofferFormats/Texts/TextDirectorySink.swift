@@ -1,6 +1,6 @@
 public import CofferDocuments
+internal import CofferPlatform
 internal import CofferText
-internal import Glibc
 
 /// A text file for each document, and `index.ndjson` beside them with everything but the texts, from which
 /// ``DirectorySource`` reads equal documents back.

@@ -2,7 +2,7 @@ public import CofferDocuments
 
 /// Reads an input as one document: its content is the text, a name its title.
 public struct TextSource: DraftSource, ReportingSource, Sendable {
-  private var reader: RecordReader<TextParser>
+  private var reader: ParsedRecords<TextParser>
 
   /// Reads one text from `source`, from its first byte on; nothing is read before the first ``read(into:)``.
   ///
@@ -22,7 +22,7 @@ public struct TextSource: DraftSource, ReportingSource, Sendable {
     parser.key = options.givesPathKeys ? parser.title : nil
     parser.modified = modified
     let capacity = sizeHint.map { min(2 * max($0, 64), DecodedReader.usualCapacity) }
-    reader = RecordReader(
+    reader = ParsedRecords(
       source, options: options, parser: parser, capacity: capacity ?? DecodedReader.usualCapacity)
   }
 
@@ -65,8 +65,8 @@ struct TextParser: RecordParser {
     }
     output.draft.title = title.map { output.add($0) }
     if let key {
-      guard key.count <= ExternalKey.maximumByteCount else {
-        let reason = "a path longer than the \(ExternalKey.maximumByteCount) bytes of a key"
+      guard key.count <= DocumentKey.maximumByteCount else {
+        let reason = "a path longer than the \(DocumentKey.maximumByteCount) bytes of a key"
         return .bad(RecordFault(position: start, reason: reason), end: bytes.count)
       }
       output.draft.key = output.add(key)

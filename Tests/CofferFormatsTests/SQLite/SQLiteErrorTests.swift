@@ -5,14 +5,14 @@ import Testing
 
 @testable import CofferFormats
 
-/// Rows that are no text, files that are no database.
+/// Rows with invalid text, and invalid database files.
 @Suite struct SQLiteErrorTests {
   private static let bad = """
     CREATE TABLE records(id INTEGER PRIMARY KEY, title, txt, other);
     INSERT INTO records VALUES(10, 'a', 'good', 1), (20, 'b', CAST(x'61C3' AS TEXT), 2), (30, 'c', 'good', 3)
     """
 
-  @Test func textThatIsNoneIsNamedByItsRow() throws {
+  @Test func reportsRowOfInvalidText() throws {
     let directory = try TemporaryDirectory()
     let error = failure(SQLiteSource(path: try directory.database(Self.bad), options: ReadingOptions(path: "x.db")))
     #expect(error?.code == .undecodable)
@@ -23,7 +23,7 @@ import Testing
     #expect(error?.location == InputLocation(record: 2, line: nil, column: nil, byteOffset: nil))
   }
 
-  @Test func documentsBeforeTheFaultAreHandedOnFirst() throws {
+  @Test func returnsDocumentsBeforeError() throws {
     let directory = try TemporaryDirectory()
     var source = SQLiteSource(path: try directory.database(Self.bad))
     var batch = DraftBatch()
@@ -32,7 +32,7 @@ import Testing
     for _ in 0..<2 { #expect(throws: FormatError(.undecodable, "")) { try source.read(into: &batch) } }
   }
 
-  @Test func badRowIsSkippedAlone() throws {
+  @Test func skipsOnlyInvalidRow() throws {
     let directory = try TemporaryDirectory()
     let rejections = Rejections()
     var source = SQLiteSource(path: try directory.database(Self.bad), options: rejections.options())
@@ -41,7 +41,7 @@ import Testing
     #expect(rejections.all.map(\.record) == [2])
   }
 
-  @Test func badTextIsReplacedByTheRulesOfDecoding() throws {
+  @Test func replacesInvalidText() throws {
     let directory = try TemporaryDirectory()
     let source = SQLiteSource(path: try directory.database(Self.bad), options: ReadingOptions(onError: .replace))
     #expect(try drafts(source).map(\.text) == ["good", "a\u{FFFD}", "good"])
@@ -51,7 +51,7 @@ import Testing
     ("UTF-16le", "3DD86100", "unpaired surrogate at byte 0"), ("UTF-16le", "610000DE", "unpaired surrogate at byte 2"),
     ("UTF-16be", "D83D0061", "unpaired surrogate at byte 0"), ("UTF-16be", "0061DE00", "unpaired surrogate at byte 2"),
   ])
-  func loneSurrogatesAreRefusedAndReplaced(encoding: String, hex: String, reason: String) throws {
+  func rejectsOrReplacesLoneSurrogates(encoding: String, hex: String, reason: String) throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "PRAGMA encoding = '\(encoding)'; CREATE TABLE records(id, title, txt)",
@@ -61,15 +61,15 @@ import Testing
     #expect(replaced[0].text.unicodeScalars.count { $0 == "\u{FFFD}" } == 1)
   }
 
-  /// SQLite itself drops the odd byte in silence.
+  /// SQLite silently discards the odd byte.
   @Test(arguments: ["UTF-16le", "UTF-16be"])
-  func oddByteInUTF16IsRefused(encoding: String) throws {
+  func rejectsOddByteInUTF16(encoding: String) throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "PRAGMA encoding = '\(encoding)'; CREATE TABLE t(id, title, text)",
       "INSERT INTO t VALUES(x'01', x'02', x'61626364656667')")
     var bytes = try directory.bytes(of: "source.db")
-    // The row's types: three blobs, of which the last, of 7 bytes, becomes a text.
+    // Find the types of the row's three blobs, and change the last, with 7 bytes, to a text.
     let types = try #require(bytes.indices.dropLast(4).first { Array(bytes[$0..<$0 + 4]) == [4, 14, 14, 26] })
     bytes[types + 3] = 27
     try directory.write(bytes, to: "source.db")
@@ -78,7 +78,7 @@ import Testing
     #expect(error?.reason.contains("truncated UTF-16 unit") == true)
   }
 
-  @Test func emptyTextsAreStoredSkippedOrRefused() throws {
+  @Test func appliesEmptyTextMode() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text); INSERT INTO t VALUES(1, 'a', ''),(2, 'b', NULL),(3, 'c', 'x')"
@@ -89,7 +89,7 @@ import Testing
     #expect(failure(SQLiteSource(path: path, options: ReadingOptions(emptyText: .fail)))?.code == .emptyText)
   }
 
-  @Test func textAndHeadBeyondTheLimitMakeABadRow() throws {
+  @Test func skipsOversizedRows() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text, other)",
@@ -101,7 +101,7 @@ import Testing
     #expect(rejections.all.map(\.error.code) == [.tooLarge, .tooLarge])
   }
 
-  @Test func nonDatabasesAndMissingFilesAreRefused() throws {
+  @Test func rejectsInvalidAndMissingFiles() throws {
     let directory = try TemporaryDirectory()
     try directory.write("SQLite format 3\0".utf8, to: "short.db")
     try directory.write([UInt8](repeating: 0, count: 4096), to: "zero.db")
@@ -113,7 +113,7 @@ import Testing
     #expect(failure(SQLiteSource(copying: MemoryByteSource("SQLite format 3\0")))?.code == .malformed)
   }
 
-  @Test func everyTruncationIsRefusedOrReadAsFarAsItGoes() throws {
+  @Test func rejectsEveryTruncation() throws {
     let directory = try TemporaryDirectory()
     try directory.database(
       "PRAGMA page_size = 512; CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)",
@@ -127,15 +127,15 @@ import Testing
     }
   }
 
-  /// A tree whose pages lead back into itself would give the same rows for ever.
-  @Test func repeatedRowsAreDamage() throws {
+  /// A tree with a page cycle would return the same rows forever.
+  @Test func detectsRepeatedRows() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "PRAGMA page_size = 512; CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)",
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) INSERT INTO t SELECT i, 't', hex(zeroblob(50)) FROM n"
     )
     var bytes = try directory.bytes(of: "source.db")
-    // Page 2 is the table's root: an inner page (5) whose cells begin with the number of a page each.
+    // Page 2 is the table's root, an interior page (5). Each cell begins with a page number.
     let root = 512
     try #require(bytes[root] == 5)
     let pointers = root + 12
@@ -148,7 +148,7 @@ import Testing
     #expect(error?.reason.contains("not in order") == true)
   }
 
-  @Test(.enabled(if: !Corpora.isAbsent)) func malformedDatabasesAreReadOrRefusedTableByTable() throws {
+  @Test(.enabled(if: !Corpora.isAbsent)) func survivesMalformedDatabases() throws {
     let directory = try TemporaryDirectory()
     let tar = Process()
     tar.executableURL = URL(filePath: "/usr/bin/env")

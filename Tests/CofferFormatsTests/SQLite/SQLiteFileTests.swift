@@ -5,9 +5,9 @@ import Testing
 
 @testable import CofferFormats
 
-/// Files beside a database, none of which reading changes.
+/// Journals, logs and other files next to a database. Reading must not change any file.
 struct SQLiteFileTests {
-  /// Reads with private copies going into a directory that must be empty again while the source is still open.
+  /// Reads a database and checks that its private copies are already deleted while the source is open.
   private func read(_ path: String, in directory: TemporaryDirectory) throws -> (texts: [String], report: ReadingReport)
   {
     let before = try directory.everything()
@@ -25,21 +25,21 @@ struct SQLiteFileTests {
     return (texts, source.report)
   }
 
-  @Test func killedWritersTransactionIsUndoneInACopy() throws {
+  @Test func rollsBackUnfinishedTransactionInCopy() throws {
     let directory = try TemporaryDirectory()
     let (texts, report) = try read(try directory.killedWriter(), in: directory)
     #expect(texts == [String](repeating: String(repeating: "x", count: 300), count: 200))
     #expect(report.privateCopy?.contains("unfinished") == true)
   }
 
-  @Test func writeAheadLogIsReadFromACopy() throws {
+  @Test func readsWriteAheadLogFromCopy() throws {
     let directory = try TemporaryDirectory()
     let (texts, report) = try read(try directory.unfinishedLog(), in: directory)
     #expect(texts == ["in the log"])
     #expect(report.privateCopy?.contains("log") == true)
   }
 
-  @Test func databaseOfALogThatIsNotThereIsReadInPlace() throws {
+  @Test func readsDatabaseWithoutLogInPlace() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database(
       "PRAGMA journal_mode = WAL", "CREATE TABLE records(id, title, txt)", "INSERT INTO records VALUES(1, 'a', 'b')",
@@ -49,7 +49,7 @@ struct SQLiteFileTests {
     #expect(report.privateCopy == nil)
   }
 
-  @Test func symbolicLinkLeadsToTheJournalBesideTheFile() throws {
+  @Test func findsJournalThroughSymbolicLink() throws {
     let directory = try TemporaryDirectory()
     let folder = try TemporaryDirectory()
     try FileManager.default.createSymbolicLink(
@@ -57,7 +57,7 @@ struct SQLiteFileTests {
     #expect(try read("\(folder.path)/link.db", in: directory).texts.first?.first == "x")
   }
 
-  @Test func readOnlyFolderIsEnough() throws {
+  @Test func readsFromReadOnlyFolder() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.killedWriter()
     try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: directory.path)
@@ -65,8 +65,8 @@ struct SQLiteFileTests {
     #expect(try read(path, in: directory).texts.count == 200)
   }
 
-  /// A journal names the super-journal of a transaction over several files, which SQLite deletes when it is done.
-  @Test func fileThatAJournalNamesIsNotDeleted() throws {
+  /// A journal contains the name of a multi-file transaction's super-journal, which SQLite deletes afterwards.
+  @Test func preservesFileNamedByJournal() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.killedWriter()
     try directory.write("precious".utf8, to: "victim")
@@ -75,7 +75,7 @@ struct SQLiteFileTests {
     #expect(try directory.bytes(of: "victim") == Array("precious".utf8))
   }
 
-  @Test func transactionWhoseSuperJournalIsGoneWasCommitted() throws {
+  @Test func missingSuperJournalMeansCommitted() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.killedWriter()
     try appendSuperJournal("\(directory.path)/none", to: "hot.db-journal", in: directory)
@@ -93,7 +93,7 @@ struct SQLiteFileTests {
     try directory.write(bytes, to: journal)
   }
 
-  @Test(arguments: ["-journal", "-wal"]) func pipeBesideADatabaseIsNotWaitedFor(suffix: String) throws {
+  @Test(arguments: ["-journal", "-wal"]) func rejectsPipeAsJournal(suffix: String) throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database("CREATE TABLE records(id, title, txt)")
     #expect(mkfifo(path + suffix, 0o600) == 0)
@@ -101,7 +101,7 @@ struct SQLiteFileTests {
     #expect(error?.code == .malformed && error?.reason.contains(path + suffix) == true)
   }
 
-  @Test(arguments: ["-journal", "-wal"]) func linkBesideADatabaseIsNotRead(suffix: String) throws {
+  @Test(arguments: ["-journal", "-wal"]) func rejectsLinkedJournal(suffix: String) throws {
     for makeLink in [symlink, link] {
       let directory = try TemporaryDirectory()
       let path = try directory.killedWriter()
@@ -114,8 +114,8 @@ struct SQLiteFileTests {
     }
   }
 
-  /// The header's two versions say that the database has no log, or one of them does.
-  @Test(arguments: [[1, 1], [1, 2], [2, 1]] as [[UInt8]]) func logOfAnotherDatabaseIsNotRead(versions: [UInt8]) throws {
+  /// One or both version fields of the header indicate a database without a log.
+  @Test(arguments: [[1, 1], [1, 2], [2, 1]] as [[UInt8]]) func rejectsUnexpectedLog(versions: [UInt8]) throws {
     let directory = try TemporaryDirectory()
     let path = try directory.unfinishedLog()
     var bytes = try directory.bytes(of: "log.db")
@@ -127,7 +127,7 @@ struct SQLiteFileTests {
     #expect(try directory.everything() == before)
   }
 
-  @Test func streamIsReadThroughACopy() throws {
+  @Test func readsStreamThroughCopy() throws {
     let directory = try TemporaryDirectory()
     try directory.database("CREATE TABLE records(id, title, txt)", "INSERT INTO records VALUES(1, 'a', 'b')")
     let bytes = try directory.bytes(of: "source.db")
@@ -145,7 +145,7 @@ struct SQLiteFileTests {
     #expect(failure(SQLiteSource(path: path, options: options))?.code == .unreadable)
   }
 
-  @Test func ownStoreIsNotATableOfDocuments() throws {
+  @Test func rejectsEncryptedStore() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database("CREATE TABLE coffer_header(one)")
     #expect(failure(SQLiteSource(path: path))?.reason.contains("encrypted store") == true)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferFormats
 
-/// Databases that are written, as stock tools see them, and as they are read back.
+/// Exported databases, read by SQLite and imported again.
 @Suite struct SQLiteSinkTests {
   private func written(
     _ documents: [(DocumentHeader, String)], in directory: TemporaryDirectory, collection: String = "notes"
@@ -15,7 +15,7 @@ import Testing
     return "\(directory.path)/out.db"
   }
 
-  @Test func everythingIsReadBack() throws {
+  @Test func preservesDocuments() throws {
     let directory = try TemporaryDirectory()
     let path = try written(Samples.rich, in: directory)
     #expect(try directory.names() == ["out.db"])
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func tableIsPlainForStockTools() throws {
+  @Test func writesPlainTable() throws {
     let directory = try TemporaryDirectory()
     let path = try written(
       [(Samples.header(5, title: "T", key: "k"), "a\0b"), (Samples.header(2), "x")], in: directory)
@@ -44,7 +44,7 @@ import Testing
     #expect(rows[1].values == [.integer(2), .null, .text("x"), .null, .integer(2)])
   }
 
-  @Test func collectionsOfAnyNameGetTablesOfTheirOwn() throws {
+  @Test func writesSeparateTablePerCollection() throws {
     let directory = try TemporaryDirectory()
     try directory.write([], to: "out.db")
     var sink = try SQLiteSink(path: "\(directory.path)/out.db")
@@ -63,13 +63,13 @@ import Testing
       tables == ["Notes", "2-notes", "3-sqlite_x", "a\"b; DROP TABLE notes", "5-notes order", "n\u{FFFD}l", "", "é"])
   }
 
-  @Test func exportWithoutDocumentsIsADatabaseToo() throws {
+  @Test func writesEmptyDatabase() throws {
     let directory = try TemporaryDirectory()
     let path = try written([], in: directory)
     #expect(failure(SQLiteSource(path: path))?.code == .missingTable)
   }
 
-  @Test func fileWithContentIsNotWrittenOver() throws {
+  @Test func preservesExistingContent() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.database("CREATE TABLE t(a)")
     let before = try directory.bytes(of: "source.db")
@@ -80,7 +80,7 @@ import Testing
     #expect(try directory.bytes(of: "source.db") == before)
   }
 
-  @Test func repeatedDocumentIsAnError() throws {
+  @Test func rejectsRepeatedDocument() throws {
     let directory = try TemporaryDirectory()
     #expect(throws: FormatError(.unwritable, "")) {
       try written([(Samples.header(1), "a"), (Samples.header(1), "a")], in: directory)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferFormats
 
-/// The parts of a document that the columns of a database become.
+/// Database columns read as parts of a document.
 @Suite struct SQLiteSourceTests {
   private func read(
     _ sql: String..., table: String? = nil, mapping: ColumnMapping = ColumnMapping(),
@@ -31,7 +31,7 @@ import Testing
 
   @Test(
     .enabled(if: !Corpora.isAbsent), arguments: ["utf-8", "utf-16le", "utf-16be"], [512, 4096, 65536])
-  func recordsAreFoundInEveryEncoding(encoding: String, pageSize: Int) throws {
+  func readsRecordsInEveryEncoding(encoding: String, pageSize: Int) throws {
     struct Record: Decodable {
       let id: Int64
       let title: String?
@@ -48,7 +48,7 @@ import Testing
     #expect(read.map { Array($0.text.utf8) } == rows.map { Array(($0.txt ?? "").utf8) })
   }
 
-  @Test func rowWithoutATextColumnIsTheTextAsJSON() throws {
+  @Test func convertsRowToJSONText() throws {
     let read = try read(
       "CREATE TABLE contact(id INTEGER PRIMARY KEY, name, email, n, r, b)",
       "INSERT INTO contact VALUES(7, 'A\"n', NULL, 9007199254740993, 1.0, x'00FF'),(8, 'B', '', -9223372036854775808, 9e999, x'')",
@@ -66,7 +66,7 @@ import Testing
     #expect(read.allSatisfy { $0.attributes == nil })
   }
 
-  @Test func mappedTableIsRead() throws {
+  @Test func readsMappedTable() throws {
     let fields = "CREATE TABLE FIELDS(ROW INTEGER PRIMARY KEY, FIELD_DATA TEXT)"
     let rows = "INSERT INTO FIELDS VALUES(0, 'zero'),(3, 'three'),(1, 'one'),(2, NULL)"
     for mapping in [mapping("id=ROW,text=FIELD_DATA"), mapping("id=1,text=2"), mapping("id=row,text=field_data")] {
@@ -94,7 +94,7 @@ import Testing
     #expect(source.report.attributeColumns == ["zoo", "big", "exact", "r", "b", "n"])
   }
 
-  @Test func numbersAndBlobsAsPartsAreText() throws {
+  @Test func convertsNumbersAndBlobsToText() throws {
     let read = try read(
       "CREATE TABLE t(id, title, text, key)", "INSERT INTO t VALUES('12', 5, 1.5, 7),(x'31', x'41', x'42', x'FF')",
       "INSERT INTO t VALUES(-1, NULL, NULL, '')")
@@ -104,7 +104,7 @@ import Testing
     #expect(read.map(\.key) == [[0x37], [0xFF], nil])
   }
 
-  @Test func idThatIsNoneMakesABadRowWhereIdsAreKept() throws {
+  @Test func keepingIDsRejectsInvalidIDs() throws {
     let rejections = Rejections()
     let read = try read(
       "CREATE TABLE t(id, title, text)", "INSERT INTO t VALUES(0, 'a', 'b'),('x', 'c', 'd'),(5, 'e', 'f')",
@@ -114,7 +114,7 @@ import Testing
     #expect(rejections.all[0].error.reason.contains("column id of row 1 of the table t"))
   }
 
-  @Test func nulAndMarkAreText() throws {
+  @Test func preservesNULAndByteOrderMark() throws {
     for encoding in ["UTF-8", "UTF-16le", "UTF-16be"] {
       let read = try read(
         "PRAGMA encoding = '\(encoding)'", "CREATE TABLE t(id, title, text)",
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func tableWithoutRowIDAndGeneratedColumnsAreRead() throws {
+  @Test func readsGeneratedColumnsWithoutRowID() throws {
     let plain = try read(
       "CREATE TABLE t(id TEXT PRIMARY KEY, title, text, n AS (length(text)), m AS (id || '!') STORED) WITHOUT ROWID",
       "INSERT INTO t(id, title, text) VALUES('2', 'b', 'two'),('1', 'a', 'one')")
@@ -132,7 +132,7 @@ import Testing
     #expect(plain.map(\.attributes) == [#"{"id":"1","m":"1!","n":3}"#, #"{"id":"2","m":"2!","n":3}"#])
   }
 
-  @Test func columnsNamedLikeRowNumbersAreColumns() throws {
+  @Test func readsColumnsNamedRowID() throws {
     let read = try read(
       "CREATE TABLE t(id, title, text, rowid, _rowid_, oid)",
       "INSERT INTO t VALUES(1, 'a', 'x', 3, 2, 1),(2, 'b', 'y', 1, 1, 1)")
@@ -140,14 +140,14 @@ import Testing
     #expect(read.first?.attributes == #"{"_rowid_":2,"id":1,"oid":1,"rowid":3}"#)
   }
 
-  @Test func rowsAreInTheOrderOfTheirNumbersWithAnyIndexes() throws {
+  @Test func readsRowsInRowIDOrder() throws {
     let read = try read(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)", "CREATE INDEX i ON t(title, text)",
       "INSERT INTO t VALUES(3, 'a', 'x'),(1, 'c', 'z'),(2, 'b', 'y')")
     #expect(read.map(\.id) == [1, 2, 3])
   }
 
-  @Test func namesMayHoldAnything() throws {
+  @Test func acceptsUnusualNames() throws {
     let read = try read(
       "CREATE TABLE \"a\"\"b c\"(\"i\"\"d\", \"te xt\", 'select')", "INSERT INTO \"a\"\"b c\" VALUES(4, 'x', 'y')",
       table: "a\"b c", mapping: mapping("id=i\"d,text=te xt,title=select"))
@@ -155,7 +155,7 @@ import Testing
     #expect(read.map(\.title) == ["y"])
   }
 
-  @Test func errorForAMissingTableOrColumnListsTheExistingOnes() {
+  @Test func listsExistingTablesAndColumns() {
     let two = "CREATE TABLE a(id, title, text); CREATE TABLE b(id, title, body); CREATE TABLE c(x)"
     #expect(failure(two)?.code == .missingTable)
     #expect(failure(two)?.names == ["a", "b"])
@@ -166,7 +166,7 @@ import Testing
     #expect(failure(two + "; CREATE TABLE records(id, title, txt)") == nil)
   }
 
-  @Test func viewsTriggersAndVirtualTablesNeverRun() {
+  @Test func rejectsViewsAndVirtualTables() {
     let view = failure("CREATE VIEW records AS SELECT 1 AS id, 'a' AS title, 'b' AS txt", table: "records")
     #expect(view?.code == .missingTable)
     #expect(view?.reason.contains("view") == true)
@@ -175,7 +175,7 @@ import Testing
     #expect(virtual?.names.contains("records") == false)
   }
 
-  @Test func longTableIsReadInBatchesAndIsComplete() throws {
+  @Test func readsLongTableInBatches() throws {
     let read = try read(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, title, text)",
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO t SELECT i, 't' || i, hex(zeroblob(i % 300)) FROM n"

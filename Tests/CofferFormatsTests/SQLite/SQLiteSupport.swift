@@ -5,7 +5,7 @@ import Foundation
 @testable import CofferFormats
 
 extension TemporaryDirectory {
-  /// Makes a database by SQL and gives its path.
+  /// Creates a database by running SQL and returns its path.
   @discardableResult
   func database(_ sql: String..., name: String = "source.db") throws -> String {
     let database = try Database("\(path)/\(name)", mode: .createNew)
@@ -14,13 +14,14 @@ extension TemporaryDirectory {
     return "\(path)/\(name)"
   }
 
-  /// Every file with its content.
+  /// Returns the contents of all files by name.
   func everything() throws -> [String: [UInt8]] {
     Dictionary(uniqueKeysWithValues: try names().map { ($0, try bytes(of: $0)) })
   }
 
-  /// A database as a writer leaves it that is killed in the middle of changing every text to `CHANGED`: the pages are
-  /// on disk already, and the journal that undoes them beside.
+  /// Creates a database whose writer was killed while changing every text to `CHANGED`.
+  ///
+  /// The changed pages are already on disk, next to the journal that undoes them.
   func killedWriter(name: String = "hot.db") throws -> String {
     let database = try Database("\(path)/live.db", mode: .createNew)
     try database.execute("PRAGMA page_size = 512; CREATE TABLE records(id INTEGER PRIMARY KEY, title, txt)")
@@ -38,7 +39,7 @@ extension TemporaryDirectory {
     return "\(path)/\(name)"
   }
 
-  /// A database with a write-ahead log that holds all of its rows.
+  /// Creates a database whose rows are all in its write-ahead log.
   func unfinishedLog(name: String = "log.db") throws -> String {
     let database = try Database("\(path)/live.db", mode: .createNew)
     try database.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")

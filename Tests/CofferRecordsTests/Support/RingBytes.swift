@@ -1,6 +1,6 @@
 import CofferRecords
 
-/// The bytes of a ring, from hexadecimal digits; zeros behind.
+/// A ring's bytes, from hexadecimal digits and padded with zeros.
 struct RingBytes {
   var bytes: [UInt8]
 
@@ -11,7 +11,7 @@ struct RingBytes {
   }
 
   init(_ ring: ChangeRing) {
-    // Not zeros: the ring must write all of them.
+    // Fill the buffer, because the ring must write every byte.
     bytes = [UInt8](repeating: 0xee, count: ChangeRing.byteCount)
     bytes.withUnsafeMutableBytes { ring.write(to: $0) }
   }
@@ -26,6 +26,6 @@ extension ChangeRing {
     mark.withUnsafeBytes { append(generation, markBefore: $0, changes) }
   }
 
-  /// The changes of each generation held.
+  /// The changes of every generation in the ring.
   var everyChange: [RingChanges]? { changes(after: known - 1)?.map(\.changes) }
 }

@@ -1,7 +1,9 @@
 import Coffer
 import Foundation
 
-/// The reader of a data set that comes with an app: opened read-only, listed by sections, searched, filtered.
+@testable import CofferStoreTestSupport
+
+/// A read-only data set that ships with an app, with sections, searches and filters.
 struct DataSetReader {
   struct Product: Codable, Sendable, Equatable {
     var name: String
@@ -16,11 +18,11 @@ struct DataSetReader {
 
   let store: DocumentStore
 
-  /// - Parameter pin: the store's pin, which the app carries: another store is refused.
-  init(at url: URL, passphrase: String, pin: String, options: OpenOptions = OpenOptions()) throws {
+  /// - Parameter pin: The store's pin, which ships with the app. Other stores are refused.
+  init(at url: URL, passphrase: String, pin: StorePin, options: OpenOptions = OpenOptions()) throws {
     var options = options
     options.isReadOnly = true
-    options.expectedPin = pin
+    options.pin = pin
     store = try DocumentStore.open(at: url, key: .passphrase { Secret(typed: passphrase) }, options: options)
   }
 
@@ -29,7 +31,7 @@ struct DataSetReader {
   }
 
   func products(in section: DocumentCollection, upTo price: Double) throws -> [Product] {
-    try store.read { try $0.values(in: section) { $0.price <= price } }
+    try store.read { try $0.values(Product.self, in: section) { $0.price <= price }.map(\.value) }
   }
 
   func titles(in section: DocumentCollection, dearestFirst: Bool) throws -> [String?] {
@@ -40,15 +42,17 @@ struct DataSetReader {
   }
 
   func find(_ words: String, in section: DocumentCollection) throws -> [String?] {
-    try store.search(for: .text(words, ignoring: [.case, .diacritics]), in: section).map(\.header.title)
+    try store.read { try $0.search(for: .text(words, ignoring: [.case, .diacritics]), in: section) }.map(\.header.title)
   }
 
   func offers(since date: Date) throws -> [Offer] {
-    try store.query(
-      """
-      SELECT title, json ->> '$.price' AS price FROM documents
-      WHERE json ->> '$.price' < 10 AND created >= ? ORDER BY price
-      """, date
-    ).decoded(as: Offer.self)
+    try store.read {
+      try $0.query(
+        """
+        SELECT title, json ->> '$.price' AS price FROM documents
+        WHERE json ->> '$.price' < 10 AND created >= ? ORDER BY price
+        """, date
+      )
+    }.decoded(as: Offer.self)
   }
 }

@@ -4,7 +4,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Programs as an app's author writes them from the documentation comments alone: the public face, no more.
+@testable import CofferStoreTestSupport
+
+/// Programs that use only the public API, like an app's author who reads its documentation.
 struct ExampleProgramsTests {
   private let place: Workplace
   private let options: OpenOptions
@@ -16,7 +18,7 @@ struct ExampleProgramsTests {
     self.options = options
   }
 
-  @Test func noteKeeperKeepsNotesInTheUsersOrder() throws {
+  @Test func noteKeeperPreservesUserOrder() throws {
     typealias Note = NoteKeeper.Note
     let url = place.file("notes.coffer")
     let keeper = try NoteKeeper(at: url, key: .published("primary"), options: options)
@@ -46,7 +48,7 @@ struct ExampleProgramsTests {
     #expect(try again.store.verify().isSound)
   }
 
-  @Test func dataSetIsReadButNotWritten() throws {
+  @Test func opensDataSetReadOnly() throws {
     let url = place.file("products.coffer")
     let made = try DocumentStore.create(
       at: url, keys: [.passphrase { Secret(typed: "a passphrase of an app") }, .published("primary")],
@@ -58,7 +60,7 @@ struct ExampleProgramsTests {
           Product(name: name, price: price, note: nil), into: "deck", attributes: ["price": .number(price)])
       }
       try tx.insert(Document(title: "Read me", text: "plain text"), into: "about")
-      try tx.arrange(["about", "deck"])
+      try tx.reorder(["about", "deck"])
     }
     let pin = made.pin
     try made.close()
@@ -73,11 +75,11 @@ struct ExampleProgramsTests {
     expect(.readOnly) { try reader.store.write { try $0.insert(Document(text: ""), into: "deck") } }
     expect(.pinMismatch) {
       _ = try DataSetReader(
-        at: url, passphrase: "a passphrase of an app", pin: pin.dropLast(2) + "00", options: options)
+        at: url, passphrase: "a passphrase of an app", pin: TestStore().store.pin, options: options)
     }
   }
 
-  @Test func databaseIsMigratedIntoItsModels() throws {
+  @Test func migratesDatabaseToModels() throws {
     let database = place.file("app.sqlite")
     try Database(database.path, mode: .create).execute(
       """
@@ -91,7 +93,8 @@ struct ExampleProgramsTests {
     #expect(try Migration.migrate(database, into: store) == 2)
     try store.read { reader throws in
       #expect(try reader.collections().map(\.name) == ["work", "home"])
-      let plans = try reader.storedValue(Migration.Note.self, of: 7)
+      let plans = try #require(try reader.values(Migration.Note.self, in: "work").first)
+      #expect(plans.id == 7)
       #expect(plans.name == "Plans" && plans.isPinned && plans.picture == Data([0, 255]))
       #expect(plans.made == Date(timeIntervalSince1970: 1_795_271_700))
       #expect(plans.header.created == Timestamp(plans.made))
@@ -103,7 +106,7 @@ struct ExampleProgramsTests {
     #expect(try Data(contentsOf: place.file("app.coffer")).range(of: Data("Plans".utf8)) == nil)
   }
 
-  @Test func priceListFindsCountsAndTellsPrices() async throws {
+  @Test func priceListFindsAndObservesPrices() async throws {
     let list = try PriceList(at: place.file("prices.coffer"), key: .published("primary"), options: options)
     let told = Mutex<[PriceList.Price]>([])
     let (steps, step) = AsyncStream<Void>.makeStream()
@@ -115,7 +118,7 @@ struct ExampleProgramsTests {
         step.yield()
       }
     }
-    // Until it listens, commits are not told.
+    // Commits are reported only after the task starts to listen.
     var count = 0.0
     while told.withLock({ $0.isEmpty }) {
       count += 1
@@ -129,7 +132,7 @@ struct ExampleProgramsTests {
     #expect(try list.raise("none", by: 2) == false)
     #expect(try list.articles(from: "Sund").sorted() == ["a-1", "s-1"])
     #expect(try list.cheaper(than: 300).last.map { $0.name == "anchor" && $0.amount == 160 } == true)
-    #expect(try await list.store.verify().isSound)
+    #expect(try list.store.verify().isSound)
     while !told.withLock({ $0.contains(.init(name: "anchor", amount: 160)) }) { _ = await next.next() }
     #expect(told.withLock { $0.contains(.init(name: "sail", amount: 300)) })
     try await list.store.close()

@@ -2,7 +2,9 @@ import Coffer
 import CofferFormats
 import Foundation
 
-/// Migrates an app's SQLite table: each row becomes a value of the model that the app stored it from.
+@testable import CofferStoreTestSupport
+
+/// A migration of an app's SQLite table that converts each row to a value of the app's model.
 enum Migration {
   struct Note: Codable, Sendable {
     var id: Int64
@@ -13,7 +15,7 @@ enum Migration {
     var picture: Data?
   }
 
-  /// - Returns: the number of notes.
+  /// - Returns: The number of notes.
   static func migrate(_ database: URL, into store: DocumentStore) throws -> Int {
     var reading = ReadingOptions(keepsIDs: true)
     reading.readsValues = true

@@ -1,7 +1,9 @@
 import Coffer
 import Foundation
 
-/// The notes of an app: the newest on top, in an order that the user may change, with tags, search and undo.
+@testable import CofferStoreTestSupport
+
+/// An app's notes, with the newest on top until the user reorders them, and with tags, search and undo.
 struct NoteKeeper {
   struct Note: VersionedValue, Equatable {
     static var defaults: Note? { Note(title: "", body: "") }
@@ -23,7 +25,7 @@ struct NoteKeeper {
 
   func page(after last: StoredValue<Note>? = nil, tag: String? = nil) throws -> [StoredValue<Note>] {
     try store.read { reader in
-      try reader.storedValues(Note.self, in: notes, after: last?.header, limit: 20) { note in
+      try reader.values(Note.self, in: notes, after: last?.header, limit: 20) { note in
         tag.map { note.tags.contains($0) } ?? true
       }
     }
@@ -38,15 +40,15 @@ struct NoteKeeper {
   }
 
   func delete(_ id: DocumentID) throws -> DeletedDocuments {
-    try store.write { try $0.remove([id]) }
+    try store.write { try $0.deleteUndoably([id]) }
   }
 
   func undo(_ deleted: DeletedDocuments) throws {
-    try store.write { try $0.putBack(deleted) }
+    try store.write { try $0.restore(deleted) }
   }
 
   func find(_ words: String) throws -> [DocumentID] {
     let pattern = try SearchPattern.text(words, ignoring: [.case, .diacritics, .composition])
-    return try store.search(for: pattern, in: notes).map(\.header.id)
+    return try store.read { try $0.search(for: pattern, in: notes) }.map(\.header.id)
   }
 }

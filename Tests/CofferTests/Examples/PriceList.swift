@@ -1,7 +1,9 @@
 import Coffer
 import Foundation
 
-/// A price list: values of a type of one's own, found by their article numbers, with SQL over them.
+@testable import CofferStoreTestSupport
+
+/// A price list that stores a custom type by article number and queries it with SQL.
 struct PriceList {
   struct Price: Codable, Sendable, Equatable {
     var name: String
@@ -14,31 +16,31 @@ struct PriceList {
 
   init(at url: URL, key: StoreKey, options: OpenOptions = OpenOptions()) throws {
     store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true, options: options)
-    prices = store.collection("prices")
+    prices = DocumentCollection("prices")
   }
 
-  /// All of them or none.
+  /// Stores all prices in one transaction.
   func set(_ new: [String: Price], from supplier: String) throws {
     try store.write { tx in
       for (article, price) in new {
-        try tx.put(price, into: prices, key: ExternalKey(article), attributes: ["supplier": .string(supplier)])
+        try tx.put(price, into: prices, key: DocumentKey(article), attributes: ["supplier": .string(supplier)])
       }
     }
   }
 
   func price(of article: String) throws -> Price? {
-    try store.read { try $0.value(Price.self, forKey: ExternalKey(article), in: prices) }
+    try store.read { try $0.value(Price.self, forKey: DocumentKey(article), in: prices) }
   }
 
   func raise(_ article: String, by factor: Double) throws -> Bool {
     try store.write { tx in
-      guard let id = try tx.id(forKey: ExternalKey(article), in: prices) else { return false }
+      guard let id = try tx.id(forKey: DocumentKey(article), in: prices) else { return false }
       try tx.update(id, as: Price.self) { $0.amount *= factor }
       return true
     }
   }
 
-  /// No price is opened.
+  /// Reads only the headers, without decrypting prices.
   func articles(from supplier: String) throws -> [String] {
     try store.read { tx in
       try tx.headers(in: prices).filter { $0.attributes["supplier"] == .string(supplier) }.compactMap(\.key?.text)
@@ -46,12 +48,14 @@ struct PriceList {
   }
 
   func cheaper(than limit: Double) throws -> [(name: String, amount: Double)] {
-    try store.query(
-      """
-      SELECT title, text ->> '$.amount' AS amount FROM documents
-      WHERE collection = ? AND amount < ? ORDER BY amount
-      """, prices.name, limit
-    ).rows.map { ($0["title"]?.text ?? "", $0["amount"]?.real ?? 0) }
+    try store.read {
+      try $0.query(
+        """
+        SELECT title, text ->> '$.amount' AS amount FROM documents
+        WHERE collection = ? AND amount < ? ORDER BY amount
+        """, prices.name, limit
+      )
+    }.rows.map { ($0["title"]?.text ?? "", $0["amount"]?.real ?? 0) }
   }
 
   /// Passes the new and changed prices of each commit to `tell`, until the store is closed.

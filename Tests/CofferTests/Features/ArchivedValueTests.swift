@@ -3,7 +3,9 @@ import CofferSQLite
 import Foundation
 import Testing
 
-/// The archiving and SQLite tutorial (FourLines), feature by feature.
+@testable import CofferStoreTestSupport
+
+/// The features of FourLines, the archiving and SQLite tutorial.
 struct ArchivedValueTests {
   struct FourLines: Codable, Sendable, Equatable {
     var field1: String?
@@ -14,8 +16,8 @@ struct ArchivedValueTests {
 
   private let lines = FourLines(field1: "one", field2: "", field3: nil, field4: "\0four")
 
-  /// An object of four strings, archived under the key `Data` when the app ends; a killed app lost all.
-  @Test func fourLinesAreDurableAtEachCommitUnderTheirKey() throws {
+  /// FourLines archived four strings under the key `Data` when the app ended, so a killed app lost its data.
+  @Test func storesValueDurablyByKey() throws {
     try withTestStore { test in
       try test.store.write { _ = try $0.put(lines, into: test.notes, key: "Data") }
       let other = try test.reopened()
@@ -25,8 +27,8 @@ struct ArchivedValueTests {
     }
   }
 
-  /// Open or create, `CREATE TABLE IF NOT EXISTS` at each launch.
-  @Test func fourLinesOpenAtEachLaunchTheSame() throws {
+  /// FourLines ran `CREATE TABLE IF NOT EXISTS` at each launch.
+  @Test func opensExistingStoreAtEachLaunch() throws {
     try withTestStore { test in
       try test.store.write { _ = try $0.put(lines, into: test.notes, key: "Data") }
       for _ in 0..<3 {
@@ -39,8 +41,8 @@ struct ArchivedValueTests {
     }
   }
 
-  /// `INSERT OR REPLACE` per row, in four transactions.
-  @Test func fourLinesUpsertInOneTransactionAndKeepOtherFields() throws {
+  /// FourLines ran `INSERT OR REPLACE` per row, in four transactions.
+  @Test func upsertPreservesOtherFields() throws {
     try withTestStore { test in
       let attributes: Attributes = ["colour": "red"]
       try test.store.write { writer in
@@ -53,7 +55,7 @@ struct ArchivedValueTests {
       let generation = try test.store.read { $0.generation }
       try test.store.write { writer throws in
         for row in 1...4 as ClosedRange<Int64> {
-          #expect(try writer.put(Document(text: "new \(row)"), id: DocumentID(row), into: test.notes) == false)
+          #expect(try writer.put(Document(text: "new \(row)"), id: DocumentID(row), into: test.notes).isNew == false)
         }
       }
       try test.store.read { reader in
@@ -68,8 +70,8 @@ struct ArchivedValueTests {
     }
   }
 
-  /// Bind variables, prepare, step, finalize; a NULL text crashed.
-  @Test func fourLinesNullEmptyAndNULStayDistinct() throws {
+  /// FourLines bound variables in prepared statements, and crashed on a NULL text.
+  @Test func distinguishesNullEmptyAndNUL() throws {
     try withTestStore { test in
       let database = try Database(test.place.file("data.sqlite3").path, mode: .create)
       try database.execute("CREATE TABLE IF NOT EXISTS FIELDS(ROW INTEGER PRIMARY KEY, FIELD_DATA TEXT)")
@@ -81,19 +83,19 @@ struct ArchivedValueTests {
       #expect(result.rows.map { $0[0].text } == values)
       #expect(result.rows.map { $0[0].storageClass } == [.null, .text, .text, .text])
       try database.close()
-      // The same over documents.
+      // Documents make the same distinctions.
       try test.store.write { writer in
         for (row, value) in zip((1 as Int64)..., values) {
           try writer.put(Document(title: value, text: value ?? "none"), id: DocumentID(row), into: test.notes)
         }
       }
       #expect(try test.store.read { try $0.headers(in: test.notes).map(\.title) } == values)
-      #expect(try test.store.query("SELECT title FROM documents").rows.map { $0[0].text } == values)
+      #expect(try test.store.read { try $0.query("SELECT title FROM documents") }.rows.map { $0[0].text } == values)
     }
   }
 
-  /// Rows came `ORDER BY ROW`, by habit of the query.
-  @Test func fourLinesAreAlwaysInTheOrderOfTheirPositions() throws {
+  /// FourLines depended on `ORDER BY ROW` in its query.
+  @Test func listsDocumentsInPositionOrder() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for id in [4, 2, 1, 3] as [DocumentID] { try writer.put(lines, id: id, into: test.notes) }
@@ -105,14 +107,14 @@ struct ArchivedValueTests {
   }
 
   /// Aggregations, "orders of magnitude faster than loading objects".
-  @Test func fourLinesAreCountedAndMeasuredWithoutOpeningAText() throws {
+  @Test func countsDocumentsWithoutDecryptingTexts() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for number in 1...9 {
           try writer.insert(Document(text: String(repeating: "x", count: number)), into: test.notes)
         }
       }
-      // Texts that can't be opened any more: nothing here looks at them.
+      // Damage the texts to prove that counting doesn't decrypt them.
       let raw = try test.raw()
       let bodies = try raw.query("SELECT id, body FROM coffer_record").rows
       try raw.execute("UPDATE coffer_record SET body = zeroblob(length(body))")

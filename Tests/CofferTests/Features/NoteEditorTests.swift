@@ -1,11 +1,14 @@
 import Coffer
+import CofferEngine
 import Foundation
 import Testing
 
-/// txtEdit, a note editor over `records(id, title, txt)`, feature by feature.
+@testable import CofferStoreTestSupport
+
+/// The features of txtEdit, a note editor with the table `records(id, title, txt)`.
 struct NoteEditorTests {
   /// txtEdit lists the titles first, one query for each, and reads a text when its note is opened.
-  @Test func txtEditListsAPageOfTitlesAndReadsATextOnDemand() throws {
+  @Test func listsTitlesAndReadsTextOnDemand() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for number in 0..<30 {
@@ -20,8 +23,8 @@ struct NoteEditorTests {
     }
   }
 
-  /// The title is the first 50 units of the text; that could cut an emoji in half.
-  @Test func txtEditTitleIsFiftyWholeCharacters() throws {
+  /// txtEdit used the first 50 units of the text as the title, which could split an emoji.
+  @Test func derivesTitleOfFiftyWholeCharacters() throws {
     try withTestStore { test in
       let family = "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}"
       try test.store.write { writer in
@@ -32,65 +35,59 @@ struct NoteEditorTests {
     }
   }
 
-  /// An empty record showed in the list, then opened as a ghost.
-  @Test func txtEditEmptyNoteThatIsStoredIsANoteThatOpens() throws {
+  /// txtEdit listed an empty record, but opened it as a ghost.
+  @Test func opensStoredEmptyNote() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(Document(text: ""), into: test.notes) }
       try test.store.read { reader throws in
         #expect(try reader.headers(in: test.notes).map(\.byteCount) == [0])
         #expect(try reader.text(of: id) == "")
       }
-      #expect(try test.store.write { try $0.insert(Document(text: ""), into: test.notes, whenEmpty: .store) } == 2)
+      #expect(try test.store.write { try $0.update(id, whenEmpty: .store) { $0.text = "" } })
     }
   }
 
-  @Test func txtEditEmptyNoteThatIsRefusedIsAnErrorAndNothingIsMade() throws {
-    try withTestStore { test in
-      #expect(try test.store.write { try $0.insert(Document(text: "text"), into: test.notes, whenEmpty: .fail) } == 1)
-      let bytes = try test.bytesOnDisk()
-      try test.store.write { writer throws in
-        expect(.emptyText) { try writer.insert(Document(title: "ghost", text: ""), into: test.notes, whenEmpty: .fail) }
-        expect(.emptyText) { try writer.insert(Document(text: ""), into: DocumentCollection("new"), whenEmpty: .fail) }
-        expect(.emptyText) { try writer.update(1, whenEmpty: .fail) { $0.text = "" } }
-      }
-      #expect(try test.bytesOnDisk() == bytes)
-      #expect(try test.store.read { try $0.text(of: 1) } == "text")
-      // Nor is a number used up.
-      #expect(try test.store.write { try $0.insert(Document(text: "x"), into: test.notes, whenEmpty: .fail) } == 2)
-    }
-  }
-
-  @Test func txtEditSkippedEmptyNoteIsReportedAndChangesNothing() throws {
+  @Test func rejectsEmptyNoteOnRequest() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
       let bytes = try test.bytesOnDisk()
       try test.store.write { writer throws in
-        #expect(try writer.insert(Document(text: ""), into: DocumentCollection("new"), whenEmpty: .skip) == nil)
+        expect(.emptyText) { try writer.update(1, whenEmpty: .fail) { $0.text = "" } }
+      }
+      #expect(try test.bytesOnDisk() == bytes)
+      #expect(try test.store.read { try $0.text(of: 1) } == "text")
+    }
+  }
+
+  @Test func reportsSkippedEmptyNote() throws {
+    try withTestStore { test in
+      try test.store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+      let bytes = try test.bytesOnDisk()
+      try test.store.write { writer throws in
         #expect(try writer.update(1, whenEmpty: .skip) { $0.text = "" } == false)
       }
       #expect(try test.bytesOnDisk() == bytes)
       try test.store.write { writer throws in
         #expect(try writer.update(1, whenEmpty: .skip) { $0.text = "more" })
-        #expect(try writer.insert(Document(text: "x"), into: test.notes, whenEmpty: .skip) == 2)
       }
-      #expect(try test.store.everything()["notes"]?.map(\.text) == ["more", "x"])
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["more"])
     }
   }
 
-  /// Reading a missing id gave "".
-  @Test func txtEditMissingNoteIsNoEmptyText() throws {
+  /// txtEdit returned "" for a missing ID.
+  @Test func throwsForMissingNote() throws {
     try withTestStore { test in
       expect(.noSuchDocument) { try test.store.read { try $0.text(of: 1) } }
     }
   }
 
-  /// A reader asked how to close a commercial data set: each customer gets a separate store, sealed for the customer's
-  /// public key.
-  @Test func txtEditDataSetIsClosedForEachCustomerByHisRecipient() throws {
+  /// A reader asked how to protect a commercial data set. Each customer gets a separate store, which is sealed for the
+  /// customer's public key.
+  @Test func sealsCopyForCustomerRecipient() throws {
     try withTestStore { test in
       try test.store.write { try $0.insert(Document(title: "entry", text: "commercial"), into: test.notes) }
       let sold = test.place.file("sold.coffer")
-      try test.store.export(to: sold, keys: [.recipient(PublishedKeys.recipient)])
+      try test.store.copy(to: sold, recipients: [PublishedKeys.recipient])
       for key in [StoreKey.published("primary"), .published("wrong")] {
         expect(.cannotUnlock) { try DocumentStore.open(at: sold, key: key, options: .testing) }
       }
@@ -103,8 +100,8 @@ struct NoteEditorTests {
     }
   }
 
-  /// Opening made an empty file, and failed later with "no such table".
-  @Test func txtEditOpeningCreatesNothingAndReportsNonStores() throws {
+  /// txtEdit created an empty file on opening, and failed later with "no such table".
+  @Test func rejectsMissingAndInvalidFiles() throws {
     let place = try Workplace()
     let missing = place.file("missing.coffer")
     expect(.noSuchFile) { try DocumentStore.open(at: missing, key: .published("primary"), options: .testing) }

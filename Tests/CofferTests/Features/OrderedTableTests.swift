@@ -1,11 +1,12 @@
+import CofferEngine
 import CofferSQLite
 import Foundation
 import Testing
 
 @testable import Coffer
+@testable import CofferStoreTestSupport
 
-/// wgFileDb, an ordered table of dictionaries in a property list, feature by feature: what it did works here, and its
-/// slips are right.
+/// The features of wgFileDb, an ordered table of dictionaries in a property list, without its defects.
 struct OrderedTableTests {
   struct Row: Codable, Sendable, Equatable {
     var name: String
@@ -14,8 +15,8 @@ struct OrderedTableTests {
 
   private let rows = [Row(name: "c", amount: 1), Row(name: "a", amount: 2), Row(name: "b", amount: 3)]
 
-  /// `isDatabase:` `getPathToDb:` `deleteDb:`; asking created, and deleting created first.
-  @Test func wgFileDbAskingForATableMakesNone() throws {
+  /// `isDatabase:` `getPathToDb:` `deleteDb:`. Checking and deleting created a missing table first.
+  @Test func checksExistenceWithoutCreatingCollection() throws {
     try withTestStore { test in
       #expect(try test.store.read { try $0.exists(test.notes) } == false)
       expect(.noSuchCollection) { try test.store.write { try $0.drop(test.notes) } }
@@ -27,8 +28,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `truncateDb:` `getAutoincrementNumberForDb:`; ids came back with other content.
-  @Test func wgFileDbTruncationKeepsCountingUnlessIDsRestart() throws {
+  /// `truncateDb:` `getAutoincrementNumberForDb:`. IDs were reused for other content.
+  @Test func truncationContinuesIDsUnlessRestarting() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for row in rows { try writer.insert(row, into: test.notes) }
@@ -41,8 +42,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `getAutoincrementNumberForDb:`, read where it is wanted.
-  @Test func wgFileDbHighestIDIsReadableAndKeptAfterTheLastRowIsDeleted() throws {
+  /// `getAutoincrementNumberForDb:`, as a property.
+  @Test func keepsHighestIDAfterDeletion() throws {
     try withTestStore { test in
       #expect(try test.store.read { $0.highestID } == nil)
       try test.store.write { writer in
@@ -56,8 +57,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `getItemsFromDb:` `getNumberOfItemsInDb:` `saveFullData:toDb:`; two writes that could part.
-  @Test func wgFileDbReplacesAllRowsInOneTransactionOrNone() throws {
+  /// `getItemsFromDb:` `getNumberOfItemsInDb:` `saveFullData:toDb:`. Two separate writes could disagree.
+  @Test func replacesAllRowsAtomically() throws {
     try withTestStore { test in
       let before = [Document(text: "1", key: "k"), Document(text: "2")]
       try test.store.write { _ = try $0.replaceAll(in: test.notes, with: before) }
@@ -76,8 +77,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `getItem:` `getId:`; an unknown id returned the first row.
-  @Test func wgFileDbUnknownIDIsNotTheFirstRow() throws {
+  /// `getItem:` `getId:`. An unknown ID returned the first row.
+  @Test func throwsForUnknownID() throws {
     try withTestStore { test in
       let id = try test.store.write { try $0.insert(rows[0], into: test.notes) }
       #expect(try test.store.read { try $0.value(Row.self, of: id) } == rows[0])
@@ -85,8 +86,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `addItemToTop:` `addItemToBottom:`; wrote into the caller's dictionary.
-  @Test func wgFileDbAddsAtTopAndBottomAndTellsTheID() throws {
+  /// `addItemToTop:` `addItemToBottom:`. They changed the caller's dictionary.
+  @Test func insertsAtTopAndBottom() throws {
     try withTestStore { test in
       try test.store.write { writer in
         let bottom = try writer.insert(rows[0], into: test.notes, at: .bottom)
@@ -96,8 +97,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `updateItem:withData:` `deleteItem:`; an update could lose the id, an unknown one deleted the first row.
-  @Test func wgFileDbUpdateKeepsTheIDAndDeletingAnUnknownOneDeletesNothing() throws {
+  /// `updateItem:withData:` `deleteItem:`. An update could lose the ID, and an unknown ID deleted the first row.
+  @Test func preservesIDAndRejectsUnknownDeletion() throws {
     try withTestStore { test in
       try test.store.write { writer in
         let id = try writer.insert(rows[0], into: test.notes)
@@ -109,8 +110,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `moveTableItem:to:`, as UITableView reports it; no bounds check.
-  @Test func wgFileDbMovesAsATableViewReportsIt() throws {
+  /// `moveTableItem:to:`, as reported by UITableView. Bounds weren't checked.
+  @Test func movesRowsLikeTableView() throws {
     try withTestStore { test in
       let names = ["a", "b", "c", "d", "e"]
       try test.store.write { writer in
@@ -136,7 +137,7 @@ struct OrderedTableTests {
   }
 
   /// Each change rewrote the whole file three times.
-  @Test func wgFileDbMoveRewritesOneRowOfMany() throws {
+  @Test func moveRewritesOnlyMovedRow() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for number in 0..<1000 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes) }
@@ -157,8 +158,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `duplicateItemToTop:` `…ToBottom:`; an unknown id copied the first row.
-  @Test func wgFileDbDuplicatesUnderANewID() throws {
+  /// `duplicateItemToTop:` `…ToBottom:`. An unknown ID copied the first row.
+  @Test func duplicatesWithNewID() throws {
     try withTestStore { test in
       try test.store.write { writer in
         let id = try writer.insert(rows[0], into: test.notes, key: "k")
@@ -175,8 +176,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// `sortAscendingByKey:` `sortDescendingByKey:`; "in development", returned unsorted.
-  @Test func wgFileDbSortsAndKeepsTheOrder() throws {
+  /// `sortAscendingByKey:` `sortDescendingByKey:`. They were "in development" and returned unsorted rows.
+  @Test func sortsPersistently() throws {
     try withTestStore { test in
       let name = try #require(JSONPath("name"))
       try test.store.write { writer in
@@ -190,8 +191,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// wgIo: size, formatted size, list; 1.9 MB was printed as 1.00.
-  @Test func wgIoSizeIsTheFilesOwnAndRightInWords() throws {
+  /// wgIo's size, formatted size and list. It printed 1.9 MB as 1.00.
+  @Test func reportsAndFormatsFileSize() throws {
     try withTestStore { test in
       try test.store.write { writer in
         for _ in 0..<20 { try writer.insert(Document(text: String(repeating: "x", count: 95_000)), into: test.notes) }
@@ -204,8 +205,8 @@ struct OrderedTableTests {
     }
   }
 
-  /// wgPaths: where files belong; `sqlFile:` made a folder of that name.
-  @Test func wgPathsDefaultLocationIsNoFolderAndTakesAStore() throws {
+  /// wgPaths' default locations. `sqlFile:` created a folder with the file's name.
+  @Test func opensStoreAtDefaultLocation() throws {
     let place = try Workplace()
     let url = try DocumentStore.location(named: "my-app/notes", in: place.url)
     #expect(!FileManager.default.fileExists(atPath: url.path))

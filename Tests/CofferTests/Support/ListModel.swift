@@ -1,7 +1,9 @@
 import Coffer
 import Testing
 
-/// A list as an app keeps it, brought up to date in each of the ways that a change can be read.
+@testable import CofferStoreTestSupport
+
+/// An app's copy of a list, updated in each of the ways to read a change.
 struct ListModel {
   private(set) var rows: [DocumentHeader] = []
   private var byApply: [DocumentHeader] = []
@@ -11,14 +13,14 @@ struct ListModel {
     try #require(change.countBefore == rows.count, sourceLocation: location)
     try change.apply(to: &byApply)
     for step in change.steps { try take(step, location) }
-    rows = try asTableViewsDo(change, location)
+    rows = try applyingLikeTableView(change, location)
     #expect(byApply == rows, sourceLocation: location)
     #expect(bySteps == rows, sourceLocation: location)
   }
 
-  /// UIKit: deletions and move sources are indexes before, insertions and move targets indexes after; all other rows
-  /// keep their order.
-  private func asTableViewsDo(_ change: ListChange, _ location: SourceLocation) throws -> [DocumentHeader] {
+  /// Applies a change like UIKit. Deletions and move sources use indexes before the change, insertions and move targets
+  /// use indexes after it, and all other rows keep their order.
+  private func applyingLikeTableView(_ change: ListChange, _ location: SourceLocation) throws -> [DocumentHeader] {
     let gone = change.deleted + change.moved.map(\.from)
     try #require(Set(gone).count == gone.count && Set(gone).isSubset(of: rows.indices), sourceLocation: location)
     var result = [DocumentHeader?](repeating: nil, count: change.count)
@@ -55,7 +57,7 @@ struct ListModel {
     }
   }
 
-  /// Compares with the store. Rows that made room for others may have had other positions when they were reported.
+  /// Compares the list with the store except for positions, because rows can be repositioned after they're reported.
   func expectSame(as headers: [DocumentHeader], _ location: SourceLocation = #_sourceLocation) {
     #expect(rows.map(\.id) == headers.map(\.id), sourceLocation: location)
     #expect(rows.map(\.withoutPosition) == headers.map(\.withoutPosition), sourceLocation: location)
@@ -71,7 +73,7 @@ extension DocumentHeader {
 }
 
 extension [DocumentHeader] {
-  /// As SwiftUI's `move(fromOffsets:toOffset:)` moves one row.
+  /// Moves one row like SwiftUI's `move(fromOffsets:toOffset:)`.
   fileprivate mutating func move(from source: Int, toOffset offset: Int) {
     let row = self[source]
     insert(row, at: offset)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The shared test material: `COFFER_CORPORA`, else `../shared/corpora` beside the package.
+/// The shared test data in `COFFER_CORPORA`, or by default in `../shared/corpora` next to the package.
 enum Corpora {
   static let root: URL = {
     if let path = ProcessInfo.processInfo.environment["COFFER_CORPORA"] { return URL(fileURLWithPath: path) }

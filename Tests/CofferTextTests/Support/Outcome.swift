@@ -1,9 +1,9 @@
 import CofferText
 import Testing
 
-/// The result of decoding a text: everything that must not depend on the sizes of chunks.
+/// The result of decoding a text, which must not depend on chunk sizes.
 enum Outcome: Equatable {
-  /// A replacement is its place in the whole output and in the input.
+  /// A replacement consists of its output and input offsets.
   case text([UInt8], TextEncoding?, markWasFound: Bool, replacements: [[Int]])
   case error(TextCodingError.Code, at: Int, String)
 
@@ -41,8 +41,8 @@ enum Outcome: Equatable {
   }
 }
 
-/// Decodes with chunks of the given sizes (the last is repeated) and an output of `room` bytes a call; on every
-/// processor also as on one for which there is no kernel.
+/// Decodes in chunks of the given sizes, repeating the last size, with `room` output bytes for each call. Compares the
+/// kernel with the portable decoder.
 func decode(
   _ bytes: [UInt8], _ choice: EncodingChoice, onError mode: CodingErrorMode = .fail, chunks: [Int] = [.max],
   room: Int = 1 << 16
@@ -73,7 +73,7 @@ private func decode(_ bytes: [UInt8], with decoder: TextDecoder, chunks: [Int], 
   return .text(output, decoder.encoding, markWasFound: decoder.markWasFound, replacements: replacements)
 }
 
-/// Encodes in the same way.
+/// Encodes in the same manner.
 func encode(
   _ text: [UInt8], _ encoding: TextEncoding, mark: Bool = false, onError mode: CodingErrorMode = .fail,
   chunks: [Int] = [.max], room: Int = 1 << 16
@@ -93,10 +93,10 @@ func encode(
   return .text(output, encoding, markWasFound: mark, replacements: [])
 }
 
-/// Hands out a text chunk by chunk, a chunk again as long as it is not consumed.
+/// Passes a text in chunks, repeating a chunk until it's consumed.
 ///
-/// Behind the output lie bytes that no call may touch; the input is exactly as long as it says, so that a sanitizer
-/// catches a read beyond it.
+/// Calls must not change the bytes after the output. The input buffer has the exact length, so a sanitizer detects
+/// reading past its end.
 private func inChunks(
   _ bytes: [UInt8], of sizes: [Int], room: Int,
   _ body: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer, Bool) throws -> Int
@@ -123,7 +123,7 @@ private func inChunks(
   } while !rest.isEmpty
 }
 
-/// The bytes of UTF-16 units, little end first.
+/// Returns the little-endian bytes of UTF-16 units.
 func littleEnd(_ units: some Sequence<UInt16>) -> [UInt8] {
   var bytes: [UInt8] = []
   for unit in units {
@@ -133,14 +133,14 @@ func littleEnd(_ units: some Sequence<UInt16>) -> [UInt8] {
   return bytes
 }
 
-/// Each two bytes the other way round; a byte left over stays the last.
+/// Swaps each pair of bytes, and keeps a remaining byte at the end.
 func swapped(_ bytes: [UInt8]) -> [UInt8] {
   var result = bytes
   for index in stride(from: 0, to: bytes.count - 1, by: 2) { result.swapAt(index, index + 1) }
   return result
 }
 
-/// Every scalar of Unicode in order.
+/// All Unicode scalars in order.
 let everyScalar: String = {
   var scalars = String.UnicodeScalarView()
   for value in 0...0x10FFFF as ClosedRange<UInt32> {

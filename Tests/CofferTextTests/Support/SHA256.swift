@@ -1,7 +1,7 @@
-/// SHA-256 (FIPS 180-4) in hexadecimal, for comparing with digests that other tools computed.
+/// Returns the SHA-256 digest (FIPS 180-4) in hexadecimal form, to compare it with other tools' digests.
 func sha256(_ message: [UInt8]) -> String {
   let primes = (2...).lazy.filter { number in !(2..<number).contains { number.isMultiple(of: $0) } }.prefix(64)
-  // The constants are the first 32 bits of the fractions of the primes' square and cube roots.
+  // The constants are the first 32 fraction bits of the primes' square and cube roots.
   var hash = primes.prefix(8).map { fraction(Double($0).squareRoot()) }
   let constants = primes.map { fraction(cubeRoot(Double($0))) }
   var padded = message + [0x80]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files of the five old systems, made and looked at by a program that was not written here, feature by feature.
+/// Tests the files of the five old systems, which an independent program creates and inspects.
 @Suite(.enabled(if: Python.isPresent, "python3 with sqlite3 and plistlib is absent"))
 struct OldFormatTests {
   private static let table = """
@@ -14,9 +14,9 @@ struct OldFormatTests {
 
     """
 
-  /// wgFileDb's property list: in with order, ids and counter, and written back.
+  /// Imports wgFileDb's property list with order, IDs and counter, and exports it.
   @Test(arguments: ["FMT_XML", "FMT_BINARY"])
-  func wgFileDbPropertyListIsImportedAndWrittenBackEqual(format: String) throws {
+  func roundTripsWgFileDbPropertyList(format: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(Self.table + "plistlib.dump(table, open('db.plist', 'wb'), fmt=plistlib.\(format))")
     try sandbox.succeed("import", "s.coffer", "db.plist", "--from", "plist", "--keep-ids")
@@ -25,12 +25,12 @@ struct OldFormatTests {
     try sandbox.succeed("export", "s.coffer", "--to", "plist", "-o", "out.plist")
     #expect(
       try sandbox.python(Self.table + "print(plistlib.load(open('out.plist', 'rb')) == table)") == "True\n")
-    // Numbers of rows that were deleted there are not given again.
+    // The counter prevents reusing the IDs of deleted rows.
     #expect(try sandbox.succeed("put", "s.coffer", "--text", "new").text == "13\n")
   }
 
-  /// wgIo: 1.9 MB was printed as 1.00.
-  @Test func wgIoSizeInInfoIsTheFilesOwnAndRightInWords() throws {
+  /// wgIo printed 1.9 MB as 1.00.
+  @Test func infoReportsCorrectFileSize() throws {
     let sandbox = try Sandbox.withStore("--no-padding")
     try sandbox.succeed("put", "s.coffer", "-", input: String(repeating: "x", count: 1_860_000))
     struct Info: Decodable {
@@ -42,8 +42,8 @@ struct OldFormatTests {
     #expect(info.sizeInWords == "1.9 MB" && (1_850_000..<1_950_000).contains(info.size))
   }
 
-  /// FourLines' archive: an object of an unknown class, under the key `Data`.
-  @Test(arguments: ["FMT_XML", "FMT_BINARY"]) func fourLinesArchiveIsImportedWithoutItsClass(format: String) throws {
+  /// A FourLines archive contains an object of an unknown class under the key `Data`.
+  @Test(arguments: ["FMT_XML", "FMT_BINARY"]) func importsFourLinesArchiveWithoutClass(format: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -60,8 +60,8 @@ struct OldFormatTests {
         == #"{"$class":"FourLines","Field1":"eins","Field2":"zwei ä","Field3":null,"Field4":""}"#)
   }
 
-  /// FourLines' `data.sqlite3`, NULL, empty and U+0000 among its rows.
-  @Test func fourLinesDatabaseIsImportedByTableAndMap() throws {
+  /// The rows of FourLines' `data.sqlite3` include NULL, empty text and U+0000.
+  @Test func importsFourLinesDatabaseByTableAndMap() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -80,8 +80,8 @@ struct OldFormatTests {
     #expect(try sandbox.succeed("show", "s.coffer", "2", "4").text == "four")
   }
 
-  /// QuickConnect's `demo.sqlite`: rows as JSON documents, title from `name`; and `query` over them.
-  @Test func quickConnectDemoDatabaseIsImportedAsJSONTitledByName() throws {
+  /// Imports the rows of QuickConnect's `demo.sqlite` as JSON documents with the title from `name`, and queries them.
+  @Test func importsQuickConnectRowsAsTitledJSON() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -104,8 +104,8 @@ struct OldFormatTests {
     #expect(found.text == #"{"title":"Bjørn \"B\""}"# + "\n")
   }
 
-  /// txtEdit's `records.sql`, found by itself; in UTF-16 too, as a reader had it.
-  @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func txtEditRecordsAreFoundByThemselves(encoding: String) throws {
+  /// Detects txtEdit's `records.sql`, including a reader's UTF-16 version.
+  @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func detectsTxtEditRecords(encoding: String) throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -126,8 +126,8 @@ struct OldFormatTests {
         == [["1", "Grüße"], ["5", "five"]])
   }
 
-  /// A reader's data was UTF-16 from a spreadsheet; another went through MySQL to convert it.
-  @Test func txtEditSpreadsheetInUTF16IsImportedAndConverted() throws {
+  /// One reader had UTF-16 data from a spreadsheet, and another used MySQL to convert it.
+  @Test func importsTxtEditSpreadsheetInUTF16() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       #"""
@@ -144,8 +144,8 @@ struct OldFormatTests {
       try sandbox.succeed("convert", "data.tsv").text == "title\ttext\r\nGrüße\t\"two\r\nlines\"\r\n東京\ttext\r\n")
   }
 
-  /// Empty records: refused, skipped or stored by the option, and reported.
-  @Test func txtEditEmptyNotesAreRefusedSkippedOrStored() throws {
+  /// The option decides whether to reject, skip or store empty records, and the report counts them.
+  @Test func handlesEmptyTxtEditNotesByOption() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.python(
       """
@@ -172,8 +172,8 @@ struct OldFormatTests {
     #expect(try sandbox.succeed("show", "s.coffer", "2").text.isEmpty)
   }
 
-  /// Readers wanted to look into the file: stock tools open it, `ls`, `show` and `query` show it.
-  @Test func txtEditStoreOpensInStockTools() throws {
+  /// Readers wanted to inspect the file with stock tools and with `ls`, `show` and `query`.
+  @Test func stockToolsOpenTxtEditStore() throws {
     let sandbox = try Sandbox.withStore("--titles", "clear")
     try sandbox.succeed("put", "s.coffer", "--title", "Plans", "--text", "Sail at dawn.")
     let seen = try sandbox.python(

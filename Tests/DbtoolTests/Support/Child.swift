@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// A running dbtool.
+/// A running dbtool process.
 final class Child {
   enum Streams {
     case files(input: String, output: String, errors: String)
-    /// Descriptors of this process, one of them perhaps a pipe; nil is a stream that is closed.
+    /// Descriptors of this process, which can be pipes, or `nil` for a closed stream.
     case descriptors(input: Int32?, output: Int32?, errors: Int32?)
-    /// A terminal by its path, which becomes the controlling one.
+    /// The path of a terminal, which becomes the controlling terminal.
     case terminal(String)
   }
 
   let process: pid_t
-  /// Its number may be another process's from then on.
+  /// Whether the process has ended, which allows the system to reuse its ID.
   private var hasEnded = false
 
-  /// - Parameter prefix: a command that runs it.
+  /// - Parameter prefix: The words of a command that runs dbtool.
   init(
     _ arguments: [String], in sandbox: Sandbox, under prefix: [String] = [], without variables: [String] = [],
     streams: Streams
@@ -45,8 +45,8 @@ final class Child {
       posix_spawn_file_actions_adddup2(&actions, 0, 2)
     }
     closeAllButStreams(&actions)
-    // A session without a terminal: the question about a passphrase must not reach the user who runs the tests. The
-    // first terminal that is then opened becomes the session's own. POSIX_SPAWN_SETSID is 0x80.
+    // Start a session without a terminal, so passphrase prompts can't reach the user who runs the tests. The first
+    // terminal opened later becomes the session's terminal. POSIX_SPAWN_SETSID is 0x80.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
@@ -54,7 +54,7 @@ final class Child {
 
     var environment = sandbox.environment
     for name in variables { environment[name] = nil }
-    // Children inherit the environment of a run under a sanitizer.
+    // Children inherit the sanitizer environment.
     for name in ["PATH", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS"] {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
@@ -73,13 +73,13 @@ final class Child {
     if !hasEnded { kill(process, number) }
   }
 
-  /// Whether it still runs, without waiting for it.
+  /// Whether the process is still running, without waiting.
   var isRunning: Bool {
     if !hasEnded, waitpid(process, nil, WNOHANG) != 0 { hasEnded = true }
     return !hasEnded
   }
 
-  /// Stops it where it is, until SIGCONT; false where it has ended before.
+  /// Stops the process until SIGCONT, and returns `false` if it has already ended.
   func stop() -> Bool {
     guard !hasEnded else { return false }
     kill(process, SIGSTOP)
@@ -89,7 +89,7 @@ final class Child {
     return !hasEnded
   }
 
-  /// The exit code, or the negated number of the signal that ended it.
+  /// Waits for the end, and returns the exit code or the negated signal number.
   func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -98,10 +98,10 @@ final class Child {
   }
 }
 
-/// Lets a child inherit its three streams and nothing else.
+/// Closes all descriptors of a child except its three streams.
 ///
-/// Tests run side by side: the end of a pipe that another test has open would keep that test waiting for as long as this
-/// child runs. Glibc has the call since 2.34; Swift does not show it, so it is found by name.
+/// Tests run concurrently, and a child that inherits another test's pipe would block that test. Glibc has the call
+/// since 2.34, but Swift doesn't import it, so the function looks it up by name.
 func closeAllButStreams(_ actions: inout posix_spawn_file_actions_t) {
   typealias Function = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
   guard let function = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else { return }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs the command on a disk that does not confirm what is written: strace makes a call fail.
+/// Runs the command with a failing sync call, which strace injects.
 enum FailedSync {
   static let isPossible = (try? run(["true"], "fsync", "1", "EIO", in: nil).status) == 0
 
   /// - Parameters:
-  ///   - call: `fsync` or `syncfs`, which only the command calls; SQLite calls `fdatasync`.
-  ///   - number: which one of a thread, from 1.
-  ///   - isLasting: whether all that follow fail, too.
+  ///   - call: `fsync` or `syncfs`, which only the command calls, because SQLite calls `fdatasync`.
+  ///   - number: The number of the failing call in a thread, starting at 1.
+  ///   - isLasting: Whether later calls also fail.
   static func run(
     _ arguments: String..., failing call: String = "fsync", at number: Int, fromThenOn isLasting: Bool = false,
     with error: String = "EIO", in sandbox: Sandbox

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the command without a file system in memory: in a new mount namespace, /proc is mounted over /dev/shm.
+/// Runs the command without an in-memory file system, by mounting /proc over /dev/shm in a new mount namespace.
 enum NoMemory {
   static let isPossible = (try? run(["true"], in: nil).status) == 0
 

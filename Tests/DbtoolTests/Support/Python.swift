@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// An independent program that makes and reads the files of the old systems: Python's own sqlite3 and plistlib.
+/// Python's sqlite3 and plistlib, which write and read the files of the old systems independently.
 enum Python {
   static let isPresent = (try? run("import sqlite3, plistlib", in: FileManager.default.temporaryDirectory)) != nil
 
@@ -9,9 +9,7 @@ enum Python {
     let errors: String
   }
 
-  /// Runs a script in a folder.
-  ///
-  /// - Returns: what it prints.
+  /// Runs a script in a folder, and returns its output.
   @discardableResult
   static func run(_ script: String, in folder: URL) throws -> String {
     let process = Process()

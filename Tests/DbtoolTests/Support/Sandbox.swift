@@ -1,18 +1,18 @@
 import Foundation
 import Testing
 
-/// A temporary directory with the published test keys, in which the command runs.
+/// A temporary working directory for the command, with the published test keys.
 final class Sandbox {
   let directory: URL
-  /// Every run gets these variables and no others, `PATH` excepted.
+  /// The environment of every run, except `PATH`.
   var environment = ["DBTOOL_ALLOW_TEST_KEYS": "1"]
 
   static let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The command: the one that `COFFER_DBTOOL` names, else the one beside the bundle of these tests.
+  /// The path of the command, from `COFFER_DBTOOL` or next to the test bundle.
   ///
-  /// `Tools/test` names a release build, which takes about 0.015 s of processor time to start; a debug build 0.6 s.
+  /// `Tools/test` uses a release build, which starts in about 0.015 s of processor time. A debug build takes 0.6 s.
   static let dbtool: String = {
     if let given = ProcessInfo.processInfo.environment["COFFER_DBTOOL"] { return given }
     let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
@@ -35,7 +35,7 @@ final class Sandbox {
     try? FileManager.default.removeItem(at: directory)
   }
 
-  /// A sandbox with an empty TEST store `s.coffer` of `primary.key`, which later runs open by default.
+  /// Creates a sandbox with an empty TEST store `s.coffer`, and makes its key `primary.key` the default of later runs.
   static func withStore(_ options: String...) throws -> Sandbox {
     let sandbox = try Sandbox()
     sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
@@ -87,7 +87,7 @@ final class Sandbox {
 // MARK: - Running
 
 extension Sandbox {
-  /// How one run ended.
+  /// The result of a run.
   struct Outcome {
     let status: Int32
     let output: [UInt8]
@@ -96,14 +96,14 @@ extension Sandbox {
     var text: String { String(decoding: output, as: UTF8.self) }
     var lines: [String] { text.split(separator: "\n").map(String.init) }
 
-    /// Standard error without the reminder that a store is a TEST store.
+    /// Standard error without the TEST store reminder.
     var diagnostics: String {
       errors.split(separator: "\n", omittingEmptySubsequences: false)
         .filter { !$0.hasSuffix("is a TEST store: its keys may be published") }
         .joined(separator: "\n")
     }
 
-    /// Standard output as the JSON that it is.
+    /// Decodes standard output as JSON.
     func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
       let decoder = JSONDecoder()
       decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -132,7 +132,7 @@ extension Sandbox {
     return Outcome(status: status, output: try read(".out-\(number)"), errors: try text(of: ".err-\(number)"))
   }
 
-  /// A run that must succeed.
+  /// Runs the command and requires success.
   @discardableResult
   func succeed(_ arguments: String..., input: String = "") throws -> Outcome {
     try succeed(arguments, input: input)

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A real terminal, tmux, in which a shell runs; its screens are read as text.
+/// A shell in a real terminal, tmux, with screens as text.
 final class Tmux {
   static let isPossible: Bool = {
     (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -10,10 +10,10 @@ final class Tmux {
   }()
 
   private let sandbox: Sandbox
-  /// The shell's reports of a command that SIGSTOP or SIGTSTP stopped, which has not ended.
+  /// The shell's reports of a command stopped by SIGSTOP or SIGTSTP.
   private static let stops = ["ended: \(128 + SIGSTOP)", "ended: \(128 + SIGTSTP)"]
 
-  /// Opens a terminal with a shell in the sandbox's folder, whose command `dbtool` is the tested one.
+  /// Opens a terminal with a shell in the sandbox's folder, where `dbtool` is the tested command.
   init(_ sandbox: Sandbox, columns: Int = 80, rows: Int = 14) throws {
     self.sandbox = sandbox
     var variables = sandbox.environment.merging(["LC_ALL": "C.UTF-8", "TZ": "UTC"]) { mine, _ in mine
@@ -35,12 +35,12 @@ final class Tmux {
     _ = try? run(["kill-server"])
   }
 
-  /// Types letters as they are.
+  /// Types literal text.
   func type(_ text: String) {
     _ = try? run(["send-keys", "-l", text])
   }
 
-  /// Presses keys by tmux's names: `Enter`, `Escape`, `C-z`, `PageDown`; a letter is itself.
+  /// Presses keys by their tmux names, such as `Enter`, `Escape`, `C-z`, `PageDown` or a letter.
   func press(_ keys: String...) {
     _ = try? run(["send-keys"] + keys)
   }
@@ -50,22 +50,22 @@ final class Tmux {
     press("Enter")
   }
 
-  /// The rows of the screen without the spaces at their ends.
+  /// The screen's rows without trailing spaces.
   var screen: [String] {
     rows(of: (try? run(["capture-pane", "-p"])) ?? "")
   }
 
-  /// The screen with the sequences of its styles.
+  /// The screen with its style sequences.
   var styled: String { (try? run(["capture-pane", "-p", "-e"])) ?? "" }
 
-  /// The screen and everything that was scrolled out of it.
+  /// The screen and its scrollback.
   var history: String { (try? run(["capture-pane", "-p", "-S", "-"])) ?? "" }
 
   var isAlternate: Bool {
     ((try? run(["display-message", "-p", "#{alternate_on}"])) ?? "").hasPrefix("1")
   }
 
-  /// The process that the shell runs.
+  /// The shell's running child process.
   var child: pid_t? {
     guard let shell = try? run(["display-message", "-p", "#{pane_pid}"]).split(separator: "\n").first,
       let children = try? String(contentsOfFile: "/proc/\(shell)/task/\(shell)/children", encoding: .utf8)
@@ -73,12 +73,12 @@ final class Tmux {
     return children.split(separator: " ").first.flatMap { pid_t($0) }
   }
 
-  /// Sets an option of the terminal's window.
+  /// Sets a window option of tmux.
   func set(_ option: String, _ value: String) throws {
     try run(["set-option", "-gw", option, value])
   }
 
-  /// Appends what programs write to the terminal from now on to a file in the sandbox.
+  /// Starts appending terminal output to a file in the sandbox.
   func record(to name: String) throws {
     try run(["pipe-pane", "cat >> \(name)"])
   }
@@ -87,8 +87,8 @@ final class Tmux {
     try run(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
   }
 
-  /// Waits until the screen is as wanted. An unexpected end of the command, which the shell reports as `ended: N` in a
-  /// separate row, is a failure.
+  /// Waits until the screen meets a condition, and fails if the shell reports an unexpected end of the command as
+  /// `ended: N` in a separate row.
   @discardableResult
   func wait(
     _ location: SourceLocation = #_sourceLocation, until isWanted: ([String]) -> Bool
@@ -103,7 +103,7 @@ final class Tmux {
     }
   }
 
-  /// Waits until a text is on the screen, and gives the screen.
+  /// Waits until the screen contains a text, and returns the screen.
   @discardableResult
   func waitFor(_ text: String, _ location: SourceLocation = #_sourceLocation) -> [String] {
     wait(location) { $0.contains { $0.contains(text) } }
@@ -119,7 +119,7 @@ final class Tmux {
   private func run(_ words: [String]) throws -> String {
     let output = sandbox.path(".tmux-\(UUID().uuidString)")
     defer { unlink(output) }
-    // Foundation's Process waits for every descendant that keeps its descriptors, so for tmux's server, too.
+    // Foundation's Process would wait for tmux's server, because the server keeps the descriptors.
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -127,7 +127,7 @@ final class Tmux {
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
     closeAllButStreams(&actions)
-    // A thread of the tests may block signals; the shell and its commands would inherit that.
+    // Reset the signal mask, because the shell and its commands would inherit blocked signals from a test thread.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -12,7 +12,7 @@ let package = Package(
       name: "coffer-fuzz",
       dependencies: [
         .product(name: "Coffer", package: "coffer"), .product(name: "CofferFormats", package: "coffer"),
-        .product(name: "CofferSQLite", package: "coffer"),
+        .product(name: "CofferReplication", package: "coffer"), .product(name: "CofferSQLite", package: "coffer"),
       ],
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),

@@ -74,10 +74,10 @@ struct Bank: Sendable {
         }
       }
       var count = 0
-      if let id = try writer.id(forKey: ExternalKey(name), in: Self.counters) {
+      if let id = try writer.id(forKey: DocumentKey(name), in: Self.counters) {
         count = Int(try writer.text(of: id)) ?? 0
       }
-      try writer.put(Document(text: "\(count + 1)"), into: Self.counters, key: ExternalKey(name))
+      try writer.put(Document(text: "\(count + 1)"), into: Self.counters, key: DocumentKey(name))
     }
   }
 

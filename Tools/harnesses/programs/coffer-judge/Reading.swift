@@ -18,7 +18,13 @@ struct Content {
   let answers: [(question: Question, rows: [String])]
 
   init(_ store: DocumentStore) throws {
-    let indexed = try store.indexes().map(\.collection)
+    let indexed = try store.read { reader in
+      var names: [String] = []
+      for collection in try reader.collections() {
+        if try !reader.indexes(of: DocumentCollection(collection.name)).isEmpty { names.append(collection.name) }
+      }
+      return names
+    }
     answers = try indexed.flatMap(Question.all).map { ($0, try $0.ask(store)) }
     slots = try store.keys.list()
     (collections, generation, listed) = try store.read { reader in
@@ -69,16 +75,16 @@ struct Question {
     let collection = DocumentCollection(name)
     return [
       Question(name: "text in \(name)") { store in
-        try store.search(for: .text("text"), in: collection).map { "\($0.header)" }
+        try store.read { try $0.search(for: .text("text"), in: collection) }.map { "\($0.header)" }
       },
       Question(name: "words in \(name)") { store in
-        try store.search(ranked: "first OR more OR seven OR x*", in: collection).matches.map {
+        try store.read { try $0.search(ranked: "first OR more OR seven OR x*", in: collection) }.matches.map {
           "\($0.header) \($0.score) \($0.titleRanges) \($0.snippet?.text ?? "")"
         }
       },
       Question(name: "query of \(name)") { store in
         let sql = "SELECT id, bytes, title, text FROM \(name) WHERE bytes > 2 ORDER BY bytes, id"
-        return try store.query(sql).rows.map { "\($0.values)" }
+        return try store.read { try $0.query(sql) }.rows.map { "\($0.values)" }
       },
     ]
   }
@@ -161,7 +167,9 @@ struct Reading {
     }
   }
 
-  private func list(_ reader: borrowing StoreReader, _ info: CollectionInfo, beside sound: Content) -> Finding.Listing {
+  private func list(
+    _ reader: borrowing ReadTransaction, _ info: CollectionInfo, beside sound: Content
+  ) -> Finding.Listing {
     let collection = DocumentCollection(info.name)
     let expected = sound.listed[info.name]!
     var listing = Finding.Listing()
@@ -189,7 +197,7 @@ struct Reading {
   }
 
   private func get(
-    _ reader: borrowing StoreReader, _ stored: Content.Stored, in collection: String, _ finding: inout Finding
+    _ reader: borrowing ReadTransaction, _ stored: Content.Stored, in collection: String, _ finding: inout Finding
   ) {
     let id = stored.header.id
     do {

@@ -12,31 +12,19 @@ struct Edit {
     var patches: [(Int, [UInt8])] = []
     for word in words.dropFirst() {
       let parts = word.split(separator: ":")
-      guard parts.count == 2, let offset = Int(parts[0]), let bytes = Self.bytes(parts[1].utf8) else { return nil }
+      guard parts.count == 2, let offset = Int(parts[0]), let bytes = Self.bytes(parts[1]) else { return nil }
       patches.append((offset, bytes))
     }
     self.length = length
     self.patches = patches
   }
 
-  private static func bytes(_ digits: Substring.UTF8View) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var high: UInt8?
-    for digit in digits {
-      let value: UInt8
-      switch digit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
-      default: return nil
-      }
-      if let first = high {
-        bytes.append(first << 4 | value)
-        high = nil
-      } else {
-        high = value
-      }
+  private static func bytes(_ digits: Substring) -> [UInt8]? {
+    let digits = Array(digits.utf8)
+    let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+      UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16)
     }
-    return high == nil ? bytes : nil
+    return bytes.count * 2 == digits.count ? bytes : nil
   }
 }
 

@@ -70,13 +70,13 @@ func goOn(_ path: String) -> Answer {
   do {
     guard let store = keyFiles.lazy.compactMap({ try? open(path, $0) }).first else { return answer }
     let before = try documents(of: store).count
-    if try store.rekeyStatus().isUnfinished {
+    if try !store.rekeyStatus().isFinished {
       var options = RekeyOptions()
       options.isResuming = true
       let report = try store.rekey(options: options, progress: { _ in })
       if !report.isFinished { answer.problems.append("the rekey stays unfinished") }
     }
-    let id = try store.write { try $0.insert(Document(title: "t", text: "after"), into: store.collection("after")) }
+    let id = try store.write { try $0.insert(Document(title: "t", text: "after"), into: DocumentCollection("after")) }
     if try store.read({ try $0.text(of: id) }) != "after" { answer.problems.append("what was written is not there") }
     try store.write { try $0.delete(id) }
     if let error = try store.verify().error { answer.problems.append("verify, later: \(error)") }

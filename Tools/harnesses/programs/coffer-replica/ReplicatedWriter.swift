@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferReplication
 internal import Foundation
 
 /// One commit after the other: documents are inserted, changed, moved and deleted at random.

@@ -7,6 +7,7 @@
 // Prints a line for each event, with the time in seconds since 1970, and ends with 1 after an error.
 
 internal import Coffer
+internal import CofferReplication
 internal import Foundation
 
 /// Prints one line at once: the process may be killed at any moment.

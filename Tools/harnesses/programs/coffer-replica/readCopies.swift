@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferReplication
 internal import Foundation
 
 /// Reads every document of each copy in turn, as an app would: it keeps one store open until the next copy is there.
@@ -17,7 +18,7 @@ func readCopies(in folder: String, key: String, seconds: Double) async throws {
       let (generation, documents) = try await store.read { reader -> (UInt64, Int) in
         var documents = 0
         for collection in try reader.collections() {
-          try reader.forEach(in: store.collection(collection.name)) { _ in documents += 1 }
+          try reader.forEach(in: DocumentCollection(collection.name)) { _ in documents += 1 }
         }
         return (reader.generation, documents)
       }

@@ -46,11 +46,22 @@ struct IndexBench {
     return seconds(CLOCK_MONOTONIC) - start
   }
 
-  private func median(_ times: [Double]) -> Double { times.sorted()[times.count / 2] }
+  private static func median(_ times: [Double]) -> Double { times.sorted()[times.count / 2] }
 
-  private func show(_ what: String, _ limit: Double?, _ plain: [Double], _ ours: [Double]) {
-    let (theirs, mine) = (median(plain), median(ours))
-    print("\(what)|\(limit.map { "\($0)" } ?? "")|\(theirs)|\(mine)")
+  private static func show(_ what: String, _ limit: Double?, _ plain: [Double], _ ours: [Double]) {
+    print("\(what)|\(limit.map { "\($0)" } ?? "")|\(median(plain))|\(median(ours))")
+  }
+
+  /// Measures both sides in turn, and prints their medians. `plain` and `ours` return the seconds of a round.
+  private static func compare(
+    _ what: String, _ limit: Double?, rounds: Int, plain: (Int) throws -> Double, ours: (Int) throws -> Double
+  ) rethrows {
+    var (theirs, mine): ([Double], [Double]) = ([], [])
+    for round in 0..<rounds {
+      theirs.append(try plain(round))
+      mine.append(try ours(round))
+    }
+    Self.show(what, limit, theirs, mine)
   }
 
   private func size(_ name: String) -> Double {
@@ -70,7 +81,7 @@ struct IndexBench {
     var store = try openStore(folder.appending(path: "words.coffer").path, titles: .sealed, cache: "default")
     // The same documents and updates, and no index.
     var bare = try openStore(folder.appending(path: "bare.coffer").path, titles: .sealed, cache: "default")
-    let notes = store.collection("notes")
+    let notes = DocumentCollection("notes")
     var texts: [(title: String, text: String)] = []
     for _ in 0..<documents { texts.append((text(4), text(120))) }
     try plain.execute(
@@ -85,120 +96,110 @@ struct IndexBench {
     }
     for each in [store, bare] {
       try each.write { tx in
-        _ = try tx.insert(
-          contentsOf: texts.map { Document(title: $0.title, text: $0.text) }, into: each.collection("notes"))
+        _ = try tx.insert(contentsOf: texts.map { Document(title: $0.title, text: $0.text) }, into: notes)
       }
     }
-    let tokenizer = "tokenize='unicode61 remove_diacritics 2'"
-    let make = "CREATE VIRTUAL TABLE f USING fts5(title, text, content='t', content_rowid='id', \(tokenizer))"
-    var (theirs, mine): ([Double], [Double]) = ([], [])
-    for round in 0..<min(rounds, 3) {
+    let make = """
+      CREATE VIRTUAL TABLE f
+      USING fts5(title, text, content='t', content_rowid='id', tokenize='unicode61 remove_diacritics 2')
+      """
+    try Self.compare("build an index of words", 1.3, rounds: min(rounds, 3)) { round in
       if round > 0 {
         try plain.execute("DROP TABLE f")
         try store.dropIndexes(notes)
       }
-      theirs.append(
-        try measured {
-          try plain.transaction(.immediate) {
-            try plain.execute(make)
-            try plain.execute("INSERT INTO f(f) VALUES('rebuild')")
-          }
-        })
-      mine.append(try measured { try store.index(notes, .words()) })
+      return try measured {
+        try plain.transaction(.immediate) {
+          try plain.execute(make)
+          try plain.execute("INSERT INTO f(f) VALUES('rebuild')")
+        }
+      }
+    } ours: { _ in
+      try measured { try store.index(notes, .words()) }
     }
-    show("build an index of words", 1.3, theirs, mine)
-    show("file with an index of words (bytes)", 1.4, [size("words.db")], [size("words.coffer")])
+    Self.show("file with an index of words (bytes)", 1.4, [size("words.db")], [size("words.coffer")])
 
     var pairs: [String] = []
     for _ in 0..<200 { pairs.append(words[number(below: 300)] + " " + words[number(below: 1000)]) }
     for withSnippets in [false, true] {
       let snippet = withSnippets ? ", snippet(f, 1, '[', ']', '…', 16)" : ""
-      (theirs, mine) = ([], [])
-      for pair in pairs {
-        theirs.append(
-          try measured {
-            for row in try plain.query(
-              "SELECT f.rowid, t.title\(snippet) FROM f JOIN t ON t.id = f.rowid WHERE f MATCH ? ORDER BY f.rank LIMIT 20",
-              pair
-            ).rows { BenchFiles.touched &+= row.values.count }
-          })
-        mine.append(
-          try measured {
-            BenchFiles.touched &+= try store.search(ranked: pair, in: notes, limit: 20, withSnippets: withSnippets)
-              .matches.count
-          })
+      let (what, limit) = withSnippets ? (", with snippets", nil) : ("", 1.6)
+      try Self.compare("two words, the best 20\(what)", limit, rounds: pairs.count) { round in
+        try measured {
+          for row in try plain.query(
+            "SELECT f.rowid, t.title\(snippet) FROM f JOIN t ON t.id = f.rowid WHERE f MATCH ? ORDER BY f.rank LIMIT 20",
+            pairs[round]
+          ).rows { BenchFiles.touched &+= row.values.count }
+        }
+      } ours: { round in
+        try measured {
+          let found = try store.read {
+            try $0.search(ranked: pairs[round], in: notes, limit: 20, withSnippets: withSnippets)
+          }
+          BenchFiles.touched &+= found.matches.count
+        }
       }
-      show("two words, the best 20\(withSnippets ? ", with snippets" : "")", withSnippets ? nil : 1.6, theirs, mine)
     }
 
-    (theirs, mine) = ([], [])
-    for _ in 0..<max(rounds, 5) {
-      var changed: [(Int, String)] = []
-      for _ in 0..<100 { changed.append((number(below: documents), text(120))) }
-      theirs.append(
-        try measured {
-          try plain.transaction(.immediate) {
-            for (index, text) in changed {
-              let id = Int64(index + 1)
-              try plain.execute(
-                "INSERT INTO f(f, rowid, title, text) VALUES('delete', ?, ?, ?)", id, texts[index].title,
-                texts[index].text)
-              try plain.execute("INSERT INTO f(rowid, title, text) VALUES(?, ?, ?)", id, texts[index].title, text)
-              texts[index].text = text
-            }
+    var changed: [(Int, String)] = []
+    func update(_ store: DocumentStore) throws {
+      try store.write { tx in
+        for (index, text) in changed { _ = try tx.update(DocumentID(Int64(index + 1))) { $0.text = text } }
+      }
+    }
+    try Self.compare("catch up with 100 changes", 1.6, rounds: max(rounds, 5)) { _ in
+      changed = (0..<100).map { _ in (number(below: documents), text(120)) }
+      return try measured {
+        try plain.transaction(.immediate) {
+          for (index, text) in changed {
+            let id = Int64(index + 1)
+            try plain.execute(
+              "INSERT INTO f(f, rowid, title, text) VALUES('delete', ?, ?, ?)", id, texts[index].title,
+              texts[index].text)
+            try plain.execute("INSERT INTO f(rowid, title, text) VALUES(?, ?, ?)", id, texts[index].title, text)
+            texts[index].text = text
           }
-        })
+        }
+      }
+    } ours: { _ in
       try plain.transaction(.immediate) {
         for (index, text) in changed { try plain.execute("UPDATE t SET text=? WHERE id=?", text, Int64(index + 1)) }
       }
-      for each in [store, bare] {
-        try each.write { tx in
-          for (index, text) in changed { _ = try tx.update(DocumentID(Int64(index + 1))) { $0.text = text } }
-        }
-      }
-      mine.append(try measured { _ = try store.search(ranked: "nowhere", in: notes) })
+      for each in [store, bare] { try update(each) }
+      return try measured { _ = try store.read { try $0.search(ranked: "nowhere", in: notes) } }
     }
-    show("catch up with 100 changes", 1.6, theirs, mine)
 
     try store.index(notes, .titles)
-    (theirs, mine) = ([], [])
-    for _ in 0..<max(rounds, 5) {
-      theirs.append(
-        try measured {
-          let list = try plain.statement("SELECT id, title, created, modified, size FROM t ORDER BY pos, id")
-          while try list.step() {
-            BenchFiles.touched &+=
-              try list.text(at: 1)!.utf8.count + list.text(at: 2)!.utf8.count + list.text(at: 3)!.utf8.count
-          }
-          list.reset()
-        })
-      mine.append(
-        try measured {
-          try store.read { tx in
-            try tx.forEachHeader(in: notes) { BenchFiles.touched &+= $0.title!.utf8.count }
-          }
-        })
+    try Self.compare("list every title from the index", 0.6, rounds: max(rounds, 5)) { _ in
+      try measured {
+        let list = try plain.statement("SELECT id, title, created, modified, size FROM t ORDER BY pos, id")
+        while try list.step() {
+          BenchFiles.touched &+=
+            try list.text(at: 1)!.utf8.count + list.text(at: 2)!.utf8.count + list.text(at: 3)!.utf8.count
+        }
+        list.reset()
+      }
+    } ours: { _ in
+      try measured {
+        try store.read { tx in
+          try tx.forEachHeader(in: notes) { BenchFiles.touched &+= $0.title!.utf8.count }
+        }
+      }
     }
-    show("list every title from the index", 0.6, theirs, mine)
 
     // Both with empty caches.
     for each in [store, bare] { try each.close() }
     store = try openStore(folder.appending(path: "words.coffer").path, titles: .sealed, cache: "default")
     bare = try openStore(folder.appending(path: "bare.coffer").path, titles: .sealed, cache: "default")
-    (theirs, mine) = ([], [])
+    var (theirs, mine): ([Double], [Double]) = ([], [])
     for _ in 0..<max(rounds, 5) {
-      var changed: [(Int, String)] = []
-      for _ in 0..<2000 { changed.append((number(below: documents), text(120))) }
+      changed = (0..<2000).map { _ in (number(below: documents), text(120)) }
       for store in mine.count % 2 == 0 ? [bare, store] : [store, bare] {
-        let time = try measured {
-          try store.write { tx in
-            for (index, text) in changed { _ = try tx.update(DocumentID(Int64(index + 1))) { $0.text = text } }
-          }
-        }
+        let time = try measured { try update(store) }
         if store === bare { theirs.append(time) } else { mine.append(time) }
       }
     }
-    show("2,000 updates with indexes (beside a store without)", 1.1, theirs, mine)
+    Self.show("2,000 updates with indexes (beside a store without)", 1.1, theirs, mine)
     for each in [store, bare] { try each.close() }
     try plain.close()
     for name in ["words.coffer", "bare.coffer", "words.db"] { unlink(folder.appending(path: name).path) }
@@ -206,92 +207,75 @@ struct IndexBench {
 
   // MARK: Fields
 
-  private struct Order: Codable, Sendable {
-    var customer: Int
-    var price: Int
-    var day: String
+  private struct Order {
+    let title: String, customer: Int, price: Int, day: String
+
+    var json: String { #"{"customer":\#(customer),"day":"\#(day)","price":\#(price)}"# }
   }
 
   private mutating func runOrders() throws {
     let plain = try plain("orders.db")
     let store = try openStore(folder.appending(path: "orders.coffer").path, titles: .sealed, cache: "default")
-    let orders = store.collection("orders")
+    let orders = DocumentCollection("orders")
     try plain.execute("CREATE TABLE orders(id INTEGER PRIMARY KEY, title, json, customer, price, day)")
-    var made: [Order] = []
-    for _ in 0..<rows {
-      let (month, day) = (1 + number(below: 9), 10 + number(below: 19))
-      made.append(
-        Order(customer: number(below: 1000), price: number(below: rows), day: "2026-0\(month)-\(day)T10:00:00.000Z"))
+    let made = (1...rows).map { row in
+      let day = "2026-0\(1 + number(below: 9))-\(10 + number(below: 19))T10:00:00.000Z"
+      return Order(title: "Order \(row)", customer: number(below: 1000), price: number(below: rows), day: day)
     }
     try plain.transaction(.immediate) {
       for (index, order) in made.enumerated() {
         try plain.execute(
-          "INSERT INTO orders VALUES(?,?,?,?,?,?)", Int64(index + 1), "Order \(index + 1)",
-          #"{"customer":\#(order.customer),"day":"\#(order.day)","price":\#(order.price)}"#, order.customer,
-          order.price,
-          order.day)
+          "INSERT INTO orders VALUES(?,?,?,?,?,?)", Int64(index + 1), order.title, order.json, order.customer,
+          order.price, order.day)
       }
     }
     try store.write { tx in
-      _ = try tx.insert(
-        contentsOf: made.enumerated().lazy.map { index, order in
-          Document(
-            title: "Order \(index + 1)",
-            text: #"{"customer":\#(order.customer),"day":"\#(order.day)","price":\#(order.price)}"#)
-        }, into: orders)
+      _ = try tx.insert(contentsOf: made.lazy.map { Document(title: $0.title, text: $0.json) }, into: orders)
+    }
+    func indexed(_ prefix: String, _ column: (String) -> String) throws -> Double {
+      try measured {
+        try plain.transaction(.immediate) {
+          for field in ["customer", "price", "day"] {
+            try plain.execute("CREATE INDEX \(prefix)_\(field) ON orders(\(column(field)))")
+          }
+          try plain.execute("ANALYZE")
+        }
+      }
     }
     // Indexes of values in the JSON, as a store has them.
-    let fromJSON = try measured {
-      try plain.transaction(.immediate) {
-        for field in ["customer", "price", "day"] {
-          try plain.execute("CREATE INDEX json_\(field) ON orders(json ->> '$.\(field)')")
-        }
-        try plain.execute("ANALYZE")
-      }
-    }
+    let fromJSON = try indexed("json") { "json ->> '$.\($0)'" }
     for field in ["customer", "price", "day"] { try plain.execute("DROP INDEX json_\(field)") }
-    let theirs = try measured {
-      try plain.transaction(.immediate) {
-        for field in ["customer", "price", "day"] {
-          try plain.execute("CREATE INDEX orders_\(field) ON orders(\(field))")
-        }
-        try plain.execute("ANALYZE")
-      }
-    }
+    let theirs = try indexed("orders") { $0 }
     let mine = try measured {
       try store.index(
         orders, .field("customer", "$.customer", as: .number), .field("price", "$.price", as: .number),
         .field("day", "$.day", as: .date))
     }
-    show("build three fields of JSON", nil, [fromJSON], [mine])
-    show("build three fields, beside columns", nil, [theirs], [mine])
-    var times: [String: (limit: Double?, plain: [Double], ours: [Double])] = [:]
-    func both(_ what: String, _ limit: Double?, _ sql: String, _ parameter: Int?) throws {
-      let values: [any SQLiteValueConvertible & Sendable] = parameter.map { [$0] } ?? []
-      func touch(_ result: QueryResult) {
-        for row in result.rows { for value in row.values where value != .null { BenchFiles.touched &+= 1 } }
+    Self.show("build three fields of JSON", nil, [fromJSON], [mine])
+    Self.show("build three fields, beside columns", nil, [theirs], [mine])
+    func touch(_ result: QueryResult) {
+      for row in result.rows { for value in row.values where value != .null { BenchFiles.touched &+= 1 } }
+    }
+    let (many, few) = (max(10 * rounds, 50), max(rounds, 3))
+    for (what, limit, rounds, sql) in [
+      (
+        "50 rows by a range: id, title, price", 3, many,
+        "id, title, price FROM orders WHERE price BETWEEN ?1 AND ?1 + 49"
+      ),
+      ("50 rows by a range: the field alone", nil, many, "id, price FROM orders WHERE price BETWEEN ?1 AND ?1 + 49"),
+      ("one row by equality: title, text", nil, many, "title, json FROM orders WHERE price = ?1"),
+      ("group and sum", 2, few, "customer, count(*), sum(price) FROM orders GROUP BY customer"),
+      ("newest fifty", nil, few, "id, title, day FROM orders ORDER BY day DESC LIMIT 50"),
+    ] as [(String, Double?, Int, String)] {
+      var values: [any SQLiteValueConvertible & Sendable] = []
+      try Self.compare(what, limit, rounds: rounds) { _ in
+        if sql.contains("?1") { values = [number(below: rows - 100)] }
+        return try measured { touch(try plain.query("SELECT \(sql)", parameters: values)) }
+      } ours: { _ in
+        try measured { touch(try store.read { try $0.query("SELECT \(sql)", parameters: values) }) }
       }
-      let plainTime = try measured { touch(try plain.query(sql, parameters: values)) }
-      let ourTime = try measured { touch(try store.read { try $0.query(sql, parameters: values) }) }
-      times[what, default: (limit, [], [])].plain.append(plainTime)
-      times[what]!.ours.append(ourTime)
     }
-    for _ in 0..<max(10 * rounds, 50) {
-      let price = number(below: rows - 100)
-      try both(
-        "50 rows by a range: id, title, price", 3,
-        "SELECT id, title, price FROM orders WHERE price BETWEEN ?1 AND ?1 + 49", price)
-      try both(
-        "50 rows by a range: the field alone", nil, "SELECT id, price FROM orders WHERE price BETWEEN ?1 AND ?1 + 49",
-        price)
-      try both("one row by equality: title, text", nil, "SELECT title, json FROM orders WHERE price = ?1", price)
-    }
-    for _ in 0..<max(rounds, 3) {
-      try both("group and sum", 2, "SELECT customer, count(*), sum(price) FROM orders GROUP BY customer", nil)
-      try both("newest fifty", nil, "SELECT id, title, day FROM orders ORDER BY day DESC LIMIT 50", nil)
-    }
-    for (what, found) in times.sorted(by: { $0.key < $1.key }) { show(what, found.limit, found.plain, found.ours) }
-    show("file with three fields (bytes)", nil, [size("orders.db")], [size("orders.coffer")])
+    Self.show("file with three fields (bytes)", nil, [size("orders.db")], [size("orders.coffer")])
     try store.close()
     try plain.close()
   }

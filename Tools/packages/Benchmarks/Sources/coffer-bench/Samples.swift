@@ -1,4 +1,5 @@
 import Coffer
+import CofferFormats
 
 /// The sample documents: the same bytes as in works.c, so that both sides store the same.
 struct Samples {
@@ -32,6 +33,11 @@ struct Samples {
   /// Name of the collection that a document goes into.
   func collection(_ number: Int) -> String {
     collectionCount == 1 ? "documents" : "collection \(number % collectionCount + 1)"
+  }
+
+  /// - Parameter text: The number of the text, or `nil` for the document's own number.
+  func document(_ number: Int, text: Int? = nil) -> Document {
+    Document(title: title(number), text: self.text(text ?? number))
   }
 
   func note(_ number: Int, text: Int) -> Note {

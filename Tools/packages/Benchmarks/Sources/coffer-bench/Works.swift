@@ -16,8 +16,8 @@ struct Works {
     self.store = store
     self.count = count
     self.samples = samples
-    documents = store.collection("documents")
-    notes = store.collection("notes")
+    documents = DocumentCollection("documents")
+    notes = DocumentCollection("notes")
   }
 
   /// Sets up a work, and returns the closure to time.
@@ -63,22 +63,20 @@ struct Works {
 
   private func insertEach() throws {
     try store.write { tx in
-      for number in 1...count {
-        _ = try tx.insert(Document(title: samples.title(number), text: samples.text(number)), into: documents)
-      }
+      for number in 1...count { _ = try tx.insert(samples.document(number), into: documents) }
     }
   }
 
   private func insertSequence() throws {
-    let found = (1...count).lazy.map { Document(title: samples.title($0), text: samples.text($0)) }
-    try store.write { tx in _ = try tx.insert(contentsOf: found, into: documents) }
+    try store.write { tx in
+      _ = try tx.insert(contentsOf: (1...count).lazy.map { samples.document($0) }, into: documents)
+    }
   }
 
   private func insertAtTop() throws {
     try store.write { tx in
       for number in 1...count {
-        _ = try tx.insert(
-          Document(title: samples.title(number), text: samples.text(number + 1_000_000)), into: documents, at: .top)
+        _ = try tx.insert(samples.document(number, text: number + 1_000_000), into: documents, at: .top)
       }
     }
   }
@@ -86,8 +84,7 @@ struct Works {
   private func commit() throws {
     for number in 1...count {
       try store.write { tx in
-        _ = try tx.insert(
-          Document(title: samples.title(number), text: samples.text(number + 1_000_000)), into: documents)
+        _ = try tx.insert(samples.document(number, text: number + 1_000_000), into: documents)
       }
     }
   }
@@ -97,9 +94,7 @@ struct Works {
     return {
       try store.read { tx in
         var touched = 0
-        for number in order {
-          touched &+= try tx.withText(of: DocumentID(number)) { touch($0.utf8) }
-        }
+        for number in order { touched &+= try tx.withText(of: DocumentID(number)) { touch($0.utf8) } }
         keep(touched)
       }
     }
@@ -126,9 +121,7 @@ struct Works {
     let order = Samples.randomOrder(try stored()).prefix(count)
     return {
       var touched = 0
-      for number in order {
-        touched &+= try store.read { try $0.text(of: DocumentID(number)) }.utf8.count
-      }
+      for number in order { touched &+= try store.read { try $0.text(of: DocumentID(number)) }.utf8.count }
       keep(touched)
     }
   }
@@ -144,7 +137,7 @@ struct Works {
   }
 
   private var collections: [DocumentCollection] {
-    (1...samples.collectionCount).map { store.collection(samples.collection($0)) }
+    (1...samples.collectionCount).map { DocumentCollection(samples.collection($0)) }
   }
 
   /// Opens a read transaction for each page of 50 headers.
@@ -163,8 +156,8 @@ struct Works {
   /// Lists titles without a key, as anyone with the file can; nothing is verified.
   private func listUnproved() throws {
     var touched = 0
-    try DocumentStore.forEachClearHeader(at: BenchFiles.store, collection: CollectionID(1)) {
-      touched &+= $0.title?.utf8.count ?? 0
+    for header in try DocumentStore.clearHeaders(at: BenchFiles.store, collection: CollectionID(1)) {
+      touched &+= header.title?.utf8.count ?? 0
     }
     keep(touched)
   }
@@ -180,7 +173,7 @@ struct Works {
   }
 
   private func search(_ pattern: SearchPattern) throws -> () throws -> Void {
-    { keep(try store.search(for: pattern, in: documents).count) }
+    { keep(try store.read { try $0.search(for: pattern, in: documents) }.count) }
   }
 
   /// - Parameter offset: a new one for each call gives new texts; an equal text would be no change.
@@ -188,9 +181,7 @@ struct Works {
     let changes = Samples.randomOrder(try stored()).prefix(count).map { (DocumentID($0), samples.text($0 + offset)) }
     return {
       try store.write { tx in
-        for (id, text) in changes {
-          try tx.update(id) { $0.text = text }
-        }
+        for (id, text) in changes { try tx.update(id) { $0.text = text } }
       }
     }
   }
@@ -209,19 +200,17 @@ struct Works {
   private func find() throws -> () throws -> Void {
     let order = Samples.randomOrder(try stored()).prefix(count)
     try store.write { tx in
-      for number in order { try tx.setKey(of: DocumentID(number), to: ExternalKey("key \(number)")) }
+      for number in order { try tx.setKey(of: DocumentID(number), to: DocumentKey("key \(number)")) }
     }
     return {
       try store.read { tx in
-        for number in order { _ = try tx.id(forKey: ExternalKey("key \(number)"), in: documents) }
+        for number in order { _ = try tx.id(forKey: DocumentKey("key \(number)"), in: documents) }
       }
     }
   }
 
   private func changeKey() throws {
-    for _ in 1...count {
-      _ = try store.keys.replace(slot: nil, with: .keyFile(BenchFiles.key), label: nil)
-    }
+    for _ in 1...count { _ = try store.keys.replace(with: .keyFile(BenchFiles.key)) }
   }
 
   private func rekey() throws {
@@ -239,7 +228,7 @@ struct Works {
     try store.write { tx in
       for number in 1...count {
         _ = try tx.insert(
-          samples.note(number, text: number), into: notes, key: ExternalKey("key \(number)"),
+          samples.note(number, text: number), into: notes, key: DocumentKey("key \(number)"),
           attributes: samples.attributes(number))
       }
     }
@@ -249,7 +238,7 @@ struct Works {
     try store.write { tx in
       _ = try tx.insert(
         contentsOf: (1...count).lazy.map { NumberedNote(samples, $0) }, into: notes,
-        key: { ExternalKey("key \($0.number)") }, attributes: { samples.attributes($0.number) })
+        key: { DocumentKey("key \($0.number)") }, attributes: { samples.attributes($0.number) })
     }
   }
 
@@ -259,7 +248,7 @@ struct Works {
       try store.read { tx in
         var touched = 0
         for number in order {
-          let note = try tx.value(Note.self, forKey: ExternalKey("key \(number)"), in: notes)
+          let note = try tx.value(Note.self, forKey: DocumentKey("key \(number)"), in: notes)
           touched &+= note!.body.utf8.count
         }
         keep(touched)
@@ -277,7 +266,7 @@ struct Works {
       try store.write { tx in
         for number in order {
           _ = try tx.put(
-            samples.note(number, text: number + 5), into: notes, key: ExternalKey("key \(number)"),
+            samples.note(number, text: number + 5), into: notes, key: DocumentKey("key \(number)"),
             attributes: samples.attributes(number))
         }
       }
@@ -299,7 +288,7 @@ struct Works {
   }
 
   private func stored() throws -> Int {
-    try store.read { $0.documentCount }
+    try store.read { try $0.collections().reduce(0) { $0 + $1.count } }
   }
 
   private func touch(_ bytes: UnsafeRawBufferPointer) -> Int {

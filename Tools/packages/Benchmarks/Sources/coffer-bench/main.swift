@@ -22,7 +22,7 @@ func seconds(_ clock: clockid_t) -> Double {
   return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
 }
 
-func openStore(_ path: String, titles: TitleMode, cache: String) throws -> DocumentStore {
+func openStore(_ path: String, titles: CreateOptions.Titles, cache: String) throws -> DocumentStore {
   let url = URL(filePath: path)
   var options = OpenOptions()
   options.allowsTestKeys = true
@@ -48,7 +48,7 @@ func stop(_ text: String, code: Int32) -> Never {
 }
 
 let arguments = CommandLine.arguments
-let modes: [String: TitleMode] = ["sealed": .sealed, "clear": .clear, "none": .none]
+let modes: [String: CreateOptions.Titles] = ["sealed": .sealed, "clear": .clear, "none": .none]
 let usage =
   "usage: coffer-bench WORK STORE COUNT sealed|clear|none TEXT-BYTES COLLECTIONS 64|default, convert FILE ROUNDS, or indexes FOLDER DOCUMENTS ROWS ROUNDS"
 guard arguments.count > 3, let count = Int(arguments[3]) else { stop(usage, code: 64) }

@@ -1,8 +1,10 @@
 internal import Foundation
 
 @testable internal import Coffer
+@testable internal import CofferEngine
 @testable internal import CofferRecords
 @testable internal import CofferSQLite
+@testable internal import CofferSearch
 
 private let path = "\(directory)/indexed.coffer"
 private let url = URL(filePath: path)
@@ -11,9 +13,8 @@ private let notes: DocumentCollection = "notes"
 /// A small store with every kind of index, made once.
 private let template: [UInt8] = {
   do {
-    var creation = CreateOptions()
-    creation.isTest = true
-    let store = try DocumentStore.create(at: url, keys: [.keyFile(fuzzKeyURL)], creation: creation, options: options)
+    let store = try DocumentStore.create(
+      at: url, keys: [.keyFile(fuzzKeyURL)], creation: fuzzCreation, options: fuzzOptions)
     try store.write { tx in
       for number in 1...20 {
         _ = try tx.insert(
@@ -28,14 +29,8 @@ private let template: [UInt8] = {
   return bytes(of: path)
 }()
 
-private let options: OpenOptions = {
-  var options = OpenOptions()
-  options.allowsTestKeys = true
-  return options
-}()
-
 private func open() -> DocumentStore {
-  guard let store = try? DocumentStore.open(at: url, key: .keyFile(fuzzKeyURL), options: options) else {
+  guard let store = try? DocumentStore.open(at: url, key: .keyFile(fuzzKeyURL), options: fuzzOptions) else {
     fatalError("the store can't be opened")
   }
   return store
@@ -59,13 +54,17 @@ func readEditedIndexes(_ input: [UInt8]) {
   }
   let edited = open()
   for question in [
-    { _ = try edited.search(ranked: "sealed OR ti*", in: notes) },
-    { _ = try edited.search(for: .text("store"), in: notes) },
-    { _ = try edited.query("SELECT bytes, title FROM notes WHERE bytes > 3 ORDER BY bytes") },
-    { _ = try edited.query("SELECT count(*) FROM notes n JOIN \"notes.match\"('sealed') m ON m.id = n.id") },
-    { _ = try edited.read { tx in try tx.headers(in: notes) } }, { _ = try edited.checkIndexes() },
+    { _ = try edited.read { try $0.search(ranked: "sealed OR ti*", in: notes) } },
+    { _ = try edited.read { try $0.search(for: .text("store"), in: notes) } },
+    { _ = try edited.read { try $0.query("SELECT bytes, title FROM notes WHERE bytes > 3 ORDER BY bytes") } },
+    {
+      _ = try edited.read {
+        try $0.query("SELECT count(*) FROM notes n JOIN \"notes.match\"('sealed') m ON m.id = n.id")
+      }
+    },
+    { _ = try edited.read { tx in try tx.headers(in: notes) } }, { _ = try edited.verify() },
     { _ = try edited.write { tx in try tx.update(2) { $0.title = "changed" } } },
-    { _ = try edited.search(ranked: "changed", in: notes) }, { _ = try edited.updateIndexes() },
+    { _ = try edited.read { try $0.search(ranked: "changed", in: notes) } }, { _ = try edited.updateIndexes() },
   ] as [() throws -> Void] {
     do { try question() } catch is StoreError {} catch { fatalError("not an error of the store: \(error)") }
   }
@@ -111,7 +110,7 @@ func searchForWords(_ input: [UInt8]) {
   let store = opened
   let words = String(decoding: input, as: UTF8.self)
   do {
-    let found = try store.search(ranked: words, in: notes)
+    let found = try store.read { try $0.search(ranked: words, in: notes) }
     precondition(found.matches.count <= found.total, "more matches than there are")
   } catch let error as StoreError {
     precondition([.invalidArgument, .tooLarge].contains(error.code), "\(error)")

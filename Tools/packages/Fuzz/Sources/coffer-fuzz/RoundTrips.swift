@@ -14,10 +14,10 @@ private struct Sample {
     let flags = slices.byte()
     func has(_ bit: UInt8) -> Bool { flags & 1 << bit != 0 }
     let title = has(0) ? slices.text() : nil
-    var key: ExternalKey?
+    var key: DocumentKey?
     if has(1) {
       let bytes = has(2) ? slices.part() : Array(slices.text().utf8)
-      if (1...ExternalKey.maximumByteCount).contains(bytes.count) { key = ExternalKey(bytes: bytes) }
+      if (1...DocumentKey.maximumByteCount).contains(bytes.count) { key = DocumentKey(bytes: bytes) }
     }
     let attributes = has(3) ? (try? Attributes(json: slices.part())) ?? Attributes() : Attributes()
     let created = has(4) ? slices.number() : 0

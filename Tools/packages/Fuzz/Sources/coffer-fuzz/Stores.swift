@@ -10,12 +10,13 @@ private let template: [UInt8] = {
   do {
     // A query must not take all memory.
     _ = try Database(":memory:", mode: .create).query("PRAGMA hard_heap_limit=268435456")
-    let store = try DocumentStore.create(at: url, keys: [.keyFile(fuzzKeyURL)], creation: creation, options: options)
+    let store = try DocumentStore.create(
+      at: url, keys: [.keyFile(fuzzKeyURL)], creation: fuzzCreation, options: fuzzOptions)
     try store.write { tx in
       for number in 1...5 {
         var document = Document(title: "Title \(number)", text: #"{"n":\#(number),"t":"ä😀"}"#)
         document.key = number == 2 ? "key" : nil
-        _ = try tx.insert(document, into: store.collection(number < 4 ? "one" : "two"))
+        _ = try tx.insert(document, into: DocumentCollection(number < 4 ? "one" : "two"))
       }
     }
     try store.close()
@@ -28,13 +29,13 @@ private let template: [UInt8] = {
 let fuzzKeyURL = URL(filePath: ProcessInfo.processInfo.environment["COFFER_FUZZ_KEY"] ?? "")
 private let keyFile = StoreKey.keyFile(fuzzKeyURL)
 
-private let creation: CreateOptions = {
+let fuzzCreation: CreateOptions = {
   var creation = CreateOptions()
   creation.isTest = true
   return creation
 }()
 
-private let options: OpenOptions = {
+let fuzzOptions: OpenOptions = {
   var options = OpenOptions()
   options.allowsTestKeys = true
   return options
@@ -69,14 +70,14 @@ func openStore(_ input: [UInt8]) {
   }
   _ = try? DocumentStore.info(at: url)
   _ = try? DocumentStore.check(at: url)
-  if let store = try? DocumentStore.open(at: url, key: keyFile, options: options) {
+  if let store = try? DocumentStore.open(at: url, key: keyFile, options: fuzzOptions) {
     preconditionFailure("\(store) opened with another \(column)")
   }
 }
 
 private let opened: DocumentStore = {
   _ = template
-  guard let store = try? DocumentStore.open(at: url, key: keyFile, options: options) else { fatalError("no store") }
+  guard let store = try? DocumentStore.open(at: url, key: keyFile, options: fuzzOptions) else { fatalError("no store") }
   return store
 }()
 

@@ -1,0 +1,79 @@
+internal import CofferEngine
+public import CofferFoundation
+
+// `open`, `read`, `write` and `close` have asynchronous forms. `perform` runs every other call.
+
+extension DocumentStore {
+  /// Opens or creates a store on a separate thread.
+  ///
+  /// Canceling the task doesn't interrupt a scrypt derivation. The store may already have been created, or reset as
+  /// requested.
+  ///
+  /// - Throws: The synchronous form's errors, or `CancellationError`.
+  public static func open(
+    at url: URL, key: StoreKey, creatingIfMissing: Bool = false, startingAfresh: Bool = false,
+    options: OpenOptions = OpenOptions()
+  ) async throws -> DocumentStore {
+    try await offCooperativePool {
+      try open(
+        at: url, key: key, creatingIfMissing: creatingIfMissing, startingAfresh: startingAfresh, options: options)
+    }
+  }
+
+  /// Reads in one transaction on a separate thread, so waiting for a lock doesn't block other tasks.
+  ///
+  /// - Throws: The synchronous form's errors. `CancellationError` if the task is canceled, at the scope's next call,
+  ///   between rows or while waiting.
+  @discardableResult
+  public func read<T: Sendable>(_ body: @escaping @Sendable (inout ReadTransaction) throws -> T) async throws -> T {
+    try await offCooperativePool { try self.read(body) }
+  }
+
+  /// Writes in one transaction on a separate thread. Canceling the task before the commit leaves the store unchanged.
+  ///
+  /// - Throws: The synchronous form's errors, or `CancellationError`.
+  @discardableResult
+  public func write<T: Sendable>(_ body: @escaping @Sendable (inout WriteTransaction) throws -> T) async throws -> T {
+    try await offCooperativePool { try self.write(body) }
+  }
+
+  /// Closes the store on a separate thread, even if the task is canceled.
+  ///
+  /// When it returns, texts can't be read anymore and the keys are erased.
+  ///
+  /// - Throws: The synchronous form's errors.
+  public func close() async throws {
+    try await Task.detached { try await offCooperativePool { try self.close() } }.value
+  }
+
+  /// Runs calls on a separate thread, so they don't block other tasks.
+  ///
+  /// ```swift
+  /// let verdict = try await store.perform { try $0.verify() }
+  /// ```
+  ///
+  /// Canceling the task stops the calls at their next row, batch or wait for a lock. The store is then the same as
+  /// after an error. Each call takes one thread until it ends.
+  ///
+  /// - Returns: The result of the closure.
+  /// - Throws: The closure's errors, or `CancellationError`.
+  @discardableResult
+  public func perform<T: Sendable>(_ work: @escaping @Sendable (DocumentStore) throws -> T) async throws -> T {
+    try await offCooperativePool { try work(self) }
+  }
+
+  /// Runs calls that don't need an open store on a separate thread.
+  ///
+  /// ```swift
+  /// try await DocumentStore.perform { try $0.restore(at: url, from: backup, replacing: true) }
+  /// ```
+  ///
+  /// - Returns: The result of the closure.
+  /// - Throws: The closure's errors, or `CancellationError`.
+  @discardableResult
+  public static func perform<T: Sendable>(
+    _ work: @escaping @Sendable (DocumentStore.Type) throws -> T
+  ) async throws -> T {
+    try await offCooperativePool { try work(DocumentStore.self) }
+  }
+}

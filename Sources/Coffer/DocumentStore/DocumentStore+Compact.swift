@@ -1,0 +1,90 @@
+internal import CofferEngine
+public import CofferFoundation
+internal import CofferRecords
+internal import CofferSQLite
+
+extension DocumentStore {
+  /// Rewrites the store at `url` without free pages. Doesn't need a key, and doesn't decrypt data.
+  ///
+  /// Other processes can't use the store during this call. Compacting needs the store's size in SQLite's folder for
+  /// temporary files (`SQLITE_TMPDIR`, or `/var/tmp`) and the same size in the store's folder. The temporary data is
+  /// encrypted like the store. In WAL mode, the log is first copied to the file and truncated. An interruption leaves
+  /// the store unchanged. Afterward, the file doesn't contain deleted data.
+  ///
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - wait: The maximum time to wait for locks, or `nil` to wait indefinitely.
+  /// - Returns: The file's size in bytes before, including the copied log, and after.
+  /// - Throws: `locked` if another process keeps its lock for longer than `wait`, or if a new reader keeps the
+  ///   rewritten pages in the log, which the message mentions. `diskFull`, `readOnly`, and errors of opening the store.
+  @discardableResult
+  public static func compact(
+    at url: URL, wait: Duration? = .seconds(10)
+  ) throws(StoreError) -> (before: Int64, after: Int64) {
+    let file = try StoreFile(at: url.path, wait: wait, cacheBytes: StoreFile.writerCache)
+    guard !file.database.connection.isReadOnly else {
+      throw .notWritable(url.path)
+    }
+    try FileLocation(of: url.path).requireSingleName()
+    let lock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    return try ProcessLocks.of(file.path).asWriter(wait: wait) { () throws(StoreError) in
+      try lock?.lock(wait: wait, .current)
+      defer { lock?.unlock() }
+      let watch = Cancellation.Watch(file.database.connection)
+      defer { watch.end() }
+      try Cancellation.checkCurrent()
+      let size = try compact(file)
+      // Close before releasing the lock, because the last connection to close checkpoints.
+      try translatingErrors(file.database.connection.close)
+      return size
+    }
+  }
+
+  /// Rewrites this store without free pages, like ``compact(at:wait:)``. Waits for locks as long as the store's options
+  /// specify.
+  ///
+  /// - Returns: The file's size in bytes before and after.
+  /// - Throws: The same errors, and `misuse` inside `read` or `write`.
+  @discardableResult
+  public func compact() throws(StoreError) -> (before: Int64, after: Int64) {
+    guard !isReadOnly else { throw .notWritable(engine.path, isChosen: engine.options.isReadOnly) }
+    try engine.connections.requireNoRead("compact")
+    let lease = try engine.connections.writer()
+    let size = try Self.compact(lease.connection.file)
+    engine.log.info("compacted \(size.before) bytes to \(size.after)")
+    return size
+  }
+
+  private static func compact(_ file: StoreFile) throws(StoreError) -> (before: Int64, after: Int64) {
+    let database = file.database.connection
+    if file.isWriteAhead, try WriteAheadLock.of(file.path).isReplicated(database) {
+      throw StoreError(
+        .locked, "\(file.path): a replication program has the store open, and would lose commits",
+        hint: "stop it, compact the store, and start it again")
+    }
+    let before = try translatingErrors(at: file.path) { () throws(SQLiteError) in
+      if file.isWriteAhead { try database.checkpoint(.truncate) }
+      let before = try database.fileSize()
+      // In memory, the temporary data would be as large as the file.
+      _ = try database.textPragma("temp_store = FILE")
+      let result: Result<Void, SQLiteError> = Result { () throws(SQLiteError) in _ = try database.execute("VACUUM") }
+      _ = try database.textPragma("temp_store = MEMORY")
+      try result.get()
+      return before
+    }
+    if file.isWriteAhead { try cutLog(of: file) }
+    return (before, try translatingErrors(at: file.path) { () throws(SQLiteError) in try database.fileSize() })
+  }
+
+  /// Copies the rewritten pages from the log to the file, which still contains the old pages.
+  private static func cutLog(of file: StoreFile) throws(StoreError) {
+    do throws(SQLiteError) {
+      try file.database.connection.checkpoint(.truncate)
+    } catch {
+      guard error.code == .busy || error.code == .locked else { throw StoreError(error, path: file.path) }
+      throw StoreError(
+        .locked, "\(file.path): the compacted store is still in its log: a reader blocks the copy into the file",
+        hint: "the file still has what was deleted: close the readers, and call \(.compact) once more")
+    }
+  }
+}

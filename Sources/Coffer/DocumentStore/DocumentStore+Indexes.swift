@@ -1,0 +1,84 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSearch
+
+extension DocumentStore {
+  /// Declares a collection's indexes and builds them in one transaction.
+  ///
+  /// You don't need to update the indexes, because searches and queries add missing documents. Writes don't change
+  /// indexes. Declaring an existing index leaves it unchanged, unless its diacritics setting differs.
+  ///
+  /// ```swift
+  /// try store.index("orders", .field("price", "$.price", as: .number), .field("date", "$.date", as: .date))
+  /// try store.index("notes", .words(), .substrings)
+  /// ```
+  ///
+  /// Building indexes decrypts every document in the collection. Other writers wait until it ends.
+  ///
+  /// - Throws: `noSuchCollection`, `invalidArgument` for an invalid path or name, `alreadyExists` for a column name
+  ///   that's taken, or `damaged` with a document's ID. No index is declared then.
+  public func index(
+    _ collection: DocumentCollection, _ indexes: DocumentIndex..., progress: ProgressHandler? = nil
+  ) throws(StoreError) {
+    try index(collection, indexes, progress: progress)
+  }
+
+  /// Declares a collection's indexes from an array, and builds them in one transaction.
+  ///
+  /// - Throws: The errors of the variadic form. No index is declared then.
+  public func index(
+    _ collection: DocumentCollection, _ indexes: [DocumentIndex], progress: ProgressHandler? = nil
+  ) throws(StoreError) {
+    try engine.changeIndexes(of: collection, progress) { entry throws(StoreError) in
+      for index in indexes { try entry.add(index) }
+    }
+  }
+
+  /// Drops a collection's indexes and deletes their pages. If you don't specify indexes, drops all of them.
+  ///
+  /// A field is identified only by its name, for example `.field("price", "", as: .number)`. Indexes that the
+  /// collection doesn't have are ignored.
+  ///
+  /// - Throws: `noSuchCollection`, `locked`, `readOnly` or `diskFull`. No index is dropped then.
+  public func dropIndexes(_ collection: DocumentCollection, _ indexes: [DocumentIndex] = []) throws(StoreError) {
+    try engine.changeIndexes(of: collection, nil) { entry throws(StoreError) in
+      for index in indexes.isEmpty ? entry.indexes : indexes { entry.remove(index) }
+    }
+  }
+
+  /// Updates all indexes in the file in one transaction, regardless of how many documents are missing.
+  ///
+  /// Decrypts the documents that an index lacks, or all documents of the indexed collections if an index's pages are
+  /// damaged. Other writers wait until the call ends.
+  ///
+  /// - Returns: Whether the file was changed.
+  /// - Throws: `damaged` with a document's ID, `locked`, `readOnly`, `diskFull`, or `cancelled` if `progress` throws.
+  ///   The file is then unchanged. `damaged` without an ID if an index couldn't be opened and was removed. Declare it
+  ///   again.
+  @discardableResult
+  public func updateIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> Bool {
+    try engine.updateIndexes(progress)
+  }
+
+  /// Compares all indexes with the documents, like a full ``verify(_:against:requiring:allowingRekey:progress:)``.
+  ///
+  /// - Returns: The differences, or an empty array without indexes or differences.
+  /// - Throws: `damaged` with a document's ID. `indexBehind` if an index lacks too many documents.
+  package func checkIndexes(progress: ProgressHandler? = nil) throws(StoreError) -> [Verdict.IndexProblem] {
+    try engine.checkIndexes(progress)
+  }
+}
+
+extension StoreReading where Self: ~Copyable {
+  /// Returns a collection's declared indexes, or an empty array if it doesn't have any or doesn't exist.
+  ///
+  /// Reads the declaration without reading the indexes.
+  ///
+  /// - Throws: `damaged`.
+  public func indexes(of collection: DocumentCollection) throws(StoreError) -> [DocumentIndex] {
+    guard let record = try transaction.collection(named: collection.name),
+      let entry = try transaction.indexDeclaration().collection(record.id), entry.uid == record.uid
+    else { return [] }
+    return entry.indexes
+  }
+}

@@ -1,0 +1,149 @@
+internal import CofferEngine
+public import CofferFoundation
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+// MARK: - Without a key
+
+extension DocumentStore {
+  /// Returns the size, document counts and slots of the store at `url`, without a key and without verification.
+  ///
+  /// Reads the header, slots and counts without decrypting data. The counts are index scans. The file is unchanged.
+  ///
+  /// - Throws: `noSuchFile`, `notAStore`, `otherFormat`, `unsafeFile`, `damaged` for a header or slot with invalid
+  ///   values, or `locked` if another process keeps its lock for longer than `wait`, where `nil` waits indefinitely.
+  public static func info(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> StoreInfo {
+    try StoreFile.reading(url.path, wait) { file throws(StoreError) in
+      let (header, slots) = try file.readHeader()
+      guard let titles = CreateOptions.Titles(rawValue: header.titles) else {
+        throw .damagedStore("unknown title mode")
+      }
+      var listed: [KeySlot] = []
+      for slot in slots { listed.append(try KeySlot(slot, isTest: header.isTest, opened: false)) }
+      let database = file.database.connection
+      return try translatingErrors { () throws(SQLiteError) in
+        let collections = countsByNumber(try database.query(SQL.documentsPerCollection).rows)
+        let documents = collections.reduce(0) { $0 + $1.count }
+        let numbers = try database.query(SQL.collections).rows.compactMap { row in
+          if case .integer(let number) = row[0] { number } else { nil }
+        }
+        let counts = Dictionary(collections.map { ($0.number, $0.count) }, uniquingKeysWith: { first, _ in first })
+        return StoreInfo(
+          storeID: Hexadecimal.text(header.storeID), pin: StorePin(header), fileBytes: try database.fileSize(),
+          format: Int(header.format), journal: file.isWriteAhead ? "wal" : "rollback", titles: titles,
+          isTest: header.isTest, isPadded: header.isPadded, documents: documents,
+          collections: Set(numbers).union(counts.keys).sorted().map {
+            (CollectionID($0), counts[$0] ?? 0)
+          },
+          slots: listed, epochs: try epochs(of: documents, in: database),
+          pageSize: Int(try database.integerPragma("page_size") ?? 0),
+          pageCount: Int(try database.integerPragma("page_count") ?? 0),
+          freePages: Int(try database.integerPragma("freelist_count") ?? 0),
+          sqliteVersion: Database.libraryVersion, hasWALResetBug: Database.hasWALResetBug)
+      }
+    }
+  }
+
+  /// Returns the number of documents in each epoch. Outside a rekey, all documents have the same epoch. Checking that
+  /// takes a third of the time that sorting them takes.
+  private static func epochs(of documents: Int, in database: Database) throws(SQLiteError) -> [(
+    epoch: UInt32, count: Int
+  )] {
+    guard case .integer(let newest)? = try database.firstValue(SQL.newestEpoch) else { return [] }
+    var counts = countsByNumber(try database.query(SQL.perOtherEpoch, newest).rows)
+    counts.append((newest, max(0, documents - counts.reduce(0) { $0 + $1.count })))
+    return counts.map { (UInt32(clamping: $0.number), $0.count) }.sorted { $0.epoch < $1.epoch }
+  }
+
+  private static func countsByNumber(_ rows: [SQLiteRow]) -> [(number: Int64, count: Int)] {
+    rows.compactMap { row in
+      guard case .integer(let number) = row[0], case .integer(let count) = row[1] else { return nil }
+      return (number, Int(count))
+    }
+  }
+
+  /// Returns a problem for each encrypted row with an invalid length.
+  private static func misfits(in database: Database) throws(SQLiteError) -> [String] {
+    var problems: [String] = []
+    let states = try database.query(SQL.state).rows.map { $0[0] }
+    if states.count != 1 || !isBlob(states[0], StoreState.byteCount + XAESKey.overhead) {
+      problems.append("the state is not of a state's length")
+    }
+    for row in try database.query(SQL.collections).rows {
+      do throws(StoreError) {
+        _ = try CollectionRow(row, generation: .max)
+      } catch {
+        problems.append(error.message)
+      }
+    }
+    return problems
+  }
+
+  private static func isBlob(_ value: SQLiteValue, _ count: Int) -> Bool {
+    if case .blob(let bytes) = value { bytes.count == count } else { false }
+  }
+
+  /// Checks the schema, every row's bounds, classes and lengths, the bodies, and SQLite's pages. Doesn't need a key.
+  ///
+  /// Reads the whole file in one read transaction without changing it. If `isQuick` is `true`, skips SQLite's integrity
+  /// check of the pages. A verdict without problems doesn't rule out an attack. To do that, use
+  /// ``verify(_:against:requiring:allowingRekey:progress:)``.
+  ///
+  /// - Returns: The findings, with only ``Verdict/documents`` and ``Verdict/problems``. Findings aren't thrown.
+  /// - Throws: `notAStore` or `otherFormat`, and errors of opening the file. `locked` if another process keeps its lock
+  ///   for longer than `wait`, where `nil` waits indefinitely.
+  public static func check(at url: URL, isQuick: Bool = false, wait: Duration? = .seconds(10)) throws(StoreError)
+    -> Verdict
+  {
+    try StoreFile.reading(url.path, wait) { file throws(StoreError) in
+      var problems: [String] = []
+      let database = file.database.connection
+      var isTest = false
+      do throws(StoreError) {
+        let (header, slots) = try file.readHeader()
+        isTest = header.isTest
+        if CreateOptions.Titles(rawValue: header.titles) == nil {
+          problems.append("header titles is out of its bounds")
+        }
+        for slot in slots { _ = try slot.checkedParameters(isTest: isTest) }
+      } catch {
+        guard error.code == .damaged || error.code == .parametersRefused else { throw error }
+        problems.append(error.message)
+      }
+      var count = 0
+      do throws(SQLiteError) {
+        let statement = try database.statement(SQL.allWithBody)
+        defer { statement.reset() }
+        // The state can't be opened without the key, so check only the bounds that apply to every state.
+        let limits = RowLimits.none
+        while try statement.step() {
+          count += 1
+          do throws(StoreError) { _ = try RecordRow(statement.columns(), within: limits) } catch {
+            problems.append(error.message)
+          }
+        }
+        problems += try misfits(in: database)
+        for (sql, what) in [
+          (SQL.recordsWithoutBody, "the text of document %@ is missing"),
+          (SQL.recordsWithTwoBodies, "document %@ has two texts"),
+          (SQL.bodiesWithoutRecord, "a text without a document: %@"),
+          (SQL.bodiesTooShort, "the text of document %@ is no blob of its place's length"),
+          (SQL.recordsWithoutCollection, "collection #%@ is gone, but documents of it are there"),
+        ] {
+          for row in try database.query(sql).rows {
+            if case .integer(let number) = row[0] {
+              problems.append(what.replacing("%@", with: String(number)))
+            }
+          }
+        }
+      } catch {
+        let failure = StoreError(error)
+        guard !failure.isTransient else { throw failure }
+        problems.append(failure.message)
+      }
+      if !isQuick { problems += try integrityProblems(file.database) }
+      return Verdict(documents: count, problems: problems)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSQLite
+
+extension DocumentStore {
+  /// Replaces the store's root key immediately, then encrypts every document under a new epoch in batches.
+  ///
+  /// Other processes and threads can continue to read and write. Their writes already use the new keys. Killing the
+  /// process loses at most one batch of work. The store opens with the new key after the first commit, and a rekey with
+  /// `isResuming` continues the work (FORMAT, "Changing keys").
+  ///
+  /// - Parameters:
+  ///   - keys: The keys whose slots replace the slot that opened the store. Without new keys and recipients, the same
+  ///     secrets are asked for again and continue to open the store. After a leak, pass a new key.
+  ///   - recipients: The new recipients, whose slots also replace the slot that opened the store. To keep a recipient's
+  ///     slot, use ``RekeyOptions/keptRecipients``.
+  ///   - options: The secrets and recipients to keep, the batch size, and a new title mode.
+  ///   - progress: Called before the first commit and after every commit. Throwing from it stops the rekey between
+  ///     batches, and the store remains consistent.
+  /// - Returns: The numbers of re-encrypted and skipped documents, and the pins.
+  /// - Throws: Before the first write, `keyNeeded` with the slots whose secret is missing and the recipients that are
+  ///   neither kept nor dropped, or `alreadyExists` for a new key that already has a slot. `readOnly` and `cancelled`.
+  @discardableResult
+  public func rekey(
+    to keys: [StoreKey] = [], recipients: [Recipient] = [], options: RekeyOptions = RekeyOptions(),
+    progress: ProgressHandler? = nil
+  ) throws(StoreError) -> RekeyReport {
+    try rekey(to: keys, recipients: recipients, options: options, progress: progress, onKeys: nil)
+  }
+
+  /// Replaces the store's root key, and reports the keys before and after the key change.
+  ///
+  /// - Parameter onKeys: Called before the first write with the slots that keep their secrets, and after the key change
+  ///   also with the final pin. A resumed rekey calls it once, without slots. Throwing from it stops the rekey.
+  package func rekey(
+    to keys: [StoreKey] = [], recipients: [Recipient] = [], options: RekeyOptions, progress: ProgressHandler? = nil,
+    onKeys: (([KeySlot], StorePin?) throws -> Void)?
+  ) throws(StoreError) -> RekeyReport {
+    try engine.rekey(to: keys, recipients, options: options, progress: progress, onKeys: onKeys) {
+      () throws(StoreError) in
+      _ = try engine.updateIndexes(nil, rebuildsAll: true)
+    }
+  }
+
+  /// Returns whether a rekey is unfinished, and how many documents remain under old keys.
+  ///
+  /// If a rekey is unfinished, scans the table to count these documents. Doesn't decrypt documents.
+  ///
+  /// - Returns: The latest rekey's state. ``RekeyReport/documents``, ``RekeyReport/skipped`` and
+  ///   ``RekeyReport/unchangedSlots`` are empty.
+  /// - Throws: `damaged`, `rolledBack`, `locked`, `keyChanged` or `closed`.
+  public func rekeyStatus() throws(StoreError) -> RekeyReport {
+    try engine.rekeyStatus()
+  }
+}

@@ -1,0 +1,39 @@
+internal import CofferEngine
+internal import CofferRecords
+
+extension StoreReading where Self: ~Copyable {
+  /// Returns the documents with this parent, in order. A deleted document may still have children.
+  ///
+  /// - Throws: `damaged`.
+  public func children(of parent: DocumentID) throws(StoreError) -> [DocumentHeader] {
+    try transaction.requireOpen()
+    var headers: [DocumentHeader] = []
+    do {
+      let statement = try transaction.database.statement(SQL.children, parent.rawValue)
+      let order = OrderCheck(childrenOf: parent, limit: transaction.state.count)
+      try transaction.scan(statement, order, RowScan(withTexts: false)) { header, _ in headers.append(header) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a list threw \(type(of: error))")
+    }
+    return headers
+  }
+
+  /// Returns the children, their children and so on in order, each document before its own children.
+  ///
+  /// Each document is returned once. The document itself isn't returned, even if parents form a cycle.
+  ///
+  /// - Throws: `damaged`.
+  public func descendants(of ancestor: DocumentID) throws(StoreError) -> [DocumentHeader] {
+    var seen: Set<DocumentID> = [ancestor]
+    var found: [DocumentHeader] = []
+    var next: [DocumentHeader] = try children(of: ancestor).reversed()
+    while let header = next.popLast() {
+      guard seen.insert(header.id).inserted else { continue }
+      found.append(header)
+      next += try children(of: header.id).reversed()
+    }
+    return found
+  }
+}

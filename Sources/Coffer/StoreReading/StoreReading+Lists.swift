@@ -1,0 +1,105 @@
+internal import CofferEngine
+internal import CofferRecords
+
+// Lists in order. Reading a header doesn't decrypt its text, and one statement reads a whole page. A missing collection
+// is empty, because inserting the first document creates it.
+
+extension StoreReading where Self: ~Copyable {
+  /// Returns a page of headers in order. Decrypts the page's heads without texts, and keeps only the page in memory.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection. A missing collection is empty.
+  ///   - previous: The previous page's last header. Its position doesn't affect the cost.
+  ///   - offset: The number of documents to skip, each at the cost of an index entry.
+  ///   - limit: The maximum number of headers.
+  /// - Returns: The headers, sorted by (position, ID), or an empty array at the end.
+  /// - Throws: `damaged`, even if an attacker only changed the order.
+  public func headers(
+    in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max
+  ) throws(StoreError) -> [DocumentHeader] {
+    var headers: [DocumentHeader] = []
+    do {
+      try forEachHeader(in: collection, after: previous, offset: offset, limit: limit) { headers.append($0) }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a list threw \(type(of: error))")
+    }
+    return headers
+  }
+
+  /// Calls `body` with each header in order. Memory use doesn't depend on the number of headers.
+  ///
+  /// `previous`, `offset` and `limit` select a page, as in ``headers(in:after:offset:limit:)``.
+  ///
+  /// In `read`, a whole collection with a titles index is listed from the index. All index pages are verified before
+  /// the first header is passed, so outdated pages aren't accepted.
+  ///
+  /// In `write`, `body` may change and delete documents, but can't add or move documents in this collection.
+  ///
+  /// - Throws: Errors of `body`, which end the iteration. `damaged` with the ID. `misuse` in `write` if `body` adds or
+  ///   moves a document in the list.
+  public func forEachHeader(
+    in collection: DocumentCollection, after previous: DocumentHeader? = nil, offset: Int = 0, limit: Int = .max,
+    _ body: (DocumentHeader) throws -> Void
+  ) throws {
+    // SQLite treats a negative limit as unlimited.
+    guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
+    var previous = previous
+    if previous == nil, offset <= 0, limit == .max, let titles = try transaction.verifiedTitles(of: record) {
+      guard let unfinished = try transaction.forEachTitle(in: record, titles, body) else { return }
+      previous = unfinished.last
+    }
+    let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(max(0, offset)))
+    let statement =
+      if let previous {
+        try transaction.database.statement(
+          SQL.pageAfter, number, previous.position, previous.id.rawValue, limit, offset)
+      } else {
+        try transaction.database.statement(SQL.page, number, limit, offset)
+      }
+    let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
+    try transaction.scan(statement, order, RowScan(withTexts: false)) { header, _ in try body(header) }
+  }
+
+  /// Calls `body` with each document of a collection in order. The text's bytes are valid during each call.
+  ///
+  /// Decrypts every head and text, one at a time, in one read transaction. In rollback journal mode, writers wait until
+  /// it ends. With a `previous` header, the iteration starts after that document.
+  ///
+  /// - Throws: Errors of `body`, which end the iteration. `damaged` with the ID of the first damaged document.
+  public func forEach(
+    in collection: DocumentCollection, after previous: DocumentHeader? = nil, _ body: (OpenedDocument) throws -> Void
+  ) throws {
+    guard let record = try transaction.collection(named: collection.name) else { return }
+    try transaction.scan(record, after: previous, RowScan(withTexts: true)) { header, text in
+      try body(OpenedDocument(header: header, utf8: text))
+    }
+  }
+}
+
+extension StoreReading where Self: ~Copyable {
+  /// Returns a document's index in its collection's order, from 0. Each preceding document costs an index entry.
+  ///
+  /// - Throws: `noSuchDocument`, `damaged`.
+  public func index(of id: DocumentID) throws(StoreError) -> Int {
+    try transaction.index(of: try header(of: id))
+  }
+
+  /// Returns the document at an index in the collection's order, from 0. Each preceding document costs an index entry.
+  ///
+  /// - Throws: `indexOutOfRange`.
+  public func id(at index: Int, in collection: DocumentCollection) throws(StoreError) -> DocumentID {
+    guard index >= 0, let record = try transaction.collection(named: collection.name),
+      let id = try transaction.id(at: index, in: record.id)
+    else {
+      throw StoreError(
+        .indexOutOfRange, "there is no document at index \(index)",
+        hint: "indexes go from 0 to one less than the number of documents")
+    }
+    return id
+  }
+}
+
+/// An error that a closure throws to end its own iteration.
+struct EnoughFound: Error {}

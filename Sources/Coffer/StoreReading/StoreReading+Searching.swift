@@ -1,0 +1,139 @@
+internal import CofferEngine
+internal import CofferRecords
+
+/// A document found by a search, valid during the call that receives it.
+package struct FoundDocument {
+  /// The header and text. The text is empty if only titles are searched, and JSON if the document is a stored value.
+  package let document: OpenedDocument
+  private let matcher: DocumentMatcher
+
+  init(_ document: OpenedDocument, _ matcher: DocumentMatcher) {
+    self.document = document
+    self.matcher = matcher
+  }
+
+  /// The matched ranges, computed on each access at about the cost of another search.
+  package var match: SearchMatch { matcher.match(document.header, document.utf8) }
+
+  /// Returns the string or member name that contains a match, or `nil` for another document's match.
+  ///
+  /// The match's ranges count UTF-8 bytes of this string.
+  package func string(of match: SearchMatch.Value) -> String? {
+    JSONStringWalk.string(at: match.place, in: document.utf8)
+  }
+
+  /// Returns the string or attribute name that contains a match, or `nil` for another document's match.
+  package func string(ofAttribute match: SearchMatch.Value) -> String? {
+    document.header.attributes.canonicalJSON.withUnsafeBytes { JSONStringWalk.string(at: match.place, in: $0) }
+  }
+}
+
+extension StoreReading where Self: ~Copyable {
+  /// Calls a closure for every document that ``search(for:in:fields:limit:)`` finds, in order.
+  ///
+  /// Documents without a match don't stay in memory.
+  ///
+  /// - Parameters:
+  ///   - progress: Called periodically with the number of searched documents. Throwing from it ends the search.
+  ///   - body: Called on the calling thread with each document. The document's bytes are valid during the call.
+  /// - Throws: Errors of `body`, `progress` and ``search(for:in:fields:limit:)``.
+  package func forEachMatch(
+    of pattern: SearchPattern, in collection: DocumentCollection, fields: SearchPattern.Fields = .all,
+    limit: Int = .max, progress: ProgressHandler? = nil, _ body: (FoundDocument) throws -> Void
+  ) throws {
+    guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
+    var left = limit
+    if let candidates = try transaction.candidates(for: pattern, in: record, fields: fields) {
+      return try visit(candidates, for: pattern, fields, limit: limit, progress: progress, body)
+    }
+    var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: nil)
+    if let progress {
+      let total = try transaction.count(in: record)
+      var done = 0
+      scan.progress = {
+        done += $0
+        try progress(WorkProgress(done: done, total: max(done, total)))
+      }
+    }
+    let matcher = DocumentMatcher(pattern, in: fields)
+    do {
+      try transaction.scan(record, scan) { header, text in
+        try body(FoundDocument(OpenedDocument(header: header, utf8: text), matcher))
+        left -= 1
+        if left == 0 { throw EnoughFound() }
+      }
+    } catch is EnoughFound {}
+  }
+
+  /// Searches an index's candidates in order, because only their texts show whether they match.
+  private func visit(
+    _ candidates: [DocumentHeader], for pattern: SearchPattern, _ fields: SearchPattern.Fields, limit: Int,
+    progress: ProgressHandler?, _ body: (FoundDocument) throws -> Void
+  ) throws {
+    let matcher = DocumentMatcher(pattern, in: fields)
+    var left = limit
+    for (index, header) in candidates.enumerated() {
+      try transaction.requireOpen()
+      try transaction.withMatch(header.id, matcher, withText: fields.opensTexts) {
+        try body(FoundDocument($0, matcher))
+        left -= 1
+      }
+      if (index + 1) % 64 == 0 { try progress?(WorkProgress(done: index + 1, total: candidates.count)) }
+      if left == 0 { return }
+    }
+    try progress?(WorkProgress(done: candidates.count, total: candidates.count))
+  }
+
+  /// Returns the documents of a collection that contain a pattern, in order, with the matched ranges.
+  ///
+  /// Decrypts, verifies and searches documents on all cores. The result contains headers and ranges without texts. In a
+  /// stored value, the search reads strings as an app does, instead of their JSON (``SearchPattern/Fields/text``).
+  ///
+  /// If the collection has a substrings index, a text of three or more letters decrypts only documents that may contain
+  /// it. The result is the same.
+  ///
+  /// - Parameters:
+  ///   - pattern: The text or regular expression.
+  ///   - collection: The collection. A missing collection has no matches.
+  ///   - fields: The parts to search, by default texts and titles.
+  ///   - limit: The maximum number of returned documents.
+  /// - Throws: `damaged` with the ID of the first damaged document that's decrypted, even if it doesn't match.
+  public func search(
+    for pattern: SearchPattern, in collection: DocumentCollection, fields: SearchPattern.Fields = .all,
+    limit: Int = .max
+  ) throws(StoreError) -> [SearchMatch] {
+    var matches: [SearchMatch] = []
+    try searching {
+      try forEachMatch(of: pattern, in: collection, fields: fields, limit: limit) { matches.append($0.match) }
+    }
+    return matches
+  }
+
+  /// Returns the ranges of a pattern in a document, or `nil` if the document doesn't contain it.
+  ///
+  /// Decrypts only this document's header, and its text if `fields` includes it.
+  ///
+  /// - Throws: `noSuchDocument`, or `damaged` with the ID.
+  package func match(
+    of pattern: SearchPattern, in id: DocumentID, fields: SearchPattern.Fields = .all
+  ) throws(StoreError) -> SearchMatch? {
+    var match: SearchMatch?
+    try searching {
+      try transaction.requireOpen()
+      let matcher = DocumentMatcher(pattern, in: fields)
+      try transaction.withMatch(id, matcher, withText: fields.opensTexts) { match = FoundDocument($0, matcher).match }
+    }
+    return match
+  }
+
+  /// Runs a search whose closures throw only `StoreError`.
+  private func searching(_ body: () throws -> Void) throws(StoreError) {
+    do {
+      try body()
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      preconditionFailure("internal error: a search threw \(type(of: error))")
+    }
+  }
+}

@@ -1,0 +1,38 @@
+internal import CofferEngine
+internal import CofferRecords
+
+extension WriteTransaction {
+  /// Changes or removes a document's parent, which must be in the same collection. Re-encrypts only the head.
+  ///
+  /// - Throws: `noSuchDocument`, or `invalidArgument` for a parent in another collection, the document itself, or one
+  ///   of its descendants.
+  public func setParent(of id: DocumentID, to parent: DocumentID?) throws(StoreError) {
+    let header = try header(of: id)
+    guard header.parent != parent else { return }
+    try transaction.requireParent(parent, of: id.rawValue, isNew: false, in: header.collection.rawValue)
+    try transaction.writer.setParent(of: id, to: parent?.rawValue)
+  }
+
+  /// Changes or removes a document's key. Re-encrypts only the head.
+  ///
+  /// - Throws: `noSuchDocument`, `duplicateKey`, or `tooLarge` for a key that's empty or longer than 1 KiB.
+  public func setKey(of id: DocumentID, to key: DocumentKey?) throws(StoreError) {
+    let header = try header(of: id)
+    guard header.key != key else { return }
+    let record = try transaction.requireCollection(of: header)
+    try transaction.requireUnusedKey(key, in: record, by: id)
+    let index = try transaction.writer.blindIndex(of: key, in: record)
+    guard let key else {
+      return try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+        content.key = nil
+        content.blindIndex = nil
+      }
+    }
+    try key.bytes.withBytes { bytes throws(StoreError) in
+      try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+        content.key = bytes
+        content.blindIndex = index
+      }
+    }
+  }
+}

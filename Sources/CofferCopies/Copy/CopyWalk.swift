@@ -1,0 +1,179 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+internal import CofferSearch
+
+/// The selected documents in ID order, each verified before it's reencrypted.
+///
+/// Reads the table in file order instead of an index, because an index can omit rows. Use a walk and its transaction's
+/// connection on one thread at a time.
+final class CopyWalk {
+  /// The copied collections, sorted by number.
+  let collections: [CollectionRecord]
+  /// The expected number of documents.
+  let expected: Int
+  private(set) var parentsDropped = 0
+
+  private let transaction: StoreTransaction
+  private let keepsParents: Bool
+  private let opener: RecordOpener
+  /// The copied collections' numbers, or `nil` to copy all.
+  private let numbers: Set<UInt32>?
+  /// The remaining IDs in descending order, or `nil` to copy every document in the collections.
+  private var wanted: [Int64]?
+  private let wantedSet: Set<Int64>
+  private let rows: StoreStatement
+  private let collectionOf: StoreStatement
+  private var last: Int64 = 0
+  /// The set hash and row count so far, or `nil` for a partial copy.
+  private var sum: (set: SetHash, count: UInt64)?
+  private var isAtEnd = false
+
+  /// - Parameter keepsParents: Whether documents keep a parent that was deleted.
+  /// - Throws: `noSuchDocument`.
+  init(_ transaction: StoreTransaction, _ selection: Selection, keepingParents keepsParents: Bool = false)
+    throws(StoreError)
+  {
+    self.transaction = transaction
+    self.keepsParents = keepsParents
+    opener = RecordOpener(transaction.keys)
+    let known = try transaction.collections()
+    var ids: Set<Int64>?
+    switch selection {
+    case .everything:
+      collections = known
+    case .collections(let names):
+      var chosen: Set<UInt32> = []
+      for name in names {
+        if let record = try transaction.collection(named: name.name) { chosen.insert(record.id) }
+      }
+      collections = known.filter { chosen.contains($0.id) }
+    case .documents(let documents):
+      var chosen: Set<UInt32> = []
+      for id in documents {
+        chosen.insert(
+          try transaction.reading { reader throws(StoreError) in
+            try reader.row(id, withBody: false, within: transaction.limits).fields.collection
+          })
+      }
+      collections = known.filter { chosen.contains($0.id) }
+      ids = Set(documents.map(\.rawValue))
+    }
+    wantedSet = ids ?? []
+    wanted = ids?.sorted(by: >)
+    if let ids {
+      expected = ids.count
+    } else if case .everything = selection {
+      expected = Int(transaction.state.count)
+    } else {
+      var count = 0
+      for collection in collections { count += try transaction.count(in: collection) }
+      expected = count
+    }
+    // Don't filter by collection otherwise, so a row with a missing collection causes an error.
+    numbers = if case .collections = selection { Set(collections.map(\.id)) } else { nil }
+    if case .everything = selection {
+      var set = SetHash()
+      for row in try transaction.connection.collections.rows(within: transaction.limits) {
+        try Self.add(try row.element(transaction.keys), to: &set, transaction.keys)
+      }
+      sum = (set, 0)
+    }
+    rows = try transaction.database.statement(ids == nil ? SQL.allWithBody : SQL.recordWithBody)
+    collectionOf = try transaction.database.statement(SQL.collectionOf)
+  }
+
+  /// Writes everything to a new store or an emptied editable copy.
+  func write(
+    into target: StoreTransaction, from source: StoreTransaction, as kind: StoreOrigin.Kind,
+    _ progress: ProgressHandler?
+  ) throws -> CopyReport {
+    var report = CopyReport(target)
+    let copier = try RowCopier(into: target, keepingStamps: kind == .editableCopy)
+    for collection in collections { try target.writer.insertCollection(copier.add(collection)) }
+    try target.setOrigin(try source.origin(as: kind))
+    try target.insert(
+      readBy: { _ in () }, sealedBy: { batch, _ in try self.fill(batch, with: copier) },
+      refused: { row, error in throw row.refusal(error) },
+      inserted: { batch in
+        report.documents += batch.rows.count
+        try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
+      })
+    try requireWhole()
+    try target.copyIndexes(of: source.indexDeclaration())
+    if kind == .editableCopy { try target.writer.reserveIDs(through: target.state.firstOwnID - 1) }
+    report.parentsDropped = parentsDropped
+    report.expected = expected
+    if sum != nil { report.setMatches = true }
+    return report
+  }
+
+  /// Encrypts the next documents into an emptied batch.
+  ///
+  /// - Returns: `false` if there were no more documents.
+  func fill(_ batch: SealedBatch, with copier: RowCopier) throws(StoreError) -> Bool {
+    while !RowCopier.isFull(batch), try step() {
+      try transaction.requireOpen()
+      let row = try RecordRow(rows.columns(), within: transaction.limits)
+      guard numbers?.contains(row.fields.collection) ?? true else { continue }
+      if sum != nil {
+        try Self.add(try opener.element(of: row), to: &sum!.set, opener.keys)
+        sum!.count += 1
+      }
+      let head = try opener.openHead(row)
+      let text = try opener.openBody(row, head)
+      try copier.copy(row, head, text: text, parent: try parent(of: row), into: batch)
+    }
+    try copier.finish(batch)
+    return !batch.rows.isEmpty
+  }
+
+  private static func add(_ element: SetElement, to set: inout SetHash, _ keys: RowKeys) throws(StoreError) {
+    try translatingErrors { () throws(SealingError) in try keys.summer.add(element, to: &set) }
+  }
+
+  /// Verifies a complete copy's rows against the set hash and count.
+  ///
+  /// - Throws: `setMismatch`.
+  package func requireWhole() throws(StoreError) {
+    guard let sum else { return }
+    guard sum.set == transaction.state.set, sum.count == transaction.state.count else { throw .setMismatch }
+  }
+
+  private func step() throws(StoreError) -> Bool {
+    if wanted != nil {
+      guard let id = wanted?.popLast() else { return false }
+      rows.reset()
+      try rows.bind(id, at: 1)
+      guard try rows.step() else { throw .noSuchDocument(DocumentID(id)) }
+      return true
+    }
+    // Don't step a finished statement, because that would restart it.
+    guard !isAtEnd, try rows.step() else {
+      isAtEnd = true
+      return false
+    }
+    // Require ascending IDs, because a cycle of pages would repeat rows forever.
+    let id = rows.int64(at: 0)
+    guard id > last else { throw .damagedDocument(id, "it is not in its order") }
+    last = id
+    return true
+  }
+
+  /// Returns the parent, or `nil` if it isn't copied.
+  private func parent(of row: RecordRow) throws(StoreError) -> Int64? {
+    guard let parent = row.fields.parent, !keepsParents else { return row.fields.parent }
+    let comes: Bool
+    if wanted != nil {
+      comes = wantedSet.contains(parent)
+    } else {
+      collectionOf.reset()
+      try collectionOf.bind(parent, at: 1)
+      comes =
+        try collectionOf.step() && numbers?.contains(UInt32(clamping: collectionOf.int64(at: 0))) ?? true
+    }
+    if !comes { parentsDropped += 1 }
+    return comes ? parent : nil
+  }
+}

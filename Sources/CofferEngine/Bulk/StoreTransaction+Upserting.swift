@@ -1,0 +1,70 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+extension StoreTransaction {
+  /// Inserts documents one at a time and resolves conflicts by looking up each document first.
+  package func merge(
+    contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions
+  ) throws -> BulkReport {
+    isInsertingFromSource = true
+    defer { isInsertingFromSource = false }
+    var source = source
+    var report = BulkReport()
+    var upsert = Upsert(
+      self, titleRule: options.titleRule, atTop: options.atTop, replacesWhole: false)
+    var drafts = DraftBatch()
+    do {
+      while try source.read(into: &drafts) {
+        defer { drafts.removeAll() }
+        for draft in drafts.drafts {
+          if draft.parent != nil, !options.keepsIDs { report.parentsDropped += 1 }
+          let record = try record(for: draft, of: drafts, in: collection, options)
+          let incoming = try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)
+          do throws(StoreError) {
+            try merge(incoming, in: record, &upsert, options, &report)
+          } catch {
+            throw error.of(record: draft.record)
+          }
+        }
+        let done = report.created + report.updated + report.unchanged + report.skipped
+        try options.progress?(WorkProgress(done: done))
+      }
+    } catch {
+      try writer.fail(error)
+      throw error
+    }
+    return report
+  }
+
+  private func merge(
+    _ incoming: Incoming, in record: CollectionRecord, _ upsert: inout Upsert, _ options: BulkOptions,
+    _ report: inout BulkReport
+  ) throws(StoreError) {
+    var match: DocumentHeader?
+    if let id = incoming.id { match = try upsert.match(id, in: record) }
+    if match == nil, let key = incoming.document.key { match = try upsert.match(key, in: record) }
+    if match != nil, options.onConflict == .skip {
+      report.skipped += 1
+      return
+    }
+    switch try upsert.apply(incoming, on: match, in: record, keepingID: options.keepsIDs) {
+    case .created(let id):
+      report.created += 1
+      report.firstID = report.firstID ?? id
+      report.lastID = id
+      report.collections[record.name, default: 0] += 1
+      options.onInsert?(id)
+    case .updated: report.updated += 1
+    case .unchanged: report.unchanged += 1
+    }
+  }
+
+  /// Returns the draft's collection, and creates it if it's missing.
+  private func record(
+    for draft: DraftBatch.Draft, of batch: DraftBatch, in collection: DocumentCollection?, _ options: BulkOptions
+  ) throws(StoreError) -> CollectionRecord {
+    let own = draft.collection.map { String(decoding: batch.bytes[$0], as: UTF8.self) }
+    return try openOrCreate(
+      collection ?? DocumentCollection(own ?? "documents"), titleRule: options.titleRule ?? .asGiven)
+  }
+}

@@ -1,0 +1,160 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// An incoming document with the details that identify the stored document.
+package struct Incoming {
+  package var document: Document
+  /// The ID in the source.
+  package var id: DocumentID?
+  /// The document's number in its source, starting at 1.
+  package var record: Int
+  /// Whether a missing title means that the document is untitled.
+  var isComplete = false
+  /// Whether a missing parent means that the parent is unknown, so the stored parent is kept.
+  var keepsParent = false
+
+  package init(
+    document: Document, id: DocumentID? = nil, record: Int, isComplete: Bool = false, keepsParent: Bool = false
+  ) {
+    self.document = document
+    self.id = id
+    self.record = record
+    self.isComplete = isComplete
+    self.keepsParent = keepsParent
+  }
+}
+
+extension Incoming {
+  /// Creates an independent copy of a draft.
+  package init(_ draft: DraftBatch.Draft, of batch: DraftBatch, keepingIDs: Bool) throws(StoreError) {
+    func text(_ range: Range<Int>, _ part: String) throws(StoreError) -> String {
+      // Check the text first, because sealed bytes that aren't valid UTF-8 could never be read.
+      guard let text = String(validating: batch.bytes[range], as: UTF8.self) else {
+        throw StoreError(.invalidArgument, "record \(draft.record): its \(part) is not UTF-8")
+      }
+      return text
+    }
+    var document = Document(text: try text(draft.text, "text"))
+    document.title = if let title = draft.title { try text(title, "title") } else { nil }
+    document.key = draft.key.map { DocumentKey(bytes: batch.bytes[$0]) }
+    if let attributes = draft.attributes {
+      document.attributes = Attributes(uncheckedCanonicalJSON: batch.bytes[attributes])
+    }
+    document.parent = keepingIDs ? draft.parent : nil
+    document.created = draft.created ?? draft.modified
+    document.modified = draft.modified
+    document.isJSON = draft.isJSON
+    self.init(
+      document: document, id: keepingIDs ? draft.id : nil, record: draft.record, isComplete: draft.isComplete,
+      keepsParent: !(draft.isComplete && keepingIDs))
+  }
+}
+
+/// Updates stored documents from incoming documents, one at a time, or adds new documents in the source's order.
+package struct Upsert {
+  package enum Outcome {
+    case created(DocumentID)
+    case updated(DocumentID)
+    case unchanged(DocumentID)
+  }
+
+  let transaction: StoreTransaction
+  let titleRule: TitleRule?
+  let atTop: Bool
+  /// Whether the incoming document is complete, so missing attributes are removed instead of kept.
+  let replacesWhole: Bool
+  /// The position run for each collection's next new documents.
+  private var positions: [UInt32: PositionRun] = [:]
+
+  package init(_ transaction: StoreTransaction, titleRule: TitleRule?, atTop: Bool, replacesWhole: Bool) {
+    self.transaction = transaction
+    self.titleRule = titleRule
+    self.atTop = atTop
+    self.replacesWhole = replacesWhole
+  }
+
+  /// Updates `match` from the incoming document, or adds a new document if `match` is `nil`.
+  package mutating func apply(
+    _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
+  ) throws(StoreError) -> Outcome {
+    var document = incoming.document
+    if document.title == nil, !incoming.isComplete {
+      document.title = (titleRule ?? record.titleRule).title(for: document)
+    }
+    guard let match else {
+      let id = try transaction.add(
+        document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false
+      ) { () throws(StoreError) in try takePosition(in: record.id) }
+      return .created(id)
+    }
+    let stored = try transaction.storedDocument(match.id)
+    let old = stored.document
+    document.key = document.key ?? old.key
+    if incoming.keepsParent { document.parent = document.parent ?? old.parent }
+    if !replacesWhole {
+      if document.attributes.isEmpty { document.attributes = old.attributes }
+      if !incoming.isComplete { document.title = document.title ?? old.title }
+    }
+    let modified = document.modified
+    (document.created, document.modified) = (old.created, old.modified)
+    if document.isIdentical(to: old) { return .unchanged(match.id) }
+    document.created = incoming.document.created ?? old.created
+    document.modified = modified ?? .now()
+    try transaction.replace(stored, with: document, requiringParent: false)
+    return .updated(match.id)
+  }
+
+  private mutating func takePosition(in collection: UInt32) throws(StoreError) -> Int64 {
+    var run =
+      if let begun = positions[collection] { begun } else { try transaction.run(in: collection, atTop: atTop) }
+    defer { positions[collection] = run }
+    return try run.take()
+  }
+
+  /// Returns the document with the given ID, or `nil` if it doesn't exist.
+  ///
+  /// - Throws: `alreadyExists` if the document is in another collection.
+  package func match(_ id: DocumentID, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
+    guard try transaction.hasRow(id) else { return nil }
+    let header = try transaction.header(of: id)
+    guard header.collection.rawValue == record.id else {
+      throw StoreError(.alreadyExists, "document \(id) is in another collection", documentID: id)
+    }
+    return header
+  }
+
+  /// Returns the document with the given key, or `nil` if it doesn't exist.
+  package func match(_ key: DocumentKey, in record: CollectionRecord) throws(StoreError) -> DocumentHeader? {
+    guard let id = try transaction.id(forKey: key, in: record) else { return nil }
+    return try transaction.header(of: id)
+  }
+
+  /// Returns the first child of a parent, or the first document without a parent if `parent` is `nil`.
+  package func firstSibling(below parent: DocumentID?, in record: CollectionRecord) throws(StoreError)
+    -> DocumentHeader?
+  {
+    guard let id = try transaction.database.integer(SQL.firstBelow, Int64(record.id), parent?.rawValue) else {
+      return nil
+    }
+    let header = try transaction.header(of: DocumentID(id))
+    guard header.parent == parent, header.collection.rawValue == record.id else {
+      throw .damagedDocument(id, "its parent is not the one that was written")
+    }
+    return header
+  }
+}
+
+extension StoreError {
+  /// Whether the error concerns a single incoming document, so the others can continue.
+  package var concernsSingleDocument: Bool {
+    switch code {
+    case .tooLarge, .invalidArgument, .duplicateKey, .alreadyExists: true
+    default: false
+    }
+  }
+
+  /// Returns the same error with the document's number in its source.
+  package func of(record: Int) -> StoreError {
+    StoreError(code, "record \(record): \(message)", hint: advice, documentID: documentID)
+  }
+}

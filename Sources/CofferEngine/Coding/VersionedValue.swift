@@ -1,0 +1,68 @@
+internal import CofferRecords
+
+/// A Codable type whose members change over time. A value's schema version is stored in its attribute `schema`.
+///
+/// ```swift
+/// struct Note: VersionedValue {
+///   static let schema = 2
+///   static var defaults: Note? { Note(title: "") }
+///   var title: String
+///   var isPinned = false
+/// }
+/// ```
+///
+/// Older values are converted when they're read. The file keeps the old version until the value is written, either
+/// separately or by ``WriteTransaction/migrateValues(_:in:)``, which writes all values.
+///
+/// If you replace all attributes of such a document, keep `schema`. Otherwise, the value counts as version 1. Instead,
+/// change single attributes (`$0.attributes["pinned"] = true`), or use `WriteTransaction.update(_:as:_:)` to change the
+/// value.
+public protocol VersionedValue: Codable, Sendable {
+  /// The current schema version, starting at 1. Values without the attribute have version 1.
+  static var schema: Int { get }
+
+  /// A value that supplies the missing members of older values, or `nil` (the default) if all members are required.
+  ///
+  /// Only the value's own members are filled in, without the members of nested values.
+  static var defaults: Self? { get }
+
+  /// Converts a value from an older schema version. The default implementation decodes it as the current type, with
+  /// missing members from ``defaults``.
+  ///
+  /// - Returns: The value in the current version.
+  /// - Throws: Any error. The call that reads the value then throws `notDecodable` with the document's ID, but rethrows
+  ///   a ``StoreError`` unchanged.
+  static func migrate(_ old: OlderValue<Self>) throws -> Self
+}
+
+extension VersionedValue {
+  public static var schema: Int { 1 }
+  public static var defaults: Self? { nil }
+  public static func migrate(_ old: OlderValue<Self>) throws -> Self { try old.decode() }
+}
+
+/// A stored value with an older schema version, passed to ``VersionedValue/migrate(_:)``.
+public struct OlderValue<Value: VersionedValue> {
+  /// The value's schema version.
+  public let schema: Int
+  /// The value's document, without the text.
+  public var header: DocumentHeader { opened.header }
+  let opened: OpenedDocument
+  let values: CodableValues
+
+  /// Decodes the value as a type that matches its schema version.
+  ///
+  /// - Returns: The older value.
+  /// - Throws: `notDecodable`.
+  public func decode<Old: Decodable>(as type: Old.Type) throws(StoreError) -> Old {
+    try values.decode(type, opened)
+  }
+
+  /// Decodes the value as the current type, with missing members from ``VersionedValue/defaults``.
+  ///
+  /// - Returns: The value as the current type.
+  /// - Throws: `notDecodable`.
+  public func decode() throws(StoreError) -> Value {
+    try values.decodeFilled(Value.self, opened)
+  }
+}

@@ -1,0 +1,351 @@
+internal import CofferPlatform
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+internal import Dispatch
+internal import Synchronization
+
+/// The connections of an open store, with one for writing and one for each concurrent reader.
+package final class ConnectionPool: Sendable {
+  /// The maximum number of idle readers kept open.
+  private static let maximumIdleReaders = 4
+
+  struct Idle {
+    // A connection is used only by the thread that removed it from this array.
+    nonisolated(unsafe) var readers: [StoreConnection] = []
+    var isClosed = false
+    /// The nesting depth of each thread inside `read`.
+    var reading: [UInt: Int] = [:]
+    /// The interrupt handles of active readers. Closing the store interrupts their waits for a lock.
+    var interrupts: [ObjectIdentifier: InterruptHandle] = [:]
+    /// Signaled when the last thread leaves `read` of a closed store.
+    var closer: DispatchSemaphore?
+  }
+
+  package let place: FileLocation
+  let wait: Duration?
+  private let readerCache: Int
+  let session: Session
+  package let writeAheadLock: WriteAheadLock?
+  let isWriteAhead: Bool
+  let idle: Mutex<Idle>
+  /// Held by the writing thread, and by the closing thread.
+  let writing = DispatchSemaphore(value: 1)
+  // Used only by the thread that holds `writing`.
+  nonisolated(unsafe) var writingConnection: StoreConnection?
+  /// Held by the closing thread.
+  let closing = Mutex<Void>(())
+  /// The locks shared with other open stores of the same file.
+  let locks: ProcessLocks
+  /// The file to read if it must remain unchanged, or `nil` for an ordinary store.
+  package let original: OriginalFile?
+  /// Whether ``ProcessLocks/openStores`` counts this store.
+  let isCounted = Atomic<Bool>(true)
+  /// The thread inside this store's `write`, or 0.
+  let writingThread = Atomic<UInt>(0)
+  /// The process that owns the locks and connections.
+  private let process = getpid()
+  /// Whether the disk failed to confirm a write. It may confirm a later write after losing this write, so writing stops
+  /// until the store is reopened.
+  private let hasFailedSync = Atomic<Bool>(false)
+
+  init(
+    _ file: StoreFile, session: Session, options: OpenOptions, original: OriginalFile? = nil
+  ) throws(StoreError) {
+    self.original = original
+    place = file.place
+    wait = options.wait
+    readerCache = options.pageCacheBytes
+    self.session = session
+    isWriteAhead = file.isWriteAhead
+    writeAheadLock = file.isWriteAhead ? try WriteAheadLock.of(file.path) : nil
+    locks = ProcessLocks.of(file.path)
+    var first = Idle()
+    try Self.configure(file)
+    first.readers = [try StoreConnection(file, session: session)]
+    idle = Mutex(first)
+    locks.openStores.add(1, ordering: .acquiringAndReleasing)
+  }
+
+  deinit {
+    try? close()
+  }
+
+  // MARK: Reading
+
+  /// Returns a connection for reading.
+  func reader(_ cancellation: Cancellation? = nil) throws(StoreError) -> ReaderLease {
+    try ReaderLease(self, cancellation)
+  }
+
+  /// Registers this thread as a reader.
+  ///
+  /// - Throws: `closed`, or `misuse` inside this thread's `write` in rollback journal mode.
+  func beginReading() throws(StoreError) -> UInt {
+    try requireOwnProcess()
+    let thread = currentThread()
+    guard isWriteAhead || locks.writer.load(ordering: .acquiring) != thread else {
+      throw StoreError(
+        .misuse, "read inside of write would wait for itself in the rollback journal",
+        hint: "read with what write was given, which sees its changes too")
+    }
+    try idle.withLock { idle throws(StoreError) in
+      guard !idle.isClosed else { throw StoreError.storeClosed }
+      idle.reading[thread, default: 0] += 1
+    }
+    if !isWriteAhead { locks.beginReading(thread) }
+    return thread
+  }
+
+  func endReading(_ thread: UInt) {
+    if !isWriteAhead { locks.endReading(thread) }
+    idle.withLock { $0.endReading(thread) }
+  }
+
+  /// Returns a reader's connection to the pool, or closes it.
+  func giveBack(_ connection: StoreConnection) {
+    let database = connection.database.connection
+    // Readers also write, because they undo the journal of a killed writer.
+    if database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
+    let back = Taken(connection: connection)
+    idle.withLock { idle in
+      idle.interrupts[ObjectIdentifier(database.interruptHandle)] = nil
+      if !idle.isClosed && idle.readers.count < Self.maximumIdleReaders, let connection = back.connection,
+        !connection.database.isInTransaction
+      {
+        idle.readers.append(connection)
+      }
+    }
+  }
+
+  func takeReader() throws(StoreError) -> StoreConnection {
+    let idle = self.idle.withLock { idle in
+      let connection = idle.readers.popLast()
+      if let connection { idle.note(connection.database.connection.interruptHandle) }
+      return Taken(connection: connection)
+    }
+    if let connection = idle.connection { return connection }
+    var noted: InterruptHandle?
+    do throws(StoreError) {
+      let new = Taken(
+        connection: try newConnection(cacheBytes: readerCache) { interrupts throws(StoreError) in
+          try self.idle.withLock { idle throws(StoreError) in
+            guard !idle.isClosed else { throw StoreError.storeClosed }
+            idle.note(interrupts)
+          }
+          noted = interrupts
+        })
+      // The store may have been closed in between.
+      guard !(self.idle.withLock { $0.isClosed }), let connection = new.connection else { throw StoreError.storeClosed }
+      return connection
+    } catch {
+      if let noted { self.idle.withLock { $0.interrupts[ObjectIdentifier(noted)] = nil } }
+      throw error.code == .cancelled && session.isClosing ? .storeClosed : error
+    }
+  }
+
+  // MARK: Writing
+
+  /// Returns the connection for writing, after waiting for this thread's turn.
+  ///
+  /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
+  package func writer(
+    _ cancellation: Cancellation? = nil, wait: Duration? = nil
+  ) throws(StoreError) -> WriterLease {
+    try WriterLease(self, cancellation, wait: wait)
+  }
+
+  /// Waits for this thread's turn to write, and registers it as the writer.
+  func beginWriting(wait: Duration?, _ cancellation: Cancellation?) throws(StoreError) {
+    try requireOwnProcess()
+    let thread = currentThread()
+    guard locks.writer.load(ordering: .acquiring) != thread else {
+      throw ProcessLocks.nestedWrite(isOther: writingThread.load(ordering: .acquiring) != thread)
+    }
+    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
+    guard isWriteAhead || !locks.isReading(thread) else {
+      throw StoreError(
+        .misuse, "a write inside of a read would wait for that read without end, in the rollback journal",
+        hint: "end the read first, or create the store with the journal writeAheadLog")
+    }
+    try locks.writers.lock(wait: wait ?? self.wait, owner: ObjectIdentifier(self), cancellation)
+    writing.wait()
+    locks.writer.store(thread, ordering: .releasing)
+    writingThread.store(thread, ordering: .releasing)
+  }
+
+  func endWriting() {
+    writingThread.store(0, ordering: .releasing)
+    locks.writer.store(0, ordering: .releasing)
+    writing.signal()
+    locks.writers.unlock()
+  }
+
+  /// Returns the connection for writing with the log locked. Call this method between `beginWriting` and `endWriting`.
+  func lockedWriter(wait shorter: Duration?, _ cancellation: Cancellation?) throws(StoreError) -> StoreConnection {
+    // Another thread may have closed the store during the wait for the lock.
+    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
+    guard !hasFailedSync.load(ordering: .relaxed) else { throw Self.notConfirmed }
+    let wait = shorter ?? self.wait
+    let connection: StoreConnection
+    if let writingConnection {
+      connection = writingConnection
+    } else {
+      connection = try newConnection(cacheBytes: max(readerCache, StoreFile.writerCache))
+      writingConnection = connection
+    }
+    try writeAheadLock?.lock(wait: wait, cancellation)
+    do throws(StoreError) {
+      if shorter != nil { connection.database.connection.busyTimeout = wait }
+      try place.requireSingleName()
+      try connection.beginWork(cancellation)
+    } catch {
+      unlockWriter(connection)
+      throw error
+    }
+    return connection
+  }
+
+  func unlockWriter(_ connection: StoreConnection) {
+    writeAheadLock?.unlock()
+    let database = connection.database.connection
+    if database.busyTimeout != wait { database.busyTimeout = wait }
+    if database.hasFailedSync { hasFailedSync.store(true, ordering: .relaxed) }
+    // A rollback may fail if memory runs out, but closing the connection doesn't.
+    if connection.database.isInTransaction { writingConnection = nil }
+  }
+
+  /// Whether this thread is outside `read` and `write`, and can write without waiting for another thread.
+  package var canWriteImmediately: Bool {
+    let thread = currentThread()
+    return locks.writer.load(ordering: .acquiring) == 0
+      && (isWriteAhead ? idle.withLock { $0.reading[thread] == nil } : !locks.isReading(thread))
+  }
+
+  /// Throws `closed`, or `misuse` inside this thread's `write`, because other connections can't see its changes.
+  package func requireOutsideWrite() throws(StoreError) {
+    guard locks.writer.load(ordering: .acquiring) != currentThread() else {
+      throw StoreError(
+        .misuse, "this call reads the file, which lacks the changes of the write that it is in",
+        hint: "call it after the write")
+    }
+    guard !(idle.withLock { $0.isClosed }) else { throw StoreError.storeClosed }
+  }
+
+  /// Opens a connection, or throws `noSuchFile` if a different file is now at the path.
+  private func newConnection(
+    cacheBytes: Int, willRead: (InterruptHandle) throws(StoreError) -> Void = { _ throws(StoreError) in }
+  ) throws(StoreError) -> StoreConnection {
+    let file = try StoreFile(
+      at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)
+    try place.requireSameFile()
+    try Self.configure(file)
+    return try StoreConnection(file, session: session)
+  }
+
+  /// Disables automatic checkpoints in WAL mode, because ``WriteAheadLock`` does all checkpoints.
+  private static func configure(_ file: StoreFile) throws(StoreError) {
+    guard file.isWriteAhead else { return }
+    try translatingErrors { () throws(SQLiteError) in
+      _ = try file.database.connection.integerPragma("wal_autocheckpoint = 0")
+      try file.database.connection.set(.noCheckpointOnClose, to: true)
+    }
+  }
+
+  /// Runs `body` on the connection for writing, after copying the whole log into the file and truncating it.
+  ///
+  /// Waits for readers that still use the log, without blocking other writers.
+  ///
+  /// - Parameters:
+  ///   - waiting: Called while readers block the copy.
+  ///   - body: Returns `nil` to start over if another writer wrote to the log before `body` had the lock.
+  /// - Throws: `locked` if readers remain longer than the store's waiting time, or errors from `waiting`.
+  func withEmptyLog<R>(
+    waiting: () throws(StoreError) -> Void, _ body: (StoreConnection) throws(StoreError) -> R?
+  ) throws(StoreError) -> R {
+    let end = wait.map { ContinuousClock.now + $0 }
+    while true {
+      do {
+        let lease = try writer()
+        if try cutLog(lease.connection), let result = try body(lease.connection) {
+          lease.checkpointIfLong()
+          return result
+        }
+      }
+      if let end, ContinuousClock.now >= end {
+        throw StoreError(
+          .locked, "a reader keeps old pages in the write-ahead log", hint: "close the readers, and stop replication")
+      }
+      try waiting()
+      usleep(10_000)
+    }
+  }
+
+  /// Copies the log into the file and truncates it. Returns `false` if another connection blocks that, or a replication
+  /// program, which would lose unread commits.
+  private func cutLog(_ connection: StoreConnection) throws(StoreError) -> Bool {
+    guard let writeAheadLock else { return true }
+    let database = connection.database.connection
+    guard !writeAheadLock.isReplicated(database) else { return false }
+    database.busyTimeout = .zero
+    defer { database.busyTimeout = wait }
+    do throws(SQLiteError) {
+      try database.checkpoint(.truncate)
+      return true
+    } catch {
+      guard error.code == .busy || error.code == .locked else { throw StoreError(error) }
+      return false
+    }
+  }
+
+  /// Whether the log is empty. Call this under the write lock.
+  var isLogEmpty: Bool {
+    var status = stat()
+    return !isWriteAhead || stat(place.path + "-wal", &status) != 0 || status.st_size == 0
+  }
+
+  /// Requires this thread to be outside `read`, and throws `misuse` otherwise.
+  package func requireNoRead(_ work: String) throws(StoreError) {
+    let thread = currentThread()
+    let isReading = idle.withLock { $0.reading[thread] != nil }
+    guard !isReading else { throw StoreError(.misuse, "\(work) inside of a read would wait for that read without end") }
+  }
+
+  /// Throws `misuse` in a forked child, because the locks of its copied connections belong to the parent.
+  func requireOwnProcess() throws(StoreError) {
+    guard getpid() == process else {
+      throw StoreError(
+        .misuse, "the store was opened by the parent of this process",
+        hint: "fork before a store is opened, or exec: a child can't use what its parent opened")
+    }
+  }
+
+  private static var notConfirmed: StoreError {
+    StoreError(
+      .ioFailure, "the disk did not confirm an earlier write: nothing more is written",
+      hint: "check the disk, then close the store and open it again")
+  }
+
+  func currentThread() -> UInt {
+    UInt(pthread_self())
+  }
+
+  /// A connection that moves into or out of the lock, with a single owner.
+  private struct Taken: @unchecked Sendable {
+    // Sendable, because the holder of this value is the connection's only user.
+    let connection: StoreConnection?
+  }
+
+}
+
+extension ConnectionPool.Idle {
+  fileprivate mutating func note(_ handle: InterruptHandle) {
+    interrupts[ObjectIdentifier(handle)] = handle
+  }
+
+  fileprivate mutating func endReading(_ thread: UInt) {
+    reading[thread, default: 1] -= 1
+    if reading[thread] == 0 { reading[thread] = nil }
+    if reading.isEmpty { closer?.signal() }
+  }
+}

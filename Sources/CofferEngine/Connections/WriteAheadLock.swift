@@ -1,0 +1,109 @@
+internal import CofferPlatform
+internal import CofferRecords
+package import CofferSQLite
+internal import Synchronization
+
+/// The lock for all our writers and checkpoints in WAL mode. SQLite's automatic checkpoints are off.
+///
+/// - SQLite 3.7.0 to 3.51.2 can lose commits when one connection commits while another checkpoints (the WAL-reset
+///   bug). This lock prevents that for our connections.
+/// - A replication program such as Litestream reads the log, and loses unread commits when another process restarts
+///   the log. While such a program has the file open, we leave checkpoints to it.
+///
+/// The lock is advisory, on a descriptor of the store's own file. The whole process uses one descriptor per file and
+/// never closes it, because closing any descriptor of a file drops SQLite's locks on it in this process.
+package final class WriteAheadLock: Sendable {
+  /// The maximum log length in bytes before the log is copied into the file.
+  private static let maximumLogLength: Int64 = 4 << 20
+
+  private static let all = Mutex<[FileIdentity: WriteAheadLock]>([:])
+
+  private let descriptor: Int32
+  private let isHeld = Atomic<Bool>(false)
+  /// The log length that triggers the next copy.
+  private let threshold = Atomic<Int64>(maximumLogLength)
+
+  private init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Returns the lock for the file at `path`.
+  package static func of(_ path: String) throws(StoreError) -> WriteAheadLock {
+    try all.withLock { all throws(StoreError) in
+      var status = stat()
+      if stat(path, &status) == 0, let known = all[FileIdentity(status)] { return known }
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+        throw StoreError(.ioFailure, "\(path): \(String(cString: strerror(errno)))")
+      }
+      let lock = WriteAheadLock(descriptor: descriptor)
+      all[FileIdentity(status)] = lock
+      return lock
+    }
+  }
+
+  package func lock(wait: Duration?, _ cancellation: Cancellation? = nil) throws(StoreError) {
+    let clock = ContinuousClock()
+    let end = wait.map { clock.now + $0 }
+    var pause: UInt32 = 200
+    while true {
+      try cancellation?.check()
+      if isHeld.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+        let reason = errno
+        isHeld.store(false, ordering: .releasing)
+        guard reason == EWOULDBLOCK || reason == EINTR else {
+          throw StoreError(.ioFailure, "the store can't be locked: \(String(cString: strerror(reason)))")
+        }
+      }
+      if let end, clock.now >= end {
+        throw StoreError(.locked, "the store is locked by another writer", hint: "try again, or wait longer")
+      }
+      usleep(pause)
+      pause = min(2 * pause, 20_000)
+    }
+  }
+
+  package func unlock() {
+    flock(descriptor, LOCK_UN)
+    isHeld.store(false, ordering: .releasing)
+  }
+
+  /// Copies a long log into the file and restarts the log. Call this after a commit, while holding the lock.
+  ///
+  /// Never waits. A reader or replication program postpones the copy until the log has grown by another `maximumLogLength`
+  /// bytes.
+  func checkpointIfLong(_ database: Database, path: String) {
+    var status = stat()
+    guard stat(path + "-wal", &status) == 0, Int64(status.st_size) >= threshold.load(ordering: .relaxed) else { return }
+    let isDone = !isReplicated(database) && checkpoint(database)
+    threshold.store(isDone ? Self.maximumLogLength : Int64(status.st_size) + Self.maximumLogLength, ordering: .relaxed)
+  }
+
+  /// Copies the log into the file and truncates it, unless a reader blocks that. Call this while holding the lock.
+  private func checkpoint(_ database: Database) -> Bool {
+    let wait = database.busyTimeout
+    database.busyTimeout = .zero
+    defer { database.busyTimeout = wait }
+    guard let log = try? database.checkpoint(.passive), log.frames == log.copied else { return false }
+    return (try? database.checkpoint(.truncate)) != nil
+  }
+
+  /// Returns whether a replication program seems to have the file open, because the file contains Litestream's tables
+  /// and another process holds an SQLite lock, as every connection in WAL mode does.
+  package func isReplicated(_ database: Database) -> Bool {
+    guard isOpenInAnotherProcess else { return false }
+    let tables = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name GLOB '_litestream_*')"
+    return (try? database.firstValue(tables)) != .integer(0)
+  }
+
+  /// Whether another process has the file open.
+  package var isOpenInAnotherProcess: Bool {
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    (lock.l_start, lock.l_len) = FileLease.lockBytes
+    // F_GETLK ignores this process's own locks.
+    return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+  }
+}

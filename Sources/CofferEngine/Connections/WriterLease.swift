@@ -1,0 +1,34 @@
+/// The exclusive use of the connection for writing. Destroying the lease lets the next writer continue.
+package struct WriterLease: ~Copyable {
+  package let connection: StoreConnection
+  private let pool: ConnectionPool
+
+  /// Waits for this thread's turn, in call order.
+  ///
+  /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
+  /// - Throws: `misuse` inside another `write` of this thread, or inside a `read` that would block its commit,
+  ///   including other open stores of the same file. `locked` if other writers hold the lock for too long. `closed`.
+  init(_ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?) throws(StoreError) {
+    let cancellation = cancellation ?? .current
+    try pool.beginWriting(wait: wait, cancellation)
+    do throws(StoreError) {
+      connection = try pool.lockedWriter(wait: wait, cancellation)
+    } catch {
+      pool.endWriting()
+      throw error
+    }
+    self.pool = pool
+  }
+
+  /// Copies a long log into the file. Call this method after a commit.
+  func checkpointIfLong() {
+    connection.endWork()
+    pool.writeAheadLock?.checkpointIfLong(connection.database.connection, path: pool.place.path)
+  }
+
+  deinit {
+    connection.endWork()
+    pool.unlockWriter(connection)
+    pool.endWriting()
+  }
+}

@@ -1,0 +1,197 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+
+/// The creator of a store file with a header, slots, keyring and state, but without rows.
+package struct StoreMaker {
+  let path: String
+  let creation: CreateOptions
+  let wait: Duration?
+  /// Whether an existing file at `path` may be replaced.
+  var replacesExisting = false
+  /// A file that's being read and must not be replaced.
+  var source: String?
+  /// The generation of the empty store.
+  var firstGeneration: UInt64 = 1
+
+  package init(
+    path: String, creation: CreateOptions, wait: Duration?, replacesExisting: Bool = false, source: String? = nil,
+    firstGeneration: UInt64 = 1
+  ) {
+    self.path = path
+    self.creation = creation
+    self.wait = wait
+    self.replacesExisting = replacesExisting
+    self.source = source
+    self.firstGeneration = firstGeneration
+  }
+
+  /// A complete store next to its path, before it's renamed.
+  struct Draft {
+    let file: StagedFile
+    let unlocked: Unlocking.Unlocked
+    let keys: SessionKeys
+  }
+
+  package func make(_ keys: [NewSlot], allowsTestKeys: Bool) throws(StoreError) -> (Unlocking.Unlocked, SessionKeys) {
+    let draft = try draft(try prepare(keys, allowsTestKeys: allowsTestKeys))
+    try publish(draft)
+    return (draft.unlocked, draft.keys)
+  }
+
+  /// Creates a store, and fills it in one transaction before renaming the file.
+  ///
+  /// - Parameter begin: Called after asking for all keys and before writing.
+  /// - Returns: The result of `fill`.
+  /// - Throws: Errors from `begin` and `fill`, without leaving files.
+  package func make<R>(
+    _ keys: [NewSlot], allowsTestKeys: Bool, begin: () throws -> Void, fill: (StoreTransaction) throws -> R
+  ) throws -> R {
+    try make(keys, options: OpenOptions(), allowsTestKeys: allowsTestKeys, begin: begin) { try $0.write(nil, fill) }
+      .result
+  }
+
+  /// Creates a store, and runs any number of transactions in `use` before renaming the file.
+  package func make<R>(
+    _ keys: [NewSlot], options: OpenOptions, allowsTestKeys: Bool, begin: () throws -> Void,
+    use: (StoreEngine) throws -> R
+  ) throws -> (keys: SessionKeys, result: R) {
+    let parts = try prepare(keys, allowsTestKeys: allowsTestKeys)
+    try begin()
+    let draft = try draft(parts)
+    let result: R
+    do {
+      let file = try StoreFile(at: draft.file.temporary, wait: wait, cacheBytes: StoreFile.readerCache)
+      let store = try StoreEngine(
+        file, at: path, unlocked: draft.unlocked, keys: draft.keys, key: .anyOf([]), options: options, verb: "created")
+      result = try use(store)
+      try store.connections.close()
+    } catch {
+      draft.file.discard()
+      throw error
+    }
+    try publish(draft)
+    return (draft.keys, result)
+  }
+
+  /// The parts of a new store, in memory.
+  private typealias Parts = (root: RootKey, header: StoreHeader, slots: [KeySlotRecord])
+
+  private func prepare(_ keys: [NewSlot], allowsTestKeys: Bool) throws(StoreError) -> Parts {
+    try StoreEngine.requireWorkingCipher()
+    guard !keys.isEmpty else { throw StoreError(.keyNeeded, "a new store needs a key") }
+    guard keys.count <= KeySlotRecord.maximumSlots else {
+      throw StoreError(.invalidArgument, "a store has at most \(KeySlotRecord.maximumSlots) slots")
+    }
+    var isTest = creation.isTest || keys.contains(where: \.isKnownTestKey)
+    // Check this before asking for secrets, and recheck it in case a secret is a test key.
+    try requireAllowance(isTest, allowsTestKeys)
+    try StagedFile(path, replacesExisting: replacesExisting, source: source).checkTarget()
+    var given: [NewSlot.Given] = []
+    for key in keys { given.append(try key.asked()) }
+    isTest = isTest || given.contains(where: \.isTest)
+    try requireAllowance(isTest, allowsTestKeys)
+    return try sealed(given, isTest: isTest)
+  }
+
+  private func requireAllowance(_ isTest: Bool, _ allowsTestKeys: Bool) throws(StoreError) {
+    guard allowsTestKeys || !isTest else {
+      throw StoreError(
+        .testKeyRefused, "a TEST store can be read by anyone: its keys are published",
+        hint: "allow it only in tests (\(.allowTestKeys))")
+    }
+  }
+
+  private func draft(_ parts: Parts) throws(StoreError) -> Draft {
+    let session = try SessionKeys(root: parts.root, header: parts.header, slots: parts.slots)
+    let file = try StagedFile(path, replacesExisting: replacesExisting, source: source)
+    do throws(StoreError) {
+      try write(session, parts.slots, to: file)
+    } catch {
+      file.discard()
+      throw error
+    }
+    return Draft(file: file, unlocked: Unlocking.Unlocked(root: parts.root, slot: 1), keys: session)
+  }
+
+  /// Generates the keys and wraps the root key for every slot.
+  private func sealed(_ keys: [NewSlot.Given], isTest: Bool) throws(StoreError) -> Parts {
+    var targets: [SlotTarget] = []
+    for key in keys { targets.append(try key.target(isTest: isTest)) }
+    try SlotTarget.checkWork(targets)
+    try SlotTarget.requireDistinct(targets)
+    for label in creation.labels { try KeySlotRecord.checkLabel(label) }
+    return try translatingErrors { () throws(SealingError) in
+      let storeID = try SystemRandom.bytes(StoreFormat.storeIDCount)
+      let root = try RootKey.random(storeID: storeID, generation: 1)
+      let epoch = try EpochKeys.random(epoch: 1, storeID: storeID)
+      var slots: [KeySlotRecord] = []
+      for (index, target) in targets.enumerated() {
+        let derived = try KeySlotRecord.derive(for: target, storeID: storeID)
+        slots.append(
+          try KeySlotRecord.wrap(
+            root, under: derived, slot: UInt32(index + 1),
+            label: index < creation.labels.count ? creation.labels[index] : ""))
+      }
+      var features: StoreFormat.Incompatible = []
+      if isTest { features.insert(.test) }
+      if creation.isPadded { features.insert(.padded) }
+      var header = StoreHeader(
+        format: StoreFormat.version, storeID: storeID, incompatible: features.rawValue, readOnlyCompatible: 0,
+        compatible: 0, titles: creation.titles.rawValue, rootGeneration: root.generation, phase: 1,
+        commitment: try root.commitment(phase: 1),
+        keyring: try Keyring(active: 1, epochs: [epoch]).seal(under: root, phase: 1), mac: [])
+      header.mac = try HMACKey(root.derive(.headerMAC)).authenticate(header.authenticatedBytes(slots: slots))
+      return (root, header, slots)
+    }
+  }
+
+  private func write(_ keys: SessionKeys, _ slots: [KeySlotRecord], to file: StagedFile) throws(StoreError) {
+    try file.make()
+    let database = try translatingErrors(at: path) { () throws(SQLiteError) in
+      let database = try Database(
+        file.temporary, mode: .readWrite,
+        configuration: .init(busyTimeout: wait, isHardened: true, enforcesForeignKeys: false))
+      _ = try database.textPragma("page_size = \(StoreFormat.pageSize)")
+      _ = try database.textPragma("encoding = 'UTF-8'")
+      try database.setStorePragmas()
+      try database.begin(.exclusive)
+      _ = try database.textPragma("application_id = \(StoreFormat.applicationID)")
+      _ = try database.textPragma("user_version = \(StoreFormat.version)")
+      for (_, sql) in Schema.objects { _ = try database.execute(sql) }
+      return database
+    }
+    let rows = StoreDatabase(database)
+    try keys.header.insert(rows, slots: slots)
+    let state = StoreState(headerMAC: keys.header.mac, generation: firstGeneration)
+    try rows.execute(SQL.insertState, try StateCipher(keys).seal(state))
+    try translatingErrors(at: path) { () throws(SQLiteError) in
+      try database.commit()
+      try database.close()
+    }
+  }
+}
+
+extension StoreMaker {
+  /// Renames the finished file, unless another file has taken the name, and makes the name durable.
+  func publish(_ draft: Draft) throws(StoreError) {
+    do throws(StoreError) {
+      try setJournal(draft.file.temporary)
+      try draft.file.publish()
+    } catch {
+      draft.file.discard()
+      throw error
+    }
+  }
+
+  /// Sets the journal mode last, so bulk writes go directly into the file instead of a log.
+  private func setJournal(_ temporary: String) throws(StoreError) {
+    guard creation.journal == .writeAheadLog else { return }
+    try translatingErrors(at: path) { () throws(SQLiteError) in
+      let database = try Database(
+        temporary, configuration: .init(busyTimeout: wait, isHardened: true, enforcesForeignKeys: false))
+      _ = try database.textPragma("journal_mode = WAL")
+      try database.close()
+    }
+  }
+}

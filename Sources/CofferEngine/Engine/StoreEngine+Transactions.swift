@@ -1,0 +1,85 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+/// A read transaction with its connection. Destroying the value ends the transaction.
+package struct ReadLease: ~Copyable {
+  package let transaction: StoreTransaction
+  private let lease: ReaderLease
+
+  init(_ engine: StoreEngine, _ cancellation: Cancellation?) throws(StoreError) {
+    let lease = try engine.connections.reader(cancellation)
+    transaction = try StoreTransaction(lease.connection, .deferred, logger: engine.log)
+    self.lease = lease
+  }
+
+  deinit { transaction.rollback() }
+}
+
+/// A write transaction with its connection. Destroying the value rolls the transaction back unless it's committed.
+package struct WriteLease: ~Copyable {
+  package let transaction: StoreTransaction
+  private let lease: WriterLease
+
+  init(_ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?) throws(StoreError) {
+    let lease = try engine.connections.writer(cancellation, wait: wait)
+    transaction = try StoreTransaction(lease.connection, .immediate, logger: engine.log)
+    self.lease = lease
+  }
+
+  package func commit() throws(StoreError) {
+    try transaction.commit()
+    finish()
+  }
+
+  /// Ends the transaction and copies a long log into the file.
+  func finish() {
+    transaction.rollback()
+    lease.checkpointIfLong()
+  }
+
+  deinit { transaction.rollback() }
+}
+
+extension StoreEngine {
+  /// The maximum number of consecutive root key changes that a transaction follows.
+  private static let maximumKeyChanges = 8
+
+  package func beginReading(_ cancellation: Cancellation? = nil) throws(StoreError) -> ReadLease {
+    do throws(StoreError) {
+      return try followingKeyChanges { () throws(StoreError) in try ReadLease(self, cancellation) }
+    } catch {
+      throw session.errorWhileClosing(error)
+    }
+  }
+
+  package func beginWriting(_ cancellation: Cancellation? = nil, wait: Duration? = nil) throws(StoreError) -> WriteLease
+  {
+    // Another process may have enabled a feature that writers must know.
+    guard !isReadOnly, session.header.readOnlyCompatible == 0 else {
+      throw .notWritable(path, isChosen: options.isReadOnly)
+    }
+    return try followingKeyChanges { () throws(StoreError) in try WriteLease(self, cancellation, wait: wait) }
+  }
+
+  /// Begins a transaction. If it finds a different root key, unlocks the store and tries again.
+  func followingKeyChanges<R: ~Copyable>(_ begin: () throws(StoreError) -> R) throws(StoreError) -> R {
+    for _ in 0..<Self.maximumKeyChanges {
+      // Don't retain the keys, because closing waits for the transaction and its keys must then be released.
+      let known = ObjectIdentifier(try session.keys)
+      do throws(StoreError) {
+        return try begin()
+      } catch {
+        guard error.code == .keyChanged else { throw error }
+        try unlockAfterKeyChange(after: known)
+      }
+    }
+    return try begin()
+  }
+}
+
+extension Session {
+  /// Returns `closed` for work that closing the store interrupted, and any other error unchanged.
+  func errorWhileClosing(_ error: StoreError) -> StoreError {
+    error.code == .cancelled && isClosing ? .storeClosed : error
+  }
+}

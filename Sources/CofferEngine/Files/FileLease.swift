@@ -1,0 +1,81 @@
+internal import CofferPlatform
+internal import CofferRecords
+
+/// A write lease on a file (`fcntl(2)`). Other processes don't have the file open, and wait if they try to open it.
+///
+/// Only the file's owner can get a lease, and some file systems don't support leases. In that case, the lease checks
+/// SQLite's locks instead, which reveal only connections in WAL mode or in a transaction.
+package struct FileLease: ~Copyable {
+  /// F_SETSIG, F_OFD_GETLK and F_SETLEASE of fcntl.h, which the C library's module doesn't export.
+  private static let setSignal: Int32 = 10
+  private static let getLock: Int32 = 36
+  private static let setLease: Int32 = 1024
+  /// The range of bytes that SQLite locks in a file.
+  static let lockBytes: (start: off_t, count: off_t) = (0x4000_0000, 512)
+
+  private let descriptor: Int32
+
+  private init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Takes a lease that lasts until the value is destroyed. If the file doesn't exist, the lease has no effect.
+  ///
+  /// - Throws: `locked` if a process has the file open, including this process.
+  package static func taken(on path: String) throws(StoreError) -> FileLease {
+    guard !isOpenInThisProcess(path) else {
+      throw StoreError(.locked, "\(path): this process has the store open", hint: "close it first")
+    }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      // Another process holds a lease on the file.
+      if errno == EAGAIN { throw isOpenInAnotherProcess(path) }
+      guard errno == ENOENT else { throw StagedFile.failure(path) }
+      return FileLease(-1)
+    }
+    // The kernel signals this process if another process opens the file. SIGURG is ignored unless a handler is set.
+    _ = fcntl(descriptor, setSignal, SIGURG)
+    let isTaken = fcntl(descriptor, setLease, F_WRLCK) == 0
+    guard isTaken || errno != EAGAIN && !isLocked(descriptor) else {
+      close(descriptor)
+      throw isOpenInAnotherProcess(path)
+    }
+    return FileLease(descriptor)
+  }
+
+  private static func isOpenInAnotherProcess(_ path: String) -> StoreError {
+    StoreError(.locked, "\(path): another process has the store open", hint: "close it there, and try again")
+  }
+
+  /// Returns whether a connection holds a lock on the given bytes, even a connection of this process.
+  static func isLocked(_ descriptor: Int32, _ bytes: (start: off_t, count: off_t) = lockBytes) -> Bool {
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    (lock.l_start, lock.l_len) = bytes
+    return fcntl(descriptor, getLock, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+  }
+
+  /// Returns whether this process has the file open. Closing any descriptor would drop SQLite's locks in this process.
+  private static func isOpenInThisProcess(_ path: String) -> Bool {
+    var wanted = stat()
+    guard stat(path, &wanted) == 0 else { return false }
+    guard let names = FolderNames.of("/proc/self/fd") else { return true }
+    for name in names {
+      var found = stat()
+      if let number = Int32(name), fstat(number, &found) == 0, found.st_dev == wanted.st_dev,
+        found.st_ino == wanted.st_ino
+      {
+        return true
+      }
+    }
+    return false
+  }
+
+  package consuming func end() {}
+
+  deinit {
+    // Closing the descriptor also ends the lease.
+    if descriptor >= 0 { close(descriptor) }
+  }
+}

@@ -1,0 +1,165 @@
+public import CofferFoundation
+internal import CofferRecords
+public import CofferSealing
+internal import Synchronization
+
+/// A file or closure that supplies a secret when it's needed.
+enum SecretSource: Sendable {
+  case keyFile(String)
+  case identity(String)
+  case passphrase(@Sendable () throws -> Secret)
+  case material(@Sendable () throws -> Secret)
+  /// A new slot stores `blob`. An existing slot's blob is passed to `answer` instead.
+  case provider(String, blob: [UInt8], answer: @Sendable ([UInt8]) throws -> Secret)
+}
+
+/// A secret that opens stores. It's asked for when it's needed and never kept.
+///
+/// ```swift
+/// let isFirstStart = !FileManager.default.fileExists(atPath: keyURL.path)
+/// let key: StoreKey = try isFirstStart ? .generate(at: keyURL) : .keyFile(keyURL)
+/// let store = try DocumentStore.open(at: url, key: key, creatingIfMissing: true)
+/// ```
+///
+/// Secrets are passed as ``Secret`` from files or a closure, but never as a String.
+public struct StoreKey: Sendable {
+  /// The alternatives, tried in order.
+  let ways: [SecretSource]
+
+  /// Creates a key file with 32 random bytes, and returns its key.
+  ///
+  /// Only the file's owner can read it (mode 0600). The call waits until the file and its name are on disk, so a store
+  /// created for the key can't outlast it. Keep a copy in a second place, because a lost key can't be replaced.
+  ///
+  /// - Parameter url: The new file. Its folder must exist.
+  /// - Throws: `alreadyExists` with the file unchanged. `diskFull`, `readOnly` or `ioFailure` if the file can't be
+  ///   written, after removing an incomplete file. Also `ioFailure` if the disk doesn't confirm the name, although the
+  ///   file already has that name. `systemFailure` without randomness or memory.
+  public static func generate(at url: URL) throws(StoreError) -> StoreKey {
+    try translatingErrors { () throws(SealingError) in try KeyLine.generate(.key) }.write(toNewFile: url.path)
+    return .keyFile(url)
+  }
+
+  /// Uses a file with a `coffer-key-1-` line, or with a `coffer-identity-1-` line, which opens its recipient's slots.
+  ///
+  /// Opening a slot takes less than a millisecond. A new slot for an identity file stores only its recipient.
+  public static func keyFile(_ url: URL) -> StoreKey {
+    StoreKey(ways: [.keyFile(url.path)])
+  }
+
+  /// Uses a file that must contain an identity.
+  package static func identity(_ url: URL) -> StoreKey {
+    StoreKey(ways: [.identity(url.path)])
+  }
+
+  /// Uses a passphrase as typed, which `ask` returns in UTF-8.
+  ///
+  /// Each passphrase slot that is created or tried costs one scrypt operation (2^17), about 0.4 s and 128 MiB.
+  public static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> StoreKey {
+    StoreKey(ways: [.passphrase(ask)])
+  }
+
+  /// Uses a passphrase from a file, without a trailing line end.
+  package static func passphraseFile(_ url: URL) -> StoreKey {
+    .passphrase { Passphrase.droppingLineEnd(try Secret.readAll(path: url.path)) }
+  }
+
+  /// Uses the output of a descriptor or command. If it starts with `coffer-` or `#`, it's a key or identity file.
+  /// Otherwise, it's a passphrase, without a trailing line end.
+  package static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> StoreKey {
+    StoreKey(ways: [.material(read)])
+  }
+
+  /// Uses a program or service that opens external slots with the given name.
+  ///
+  /// The closure receives the slot's blob and must always return the same 32 to 1024 bytes for it.
+  ///
+  /// - Parameter blob: The bytes that a new slot stores unencrypted.
+  package static func provider(
+    name: String, blob: [UInt8] = [], _ answer: @escaping @Sendable (_ blob: [UInt8]) throws -> Secret
+  ) -> StoreKey {
+    StoreKey(ways: [.provider(name, blob: blob, answer: answer)])
+  }
+
+  /// Returns a key that asks for its passphrase or material only once, when it's first needed, to open several files.
+  ///
+  /// The secret stays in locked memory, which is erased with the result's last copy.
+  package func remembering() -> StoreKey {
+    func once(_ ask: @escaping @Sendable () throws -> Secret) -> @Sendable () throws -> Secret {
+      let remembered = RequestedSecret()
+      return { try remembered.secret(ask) }
+    }
+    return StoreKey(
+      ways: ways.map { way in
+        switch way {
+        case .passphrase(let ask): .passphrase(once(ask))
+        case .material(let read): .material(once(read))
+        case .keyFile, .identity, .provider: way
+        }
+      })
+  }
+
+  /// Tries several keys in order. A new store gets a slot for each of them.
+  public static func anyOf(_ keys: [StoreKey]) -> StoreKey {
+    StoreKey(ways: keys.flatMap(\.ways))
+  }
+}
+
+extension Secret {
+  /// Whether the bytes are a key file instead of a passphrase (Commands, "Key options").
+  var looksLikeKeyFile: Bool {
+    withUnsafeBytes { $0.starts(with: Array("coffer-".utf8)) || $0.first == UInt8(ascii: "#") }
+  }
+}
+
+extension KeyLine {
+  /// Returns the line of a file that was passed as a key file, which can also contain an identity, or as an identity.
+  static func loading(_ path: String, as kind: Kind) throws(StoreError) -> KeyLine {
+    let line = try translatingErrors { () throws(SealingError) in try KeyLine.load(path: path) }
+    guard line.kind != .recipient else { throw .recipientCannotOpen("\(path) holds a recipient") }
+    guard kind != .identity || line.kind == .identity else {
+      throw StoreError(.keyFileInvalid, "\(path) holds a key, not an identity", hint: "give it as a key file")
+    }
+    return line
+  }
+
+  /// Returns the line in the output of a descriptor or command.
+  static func reading(_ material: Secret) throws(StoreError) -> KeyLine {
+    let line = try translatingErrors { () throws(SealingError) in try KeyLine(parsing: material) }
+    guard line.kind != .recipient else { throw .recipientCannotOpen("a recipient was delivered as a key") }
+    return line
+  }
+}
+
+extension StoreError {
+  fileprivate static func recipientCannotOpen(_ what: String) -> StoreError {
+    StoreError(
+      .keyFileInvalid, "\(what), which is public and opens nothing",
+      hint: "open with the identity file; to add a slot, pass the recipient line")
+  }
+}
+
+/// Calls the caller's closure, and rethrows a ``StoreError`` unchanged.
+func asking(_ ask: () throws -> Secret) throws(StoreError) -> Secret {
+  do {
+    return try ask()
+  } catch let error as StoreError {
+    throw error
+  } catch let error as SealingError {
+    throw StoreError(error)
+  } catch {
+    throw StoreError(.keyNeeded, "the key was not given (\(type(of: error)))")
+  }
+}
+
+/// A secret that is requested at the first use.
+private final class RequestedSecret: Sendable {
+  private let known = Mutex<Secret?>(nil)
+
+  func secret(_ ask: () throws -> Secret) throws -> Secret {
+    if let secret = known.withLock({ $0 }) { return secret }
+    let secret = try ask()
+    known.withLock { $0 = secret }
+    return secret
+  }
+}

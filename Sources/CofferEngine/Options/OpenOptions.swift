@@ -1,0 +1,80 @@
+public import Logging
+
+/// The options for opening a store.
+public struct OpenOptions: Sendable {
+  /// A Boolean value that indicates whether writes are rejected. The file is still opened for writing if possible, so
+  /// SQLite can roll back a killed writer's journal.
+  public var isReadOnly = false
+  /// A Boolean value that indicates whether the store is only read without ever changing its file or folder. Use it for
+  /// a store in an app bundle, on a read-only disk or with another owner, in either journal mode.
+  ///
+  /// If a killed writer left a journal or log, the store is read through a private copy of the sealed files in
+  /// `TMPDIR`, which is deleted when the store closes.
+  public var leavesFileUnchanged = false
+  /// A Boolean value that indicates whether published test keys may open TEST stores. Use it only in tests.
+  public var allowsTestKeys = false
+  /// The expected pin, or `nil` to accept any pin. Use it for public keys, because anyone can create a store for a
+  /// public key.
+  public var pin: StorePin?
+  /// A Boolean value that indicates whether the expected pin may come from the store's unfinished rekey. Otherwise,
+  /// opening the store throws `pinUnfinished`.
+  public var acceptsUnfinishedRekey = false
+  /// The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
+  public var wait: Duration? = .seconds(10)
+  /// The size in bytes of the cache for individually read texts, or 0 to disable it. Cached texts don't need their row.
+  ///
+  /// Texts are erased when they're evicted or changed, or when the store closes. The cache is never stale, because
+  /// commits from other processes empty it.
+  public var textCacheBytes = 8 << 20
+  /// The size in bytes of SQLite's page cache for each reading connection. Cached pages are sealed, as in the file.
+  /// There are as many connections as concurrent reads, of which up to four remain open. The writing connection has at
+  /// least 64 MiB for the pages of a bulk transaction.
+  public var pageCacheBytes = 8 << 20
+  /// The total size in bytes of the caches for opened index pages. Each connection that searches, queries or lists has
+  /// an equal share, which it adjusts at its next operation. Up to four idle connections keep their previous share.
+  /// Queries that group or join a million rows in index order are several times faster if the index fits.
+  public var indexCacheBytes = 64 << 20
+  /// The maximum memory in bytes for changed index pages if the file can't be written. Beyond it, searches and queries
+  /// throw `indexBehind`.
+  public var indexMemoryBytes = 64 << 20
+  /// The strategies for encoding Codable values as JSON.
+  public var values = ValueCoding()
+  /// The only slot to try, with raised limits for its scrypt cost.
+  public var slot: Int?
+  /// The store's logger, which receives counts and IDs but never text, titles, collection names or keys. Commits are
+  /// logged as `debug`, and rarer events as `info`.
+  public var logger: Logger?
+  /// The options for creating the store if it's missing.
+  public var creation = CreateOptions()
+
+  /// Creates options for reading and writing that wait ten seconds for locks and accept any pin.
+  public init() {}
+}
+
+/// The options for a new store. Only a rekey can change the title mode (``RekeyOptions/changeTitles(to:)``).
+public struct CreateOptions: Sendable {
+  /// The title mode, which determines whether titles are sealed, in plaintext or not stored.
+  public var titles: Titles = .sealed
+  /// A Boolean value that indicates whether padding hides exact lengths. It increases the size by at most 12 %.
+  public var isPadded = true
+  /// The journal mode, which can't be changed later.
+  public var journal: Journal = .rollback
+  /// A Boolean value that indicates whether the store accepts only test keys, so anyone can read it.
+  public var isTest = false
+  /// The labels for the new keys, in the same order. Missing labels are empty.
+  public var labels: [String] = []
+
+  /// Creates options for a padded store with sealed titles and a rollback journal.
+  public init() {}
+
+  /// The storage of titles.
+  public typealias Titles = TitleMode
+
+  /// The method that SQLite uses for atomic commits.
+  public enum Journal: String, Sendable, CaseIterable {
+    /// One file when closed. The store can be opened from a read-only folder.
+    case rollback
+    /// Readers continue while a writer writes. An open store has two additional files.
+    case writeAheadLog = "wal"
+  }
+}

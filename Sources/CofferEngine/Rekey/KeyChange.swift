@@ -1,0 +1,274 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+internal import Synchronization
+
+/// The first transaction of a rekey, which creates a new root key for every slot and a new epoch for all later writes.
+///
+/// Secrets are requested and derived before taking the write lock. If slots change in the meantime, the rekey stops.
+struct KeyChange {
+  let store: StoreEngine
+  let options: RekeyOptions
+  /// The keys and recipients of the slots that replace the slot that opened the store.
+  let keys: [StoreKey]
+  let recipients: [Recipient]
+
+  struct PlannedSlot {
+    let slot: UInt32
+    let label: String
+    let target: SlotTarget
+  }
+
+  /// A key change with all its secrets, before the first write.
+  struct Plan {
+    let header: StoreHeader
+    let slots: [KeySlotRecord]
+    let planned: [PlannedSlot]
+    /// The slots that keep their secret.
+    let unchanged: [KeySlot]
+  }
+
+  /// Plans how to rewrap each slot, without writing.
+  ///
+  /// - Throws: `keyNeeded` with the slots whose secret is missing and the recipients that aren't kept.
+  ///   `invalidArgument` if a recipient to keep doesn't have a slot. `alreadyExists` if a new key already has a slot.
+  func plan() throws(StoreError) -> Plan {
+    let opened = store.holder.withLock { $0.slot }
+    let (header, slots) = try store.reading { transaction throws(StoreError) in
+      let proved = try transaction.proveHeader()
+      return (proved.keys.header, proved.slots)
+    }
+    let new = try newSlots(slots, opened: opened, isTest: header.isTest)
+    let kept = try keptSlots(new.isEmpty ? slots : slots.filter { $0.slot != opened }, opened: opened, of: header)
+    for slot in new {
+      if let same = kept.first(where: { $0.target.isForSameKey(as: slot.target) }) { throw .keyHasSlot(same.slot) }
+    }
+    let planned = (new + kept).sorted { $0.slot < $1.slot }
+    guard !planned.isEmpty else {
+      throw StoreError(.keyNeeded, "no slot would be left; nothing was changed", hint: "give a new key")
+    }
+    try SlotTarget.checkWork(planned.map(\.target))
+    var unchanged = Set(kept.map(\.slot))
+    for slot in new {
+      // The new key may equal the old key.
+      let replaced = slots.filter { $0.slot == opened }
+      if try slot.target.firstMatch(in: replaced, of: header) != nil { unchanged.insert(opened) }
+    }
+    var listed: [KeySlot] = []
+    for slot in slots where unchanged.contains(slot.slot) {
+      listed.append(try KeySlot(slot, isTest: header.isTest, opened: slot.slot == opened))
+    }
+    return Plan(header: header, slots: slots, planned: planned, unchanged: listed)
+  }
+
+  /// Commits the key change.
+  func run(_ plan: Plan) throws(StoreError) {
+    let before = plan.header
+    guard before.rootGeneration < UInt64(StoreFormat.maximumCounter) else {
+      throw StoreError(
+        .noNumberLeft, "no number is left for another root key", hint: "export it into a new store")
+    }
+    let (storeID, generation) = (before.storeID, before.rootGeneration + 1)
+    let (root, wrapped) = try translatingErrors { () throws(SealingError) in
+      let root = try RootKey.random(storeID: storeID, generation: generation)
+      var wrapped: [KeySlotRecord] = []
+      for slot in plan.planned {
+        let key = try KeySlotRecord.derive(for: slot.target, storeID: storeID)
+        wrapped.append(try KeySlotRecord.wrap(root, under: key, slot: slot.slot, label: slot.label))
+      }
+      return (root, wrapped)
+    }
+    try store.writing { transaction throws(StoreError) in
+      let proved = try transaction.proveHeader()
+      guard proved.keys.header == before, proved.slots == plan.slots else {
+        throw StoreError(
+          .locked, "another process changed the keys meanwhile; nothing was changed here", hint: "try again")
+      }
+      try transaction.changeRoot(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
+    }
+    store.holder.withLock { holder in
+      let opened = holder.slot
+      if !wrapped.contains(where: { $0.slot == opened }), let first = wrapped.first { holder.slot = first.slot }
+      holder.key = .anyOf(keys + [holder.key])
+    }
+  }
+
+  /// Returns the slots for the new keys. The first key replaces the slot that opened the store. Others get new numbers.
+  private func newSlots(_ slots: [KeySlotRecord], opened: UInt32, isTest: Bool) throws(StoreError) -> [PlannedSlot] {
+    let label = slots.first { $0.slot == opened }?.label ?? ""
+    var next = slots.map(\.slot).max() ?? 0
+    var new: [PlannedSlot] = []
+    for (index, key) in NewSlot.slots(for: keys, recipients).enumerated() {
+      if index > 0 { next += 1 }
+      new.append(
+        PlannedSlot(
+          slot: index == 0 ? opened : next, label: index == 0 ? label : "", target: try key.target(isTest: isTest)))
+    }
+    try SlotTarget.requireDistinct(new.map(\.target))
+    return new
+  }
+
+  /// Returns the slots to keep, each with its own secret or recipient.
+  private func keptSlots(_ slots: [KeySlotRecord], opened: UInt32, of header: StoreHeader) throws(StoreError)
+    -> [PlannedSlot]
+  {
+    var known = try keptRecipients(slots, isTest: header.isTest)
+    func find(_ key: StoreKey) throws(StoreError) {
+      let unknown = slots.filter { known[$0.slot] == nil }
+      guard !unknown.isEmpty else { return }
+      known.merge(try SlotSecretSearch(slots: unknown, header: header).targets(key)) { first, _ in first }
+    }
+    if !options.otherKeys.isEmpty { try find(.anyOf(options.otherKeys)) }
+    // Ask for the store's key only if the other keys don't open its slot.
+    let isOwnMissing = slots.contains { $0.slot == opened && known[opened] == nil }
+    if options.otherKeys.isEmpty || isOwnMissing { try find(store.holder.withLock { $0.key }) }
+    let missing = slots.filter { known[$0.slot] == nil }
+    guard missing.isEmpty || options.dropsOtherSlots else {
+      throw try StoreError.undecided(missing, isTest: header.isTest)
+    }
+    var kept: [PlannedSlot] = []
+    for slot in slots {
+      if let target = known[slot.slot] { kept.append(PlannedSlot(slot: slot.slot, label: slot.label, target: target)) }
+    }
+    return kept
+  }
+
+  /// Returns the recipient slots named in the options. Other recipient slots need their identity, because an insider
+  /// may have added them.
+  private func keptRecipients(_ slots: [KeySlotRecord], isTest: Bool) throws(StoreError) -> [UInt32: SlotTarget] {
+    var named: [(RekeyOptions.Kept, publicKey: [UInt8]?)] = []
+    for recipient in options.keptRecipients { named.append((recipient, try recipient.publicKey(isTest: isTest))) }
+    var known: [UInt32: SlotTarget] = [:]
+    var found: Set<RekeyOptions.Kept> = []
+    for slot in slots {
+      guard case .recipient(_, let recipient)? = try slot.checkedParameters(isTest: isTest, isRaised: true) else {
+        continue
+      }
+      let names = named.filter { name, publicKey in publicKey == recipient || name == .slot(Int(slot.slot)) }
+      found.formUnion(names.map(\.0))
+      guard options.keepsAllRecipients || !names.isEmpty else { continue }
+      known[slot.slot] = .recipient(recipient, isTest: isTest)
+    }
+    if let absent = options.keptRecipients.first(where: { !found.contains($0) }) {
+      throw StoreError(
+        .invalidArgument, "\(absent.absence); nothing was changed",
+        hint: "\(.listKeys) shows the slots and their recipients")
+    }
+    return known
+  }
+}
+
+extension RekeyOptions.Kept {
+  /// Returns the recipient's public key, or `nil` if only one of the recipient and the store is for tests.
+  fileprivate func publicKey(isTest: Bool) throws(StoreError) -> [UInt8]? {
+    guard case .recipient(let recipient) = self else { return nil }
+    return try translatingErrors { () throws(SealingError) in
+      let line = try KeyLine(recipient: recipient.line)
+      return line.isTest == isTest ? try line.recipientBytes() : nil
+    }
+  }
+
+  fileprivate var absence: String {
+    switch self {
+    case .slot(let number): "slot \(number) is not a recipient's slot that can be kept"
+    case .recipient: "no slot that can be kept is for the recipient given"
+    }
+  }
+}
+
+extension StoreError {
+  /// Returns the error for slots that a rekey can neither rewrap nor drop.
+  fileprivate static func undecided(_ slots: [KeySlotRecord], isTest: Bool) throws(StoreError) -> StoreError {
+    var (recipients, others): ([String], [String]) = ([], [])
+    for record in slots {
+      let slot = try KeySlot(record, isTest: isTest, opened: false)
+      // Put the label last, because a forged label could be mistaken for a fingerprint.
+      let words =
+        "\(slot.slot)" + (slot.fingerprint.map { ", fingerprint \($0)" } ?? "")
+        + (slot.label.isEmpty ? "" : " (\(slot.label))")
+      if slot.kind == .recipient { recipients.append(words) } else { others.append(words) }
+    }
+    var reasons: [String] = []
+    var hints: [ErrorHint] = []
+    if !others.isEmpty {
+      reasons.append("the secrets of these slots were not given: \(others.joined(separator: "; "))")
+      hints.append("give their keys too")
+    }
+    if !recipients.isEmpty {
+      reasons.append("recipients are neither kept nor dropped in these slots: \(recipients.joined(separator: "; "))")
+      hints.append("keep recipients that you know with \(.keepRecipient)")
+    }
+    return StoreError(
+      .keyNeeded, (reasons + ["nothing was changed"]).joined(separator: "; "),
+      hint: hints.reversed().reduce("or drop the slots with \(.dropSlots)") { "\($1), \($0)" })
+  }
+}
+
+extension StoreTransaction {
+  /// Sets the root key, adds an active epoch, seals the collections under it, and begins the rekey in one commit.
+  ///
+  /// - Parameter titles: The new title mode. Rows under older epochs can be in any mode.
+  func changeRoot(to root: RootKey, slots: [KeySlotRecord], titles: CreateOptions.Titles?, from old: SessionKeys)
+    throws(StoreError)
+  {
+    let epoch = (old.keyring.epochs.last?.epoch ?? 0) + 1
+    guard old.keyring.epochs.count < Keyring.maximumEpochs, epoch <= UInt32(Int32.max) else {
+      throw StoreError(
+        .rekeyUnfinished, "too many unfinished rekeys: \(old.keyring.epochs.count) epochs are in use",
+        hint: "finish with \(.resumeRekey)")
+    }
+    let collections = try self.collections()
+    try writer.willWrite()
+    var header = old.header
+    header.rootGeneration = root.generation
+    header.phase = 1
+    if let titles { header.titles = titles.rawValue }
+    try clearUnknownFeatures(in: &header)
+    try clearStatistics()
+    let indexes = try removeIndexPages()
+    let closed = closedEpochs(of: old.keyring)
+    (header.keyring, header.commitment) = try translatingErrors { () throws(SealingError) in
+      let keyring = Keyring(
+        active: epoch, epochs: closed + [try EpochKeys.random(epoch: epoch, storeID: root.storeID)])
+      return (try keyring.seal(under: root, phase: 1), try root.commitment(phase: 1))
+    }
+    let macKey = try translatingErrors { () throws(SealingError) in try root.derive(.headerMAC) }
+    header.mac = try header.authenticate(slots, under: macKey)
+    let new = try SessionKeys(root: root, header: header, slots: slots)
+    let writer = try writer
+    // The connection now seals under the new keys. A failure restores the old keys.
+    try use(new)
+    do throws(StoreError) {
+      for collection in collections {
+        var resealed = collection
+        resealed.epoch = epoch
+        try writer.replaceCollection(with: resealed)
+      }
+      try putIndexRoots(indexes)
+      writer.state.target = epoch
+      writer.state.cursor = 0
+      try commit(new, slots)
+    } catch {
+      rollback()
+      try connection.use(old)
+      throw error
+    }
+  }
+
+  /// Returns the keyring's epochs with the limits of closed epochs (FORMAT, "Closed epochs").
+  ///
+  /// Holders of the old keys then can't forge rows with later generations or higher IDs, or rows that were already
+  /// processed by a rekey that this rekey takes over.
+  private func closedEpochs(of keyring: Keyring) -> [EpochKeys] {
+    keyring.epochs.map { keys in
+      var keys = keys
+      if keys.epoch == keyring.active {
+        keys.bounds.closed = state.generation + 1
+        keys.bounds.ceiling = state.nextID
+      } else if keys.epoch < state.target {
+        keys.bounds.floor = max(keys.bounds.floor, state.cursor)
+      }
+      return keys
+    }
+  }
+}

@@ -1,0 +1,44 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+extension StoreEngine {
+  /// The number of pages per transaction.
+  private static let slackPages: Int64 = 8192
+
+  /// Overwrites the remains of former rows with zeros, such as plaintext titles and data under old keys.
+  ///
+  /// Reads the whole file, but writes only pages with remains. Each transaction blocks other writers for about 64 MiB.
+  /// In WAL mode, it waits until readers no longer need the log.
+  func clearSlack(waiting: () throws(StoreError) -> Void) throws(StoreError) {
+    var next: Int64? = 1
+    while let first = next {
+      next = try followingKeyChanges { () throws(StoreError) in
+        try connections.withEmptyLog(waiting: waiting) { connection throws(StoreError) in
+          let transaction = try StoreTransaction(connection, .immediate, logger: log)
+          defer { transaction.rollback() }
+          guard connections.isLogEmpty else { return nil }
+          return .some(try transaction.clearSlack(from: first, count: Self.slackPages))
+        }
+      }
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// - Returns: The page to continue with, or `nil` after the last page.
+  fileprivate func clearSlack(from first: Int64, count: Int64) throws(StoreError) -> Int64? {
+    let database = database.connection
+    let (isCleared, pages) = try translatingErrors { () throws(SQLiteError) in
+      let pages = try database.integerPragma("page_count") ?? 0
+      let cleared = try database.clearSlack(ofPages: first..<first + count)
+      // The next commit must not write this connection's cached versions of those pages.
+      if cleared > 0 { try database.releaseCache() }
+      return (cleared > 0, pages)
+    }
+    if isCleared {
+      try writer.willWrite()
+      try commit()
+    }
+    return first + count <= pages ? first + count : nil
+  }
+}

@@ -1,0 +1,67 @@
+internal import CofferRecords
+
+/// A batch's opened rows, limited to the matches of a search. The results point into the batch's memory.
+final class OpenedRows: RowWork {
+  struct Opened {
+    /// The row's index in the batch.
+    let row: Int
+    let header: DocumentHeader
+    let text: UnsafeRawBufferPointer
+    /// The row's marks, or `nil` if the scan doesn't use them.
+    let marks: RowMarks?
+  }
+
+  /// The number of verified rows before the first failure.
+  private(set) var verifiedCount = 0
+  /// The verified rows that match.
+  private(set) var opened: [Opened] = []
+  private(set) var failure: StoreError?
+  private let opener: RecordOpener
+  private var withTexts = false
+  private var withMarks = false
+  private var matcher: DocumentMatcher?
+
+  init(_ keys: SessionKeys) throws(StoreError) {
+    opener = RecordOpener(try RowKeys(keys))
+  }
+
+  func belongs(to keys: SessionKeys) -> Bool {
+    opener.keys.session === keys
+  }
+
+  /// Sets the scan for the following rows, or `nil` between scans.
+  func prepare(_ scan: RowScan?) {
+    withTexts = scan?.withTexts ?? false
+    withMarks = scan?.noteMarks != nil
+    matcher = scan?.matcher()
+  }
+
+  func begin() {
+    opened.removeAll(keepingCapacity: true)
+    verifiedCount = 0
+    failure = nil
+  }
+
+  func end() {}
+
+  func process(
+    _ row: RecordRow, at index: Int, head frame: UnsafeMutableRawBufferPointer?,
+    body bodyFrame: UnsafeMutableRawBufferPointer?
+  ) -> Bool {
+    do throws(StoreError) {
+      // Compute the marks first, because opening the head can overwrite its seal.
+      let marks = withMarks ? try RowMarks(row, opener) : nil
+      let head = try opener.openHead(row, in: frame)
+      let text =
+        withTexts ? try opener.openBody(row, head, in: bodyFrame) : UnsafeRawBufferPointer(start: nil, count: 0)
+      verifiedCount += 1
+      if matcher?.matches(head, text, isValue: row.fields.isJSON) != false {
+        opened.append(Opened(row: index, header: DocumentHeader(row, head), text: text, marks: marks))
+      }
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import CofferRecords
+
+/// A check of the order of verified rows, because a disordered index could repeat or hide rows.
+package struct OrderCheck {
+  private enum Listed {
+    case collection(UInt32)
+    case children(of: Int64)
+    /// A collection's documents, ordered by ID.
+    case ids(of: UInt32)
+  }
+
+  private let listed: Listed
+  private var last: (position: Int64, id: Int64)?
+  /// The number of rows that the list may still return, initially the store's document count. A writer exceeds it only
+  /// if the list's own body moves rows ahead.
+  private var left: UInt64
+
+  package init(collection: UInt32, after header: DocumentHeader?, limit: UInt64) {
+    listed = .collection(collection)
+    left = limit
+    last = header.map { ($0.position, $0.id.rawValue) }
+  }
+
+  package init(childrenOf parent: DocumentID, limit: UInt64) {
+    listed = .children(of: parent.rawValue)
+    left = limit
+  }
+
+  package init(idsOf collection: UInt32) {
+    listed = .ids(of: collection)
+    left = .max
+  }
+
+  package mutating func check(_ fields: RowFields, isWriting: Bool) throws(StoreError) {
+    switch listed {
+    case .collection(let collection), .ids(of: let collection): try fields.require(collection)
+    case .children(let parent):
+      guard fields.parent == parent else { throw .damagedDocument(fields.id, "the list names it under another parent") }
+    }
+    if let last, isBehind(last, fields) {
+      throw .damagedDocument(fields.id, "the list is not in order")
+    }
+    last = (fields.position, fields.id)
+    guard left > 0 || !isWriting else { throw .writtenWhileListed(fields.id) }
+    left = left == 0 ? 0 : left - 1
+  }
+
+  private func isBehind(_ last: (position: Int64, id: Int64), _ fields: RowFields) -> Bool {
+    if case .ids = listed { return fields.id <= last.id }
+    return (fields.position, fields.id) <= last
+  }
+}

@@ -1,0 +1,127 @@
+internal import CofferRecords
+package import Synchronization
+
+/// The keys and latest generation of an open store, shared by all its connections.
+package final class Session: Sendable {
+  struct Known {
+    /// The keys, or `nil` once the store is closed, so the keys don't outlive the last transaction.
+    var keys: SessionKeys?
+    var header: StoreHeader
+    /// The keys of a commit in progress. Other threads may find them in the file before `keys` changes.
+    var next: SessionKeys?
+    var generation: UInt64
+  }
+
+  private let known: Mutex<Known>
+  /// The text cache, or `nil` if it's disabled.
+  let texts: TextCache?
+  package let feed = ChangeFeed()
+  let values: CodableValues
+  private let closing = Atomic<Bool>(false)
+  /// A Boolean value that indicates whether a reader had to update an index in memory.
+  package let hasOutdatedIndexes = Atomic<Bool>(false)
+
+  private let options: OpenOptions
+  private let attachments = Mutex<[ObjectIdentifier: any SessionAttachment]>([:])
+
+  init(keys: SessionKeys, generation: UInt64, options: OpenOptions) {
+    let cacheBytes = options.textCacheBytes
+    values = CodableValues(coding: options.values)
+    self.options = options
+    texts = cacheBytes > 0 ? TextCache(capacity: cacheBytes) : nil
+    known = Mutex(Known(keys: keys, header: keys.header, next: nil, generation: generation))
+  }
+
+  /// - Throws: `closed` once the store is closed.
+  package var keys: SessionKeys {
+    get throws(StoreError) {
+      guard let keys = known.withLock({ $0.keys }) else { throw StoreError.storeClosed }
+      return keys
+    }
+  }
+
+  /// The header of the latest verified keys, which remains available after the store is closed.
+  package var header: StoreHeader {
+    known.withLock { $0.header }
+  }
+
+  /// The current keys, header and generation. A transaction reads them before it begins, so the file can be newer but
+  /// not older, even if other threads commit in between.
+  var snapshot: Known {
+    known.withLock { $0 }
+  }
+
+  /// Records the generation that a transaction read or wrote.
+  func note(generation: UInt64) {
+    known.withLock { $0.generation = max($0.generation, generation) }
+  }
+
+  /// Records the keys that the next commit writes to the file, or `nil` if the commit failed.
+  func announce(_ next: SessionKeys?) {
+    known.withLock { $0.next = next }
+  }
+
+  /// Replaces the keys after this process changed the header or slots.
+  func replaceKeys(_ keys: SessionKeys) {
+    known.withLock {
+      $0.replace(keys)
+      $0.next = nil
+    }
+  }
+
+  /// Replaces the keys after another process changed the header or slots, unless another thread already replaced `old`.
+  func replaceKeys(_ old: SessionKeys, with keys: SessionKeys) {
+    known.withLock { if $0.keys === old { $0.replace(keys) } }
+  }
+
+  /// Whether the store is closing or closed, so read transactions must stop returning data.
+  package var isClosing: Bool { closing.load(ordering: .acquiring) }
+
+  func beginClosing() {
+    closing.store(true, ordering: .releasing)
+  }
+
+  /// Releases the keys. They're wiped when the last transaction that uses them ends.
+  func releaseKeys() {
+    known.withLock { $0.releaseKeys() }
+  }
+}
+
+extension Session.Known {
+  fileprivate mutating func releaseKeys() {
+    keys = nil
+    next = nil
+  }
+
+  fileprivate mutating func replace(_ keys: SessionKeys) {
+    // A transaction that ends after closing must not restore the keys.
+    guard self.keys != nil else { return }
+    self.keys = keys
+    header = keys.header
+  }
+}
+
+extension Session {
+  /// Returns the state that another target keeps on this store.
+  package func attachment<Attached: SessionAttachment>(_ type: Attached.Type) -> Attached {
+    attachments.withLock { $0.attachment(type, options) }
+  }
+
+  // MARK: Local commits
+
+  /// Prepares for a commit, so its rows aren't mistaken for another process's commit.
+  func willCommit(_ generation: UInt64) {
+    texts?.willCommit()
+    feed.willCommit(generation)
+  }
+
+  func commitFailed() {
+    texts?.commitFailed()
+    feed.commitFailed()
+  }
+
+  func didCommit(_ commit: StoreTransaction.Announcement) {
+    texts?.didCommit(commit.before, commit.after, changed: commit.staleTexts)
+    feed.didCommit(commit.report)
+  }
+}

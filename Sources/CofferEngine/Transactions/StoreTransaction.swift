@@ -1,0 +1,262 @@
+internal import CofferRecords
+internal import CofferSQLite
+
+package typealias StoreTransaction = _StoreTransaction
+
+/// A transaction on a connection. Apps use ``ReadTransaction`` and ``WriteTransaction`` instead.
+public final class _StoreTransaction {
+  package let connection: StoreConnection
+  /// The state at the beginning of the transaction.
+  package let start: StoreState
+  private let startLimits: RowLimits
+  /// The root key's number at the beginning of the transaction.
+  private let startRoot: UInt64
+  /// The row writer, or `nil` in a read transaction.
+  private let rowWriter: RecordWriter?
+  private(set) var isOpen = true
+  /// Whether the commit also writes the header and slots.
+  var isChangingKeys = false
+  /// Whether the store has indexes after this transaction, or `nil` if that doesn't change.
+  package var hasIndexesAfter: Bool?
+  /// The number of rows moved to free positions.
+  var renumbered = 0
+  /// Whether this transaction is inserting documents from a source, which any thread may be reading.
+  package var isInsertingFromSource = false
+  /// The document that this transaction last added at the bottom of a collection.
+  var bottom: Bottom?
+  /// The highest parent ID in the store at this transaction's first query, or `nil` before the query.
+  var highestParent: Int64?
+  /// The highest parent ID that this transaction wrote or was about to write.
+  var highestWrittenParent: Int64 = 0
+  package let logger: StoreLog
+  /// The text cache, or `nil` in a write transaction, which reads from the file.
+  private let texts: TextCache?
+  /// The transaction's cache pass, set by its first text lookup.
+  private var pass: TextCache.Pass?
+
+  /// Begins a transaction and verifies the state (FORMAT, "Each transaction").
+  init(_ connection: StoreConnection, _ kind: Database.TransactionKind, logger: StoreLog) throws(StoreError) {
+    self.connection = connection
+    self.logger = logger
+    start = try Self.begin(connection, kind)
+    startLimits = start.limits
+    startRoot = connection.keys.session.root.generation
+    guard kind != .deferred else {
+      rowWriter = nil
+      texts = connection.session.texts
+      return
+    }
+    texts = nil
+    rowWriter = RecordWriter(
+      connection.database, connection.keys, connection.collections, state: start,
+      nonceSource: connection.nonceSource,
+      hasListeners: connection.session.feed.hasSubscribers || logger.logsCommits,
+      checkCancellation: { [unowned connection] () throws(StoreError) in try connection.cancellation?.check() })
+    do throws(StoreError) {
+      try checkHighestID()
+    } catch {
+      rollback()
+      throw error
+    }
+  }
+
+  private static func begin(_ connection: StoreConnection, _ kind: Database.TransactionKind) throws(StoreError)
+    -> StoreState
+  {
+    var known = connection.session.snapshot
+    while true {
+      try connection.database.begin(kind)
+      do throws(StoreError) {
+        return try connection.verifyState(since: known)
+      } catch {
+        connection.database.rollback()
+        // Other threads may have changed the keys more than once, so retry from their latest keys.
+        let now = connection.session.snapshot
+        guard error.code == .keyChanged, now.keys !== known.keys else { throw error }
+        known = now
+      }
+    }
+  }
+
+  package var keys: RowKeys { connection.keys }
+  package var database: StoreDatabase { connection.database }
+  package var values: CodableValues { connection.session.values }
+  package var isWriter: Bool { rowWriter != nil }
+  package var hasWritten: Bool { rowWriter?.hasWritten ?? false }
+  /// The state, including this transaction's changes.
+  package var state: StoreState { rowWriter?.state ?? start }
+  /// The limits that ``state`` sets for rows.
+  package var limits: RowLimits { rowWriter?.limits ?? startLimits }
+
+  /// The row writer. The transaction must be an open write transaction.
+  package var writer: RecordWriter {
+    get throws(StoreError) {
+      try requireOpen()
+      guard let rowWriter else { preconditionFailure("internal error: a reading transaction was asked to write") }
+      return rowWriter
+    }
+  }
+
+  /// Requires an open transaction. Call this before returning data from the store.
+  ///
+  /// - Throws: `misuse` after the end, `cancelled`, or `closed` in a read transaction if the store is closing.
+  ///   Closing waits for write transactions instead.
+  package func requireOpen() throws(StoreError) {
+    guard isOpen else { throw StoreError(.misuse, "this transaction has ended: use the scope's own argument only") }
+    guard rowWriter != nil || !connection.session.isClosing else { throw .storeClosed }
+    try connection.cancellation?.check()
+  }
+
+  /// Runs `body`. If it throws, its changes are undone and the transaction continues.
+  package func savepoint<T>(_ body: () throws -> T) throws -> T {
+    let writer = try writer
+    let mark = writer.mark
+    do {
+      return try database.connection.savepoint(body)
+    } catch {
+      writer.restore(mark)
+      throw error
+    }
+  }
+
+  /// Records the original that this store is created from.
+  package func setOrigin(_ origin: StoreOrigin) throws(StoreError) {
+    let writer = try writer
+    try writer.willWrite()
+    writer.state.origin = origin
+  }
+
+  /// Returns this store as the origin of a store created from it.
+  package func origin(as kind: StoreOrigin.Kind) throws(StoreError) -> StoreOrigin {
+    let keys = keys.session
+    return try StoreOrigin(state, keys, mark: connection.mark(of: state), as: kind)
+  }
+
+  // MARK: Ending
+
+  /// Seals the state and commits. A transaction without writes leaves the file unchanged.
+  package func commit() throws(StoreError) {
+    var announced: Announcement?
+    do throws(StoreError) {
+      if let failure = rowWriter?.failure { throw failure }
+      try connection.cancellation?.check()
+      if !isChangingKeys, try changesFeatures() { return try commitChangingFeatures() }
+      rowWriter?.end()
+      if let rowWriter, rowWriter.hasWritten {
+        rowWriter.state.generation = rowWriter.revision
+        try checkHighestID()
+        try note(rowWriter.changes, in: &rowWriter.state.ring)
+        try connection.write(rowWriter.state)
+        announced = try announce(rowWriter)
+      }
+      do throws(StoreError) {
+        try database.commit()
+      } catch {
+        if announced != nil { connection.session.commitFailed() }
+        throw error
+      }
+    } catch {
+      rollback()
+      throw error
+    }
+    isOpen = false
+    connection.session.note(generation: state.generation)
+    if let announced {
+      connection.session.didCommit(announced)
+      if let rowWriter { logger.committed(state.generation, rowWriter.changes.changes) }
+    }
+  }
+
+  /// Adds this transaction to the ring. A new root key empties the ring, because its earlier marks use another key.
+  private func note(_ changes: ChangeLog, in ring: inout ChangeRing) throws(StoreError) {
+    guard keys.session.root.generation == startRoot else { return ring.empty(after: start.generation + 1) }
+    let mark = try connection.mark(of: start)
+    mark.withUnsafeBytes { ring.append(start.generation + 1, markBefore: $0, changes.ringChanges) }
+  }
+
+  /// A commit's announcement to the rest of the process.
+  struct Announcement {
+    let before: TextCache.Version
+    let after: TextCache.Version
+    /// The documents with changed texts, or `nil` if there are too many.
+    let staleTexts: [DocumentID]?
+    /// The report for subscribers, if there are any.
+    let report: ChangeFeed.LocalCommit?
+  }
+
+  private func announce(_ writer: RecordWriter) throws(StoreError) -> Announcement {
+    let report = try report(writer)
+    connection.session.willCommit(writer.revision)
+    return Announcement(
+      before: TextCache.Version(start), after: TextCache.Version(writer.state),
+      staleTexts: writer.changes.staleTexts, report: report)
+  }
+
+  private func report(_ writer: RecordWriter) throws(StoreError) -> ChangeFeed.LocalCommit? {
+    guard let reported = connection.session.feed.reported else { return nil }
+    var others: (since: UInt64, changes: ChangesSince)?
+    if reported.generation != start.generation, let changes = try changesInRing(since: reported) {
+      others = (reported.generation, changes)
+    }
+    let changes = writer.changes
+    let namesStay = changes.collections.isEmpty && others?.changes.collections?.isEmpty ?? true
+    return ChangeFeed.LocalCommit(
+      start: start.generation, state: writer.state, changes: changes.changes, others: others,
+      collections: changes.collections, names: namesStay ? nil : try followedCollections())
+  }
+
+  func rollback() {
+    guard isOpen else { return }
+    isOpen = false
+    rowWriter?.end()
+    if hasWritten { connection.collections.forget() }
+    database.rollback()
+  }
+
+  /// Requires all row IDs to be below the next ID, because a replayed state would reuse IDs.
+  private func checkHighestID() throws(StoreError) {
+    if let id = try database.integer(SQL.highestID), id < 1 || UInt64(id) >= state.nextID {
+      throw .damagedStore("its state is older than its rows")
+    }
+  }
+
+  // MARK: Rows
+
+  /// Runs `work` with exclusive use of a reader.
+  package func reading<R>(_ work: (RecordReader) throws(StoreError) -> R) throws(StoreError) -> R {
+    try requireOpen()
+    let reader = connection.takeReader()
+    defer { connection.giveBack(reader) }
+    return try work(reader)
+  }
+
+  /// Returns a row from a list that began with the limits `start`.
+  ///
+  /// - Throws: `misuse` if this transaction wrote the row ahead of its own list.
+  package func row(_ statement: StoreStatement, within start: RowLimits) throws(StoreError) -> RecordRow {
+    do throws(StoreError) {
+      return try RecordRow(statement.columns(), within: start)
+    } catch {
+      guard hasWritten, (try? RecordRow(statement.columns(), within: limits)) != nil else { throw error }
+      throw .writtenWhileListed(statement.int64(at: 0))
+    }
+  }
+
+  // MARK: Cached texts
+
+  /// Returns the cached document if it's current in this transaction, or the size of the largest text worth caching.
+  @inline(__always)
+  func cached(_ id: DocumentID) throws(StoreError) -> TextCache.Answer {
+    guard let texts else { return .missing(room: 0) }
+    try requireOpen()
+    if let pass { return texts.document(id, pass) }
+    let (answer, pass) = texts.firstDocument(id, of: start)
+    self.pass = pass
+    return answer
+  }
+
+  func keep(_ opened: OpenedDocument) {
+    guard let pass, let texts else { return }
+    texts.keep(CachedDocument(header: opened.header, text: opened.utf8), pass)
+  }
+}

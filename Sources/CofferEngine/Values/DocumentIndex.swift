@@ -1,0 +1,32 @@
+/// An index for a collection, to find, filter and sort documents without decrypting all of them.
+///
+/// An index contains derived data, encrypted like the documents in the same file. You can always drop and rebuild it.
+public enum DocumentIndex: Sendable, Hashable {
+  /// The words in titles and texts, for ranked search.
+  ///
+  /// Words are runs of letters and digits, compared without case (SQLite's `unicode61`). In stored values, only strings
+  /// are indexed. Diacritics are ignored unless `keepingDiacritics` is true.
+  case words(keepingDiacritics: Bool = false)
+  /// The folded sequences of three letters, to find the candidates for a plain text search.
+  case substrings
+  /// A value from JSON texts or from the header, as a column for queries.
+  ///
+  /// - `name`: The column's name.
+  /// - `path`: A path in the text such as `$.price` or `$.tags[0]`, a header field (`@created`, `@modified`, `@size`,
+  ///   `@title` or `@key`), or a path in the attributes such as `@attributes.color`.
+  case field(_ name: String, _ path: String, as: Kind)
+  /// The headers, including titles, dates and sizes, to list a whole collection.
+  case titles
+
+  /// The form in which a field is indexed. A value with another type is NULL in queries.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    /// JSON numbers. 64-bit integers are exact, and other numbers are doubles.
+    case number
+    /// JSON strings, compared byte by byte.
+    case text
+    /// JSON strings, folded so that strings that differ only in case or composition are equal.
+    case folded
+    /// JSON strings with an ISO 8601 date, time and zone, as text in UTC with milliseconds.
+    case date
+  }
+}

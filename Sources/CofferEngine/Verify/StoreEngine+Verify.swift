@@ -1,0 +1,224 @@
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferSealing
+internal import Synchronization
+
+extension StoreEngine {
+  /// Verifies the whole store except its indexes, which `indexProblems` verifies in the first transaction.
+  package func verify(
+    _ depth: Verdict.Depth, against anchor: StoreAnchor?, requiring requirement: StoreAnchor.Requirement = .sameOrNewer,
+    allowingRekey allowsRekey: Bool = false, progress: ProgressHandler?,
+    indexProblems: (StoreTransaction) throws(StoreError) -> [Verdict.IndexProblem]
+  ) throws(StoreError) -> Verdict {
+    var verdict = Verdict()
+    // Empty the text cache, because a cached text may belong to a row that has changed.
+    defer { session.texts?.empty() }
+    try reading { transaction throws(StoreError) in
+      try verifyHeader(transaction, &verdict)
+      try verifySet(transaction, &verdict)
+      try verifyStructure(transaction, &verdict)
+      verdict.indexProblems = try indexProblems(transaction)
+      guard let anchor else { return }
+      do throws(StoreError) {
+        verdict.anchor = try relation(
+          of: transaction, to: anchor, requiring: requirement, allowingRekey: allowsRekey)
+      } catch {
+        verdict.anchorError = error
+      }
+    }
+    switch depth {
+    case .quick: break
+    case .changed(let generation): try verifyDocuments(changedSince: generation, &verdict, progress)
+    case .full: try verifyDocuments(changedSince: 0, &verdict, progress)
+    }
+    verdict.damaged.sort { $0.id < $1.id }
+    log.info("verified \(verdict.documents) documents, \(verdict.damaged.count) damaged")
+    return verdict
+  }
+
+  /// Verifies the header and slots in the file instead of the session's version, and the spare copy of both.
+  private func verifyHeader(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    do throws(StoreError) {
+      let proved = try transaction.proveHeader()
+      guard proved.keys.header.mac == transaction.state.headerMAC else {
+        throw .damagedStore("its header is not the one that its state names")
+      }
+      try proved.keys.header.requireSpare(transaction.database, slots: proved.slots)
+    } catch {
+      guard !error.isTransient else { throw error }
+      verdict.problems.append(error.message)
+    }
+  }
+
+  /// Returns a transaction's relation to an anchor.
+  ///
+  /// - Throws: `rolledBack` if the store is older than the anchor. `anchorMismatch` if it doesn't meet the requirement.
+  package func relation(
+    of transaction: StoreTransaction, to anchor: StoreAnchor, requiring requirement: StoreAnchor.Requirement,
+    allowingRekey allowsRekey: Bool
+  ) throws(StoreError) -> StoreAnchor.Relation {
+    switch try compared(anchor, with: transaction, requiring: requirement, allowingRekey: allowsRekey) {
+    case .success(let relation): return relation
+    case .failure(let fault): throw anchor.error(fault, found: transaction.state)
+    }
+  }
+
+  package func compared(
+    _ anchor: StoreAnchor, with transaction: StoreTransaction,
+    requiring requirement: StoreAnchor.Requirement = .sameOrNewer, allowingRekey allowsRekey: Bool
+  ) throws(StoreError) -> Result<StoreAnchor.Relation, StoreAnchor.Fault> {
+    let found = try transaction.anchor()
+    let slot = holder.withLock { $0.slot }
+    let opened = try transaction.proveHeader().slots.first { $0.slot == slot }
+    return try anchor.compare(
+      with: transaction.state, of: transaction.keys.session, mark: found.mark, requiring: requirement,
+      allowingRekey: allowsRekey, hasPin: options.pin != nil, provesRootKey: opened?.requiresSecretToWrap ?? false)
+  }
+
+  /// Recomputes the set hash from all rows and collections.
+  private func verifySet(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    let sum = try transaction.sumOfRows()
+    verdict.documents = sum.count
+    verdict.damaged = sum.damaged
+    verdict.problems += sum.problems
+    verdict.setMatches = sum.isComplete && sum.set == transaction.state.set
+    verdict.countMatches = UInt64(sum.count) == transaction.state.count
+  }
+
+  private func verifyStructure(_ transaction: StoreTransaction, _ verdict: inout Verdict) throws(StoreError) {
+    let database = transaction.database
+    func ids(_ sql: String) throws(StoreError) -> [Int64] {
+      do throws(StoreError) {
+        return try database.rows(sql).compactMap { if case .integer(let id) = $0[0] { id } else { nil } }
+      } catch {
+        guard !error.isTransient else { throw error }
+        // The pages are corrupt, which the integrity check reports.
+        return []
+      }
+    }
+    for id in try ids(SQL.recordsWithoutBody) { verdict.add(id, "its text is missing") }
+    for id in try ids(SQL.recordsWithTwoBodies) { verdict.add(id, "it has two texts") }
+    for id in try ids(SQL.bodiesTooShort) { verdict.add(id, "its text is no blob of its place's length") }
+    for id in try ids(SQL.bodiesWithoutRecord) { verdict.problems.append("a text without a document, \(id)") }
+    for coll in try ids(SQL.recordsWithoutCollection) {
+      verdict.problems.append("collection #\(coll) is gone, but documents of it are there")
+    }
+    do throws(StoreError) {
+      // Compare bytes, because composed and decomposed names are different.
+      let names = try transaction.collections().map { Array($0.name.utf8) }
+      if Set(names).count != names.count { verdict.problems.append("two collections have one name") }
+    } catch {
+      guard !error.isTransient else { throw error }
+      verdict.problems.append(error.message)
+    }
+    verdict.problems += try integrityProblems(database)
+  }
+
+  /// Opens each head and text. A concurrent rekey or write isn't reported as damage.
+  private func verifyDocuments(
+    changedSince generation: UInt64, _ verdict: inout Verdict, _ progress: ProgressHandler?
+  ) throws(StoreError) {
+    let batch = 512
+    var last: Int64 = 0
+    var done = 0
+    var known = Set(verdict.damaged.map(\.id))
+    while true {
+      var seen = 0
+      try reading { transaction throws(StoreError) in
+        let statement = try transaction.database.statement(
+          SQL.batchAfter, last, Int64(clamping: generation), Int64(batch))
+        defer { statement.reset() }
+        let reader = transaction.connection.takeReader()
+        defer { transaction.connection.giveBack(reader) }
+        let opener = reader.opener
+        let collections = try transaction.readableCollections()
+        while true {
+          try transaction.requireOpen()
+          do throws(StoreError) {
+            guard try statement.step() else { break }
+          } catch {
+            // Stop at corrupt pages, because the following rows can't be listed.
+            guard error.code == .damaged else { throw error }
+            verdict.problems.append(error.message)
+            return
+          }
+          seen += 1
+          last = statement.int64(at: 0)
+          do throws(StoreError) {
+            let row = try RecordRow(statement.columns(), within: transaction.limits)
+            let head = try opener.openHead(row)
+            _ = try opener.openBody(row, head)
+            try transaction.requireBlindIndex(of: row, head, in: collections)
+          } catch {
+            guard !error.isTransient else { throw error }
+            guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
+            verdict.add(last, error.message)
+          }
+        }
+      }
+      if seen == 0 { return }
+      done += seen
+      try WorkProgress(done: done, total: max(done, verdict.documents)).tell(
+        progress, stopped: "verifying was stopped; nothing was changed")
+      if seen < batch { return }
+    }
+  }
+}
+
+extension Verdict {
+  fileprivate mutating func add(_ id: Int64, _ reason: String) {
+    guard !damaged.contains(where: { $0.id == DocumentID(id) }) else { return }
+    damaged.append(Verdict.Damage(id: DocumentID(id), reason: reason))
+  }
+}
+
+/// Returns the findings of SQLite's integrity check. A quick_check would miss most index pages in wrong order.
+///
+/// - Throws: Errors that aren't findings: `systemFailure`, `locked`, `cancelled`.
+package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> [String] {
+  do throws(SQLiteError) {
+    return try database.connection.query(SQL.integrity).rows.compactMap { row in
+      guard case .text(let finding) = row[0], finding != "ok" else { return nil }
+      return "SQLite: \(finding)"
+    }
+  } catch {
+    let failure = StoreError(error)
+    guard !failure.isTransient else { throw failure }
+    return ["SQLite can't check its pages: \(error.message)"]
+  }
+}
+
+extension StoreTransaction {
+  package func anchor() throws(StoreError) -> StoreAnchor {
+    StoreAnchor(state, keys.session, mark: try connection.mark(of: state))
+  }
+
+  /// Verifies that a lookup of the head's key finds the document. Skips the check if the collection can't be read.
+  fileprivate func requireBlindIndex(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
+    throws(StoreError)
+  {
+    guard let key = head.key, let context = keys.context(of: row.fields.epoch),
+      let record = collections.first(where: { $0.id == row.fields.collection })
+    else { return }
+    var wanted: [UInt8]?
+    do throws(StoreError) {
+      wanted = try keys.blindIndex(of: DocumentKey(bytes: key), in: record, under: context)
+    } catch {
+      // A key that can't be folded can't be looked up, so it's reported below.
+      guard !error.isTransient else { throw error }
+    }
+    guard let wanted, let index = row.blindIndex, index.elementsEqual(wanted) else {
+      throw .damagedDocument(row.fields.id, "it is not found by its key")
+    }
+  }
+
+  /// Returns the collections, or an empty array if one is damaged, which `verifyStructure` has reported.
+  fileprivate func readableCollections() throws(StoreError) -> [CollectionRecord] {
+    do throws(StoreError) {
+      return try collections()
+    } catch {
+      guard !error.isTransient else { throw error }
+      return []
+    }
+  }
+}

@@ -1,0 +1,135 @@
+public import Coffer
+public import CofferEngine
+internal import CofferRecords
+
+/// The documents that changed in a store since an earlier state, such as the changes that a new branch lacks after a
+/// failover.
+public struct StoreTail: Sendable, Hashable {
+  /// A change to a document since the earlier state. A document can have several changes.
+  public enum Change: String, Sendable, CaseIterable {
+    /// The document is new.
+    case inserted
+    /// The text, title, key, attributes or flags changed. If the ring is too short, this includes documents with new
+    /// dates and documents that were moved to free a position.
+    case changed
+    /// The position, parent or collection changed.
+    case moved
+    /// The document was deleted.
+    case deleted
+  }
+
+  /// A document and its changes.
+  public struct Entry: Sendable, Hashable {
+    /// The document's ID.
+    public let id: DocumentID
+    /// The document's collection, or former collection if it's deleted.
+    public let collection: CollectionID
+    /// The changes, which are never empty. If `deleted` and `inserted` are both present, another document now has the
+    /// ID. Otherwise, either is the only change.
+    public let changes: Set<Change>
+  }
+
+  /// The earlier state's generation.
+  public let since: UInt64
+  /// The store's generation.
+  public let generation: UInt64
+  /// The changed documents, sorted by ID.
+  public let entries: [Entry]
+  /// The collections that were created, renamed, changed or dropped.
+  public let changedCollections: Set<CollectionID>
+  /// A Boolean value that indicates whether the ring reaches back to the earlier state, so `entries` lists all deleted
+  /// documents and `changedCollections` lists all dropped collections.
+  public let namesDeletions: Bool
+  /// The relation to the earlier state's anchor, or `nil` if a generation was given.
+  public let relation: StoreAnchor.Relation?
+  /// The rows that can't be opened. Empty unless damage is skipped.
+  public let damaged: [Verdict.Damage]
+  /// A Boolean value that indicates whether the set hash and count match, so the rows are exactly the rows that were
+  /// written. Always true unless damage is skipped.
+  public let isProved: Bool
+}
+
+extension StoreTransaction {
+  /// Returns the changes since an anchor's state.
+  ///
+  /// - Throws: The same errors as a comparison with the anchor and ``tail(since:relation:skippingDamaged:)``.
+  func tail(since anchor: StoreAnchor, skippingDamaged: Bool) throws(StoreError) -> StoreTail {
+    // Accept a newer root key, because the result reports the comparison and doesn't depend on it.
+    let compared = try anchor.compare(
+      with: start, of: keys.session, mark: try self.anchor().mark, requiring: .sameOrNewer, allowingRekey: true,
+      hasPin: false, provesRootKey: true)
+    switch compared {
+    case .success(let relation):
+      return try tail(since: anchor.generation, relation: relation, skippingDamaged: skippingDamaged)
+    case .failure(let fault): throw anchor.error(fault, found: start)
+    }
+  }
+
+  /// Returns the changes and sums all rows in a single pass. If the ring is long enough, it lists the deletions.
+  ///
+  /// - Throws: `rolledBack` if the store is older than that generation. `damaged` and `setMismatch` unless
+  ///   `skippingDamaged` is set.
+  func tail(
+    since earlier: UInt64, relation: StoreAnchor.Relation? = nil, skippingDamaged: Bool
+  ) throws(StoreError) -> StoreTail {
+    guard earlier <= start.generation else {
+      throw StoreError(
+        .rolledBack, "the store is older than that state: generation \(start.generation), the state has \(earlier)",
+        hint: "give the file that was written last")
+    }
+    let ring = start.ring.changes(after: earlier)
+    let named = ring.flatMap(StoreChange.init(merging:))
+    let (namedInserted, namedDeleted) = (named?.inserted ?? [], named?.deleted ?? [])
+    var entries: [StoreTail.Entry] = []
+    let sum = try sumOfRows { row, opener throws(StoreError) in
+      guard row.fields.revision > earlier else { return }
+      var changes = try opener.openHead(row).stamps.changes(since: earlier)
+      let id = DocumentID(row.fields.id)
+      // The ring combines a deletion and insertion with the same ID and collection into a change.
+      if changes.contains(.inserted), named != nil, !namedInserted.contains(id) || namedDeleted.contains(id) {
+        changes.insert(.deleted)
+      }
+      // The ring lists documents with changed dates, but not rows that were moved to free a position.
+      guard !changes.isEmpty || named?.names(id) ?? true else { return }
+      entries.append(
+        StoreTail.Entry(
+          id: id, collection: CollectionID(row.fields.collection), changes: changes.isEmpty ? [.changed] : changes))
+    }
+    if !skippingDamaged { try requireWhole(sum) }
+    for (collection, documents) in named?.collections ?? [:] {
+      for id in documents.deleted where try !hasRow(id) {
+        entries.append(StoreTail.Entry(id: id, collection: collection, changes: [.deleted]))
+      }
+    }
+    entries.sort { $0.id < $1.id }
+    var changedCollections = Set(try collections().filter { $0.revision > earlier }.map(\.id))
+    for (_, changes) in ring ?? [] { changedCollections.formUnion(changes.collections) }
+    return StoreTail(
+      since: earlier, generation: start.generation, entries: entries,
+      changedCollections: Set(changedCollections.map { CollectionID($0) }), namesDeletions: named != nil,
+      relation: relation, damaged: sum.damaged, isProved: isWhole(sum))
+  }
+}
+
+extension StoreChange {
+  /// Merges a ring's changes, or returns `nil` if the ring doesn't list all changes.
+  fileprivate init?(merging ring: [(generation: UInt64, changes: RingChanges)]) {
+    self.init(generation: 0)
+    for (generation, changes) in ring { merge(StoreChange(changes, at: generation)) }
+    guard isComplete else { return nil }
+  }
+
+  fileprivate func names(_ id: DocumentID) -> Bool {
+    collections.values.contains { $0.updated.contains(id) || $0.moved.contains(id) || $0.inserted.contains(id) }
+  }
+}
+
+extension DocumentStamps {
+  fileprivate func changes(since earlier: UInt64) -> Set<StoreTail.Change> {
+    guard born <= earlier else { return [.inserted] }
+    var changes: Set<StoreTail.Change> = []
+    if edited > earlier { changes.insert(.changed) }
+    if placed > earlier { changes.insert(.moved) }
+    return changes
+  }
+}

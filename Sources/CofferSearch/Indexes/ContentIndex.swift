@@ -1,0 +1,326 @@
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSQLite
+
+/// The index tables for words, substrings and fields in the inner database (FORMAT, "Indexes").
+///
+/// FTS5 can't delete a row from a contentless table without the old text, so each text version has a separate row
+/// number, and a table lists outdated rows. When more than a fifth of the versions are outdated, the collection's
+/// tables are rebuilt.
+final class ContentIndex: DocumentIndexTables {
+  /// The first row number for documents whose ID is already used by an earlier version.
+  static let firstExtraRow: Int64 = 1 << 61
+
+  private let database: Database
+  private let declaration: IndexDeclaration
+  private let keys: RowKeys
+  private let sources: [UInt32: [FieldSource]]
+  private let text = IndexedText()
+  private let folding = SubstringFolding()
+
+  init(_ file: IndexFile, _ keys: RowKeys) throws(StoreError) {
+    database = file.database
+    declaration = file.declaration
+    self.keys = keys
+    var sources: [UInt32: [FieldSource]] = [:]
+    for collection in declaration.collections {
+      var fields: [FieldSource] = []
+      for field in collection.fields { fields.append(try FieldSource(field)) }
+      sources[collection.number] = fields
+    }
+    self.sources = sources
+  }
+
+  // MARK: Tables
+
+  var holdsTexts: Bool { true }
+
+  static func words(_ collection: UInt32) -> String { "words_\(collection)" }
+  static func substrings(_ collection: UInt32) -> String { "parts_\(collection)" }
+  static func fields(_ collection: UInt32) -> String { "fields_\(collection)" }
+  static func outdated(_ collection: UInt32) -> String { "outdated_\(collection)" }
+  static func tokenizer(keepingDiacritics keeps: Bool) -> String { "unicode61 remove_diacritics \(keeps ? 0 : 2)" }
+  static let trigrams = "trigram case_sensitive 1"
+  static func column(_ field: Int) -> String { "f\(field)" }
+
+  /// Returns the collection whose fields are in a table, or `nil` for other tables.
+  static func collection(ofFields table: String) -> UInt32? {
+    number(behind: "fields_", in: table).flatMap { $0.rest.isEmpty ? $0.number : nil }
+  }
+
+  /// Returns whether a table belongs to the index, which includes FTS5's shadow tables.
+  static func isTable(_ name: String) -> Bool {
+    if ["document", "made", "extra_row"].contains(name) { return true }
+    if let (_, rest) = number(behind: "fields_", in: name) ?? number(behind: "outdated_", in: name) {
+      return rest.isEmpty
+    }
+    guard let (_, rest) = number(behind: "words_", in: name) ?? number(behind: "parts_", in: name) else { return false }
+    return ["", "_data", "_idx", "_content", "_docsize", "_config"].contains(rest)
+  }
+
+  private static func number(behind prefix: String, in name: String) -> (number: UInt32, rest: Substring)? {
+    guard name.hasPrefix(prefix) else { return nil }
+    let digits = name.dropFirst(prefix.count).prefix { ("0"..."9").contains($0) }
+    guard let number = UInt32(digits), String(number) == digits else { return nil }
+    return (number, name[digits.endIndex...])
+  }
+
+  func makeTables() throws(SQLiteError) {
+    try database.execute(
+      """
+      CREATE TABLE main.document(id INTEGER PRIMARY KEY, coll INTEGER NOT NULL, mark INTEGER NOT NULL, print INTEGER NOT NULL,
+        row INTEGER) STRICT;
+      CREATE TABLE main.extra_row(row INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL) STRICT;
+      INSERT INTO main.extra_row VALUES(\(Self.firstExtraRow - 1), 0);
+      DELETE FROM main.extra_row;
+      CREATE TABLE main.made(coll INTEGER PRIMARY KEY, outdated_rows INTEGER NOT NULL, outdated_tokens INTEGER NOT NULL) STRICT;
+      """)
+  }
+
+  func dropTables(of collection: UInt32) throws(SQLiteError) {
+    for name in [
+      Self.words(collection), Self.substrings(collection), Self.fields(collection), Self.outdated(collection),
+    ] {
+      try database.execute("DROP TABLE IF EXISTS main.\(name)")
+    }
+    try database.execute(
+      "DELETE FROM main.extra_row WHERE id IN (SELECT id FROM main.document WHERE coll=?)", Int64(collection))
+    try database.execute("DELETE FROM main.document WHERE coll=?", Int64(collection))
+    try database.execute("DELETE FROM main.made WHERE coll=?", Int64(collection))
+  }
+
+  func makeTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
+    let number = collection.number
+    try database.execute("INSERT INTO main.made VALUES(?,0,0)", Int64(number))
+    if collection.hasTexts {
+      try database.execute("CREATE TABLE main.\(Self.outdated(number))(row INTEGER PRIMARY KEY) STRICT")
+    }
+    if let keepsDiacritics = collection.keepsDiacritics {
+      try database.execute(
+        """
+        CREATE VIRTUAL TABLE main.\(Self.words(number)) USING fts5(title, text, content='',
+          tokenize='\(Self.tokenizer(keepingDiacritics: keepsDiacritics))')
+        """)
+      try setBlockSize(of: Self.words(number))
+    }
+    if collection.hasSubstrings {
+      try database.execute(
+        """
+        CREATE VIRTUAL TABLE main.\(Self.substrings(number)) USING fts5(title, text, content='', detail=none, columnsize=0,
+          tokenize='\(Self.trigrams)')
+        """)
+      try setBlockSize(of: Self.substrings(number))
+    }
+    if !collection.fields.isEmpty {
+      let columns = collection.fields.indices.map { ", \(Self.column($0))" }.joined()
+      try database.execute("CREATE TABLE main.\(Self.fields(number))(id INTEGER PRIMARY KEY\(columns))")
+    }
+  }
+
+  /// Sets FTS5's block size to fill a page, because the default size leaves half of each page empty.
+  private func setBlockSize(of table: String) throws(SQLiteError) {
+    let page = try database.integerPragma("page_size") ?? Int64(StoreFormat.pageSize)
+    // Subtract the cell and page headers.
+    let block = page - Int64(IndexPages.reservedBytes) - 66
+    try database.execute("INSERT INTO main.\(table)(\(table), rank) VALUES('pgsz', ?)", block)
+  }
+
+  /// Creates the field indexes and their SQLite statistics.
+  func finishTables(of collection: IndexDeclaration.Collection) throws(SQLiteError) {
+    let table = Self.fields(collection.number)
+    for field in collection.fields.indices {
+      try database.execute("CREATE INDEX main.\(table)_\(field) ON \(table)(\(Self.column(field)))")
+    }
+    if !collection.fields.isEmpty { try database.execute("ANALYZE main.\(table)") }
+  }
+
+  // MARK: Documents
+
+  /// Returns a document's indexed collection, print and row, or `nil` if the document isn't indexed.
+  private func known(_ id: Int64) throws(SQLiteError) -> (collection: UInt32, print: Int64, row: Int64?)? {
+    let statement = try database.statement("SELECT coll,print,row FROM main.document WHERE id=?")
+    defer { statement.reset() }
+    try statement.bind(id, at: 1)
+    guard try statement.step() else { return nil }
+    return (
+      try IndexedNumbers.collection(statement.int64(at: 0)), statement.int64(at: 1),
+      statement.isNull(at: 2) ? nil : statement.int64(at: 2)
+    )
+  }
+
+  func isUnchanged(_ document: IndexedDocument) throws(SQLiteError) -> Bool {
+    let id = document.header.id.rawValue
+    guard let known = try known(id), known.collection == document.header.collection.rawValue,
+      try known.print == print(document)
+    else { return false }
+    try database.execute("UPDATE main.document SET mark=? WHERE id=?", document.marks.row, id)
+    return true
+  }
+
+  private func print(_ document: IndexedDocument) throws(SQLiteError) -> Int64 {
+    do throws(StoreError) {
+      return try DocumentPrint(document.header, document.marks, keys).value
+    } catch {
+      throw SQLiteError(.other, error.message)
+    }
+  }
+
+  func put(_ document: IndexedDocument, isNew: Bool) throws(SQLiteError) {
+    let header = document.header
+    let id = header.id.rawValue
+    let number = header.collection.rawValue
+    guard let collection = declaration.collection(number) else { return }
+    if !isNew { try remove(id) }
+    let row = collection.hasTexts ? try newRow(id, in: number, isNew: isNew) : id
+    let statement = try database.statement("INSERT INTO main.document VALUES(?,?,?,?,?)")
+    try statement.bind(id, at: 1)
+    try statement.bind(Int64(number), at: 2)
+    try statement.bind(document.marks.row, at: 3)
+    try statement.bind(print(document), at: 4)
+    if row == id { try statement.bindNull(at: 5) } else { try statement.bind(row, at: 5) }
+    try statement.run()
+    if collection.hasTexts { try putTexts(collection, row, document) }
+    guard !collection.fields.isEmpty else { return }
+    let marks = collection.fields.map { _ in ",?" }.joined()
+    let fields = try database.statement("INSERT INTO main.\(Self.fields(number)) VALUES(?\(marks))")
+    try fields.bind(id, at: 1)
+    for (index, value) in values(of: document).enumerated() { try fields.bind(value, at: index + 2) }
+    try fields.run()
+  }
+
+  /// Returns a document's field values in indexed form.
+  func values(of document: IndexedDocument) -> [SQLiteValue] {
+    FieldSource.values(of: sources[document.header.collection.rawValue] ?? [], document.header, document.text)
+  }
+
+  private func newRow(_ id: Int64, in collection: UInt32, isNew: Bool) throws(SQLiteError) -> Int64 {
+    var isFree = id < Self.firstExtraRow
+    if isFree, !isNew {
+      isFree = try database.firstValue("SELECT 1 FROM main.\(Self.outdated(collection)) WHERE row=?", id) == nil
+    }
+    guard !isFree else { return id }
+    try database.execute("INSERT INTO main.extra_row(id) VALUES(?)", id)
+    return database.lastInsertedID
+  }
+
+  private func putTexts(
+    _ collection: IndexDeclaration.Collection, _ row: Int64, _ document: IndexedDocument
+  ) throws(SQLiteError) {
+    try withTexts(of: document, collection) { texts throws(SQLiteError) in
+      if collection.keepsDiacritics != nil {
+        try database.insertTexts(into: "main.\(Self.words(collection.number))", row, texts.title, texts.text)
+      }
+      if collection.hasSubstrings {
+        try database.insertTexts(
+          into: "main.\(Self.substrings(collection.number))", row, texts.foldedTitle, texts.foldedText)
+      }
+    }
+  }
+
+  /// The title and text to index by words, and their folded forms to index by substrings.
+  struct Texts {
+    let title: String
+    let text: UnsafeRawBufferPointer
+    /// Empty without a substring index.
+    var foldedTitle = ""
+    var foldedText = UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  /// Calls `body` once, with texts that are valid only during the call.
+  func withTexts<E: Error>(
+    of document: IndexedDocument, _ collection: IndexDeclaration.Collection, _ body: (Texts) throws(E) -> Void
+  ) throws(E) {
+    var failure: E?
+    func noting(_ texts: Texts) {
+      do throws(E) { try body(texts) } catch { failure = error }
+    }
+    let title = document.header.title ?? ""
+    text.with(document.text, isValue: document.header.isJSON) { text in
+      guard collection.hasSubstrings else { return noting(Texts(title: title, text: text)) }
+      let folded = folding.folded(title)
+      folding.with(text) { noting(Texts(title: title, text: text, foldedTitle: folded, foldedText: $0)) }
+    }
+    if let failure { throw failure }
+  }
+
+  func remove(_ id: Int64) throws(SQLiteError) {
+    guard let known = try known(id) else { return }
+    let number = known.collection
+    try database.execute("DELETE FROM main.document WHERE id=?", id)
+    guard let collection = declaration.collection(number) else { return }
+    if !collection.fields.isEmpty { try database.execute("DELETE FROM main.\(Self.fields(number)) WHERE id=?", id) }
+    guard collection.hasTexts else { return }
+    let row = known.row ?? id
+    try database.execute("INSERT INTO main.\(Self.outdated(number)) VALUES(?)", row)
+    if row != id { try database.execute("DELETE FROM main.extra_row WHERE row=?", row) }
+    let tokens = collection.keepsDiacritics == nil ? 0 : try tokens(of: row, in: number)
+    try database.execute(
+      "UPDATE main.made SET outdated_rows=outdated_rows+1,outdated_tokens=outdated_tokens+? WHERE coll=?", tokens,
+      Int64(number))
+  }
+
+  // MARK: Counts
+
+  /// Returns a row's word count in all columns.
+  private func tokens(of row: Int64, in collection: UInt32) throws(SQLiteError) -> Int64 {
+    let sizes = try database.firstValue("SELECT sz FROM main.\(Self.words(collection))_docsize WHERE id=?", row)
+    return Self.varints(sizes?.blob ?? []).reduce(0, &+)
+  }
+
+  /// Returns the number of current rows in a word index, and their word count.
+  static func counts(of collection: UInt32, _ database: Database) throws(SQLiteError) -> (rows: Int64, tokens: Int64) {
+    // FTS5 stores its row count and each column's word count in its first block.
+    let block = try database.firstValue("SELECT block FROM main.\(words(collection))_data WHERE id=1")
+    let all = varints(block?.blob ?? [])
+    let outdated = try database.query(
+      "SELECT outdated_rows,outdated_tokens FROM main.made WHERE coll=?", Int64(collection)
+    ).rows.first
+    return (
+      (all.first ?? 0) &- (outdated?[0].integer ?? 0), all.dropFirst().reduce(0, &+) &- (outdated?[1].integer ?? 0)
+    )
+  }
+
+  /// Returns a collection's outdated rows in ascending order.
+  static func outdatedRows(of collection: UInt32, _ database: Database) throws(SQLiteError) -> [Int64] {
+    let statement = try database.statement("SELECT row FROM main.\(outdated(collection)) ORDER BY row")
+    defer { statement.reset() }
+    var rows: [Int64] = []
+    while try statement.step() { rows.append(statement.int64(at: 0)) }
+    return rows
+  }
+
+  func worn() throws(SQLiteError) -> [UInt32] {
+    var worn: [UInt32] = []
+    for collection in declaration.collections where collection.hasTexts {
+      let number = Int64(collection.number)
+      let outdated = try database.firstValue("SELECT outdated_rows FROM main.made WHERE coll=?", number)?.integer ?? 0
+      guard outdated > 0 else { continue }
+      let current = try database.firstValue("SELECT count(*) FROM main.document WHERE coll=?", number)?.integer ?? 0
+      if outdated > current / 4 { worn.append(collection.number) }
+    }
+    return worn
+  }
+
+  /// Decodes SQLite's variable-length integers (big-endian, 7 bits per byte and 8 bits in the ninth byte).
+  private static func varints(_ bytes: [UInt8]) -> [Int64] {
+    var numbers: [Int64] = []
+    var place = 0
+    while place < bytes.count {
+      var number: UInt64 = 0
+      for index in 0..<9 {
+        guard place < bytes.count else { return numbers }
+        let byte = bytes[place]
+        place += 1
+        if index == 8 {
+          number = number << 8 | UInt64(byte)
+        } else {
+          number = number << 7 | UInt64(byte & 0x7F)
+          if byte < 0x80 { break }
+        }
+      }
+      numbers.append(Int64(bitPattern: number))
+    }
+    return numbers
+  }
+}

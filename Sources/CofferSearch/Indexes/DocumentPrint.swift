@@ -1,0 +1,26 @@
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSealing
+
+/// A number that changes when an indexed part of a document changes.
+///
+/// If a document only moves to make space for a neighbor, its row changes but its print doesn't.
+struct DocumentPrint {
+  let value: Int64
+
+  init(_ header: DocumentHeader, _ marks: RowMarks, _ keys: RowKeys) throws(StoreError) {
+    var builder = PreAuthenticationEncoding("coffer2/print")
+    var numbers = ByteBuilder()
+    numbers.append(marks.text)
+    numbers.append(header.created.millisecondsSince1970)
+    numbers.append(header.modified.millisecondsSince1970)
+    numbers.append(UInt8(header.isJSON ? 1 : 0))
+    numbers.append(UInt8(header.title == nil ? 0 : 1))
+    builder = builder.adding(numbers.bytes).adding(Array((header.title ?? "").utf8))
+      .adding(header.key?.bytes ?? []).adding(header.attributes.canonicalJSON)
+    value = try translatingErrors { () throws(SealingError) in
+      try builder.bytes.withBytes { bytes throws(SealingError) in try keys.active.set.element(of: bytes).mark }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+internal import CofferDocuments
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSQLite
+internal import CofferText
+
+/// The source for an indexed field's values in the text, the attributes or the header.
+struct FieldSource {
+  private enum Place {
+    case text(JSONPath)
+    case attributes(JSONPath)
+    case created, modified, size, title, key
+  }
+
+  private let place: Place
+  private let kind: DocumentIndex.Kind
+
+  /// - Throws: `invalidArgument` if the path is invalid, or if its values can't have the field's kind.
+  init(_ field: IndexDeclaration.Field) throws(StoreError) {
+    kind = field.kind
+    func path(_ text: some StringProtocol) throws(StoreError) -> JSONPath {
+      guard let path = JSONPath(text) else {
+        throw StoreError(
+          .invalidArgument, "the path of a field can't be read", hint: "write it as $.member, $.list[0] or $.\"a name\""
+        )
+      }
+      return path
+    }
+    guard field.path.hasPrefix("@") else {
+      place = .text(try path(field.path))
+      return
+    }
+    let kinds: [DocumentIndex.Kind]
+    switch field.path {
+    case "@created": (place, kinds) = (.created, [.date])
+    case "@modified": (place, kinds) = (.modified, [.date])
+    case "@size": (place, kinds) = (.size, [.number])
+    case "@title": (place, kinds) = (.title, [.text, .folded])
+    case "@key": (place, kinds) = (.key, [.text, .folded])
+    default:
+      let prefix = "@attributes"
+      guard field.path.hasPrefix(prefix), field.path.count > prefix.count else {
+        throw StoreError(
+          .invalidArgument, "the path of a field can't be read",
+          hint: "the header's fields are @created, @modified, @size, @title, @key and @attributes with a path")
+      }
+      (place, kinds) = (.attributes(try path("$" + field.path.dropFirst(prefix.count))), DocumentIndex.Kind.allCases)
+    }
+    guard kinds.contains(kind) else {
+      throw StoreError(
+        .invalidArgument, "\(field.path) is no \(kind.rawValue)",
+        hint: "index it as \(kinds.map(\.rawValue).joined(separator: " or "))")
+    }
+  }
+
+  /// Returns the values to index for a document.
+  static func values(
+    of fields: [FieldSource], _ header: DocumentHeader, _ text: UnsafeRawBufferPointer
+  ) -> [SQLiteValue] {
+    var document: JSONValueRange?
+    if fields.contains(where: \.readsText) {
+      var scanner = JSONScanner(text)
+      document = try? scanner.scanDocument()
+    }
+    return fields.map { $0.value(header, text, document) }
+  }
+
+  private typealias JSONValueRange = (kind: JSONScanner.Kind, range: Range<Int>)
+
+  private var readsText: Bool {
+    if case .text = place { true } else { false }
+  }
+
+  /// - Parameter document: The text's JSON value, or `nil` if the text isn't JSON.
+  private func value(
+    _ header: DocumentHeader, _ text: UnsafeRawBufferPointer, _ document: JSONValueRange?
+  ) -> SQLiteValue {
+    switch place {
+    case .text(let path): document.flatMap { path.find(in: text, $0) }.map { value($0, in: text) } ?? .null
+    case .attributes(let path):
+      header.attributes.isEmpty
+        ? .null
+        : header.attributes.canonicalJSON.withUnsafeBytes { json in
+          path.find(in: json).map { value($0, in: json) } ?? .null
+        }
+    case .created: .text(header.created.description)
+    case .modified: .text(header.modified.description)
+    case .size: .integer(Int64(header.byteCount))
+    case .title: header.title.map { string($0) } ?? .null
+    case .key: header.key?.text.map { string($0) } ?? .null
+    }
+  }
+
+  private func value(_ found: JSONValueRange, in json: UnsafeRawBufferPointer) -> SQLiteValue {
+    if kind == .number {
+      guard found.kind == .number else { return .null }
+      let literal = String(decoding: json[found.range], as: UTF8.self)
+      if let integer = Int64(literal) { return .integer(integer) }
+      return Double(literal).map { .real($0) } ?? .null
+    }
+    guard found.kind == .string else { return .null }
+    return string(String(decoding: JSONPath.bytes(ofStringAt: found.range, in: json), as: UTF8.self))
+  }
+
+  private func string(_ text: String) -> SQLiteValue {
+    switch kind {
+    case .number: .null
+    case .text: .text(text)
+    case .folded: .text(String(decoding: KeyFolding.fold(text), as: UTF8.self))
+    case .date: Timestamp(iso8601: text).map { .text($0.description) } ?? .null
+    }
+  }
+}

@@ -1,0 +1,167 @@
+internal import CofferDocuments
+package import CofferEngine
+internal import CofferFoundation
+package import CofferRecords
+
+/// The declared indexes, as stored in an index root.
+package struct IndexDeclaration: Codable, Equatable {
+  struct Field: Codable, Equatable {
+    var name: String
+    var path: String
+    var kind: DocumentIndex.Kind
+  }
+
+  package struct Collection: Codable, Equatable {
+    var number: UInt32
+    /// The collection's identity, because numbers are reused.
+    package var uid: UInt64
+    /// Whether the word index keeps diacritics, or `nil` without a word index.
+    var keepsDiacritics: Bool?
+    var hasSubstrings = false
+    var fields: [Field] = []
+    var hasTitles = false
+
+    var hasTexts: Bool { keepsDiacritics != nil || hasSubstrings }
+    var isEmpty: Bool { !hasTexts && fields.isEmpty && !hasTitles }
+
+    package var indexes: [DocumentIndex] {
+      var indexes: [DocumentIndex] = []
+      if let keepsDiacritics { indexes.append(.words(keepingDiacritics: keepsDiacritics)) }
+      if hasSubstrings { indexes.append(.substrings) }
+      if hasTitles { indexes.append(.titles) }
+      return indexes + fields.map { .field($0.name, $0.path, as: $0.kind) }
+    }
+
+    /// Returns the part of the entry for an inner database.
+    fileprivate func part(_ part: UInt32) -> Collection {
+      var entry = Collection(number: number, uid: uid)
+      if part == IndexPart.titles {
+        entry.hasTitles = hasTitles
+      } else {
+        (entry.keepsDiacritics, entry.hasSubstrings, entry.fields) = (keepsDiacritics, hasSubstrings, fields)
+      }
+      return entry
+    }
+  }
+
+  /// Sorted by number.
+  var collections: [Collection] = []
+
+  static let maximumFields = 64
+
+  package init() {}
+
+  /// - Throws: `damaged` if the bytes are invalid.
+  package init(_ bytes: [UInt8]) throws(StoreError) {
+    do {
+      self = try JSONDecoder().decode(IndexDeclaration.self, from: Data(bytes))
+    } catch {
+      throw IndexRoot.damaged("its declaration can't be read")
+    }
+  }
+
+  package var bytes: [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    // Encoding numbers, strings and flags can't fail.
+    return (try? encoder.encode(self)).map { Array($0) } ?? []
+  }
+
+  /// Returns the declaration for an inner database.
+  package func part(_ part: UInt32) -> IndexDeclaration {
+    var declaration = IndexDeclaration()
+    declaration.collections = collections.map { $0.part(part) }.filter { !$0.isEmpty }
+    return declaration
+  }
+
+  /// Merges the declaration for another inner database.
+  package mutating func join(_ other: IndexDeclaration) {
+    for entry in other.collections {
+      guard let index = collections.firstIndex(where: { $0.number == entry.number && $0.uid == entry.uid }) else {
+        collections.append(entry)
+        continue
+      }
+      if entry.hasTitles {
+        collections[index].hasTitles = true
+      } else {
+        let hasTitles = collections[index].hasTitles
+        collections[index] = entry
+        collections[index].hasTitles = hasTitles
+      }
+    }
+    collections.sort { ($0.number, $0.uid) < ($1.number, $1.uid) }
+  }
+
+  package func collection(_ number: UInt32) -> Collection? {
+    collections.first { $0.number == number }
+  }
+
+  /// Changes a collection's entry, creating it if it's missing and removing it if it becomes empty.
+  mutating func change(_ record: CollectionRecord, _ body: (inout Collection) throws(StoreError) -> Void)
+    throws(StoreError)
+  {
+    var entry = collection(record.id) ?? Collection(number: record.id, uid: record.uid)
+    try body(&entry)
+    collections.removeAll { $0.number == record.id }
+    guard !entry.isEmpty else { return }
+    collections.append(entry)
+    collections.sort { $0.number < $1.number }
+  }
+}
+
+extension IndexDeclaration.Collection {
+  /// - Throws: `invalidArgument` for an invalid field name or path, `alreadyExists` if the column name is taken, or
+  ///   `tooLarge` if the collection has too many fields.
+  package mutating func add(_ index: DocumentIndex) throws(StoreError) {
+    switch index {
+    case .words(let keepsDiacritics): self.keepsDiacritics = keepsDiacritics
+    case .substrings: hasSubstrings = true
+    case .titles: hasTitles = true
+    case .field(let name, let path, let kind):
+      let field = IndexDeclaration.Field(name: name, path: path, kind: kind)
+      let isThere = fields.contains {
+        $0.kind == kind && $0.name.utf8.elementsEqual(name.utf8) && $0.path.utf8.elementsEqual(path.utf8)
+      }
+      if isThere { return }
+      _ = try FieldSource(field)
+      guard !name.isEmpty, !name.utf8.contains(0), name.utf8.count <= 128 else {
+        throw StoreError(.invalidArgument, "the name of a field has 1 to 128 bytes, none of them U+0000")
+      }
+      let taken = DocumentColumn.names + fields.map(\.name)
+      guard !taken.contains(where: { $0.isEqualForSQL(to: name) }) else {
+        throw StoreError(.alreadyExists, "there is a column of that name already", hint: "choose another name")
+      }
+      guard fields.count < IndexDeclaration.maximumFields else {
+        throw StoreError(.tooLarge, "a collection has at most \(IndexDeclaration.maximumFields) fields")
+      }
+      fields.append(field)
+    }
+  }
+
+  package mutating func remove(_ index: DocumentIndex) {
+    switch index {
+    case .words: keepsDiacritics = nil
+    case .substrings: hasSubstrings = false
+    case .titles: hasTitles = false
+    case .field(let name, _, _): fields.removeAll { $0.name == name }
+    }
+  }
+}
+
+/// The reserved column names in queries.
+enum DocumentColumn {
+  static let names = [
+    "id", "position", "title", "text", "json", "key", "created", "modified", "size", "parent", "attributes", "isJSON",
+    "collection", "rowid", "_rowid_", "oid",
+  ]
+}
+
+extension String {
+  /// Returns whether two names are equal in SQL, which ignores the case of ASCII letters.
+  func isEqualForSQL(to other: String) -> Bool {
+    utf8.elementsEqual(other.utf8) { one, two in
+      func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+      return lower(one) == lower(two)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+internal import CofferEngine
+internal import CofferRecords
+
+/// The documents that may have changed since an index was written.
+enum IndexGap {
+  case nothing
+  /// Ascending ID ranges that aren't adjacent.
+  case ids([ClosedRange<Int64>])
+  case everything
+
+  /// The maximum number of missing documents for which a search, query or list updates the index in the file.
+  static let automaticUpdateLimit: UInt64 = 1000
+
+  /// Returns the number of IDs, or `count` if all documents may have changed.
+  func limit(of count: UInt64) -> UInt64 {
+    switch self {
+    case .nothing: 0
+    case .ids(let ranges): ranges.reduce(0) { $0 &+ UInt64($1.upperBound - $1.lowerBound) &+ 1 }
+    case .everything: count
+    }
+  }
+}
+
+extension StoreTransaction {
+  /// Returns the documents that may have changed since an index was last updated.
+  ///
+  /// The state's ring lists these documents if it contains the indexed state's mark. Otherwise, all may have changed.
+  func gap(since contents: IndexRoot.Contents?) throws(StoreError) -> IndexGap {
+    guard let contents else { return .everything }
+    if contents.match(state) { return .nothing }
+    var changes: [RingChanges] = []
+    if contents.generation == start.generation {
+      guard try connection.mark(of: start) == contents.mark else { return .everything }
+    } else {
+      guard let known = start.ring.changes(after: contents.generation),
+        let mark = start.ring.mark(of: contents.generation), contents.mark.starts(with: mark)
+      else { return .everything }
+      changes = known.map(\.changes)
+    }
+    if isWriter { changes.append(try writer.changes.changes) }
+    var ranges: [ClosedRange<Int64>] = []
+    for change in changes {
+      guard case .entries(let entries) = change else { return .everything }
+      for entry in entries { ranges += entry.ranges }
+    }
+    return .ids(Self.merged(ranges))
+  }
+
+  private static func merged(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
+    var merged: [ClosedRange<Int64>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, range.lowerBound <= last.upperBound || range.lowerBound - 1 == last.upperBound {
+        merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+    return merged
+  }
+
+  /// Returns the contents of an up-to-date index in this transaction.
+  func contents() throws(StoreError) -> IndexRoot.Contents {
+    IndexRoot.Contents(state, mark: try connection.mark(of: start), generation: start.generation)
+  }
+}

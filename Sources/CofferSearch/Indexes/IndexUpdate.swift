@@ -1,0 +1,166 @@
+internal import CofferEngine
+internal import CofferRecords
+internal import CofferSQLite
+
+/// An operation that updates an index to match a transaction's documents.
+final class IndexUpdate {
+  private let transaction: StoreTransaction
+  private let file: IndexFile
+  private let index: any DocumentIndexTables
+  private let progress: ((Int) throws(StoreError) -> Void)?
+  private let numbers: Set<UInt32>
+
+  init(
+    _ file: IndexFile, _ transaction: StoreTransaction, progress: ((Int) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) {
+    self.file = file
+    self.transaction = transaction
+    self.progress = progress
+    index = try file.tables(transaction.keys)
+    numbers = Set(file.declaration.collections.map(\.number))
+  }
+
+  /// Indexes all changes in one inner database transaction.
+  ///
+  /// - Parameter adding: The collections whose tables to rebuild.
+  func run(_ gap: IndexGap, adding: [UInt32] = []) throws(StoreError) {
+    try file.rule.lifting { () throws(StoreError) in
+      try file.run { database throws(SQLiteError) in try database.begin(.immediate) }
+      do throws(StoreError) {
+        try apply(gap, adding: adding)
+        try file.run { database throws(SQLiteError) in try database.commit() }
+      } catch {
+        try? file.database.rollback()
+        throw error
+      }
+    }
+  }
+
+  private func apply(_ gap: IndexGap, adding: [UInt32]) throws(StoreError) {
+    let made = try collectionsWithTables()
+    for number in made.subtracting(numbers).union(adding) where made.contains(number) {
+      try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
+    }
+    let new = numbers.subtracting(made).union(adding).intersection(numbers)
+    switch gap {
+    case .nothing: break
+    case .ids(let ranges):
+      for range in ranges { try refresh(range, except: new) }
+    case .everything where new != numbers: try refresh(1...Int64.max, except: new)
+    case .everything: break
+    }
+    for number in new.sorted() { try build(number) }
+    let worn = try file.run { _ throws(SQLiteError) in try index.worn() }
+    for number in worn {
+      try file.run { _ throws(SQLiteError) in try index.dropTables(of: number) }
+      try build(number)
+    }
+  }
+
+  /// Returns the collections whose tables exist, after creating the shared tables if they're missing.
+  private func collectionsWithTables() throws(StoreError) -> Set<UInt32> {
+    try file.run { database throws(SQLiteError) in
+      if try database.firstValue("SELECT 1 FROM main.sqlite_schema WHERE name='made'") == nil {
+        try index.makeTables()
+      }
+      var numbers: Set<UInt32> = []
+      for row in try database.query("SELECT coll FROM main.made").rows {
+        numbers.insert(try IndexedNumbers.collection(row[0].integer ?? 0))
+      }
+      return numbers
+    }
+  }
+
+  // MARK: All documents of a collection
+
+  private func build(_ number: UInt32) throws(StoreError) {
+    guard let collection = file.declaration.collection(number) else { return }
+    try file.run { _ throws(SQLiteError) in try index.makeTables(of: collection) }
+    // Deleted collections, and collections whose number was reused, don't have documents.
+    let isThere = try transaction.collections().contains { $0.id == number && $0.uid == collection.uid }
+    if isThere {
+      try transaction.forEachIndexed(in: number, withTexts: index.holdsTexts, progress) { document throws(StoreError) in
+        do throws(SQLiteError) {
+          try index.put(document, isNew: true)
+        } catch {
+          throw IndexFile.failure(error, file.pages)
+        }
+      }
+    }
+    try file.run { _ throws(SQLiteError) in try index.finishTables(of: collection) }
+  }
+
+  // MARK: Changed documents
+
+  /// Updates the index for the rows in an ID range.
+  private func refresh(_ ids: ClosedRange<Int64>, except new: Set<UInt32>) throws(StoreError) {
+    var removed: [Int64] = []
+    var changed: [Int64] = []
+    try compare(ids, except: new, &removed, &changed)
+    for id in removed { try file.run { _ throws(SQLiteError) in try index.remove(id) } }
+    for (count, id) in changed.enumerated() {
+      try put(id)
+      if (count + 1) % 64 == 0 { try progress?(64) }
+    }
+  }
+
+  /// Finds differences between rows and indexed documents in one pass over both.
+  private func compare(
+    _ ids: ClosedRange<Int64>, except new: Set<UInt32>, _ removed: inout [Int64], _ changed: inout [Int64]
+  ) throws(StoreError) {
+    let known = try file.run { database throws(SQLiteError) in
+      let known = try database.statement("SELECT id,mark,coll FROM main.document WHERE id BETWEEN ? AND ? ORDER BY id")
+      try known.bind(ids.lowerBound, at: 1)
+      try known.bind(ids.upperBound, at: 2)
+      return known
+    }
+    defer { known.reset() }
+    func nextKnown() throws(StoreError) -> (id: Int64, mark: Int64)? {
+      try file.run { _ throws(SQLiteError) in
+        try known.step() ? (known.int64(at: 0), known.int64(at: 1)) : nil
+      }
+    }
+    let rows = try transaction.database.statement(SQL.idRange, ids.lowerBound, ids.upperBound)
+    defer { rows.reset() }
+    let reader = transaction.connection.takeReader()
+    defer { transaction.connection.giveBack(reader) }
+    let limits = transaction.limits
+    var next = try nextKnown()
+    var last: Int64 = 0
+    while try rows.step() {
+      try transaction.requireOpen()
+      let row = try transaction.row(rows, within: limits)
+      let id = row.fields.id
+      guard id > last else { throw .damagedDocument(id, "it is not in its place among the ids") }
+      last = id
+      while let gone = next, gone.id < id {
+        removed.append(gone.id)
+        next = try nextKnown()
+      }
+      let mark = next.flatMap { $0.id == id ? $0.mark : nil }
+      if mark != nil { next = try nextKnown() }
+      guard numbers.contains(row.fields.collection), !new.contains(row.fields.collection) else {
+        if mark != nil { removed.append(id) }
+        continue
+      }
+      if try mark != RowMarks(row, reader.opener).row { changed.append(id) }
+    }
+    while let gone = next {
+      removed.append(gone.id)
+      next = try nextKnown()
+    }
+  }
+
+  private func put(_ id: Int64) throws(StoreError) {
+    let reader = transaction.connection.takeReader()
+    defer { transaction.connection.giveBack(reader) }
+    let row = try reader.row(DocumentID(id), withBody: index.holdsTexts, within: transaction.limits)
+    let marks = try RowMarks(row, reader.opener)
+    let head = try reader.opener.openHead(row)
+    var document = IndexedDocument(
+      header: DocumentHeader(row, head), marks: marks, text: UnsafeRawBufferPointer(start: nil, count: 0))
+    guard try file.run({ _ throws(SQLiteError) in try !index.isUnchanged(document) }) else { return }
+    if index.holdsTexts { document.text = try reader.opener.openBody(row, head) }
+    try file.run { _ throws(SQLiteError) in try index.put(document, isNew: false) }
+  }
+}

@@ -1,0 +1,25 @@
+internal import CofferEngine
+internal import CofferRecords
+
+/// A value that keeps an index open between two uses.
+protocol IndexReader: AnyObject {}
+
+/// The indexes that are open on a connection.
+final class OpenIndexes: ConnectionAttachment {
+  /// The open indexes by number. An index is closed if its root row changes.
+  var files: [UInt32: IndexFile] = [:]
+  /// The last read roots, kept to decrypt an unchanged row only once.
+  var roots: [UInt32: (epoch: Int64, sealed: [UInt8], root: IndexRoot)] = [:]
+  /// The idle reader of an index, which is released with the index.
+  var idleReader: (any IndexReader)?
+
+  /// Closes an index and the view that reads from it.
+  func close(_ part: UInt32) {
+    files[part] = nil
+    idleReader = nil
+  }
+}
+
+extension StoreConnection {
+  var openIndexes: OpenIndexes { attachment(OpenIndexes.self) }
+}

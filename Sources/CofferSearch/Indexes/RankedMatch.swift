@@ -1,0 +1,43 @@
+public import CofferEngine
+
+/// A page of ranked search results, which starts after the given cursor.
+public struct RankedMatches: Sendable, Hashable {
+  /// The matches on this page, which can be empty, sorted by descending score and then by ID.
+  public let matches: [RankedMatches.Match]
+  /// The number of matches on all pages.
+  public let total: Int
+  /// The store generation that all pages belong to.
+  public let generation: UInt64
+  /// The cursor for the next page, or `nil` on the last page.
+  public let next: RankedMatches.Cursor?
+
+  /// The position of a page in a ranked search result.
+  public struct Cursor: Sendable, Hashable {
+    let generation: UInt64
+    let query: String
+    let collection: String
+    let rank: Double
+    let id: DocumentID
+  }
+
+  /// A document found by a ranked search.
+  public struct Match: Sendable, Hashable {
+    /// The document without its text.
+    public let header: DocumentHeader
+    /// The relevance score, greater than 0 (Okapi BM25 over the collection's current documents).
+    public let score: Double
+    /// The matching ranges in the title as UTF-8 byte offsets.
+    public let titleRanges: [Range<Int>]
+    /// An excerpt with about 24 words around the best matches, or `nil` if the search didn't request snippets. For a
+    /// stored value, the excerpt is from its strings, one per line.
+    public let snippet: RankedMatches.Snippet?
+  }
+
+  /// An excerpt from a text with the ranges that match a search.
+  public struct Snippet: Sendable, Hashable {
+    /// The excerpt.
+    public let text: String
+    /// The matching ranges in ``text`` as UTF-8 byte offsets, in order.
+    public let ranges: [Range<Int>]
+  }
+}

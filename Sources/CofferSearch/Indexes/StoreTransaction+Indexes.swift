@@ -1,0 +1,189 @@
+internal import CofferEngine
+package import CofferRecords
+internal import CofferSQLite
+internal import Synchronization
+
+extension StoreTransaction {
+  /// Returns an index's root in the file, or `nil` if it's missing or invalid for this store.
+  func indexRoot(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
+    let tables = IndexTables(database)
+    guard hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
+    if let last = openIndexes.roots[part], last.epoch == row.epoch, last.sealed == row.sealed {
+      return (last.root, row.sealed)
+    }
+    do throws(StoreError) {
+      let root = try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys)
+      _ = try IndexDeclaration(root.declaration)
+      openIndexes.roots[part] = (row.epoch, row.sealed, root)
+      return (root, row.sealed)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      logger.warning("index \(part) is invalid for this store: it is ignored")
+      return nil
+    }
+  }
+
+  /// Returns the combined declaration of all indexes.
+  package func indexDeclaration() throws(StoreError) -> IndexDeclaration {
+    var declaration = IndexDeclaration()
+    for part in IndexPart.all {
+      if let found = try indexRoot(part) { declaration.join(try IndexDeclaration(found.root.declaration)) }
+    }
+    return declaration
+  }
+
+  // MARK: Up-to-date indexes
+
+  /// Calls `work` with an index that is up to date in this transaction, or with `nil` if the index doesn't exist.
+  ///
+  /// Missing documents are added in memory, and these pages are kept for the connection's next transaction. If a page
+  /// is damaged, the index is rebuilt in memory and `work` is called a second time.
+  ///
+  /// - Throws: `indexBehind` if the update exceeds the memory limit, or `damaged` if a document is damaged.
+  func withIndex<R>(
+    _ part: UInt32, _ work: (IndexFile?) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    guard let file = try openIndex(part) else { return try work(nil) }
+    do throws(StoreError) {
+      try update(file)
+      return try work(file)
+    } catch {
+      openIndexes.close(part)
+      guard error.isIndexDamage else { throw error }
+      return try work(try rebuildIndexInMemory(part, error))
+    }
+  }
+
+  private var openIndexes: OpenIndexes { connection.openIndexes }
+
+  private var inMemory: IndexPages.Access {
+    .inMemory(limit: connection.session.attachment(IndexMemory.self).updateBytes)
+  }
+
+  /// Opens an index that may be outdated, or returns `nil` if the index doesn't exist.
+  func openIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
+    guard let found = try indexRoot(part) else {
+      openIndexes.close(part)
+      return nil
+    }
+    let access = inMemory
+    do throws(StoreError) {
+      return try openIndex(part, found, access)
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      return try rebuildIndexInMemory(part, error)
+    }
+  }
+
+  /// Reopens an index from its pages in the store, or returns `nil` if the index doesn't exist.
+  ///
+  /// - Throws: `damaged` if the index is damaged, because this function doesn't rebuild it.
+  func reopenIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
+    openIndexes.close(part)
+    guard let found = try indexRoot(part) else { return nil }
+    return try openIndex(part, found, inMemory)
+  }
+
+  /// Rebuilds an index in memory after an error in its pages.
+  func rebuildIndexInMemory(_ part: UInt32, _ error: StoreError)
+    throws(StoreError) -> IndexFile?
+  {
+    guard let found = try indexRoot(part) else { return nil }
+    logger.warning("index \(part): \(error.message); it is made again in memory")
+    var root = found.root
+    try root.restart()
+    openIndexes.close(part)
+    let file = try IndexFile(root, sealed: found.sealed, self, inMemory)
+    try update(file)
+    openIndexes.files[part] = file
+    return file
+  }
+
+  private func openIndex(
+    _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access
+  ) throws(StoreError) -> IndexFile {
+    if let open = openIndexes.files[part], open.sealedRoot == found.sealed,
+      !open.hasUncommittedChanges || isUpToDate(open)
+    {
+      try open.use(self, access)
+      try adjustCaches()
+      return open
+    }
+    // Close the old index first, because both would share the memory.
+    openIndexes.close(part)
+    let file = try IndexFile(found.root, sealed: found.sealed, self, access)
+    openIndexes.files[part] = file
+    try adjustCaches()
+    return file
+  }
+
+  /// Adjusts the cache of each open index on this connection to its memory share.
+  private func adjustCaches() throws(StoreError) {
+    for file in openIndexes.files.values { try file.adjustCache() }
+  }
+
+  private func isUpToDate(_ file: IndexFile) -> Bool {
+    file.contents?.match(state) == true
+  }
+
+  /// Adds missing documents to an index in memory.
+  func update(_ file: IndexFile) throws(StoreError) {
+    let gap = try gap(since: file.contents)
+    if case .nothing = gap { return }
+    try IndexUpdate(file, self).run(gap)
+    file.didUpdateMemory(try contents(), hasUncommittedChanges: hasWritten)
+    if !isWriter { connection.session.hasOutdatedIndexes.store(true, ordering: .relaxed) }
+  }
+
+  // MARK: Writing
+
+  /// Updates an index in the store.
+  ///
+  /// - Parameters:
+  ///   - adding: The collections whose tables to rebuild.
+  ///   - limit: The maximum number of documents that may be missing, or `nil` for any number.
+  /// - Returns: False if the index is missing, up to date, or over the limit.
+  @discardableResult
+  func writeIndex(
+    _ part: UInt32, adding: [UInt32] = [], limit: UInt64? = nil, progress: ((Int) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) -> Bool {
+    guard let found = try indexRoot(part) else { return false }
+    let gap = try gap(since: found.root.contents)
+    if case .nothing = gap, adding.isEmpty { return false }
+    if let limit, gap.limit(of: state.count) > limit { return false }
+    // Pages changed in memory can't be used in the store.
+    if (openIndexes.files[part])?.memoryContents != nil { openIndexes.close(part) }
+    try keys.beginIndexRun(connection.nonceSource)
+    do throws(StoreError) {
+      let file = try openIndex(part, found, .inStore)
+      try IndexUpdate(file, self, progress: progress).run(gap, adding: adding)
+      try file.write(try contents(), self)
+    } catch {
+      openIndexes.close(part)
+      guard error.isIndexDamage, limit == nil else { throw error }
+      logger.warning("index \(part): \(error.message); it is made again")
+      var root = found.root
+      try root.restart()
+      try rebuild(root, progress)
+    }
+    return true
+  }
+
+  /// Rebuilds an index, or deletes it if its declaration is empty.
+  func rebuild(_ root: IndexRoot, _ progress: ((Int) throws(StoreError) -> Void)? = nil) throws(StoreError) {
+    let tables = IndexTables(database)
+    try tables.delete(root.part)
+    openIndexes.close(root.part)
+    guard try !IndexDeclaration(root.declaration).collections.isEmpty else { return }
+    try keys.beginIndexRun(connection.nonceSource)
+    do throws(StoreError) {
+      let file = try IndexFile(root, sealed: [], self, .inStore)
+      try IndexUpdate(file, self, progress: progress).run(.everything)
+      try file.write(try contents(), self)
+      openIndexes.files[root.part] = file
+    } catch {
+      openIndexes.close(root.part)
+      throw error
+    }
+  }
+}

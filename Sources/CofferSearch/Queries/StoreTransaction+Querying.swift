@@ -1,0 +1,130 @@
+internal import CofferDocuments
+internal import CofferEngine
+package import CofferRecords
+package import CofferSQLite
+
+extension StoreTransaction {
+  package func query(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> QueryResult {
+    try queryWithReads(sql, parameters, within: limit).result
+  }
+
+  /// Returns a query's result and the parts of the store that it was read from.
+  package func queryWithReads(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration? = nil
+  ) throws(StoreError) -> (result: QueryResult, reads: QueryReads) {
+    do throws(StoreError) {
+      return try result(of: sql, parameters, within: limit)
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      _ = try rebuildIndexInMemory(IndexPart.contents, error)
+      return try result(of: sql, parameters, within: limit)
+    }
+  }
+
+  private func result(
+    of sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> (result: QueryResult, reads: QueryReads) {
+    let (view, statement) = try begin(sql, parameters, within: limit)
+    let reads = view.reads(of: sql)
+    do throws(SQLiteError) {
+      let result = try statement.result(decoding: NestedValues.decode)
+      view.giveBack(statement, to: connection)
+      return (result, reads)
+    } catch {
+      let failure = self.error(ofQuery: error, view, isRunning: true)
+      view.close(connection)
+      throw failure
+    }
+  }
+
+  package func withQuery<R>(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?,
+    _ body: (inout QueryRows) throws -> R
+  ) throws -> R {
+    let (view, statement) = try beginWithIndexRepair(sql, parameters, within: limit)
+    var rows = QueryRows(statement, view, self)
+    do {
+      let result = try body(&rows)
+      view.giveBack(statement, to: connection)
+      return result
+    } catch {
+      view.close(connection)
+      throw error
+    }
+  }
+
+  private func beginWithIndexRepair(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> (QueryView, Statement) {
+    do throws(StoreError) {
+      return try begin(sql, parameters, within: limit)
+    } catch {
+      guard error.isIndexDamage else { throw error }
+      _ = try rebuildIndexInMemory(IndexPart.contents, error)
+      return try begin(sql, parameters, within: limit)
+    }
+  }
+
+  private func begin(
+    _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
+  ) throws(StoreError) -> (QueryView, Statement) {
+    let view = try QueryView.take(sql, for: self, within: limit)
+    let statement: Statement
+    do throws(SQLiteError) {
+      statement = try view.compiled(sql, parameters)
+    } catch {
+      let failure = self.error(ofQuery: error, view, isRunning: false)
+      view.close(connection)
+      throw failure
+    }
+    guard let index = view.indexRead(by: sql) else { return (view, statement) }
+    do throws(StoreError) {
+      // SQLite recompiles the statement if the update changes tables.
+      try update(index)
+      return (view, statement)
+    } catch {
+      view.close(connection)
+      throw error
+    }
+  }
+
+  // MARK: Errors
+
+  /// Returns the error for an app's query. The message may quote the SQL but never a value.
+  func error(ofQuery error: SQLiteError, _ view: QueryView, isRunning: Bool) -> StoreError {
+    if let failure = view.failure { return failure }
+    if let failure = view.indexFailure(error) { return failure }
+    let table = view.table
+    switch error.code {
+    case .interrupted where table.isClosed: return .storeClosed
+    case .interrupted: return StoreError(.cancelled, "the query was ended before it was done")
+    case .noMemory: return StoreError(.systemFailure, "no memory left for the query")
+    case .tooBig: return StoreError(.tooLarge, "a value of the query is longer than SQLite takes")
+    case .notAllowed:
+      return StoreError(
+        .invalidArgument, "a query may only read: one SELECT over \(DocumentTable.name)",
+        hint: "no ATTACH, no PRAGMA, no change")
+    case _ where isRunning:
+      let isJSON = error.message.hasPrefix("malformed JSON")
+      let id = isJSON ? documentWithInvalidJSON(table.readings) : table.readings.last?.id
+      let place = id.map { " at document \($0)" } ?? ""
+      return StoreError(
+        .queryFailed, "the query failed\(place): \(error.message)",
+        hint: isJSON ? "read the column json in place of text: it is NULL for a text that is no JSON" : nil,
+        documentID: id)
+    default: return StoreError(.invalidArgument, "the query can't be run: \(error.message)")
+    }
+  }
+
+  /// Returns the last read document whose text isn't JSON, or the last read document if the query didn't read texts.
+  private func documentWithInvalidJSON(_ readings: [DocumentTable.Reading]) -> DocumentID? {
+    let texts = readings.reversed().filter(\.withText)
+    let found = texts.first { reading in
+      let isJSON = try? withOpened(reading.id) { opened throws(StoreError) in JSONScanner.isJSON(opened.utf8) }
+      return isJSON == false
+    }
+    return found?.id ?? (texts.isEmpty ? readings.last?.id : nil)
+  }
+}

@@ -1,0 +1,155 @@
+import Coffer
+import CofferRecords
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// Stores attacked by an independent implementation, with the expected results.
+///
+/// `Tools/checks/check-attacks` also runs attacks that plant a folder of files next to a store.
+struct AttackTests {
+  static let names: [String] = {
+    let folder = Vectors.folder.appending(path: "attacks")
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    let names = files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
+    return names.filter { (try? Vectors.json("attacks/\($0)"))?["directory"].value == nil }
+  }()
+
+  @Test func findsAttackedStores() {
+    #expect(Self.names.count > 400)
+  }
+
+  @Test(arguments: names)
+  func rejectsOrReportsAttack(_ name: String) throws {
+    let place = try Workplace()
+    let url = try place.copy(try Vectors.attackedStore(name))
+    let expected = try Vectors.json("attacks/\(name)")
+    let accepted = expected["also_acceptable"]
+    let (kind, secret) = try #require(expected["opener"].object.first)
+    let before = try Data(contentsOf: url)
+
+    let (store, outcome) = open(url, .named(kind, try #require(secret.string)))
+    expect(outcome, expected["open"], accepted["open"], "open")
+    for (kind, outcome) in expected["open_by"].object {
+      let base = try Vectors.json(try #require(expected["base"].string))
+      guard let secret = expected["secrets"][kind].string ?? base["open_with"][kind].string else { continue }
+      expect(open(url, .named(kind, secret)).outcome, outcome, accepted["open_by"], "open by \(kind)")
+    }
+    for pin in expected["pins"].array {
+      var options = OpenOptions.testing
+      options.pin = StorePin(try #require(pin["pin"].string))
+      let found = describe {
+        _ = try DocumentStore.open(at: url, key: .named(kind, secret.string!), options: options)
+      }
+      expect(found, pin["open"], JSON(nil), "open with a pin")
+    }
+    guard let store else {
+      #expect(try Data(contentsOf: url) == before)
+      return
+    }
+    for (id, outcome) in expected["get"].object {
+      let id = DocumentID(try #require(Int64(id)))
+      let found = describe { try store.read { _ = try $0.document(id) } }
+      var also = id.rawValue <= 0 ? JSON(["missing"]) : accepted["get_of_collection_2"]
+      if also.value == nil { also = accepted["get_of_\(id)"] }
+      // A document from another store is compared below.
+      if outcome.string == "other" { also = JSON("ok") }
+      expect(found, outcome, also, "get \(id)")
+    }
+    for (id, text) in expected["reads"].object {
+      #expect(try store.read { try $0.text(of: DocumentID(Int64(id)!)) } == text.string)
+    }
+    let list = describe {
+      try store.read { reader in
+        for collection in try reader.collections() { _ = try reader.headers(in: collection.handle) }
+      }
+    }
+    if accepted["list"].value == nil { expect(list, expected["list"], JSON(nil), "list") }
+    expect(try verdict(store, .full), expected["verify"], accepted["verify"], "verify")
+    expect(try verdict(store, .quick), expected["verify_quick"], accepted["verify_quick"], "verify --quick")
+    let anchor = describe {
+      _ = try store.relation(to: StoreAnchor(parsing: try #require(expected["anchor_line"].string)))
+    }
+    expect(anchor, expected["anchor"], accepted["anchor"], "anchor")
+    for anchor in expected["anchors"].array {
+      var options = OpenOptions.testing
+      options.pin = anchor["pin"].string.flatMap { StorePin($0) }
+      let pinned = try DocumentStore.open(at: url, key: .named(kind, secret.string!), options: options)
+      let line = try #require(anchor["anchor"].string)
+      expect(
+        describe { _ = try pinned.relation(to: StoreAnchor(parsing: line)) }, anchor["verdict"], JSON(nil),
+        "anchor \(line)")
+      let descent = describe { _ = try pinned.relation(to: StoreAnchor(parsing: line), requiring: .descendant) }
+      expect(descent, anchor["descends"], JSON(nil), "descent from \(line)")
+    }
+    #expect(try Data(contentsOf: url) == before, "reading changed the file")
+    if let put = expected["put"].string {
+      let found = describe {
+        try store.write { writer in
+          let name = try writer.collections()[0].name
+          try writer.insert(Document(text: "new"), into: DocumentCollection(name))
+        }
+      }
+      #expect(put == "error" ? found != "ok" : found == put)
+      if put != "ok" { #expect(try Data(contentsOf: url) == before) }
+    }
+  }
+
+  /// The set hash shows that rows changed, but not which rows.
+  @Test(arguments: ["delete-document", "replay-document"])
+  func reportsSetMismatchWithoutDocumentID(_ name: String) throws {
+    let place = try Workplace()
+    let url = try place.copy(try Vectors.attackedStore(name))
+    let expected = try Vectors.json("attacks/\(name)")
+    let (kind, secret) = try #require(expected["opener"].object.first)
+    let word = try #require(secret.string)
+    let store = try #require(open(url, .named(kind, word)).store)
+    let verdict = try store.verify()
+    #expect(!verdict.isSound && verdict.damaged.isEmpty && verdict.error?.documentID == nil)
+  }
+
+  private func open(_ url: URL, _ key: StoreKey) -> (store: DocumentStore?, outcome: String) {
+    var store: DocumentStore?
+    let outcome = describe { store = try DocumentStore.open(at: url, key: key, options: .testing) }
+    return (store, outcome)
+  }
+
+  private func verdict(_ store: DocumentStore, _ depth: Verdict.Depth) throws -> String {
+    let verdict = try store.verify(depth)
+    return describe { if let error = verdict.error { throw error } }
+  }
+
+  private func expect(_ found: String, _ wanted: JSON, _ also: JSON, _ what: String) {
+    guard let wanted = wanted.string else { return }
+    var good = [wanted] + also.strings
+    // A refusal by a schema, limit or TEST rule counts as a damage, parameter or TEST key error.
+    if good.contains("refused") { good += ["parameters", "test-key", "damaged"] }
+    #expect(good.contains(found), "\(what): \(found), wanted \(wanted)")
+  }
+
+  private func describe(_ work: () throws -> Void) -> String {
+    do {
+      try work()
+      return "ok"
+    } catch let error as StoreError {
+      switch error.code {
+      case .cannotUnlock: return "cannot-unlock"
+      case .damaged, .unsafeFile: return "damaged"
+      case .notAStore: return "not-a-store"
+      case .rolledBack: return "rolled-back"
+      case .otherFormat: return "newer"
+      case .parametersRefused: return "parameters"
+      case .testKeyRefused: return "test-key"
+      case .noSuchDocument: return "missing"
+      case .setMismatch, .anchorMismatch, .pinMismatch: return "mismatch"
+      case .pinUnfinished: return "unfinished"
+      case .readOnly: return "read-only"
+      default: return error.code.rawValue
+      }
+    } catch {
+      return "\(error)"
+    }
+  }
+}

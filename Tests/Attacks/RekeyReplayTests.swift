@@ -1,0 +1,143 @@
+import Coffer
+import CofferRecords
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// Replays of values from before a rekey by an attacker without keys.
+struct RekeyReplayTests {
+  /// Returns a store with 29 documents after a rekey to the same or another secret, and leaves an earlier copy.
+  private func rekeyed(to key: [StoreKey] = []) throws -> TestStore {
+    let test = try TestStore()
+    try test.fillForRekey()
+    _ = try test.place.copy(test.url, as: "old.coffer")
+    #expect(try test.store.rekey(to: key, options: .batched) { _ in }.isFinished)
+    return test
+  }
+
+  private func replay(_ test: TestStore, _ statements: String, from old: String = "old.coffer") throws {
+    let database = try test.raw()
+    try database.execute("ATTACH '\(test.place.file(old).path)' AS old; \(statements)")
+    try database.close()
+  }
+
+  static let header = "DELETE FROM main.coffer_header; INSERT INTO main.coffer_header SELECT * FROM old.coffer_header;"
+  static let slots = "DELETE FROM main.coffer_slot; INSERT INTO main.coffer_slot SELECT * FROM old.coffer_slot;"
+  static let state = "UPDATE main.coffer_state SET sealed = (SELECT sealed FROM old.coffer_state);"
+  static let collections =
+    "DELETE FROM main.coffer_collection; INSERT INTO main.coffer_collection SELECT * FROM old.coffer_collection;"
+
+  @Test(arguments: [
+    (header, StoreError.Code.cannotUnlock), (slots, .cannotUnlock), (state, .damaged), (header + slots, .damaged),
+    (header + state, .cannotUnlock), (slots + state, .cannotUnlock),
+  ])
+  func rejectsPartialHeadReplay(_ statements: String, _ code: StoreError.Code) throws {
+    let test = try rekeyed()
+    try replay(test, statements)
+    expect(code) { try test.reopened() }
+    // An open session trusts its cached header, but calls that change keys check the header and slots.
+    if statements != Self.slots {
+      #expect(throws: StoreError.self) { try test.store.read { _ in } }
+      #expect(throws: StoreError.self) { try test.store.write { try $0.create(DocumentCollection("x")) } }
+    }
+    #expect(throws: StoreError.self) { try test.store.keys.add(.published("next")) }
+    #expect(throws: StoreError.self) { try test.store.rekey { _ in } }
+  }
+
+  @Test func fullHeadReplayLeavesDocumentsUnreadable() throws {
+    let test = try rekeyed(to: [.published("next")])
+    let pin = test.store.pin
+    try replay(test, Self.header + Self.slots + Self.state)
+    expect(.cannotUnlock) { try test.reopened(.published("next")) }
+    let store = try test.reopened(.published("primary"))
+    #expect(store.pin != pin)
+    expect(.damaged) { try store.read { try $0.collections() } }
+    for id in 1...4 { expect(.damaged) { try store.read { try $0.text(of: DocumentID(id)) } } }
+    #expect(try store.verify().error == StoreError(.setMismatch, ""))
+  }
+
+  @Test func rejectsReplayedRow() throws {
+    let test = try rekeyed()
+    try replay(
+      test,
+      """
+      DELETE FROM main.coffer_record WHERE id = 7; DELETE FROM main.coffer_body WHERE id = 7;
+      INSERT INTO main.coffer_record SELECT * FROM old.coffer_record WHERE id = 7;
+      INSERT INTO main.coffer_body SELECT * FROM old.coffer_body WHERE id = 7;
+      """)
+    expect(.damaged) { try test.store.read { try $0.text(of: 7) } }
+    let verdict = try test.store.verify()
+    #expect(verdict.damaged.map(\.id) == [7] && !verdict.setMatches)
+    // The row doesn't open under the new epoch either.
+    try test.raw().execute("UPDATE coffer_record SET epoch = 2 WHERE id = 7")
+    expect(.damaged) { try test.store.read { try $0.text(of: 7) } }
+    #expect(try test.store.verify().damaged.map(\.id) == [7])
+  }
+
+  @Test func rejectsReplayedCollections() throws {
+    let test = try rekeyed()
+    try replay(test, Self.collections)
+    expect(.damaged) { try test.reopened().read { try $0.collections() } }
+    #expect(try test.store.verify().error == StoreError(.setMismatch, ""))
+  }
+
+  /// During a rekey, the old keys still open values sealed with them.
+  @Test func reportsRowReplayedDuringRekey() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    _ = try test.place.copy(test.url, as: "old.coffer")
+    try test.store.write { try $0.update(2) { $0.text = "newer" } }
+    let report = try test.store.rekey(options: .batched) { step in
+      guard step.done == 14 else { return }
+      try replay(
+        test,
+        """
+        DELETE FROM main.coffer_record WHERE id = 2; DELETE FROM main.coffer_body WHERE id = 2;
+        INSERT INTO main.coffer_record SELECT * FROM old.coffer_record WHERE id = 2;
+        INSERT INTO main.coffer_body SELECT * FROM old.coffer_body WHERE id = 2;
+        """)
+    }
+    #expect(!report.isFinished && !report.setMatches && report.documents == 29 && report.skipped.map(\.id) == [2])
+    #expect(try test.store.rekeyStatus().epochs == [1, 2])
+    #expect(try test.store.verify().error == StoreError(.setMismatch, ""))
+  }
+
+  @Test func detectsReplayedCursor() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    var steps = 0
+    expect(.cancelled) {
+      try test.store.rekey(options: .batched) { step in
+        if step.done == 7 { _ = try test.place.copy(test.url, as: "old.coffer") }
+        if step.done == 21 { throw Interruption() }
+        steps += 1
+      }
+    }
+    try replay(test, Self.state)
+    expect(.rolledBack) { try test.store.rekey(options: .resuming) { _ in } }
+    let store = try test.reopened()
+    #expect(try store.verify().error == StoreError(.setMismatch, ""))
+    let report = try store.rekey(options: .resuming) { _ in }
+    #expect(!report.isFinished && !report.setMatches)
+    #expect(try store.rekeyStatus().epochs == [1, 2])
+  }
+
+  @Test func detectsChangedStateBytes() throws {
+    let test = try TestStore()
+    try test.fillForRekey()
+    expect(.cancelled) {
+      try test.store.rekey(options: .batched) { if $0.done == 14 { throw Interruption() } }
+    }
+    let sound = try #require(try test.raw().query("SELECT sealed FROM coffer_state").rows.first?[0].blob)
+    for index in sound.indices {
+      var edited = sound
+      edited[index] ^= 1 << UInt8(index % 8)
+      try test.raw().execute("UPDATE coffer_state SET sealed = ?", parameters: [edited])
+      expect(.damaged) { try test.reopened() }
+    }
+    try test.raw().execute("UPDATE coffer_state SET sealed = ?", parameters: [sound])
+    #expect(try test.reopened().rekey(options: .resuming) { _ in }.isFinished)
+  }
+}

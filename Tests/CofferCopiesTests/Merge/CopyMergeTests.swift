@@ -1,0 +1,808 @@
+import Coffer
+import CofferRecords
+import CofferSQLite
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCopies
+@testable import CofferEngine
+@testable import CofferStoreTestSupport
+
+/// Merging copies, with conflicts, policies, identities and proofs.
+struct CopyMergeTests {
+  private static let notes = DocumentCollection("notes")
+
+  /// An original with five documents and its copy.
+  private struct Pair {
+    let test: TestStore
+    let copy: DocumentStore
+    var original: DocumentStore { test.store }
+
+    init() throws {
+      test = try TestStore()
+      try test.store.write { writer in
+        for number in 1...5 {
+          try writer.insert(Document(title: "Title \(number)", text: "Text \(number)"), into: CopyMergeTests.notes)
+        }
+      }
+      copy = try Self.fork(test, "copy.coffer")
+    }
+
+    func fork(_ name: String) throws -> DocumentStore { try Self.fork(test, name) }
+
+    private static func fork(_ test: TestStore, _ name: String) throws -> DocumentStore {
+      try DocumentStore.openEditableCopy(
+        of: test.url, at: test.place.file(name), key: .published("primary"), options: .testing)
+    }
+  }
+
+  private func edit(_ store: DocumentStore, _ id: Int64, _ text: String) throws {
+    try store.write { try $0.update(DocumentID(id)) { $0.text = text } }
+  }
+
+  private func text(_ store: DocumentStore, _ id: Int64) throws -> String {
+    try store.read { try $0.text(of: DocumentID(id)) }
+  }
+
+  private func texts(_ store: DocumentStore) throws -> [String] {
+    try store.read { reader in
+      var texts: [String] = []
+      try reader.forEach(in: Self.notes) { texts.append($0.text) }
+      return texts
+    }
+  }
+
+  private func reasons(_ report: MergeReport) -> [MergeReport.Reason] { report.entries.map(\.reason) }
+
+  // MARK: One-sided changes
+
+  @Test func mergesOneSidedChanges() throws {
+    let pair = try Pair()
+    try edit(pair.original, 1, "theirs")
+    try edit(pair.copy, 2, "mine")
+    try pair.original.write { writer in
+      try writer.delete(DocumentID(3))
+      try writer.insert(Document(text: "new there"), into: Self.notes, at: .top)
+    }
+    try pair.copy.write { try $0.delete(DocumentID(4)) }
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(Set(reasons(report)) == [.editedThere, .deletedThere, .addedThere])
+    #expect(try texts(pair.copy) == ["new there", "theirs", "mine", "Text 5"])
+    let again = try pair.copy.merge(pair.original)
+    #expect(again.isMerged && again.entries.isEmpty)
+    #expect(try pair.copy.verify().isSound)
+    // The original is unchanged.
+    #expect(try text(pair.original, 2) == "Text 2")
+  }
+
+  @Test func detectsMoveUnderDeletedParent() throws {
+    let pair = try Pair()
+    try pair.original.write { writer in
+      try writer.move(DocumentID(3), to: .after(DocumentID(4)))
+      try writer.setParent(of: DocumentID(3), to: DocumentID(1))
+    }
+    try pair.copy.write { writer in
+      try writer.move(DocumentID(3), to: .after(DocumentID(4)))
+      try writer.delete(DocumentID(1))
+    }
+    let refused = try pair.copy.merge(pair.original)
+    #expect(!refused.isMerged && refused.conflicts.map(\.reason) == [.movedOnBothSides])
+    #expect(try pair.copy.merge(pair.original, policy: .theirs).isMerged)
+    #expect(try pair.copy.read { try $0.header(of: DocumentID(3)).parent } == nil)
+  }
+
+  @Test func combinesEditAndMove() throws {
+    let pair = try Pair()
+    try edit(pair.copy, 1, "mine")
+    try pair.original.write { try $0.move(DocumentID(1), to: .bottom) }
+    try edit(pair.original, 2, "theirs")
+    try pair.copy.write { try $0.move(DocumentID(2), to: .bottom) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(Set(try texts(pair.copy).suffix(2)) == ["mine", "theirs"])
+  }
+
+  @Test func mergesSuccessiveEditsWithoutConflict() throws {
+    let pair = try Pair()
+    for round in 1...3 {
+      try edit(pair.original, 1, "round \(round)")
+      #expect(try pair.copy.merge(pair.original).isMerged)
+      #expect(try text(pair.copy, 1) == "round \(round)")
+    }
+    // Equal edits on both sides don't conflict now or later.
+    try edit(pair.original, 2, "same")
+    try edit(pair.copy, 2, "same")
+    #expect(try pair.copy.merge(pair.original).conflicts.isEmpty)
+    try edit(pair.original, 2, "later")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try text(pair.copy, 2) == "later")
+  }
+
+  // MARK: Conflicts
+
+  @Test(arguments: ["fail", "mine", "theirs", "both", "custom"]) func policyResolvesConflictingEdits(_ name: String)
+    throws
+  {
+    let pair = try Pair()
+    try edit(pair.original, 1, "theirs")
+    try edit(pair.copy, 1, "mine")
+    try pair.copy.write { try $0.setKey(of: DocumentID(2), to: "key") }
+    let before = try pair.copy.everything()
+    let policies: [String: MergePolicy] = [
+      "fail": .fail, "mine": .mine, "theirs": .theirs, "both": .both,
+      "custom": .custom { conflict in
+        #expect(conflict.reason == .editedOnBothSides && conflict.myText == "mine" && conflict.theirText == "theirs")
+        #expect(conflict.mine?.title == "Title 1" && conflict.theirs?.id == DocumentID(1))
+        return .theirs
+      },
+    ]
+    let report = try pair.copy.merge(pair.original, policy: policies[name]!)
+    #expect(report.conflicts.map(\.reason) == [.editedOnBothSides])
+    #expect(report.isMerged == (name != "fail"))
+    switch name {
+    case "fail": #expect(try pair.copy.everything() == before)
+    case "mine": #expect(try text(pair.copy, 1) == "mine")
+    case "both":
+      #expect(try texts(pair.copy).prefix(2) == ["mine", "theirs"])
+      #expect(try pair.copy.titles(in: Self.notes).prefix(2) == ["Title 1", "Title 1 (other copy)"])
+    default: #expect(try text(pair.copy, 1) == "theirs")
+    }
+    if name != "fail" { #expect(try pair.copy.merge(pair.original).entries.isEmpty) }
+  }
+
+  @Test func policyResolvesEditAndDeletion() throws {
+    for (policy, stays) in [(MergePolicy.mine, true), (.theirs, false)] {
+      let pair = try Pair()
+      try edit(pair.copy, 1, "mine")
+      try pair.original.write { try $0.delete(DocumentID(1)) }
+      #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.editedHereDeletedThere])
+      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
+      #expect(try texts(pair.copy).contains("mine") == stays)
+      // Later merges preserve the decision.
+      try edit(pair.original, 2, "more")
+      #expect(try pair.copy.merge(pair.original).isMerged)
+      #expect(try texts(pair.copy).contains("mine") == stays)
+    }
+  }
+
+  @Test func keyConflictRemovesOnlyKey() throws {
+    for (policy, holder) in [(MergePolicy.mine, "mine"), (.theirs, "theirs")] {
+      let pair = try Pair()
+      try pair.copy.write { try $0.insert(Document(text: "mine", key: "k"), into: Self.notes) }
+      try pair.original.write { try $0.insert(Document(text: "theirs", key: "k"), into: Self.notes) }
+      #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.equalKeys])
+      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
+      #expect(try Set(texts(pair.copy)).isSuperset(of: ["mine", "theirs"]))
+      let found = try #require(try pair.copy.read { try $0.id(forKey: "k", in: Self.notes) })
+      #expect(try text(pair.copy, found.rawValue) == holder)
+      #expect(try pair.copy.verify().isSound)
+    }
+  }
+
+  @Test func mergesSwappedKeys() throws {
+    let pair = try Pair()
+    try pair.original.write { writer in
+      try writer.setKey(of: DocumentID(1), to: "a")
+      try writer.setKey(of: DocumentID(2), to: "b")
+    }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.original.write { writer in
+      try writer.setKey(of: DocumentID(1), to: nil)
+      try writer.setKey(of: DocumentID(2), to: "a")
+      try writer.setKey(of: DocumentID(1), to: "b")
+    }
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(try pair.copy.read { try $0.id(forKey: "a", in: Self.notes) } == DocumentID(2))
+    #expect(try pair.copy.read { try $0.id(forKey: "b", in: Self.notes) } == DocumentID(1))
+  }
+
+  @Test func reportsMissingParentsAndCycles() throws {
+    let pair = try Pair()
+    try pair.copy.write { try $0.insert(Document(text: "child", parent: DocumentID(1)), into: Self.notes) }
+    try pair.original.write { try $0.delete(DocumentID(1)) }
+    try pair.copy.write { try $0.setParent(of: DocumentID(2), to: DocumentID(3)) }
+    try pair.original.write { try $0.setParent(of: DocumentID(3), to: DocumentID(2)) }
+    #expect(try Set(pair.copy.merge(pair.original).conflicts.map(\.reason)) == [.parentGone, .parentCycle])
+    #expect(try pair.copy.merge(pair.original, policy: .theirs).isMerged)
+    try pair.copy.read { reader throws in
+      #expect(try reader.header(of: DocumentID(2)).parent == nil)
+      #expect(try reader.header(of: DocumentID(3)).parent == DocumentID(2))
+      #expect(try reader.headers(in: Self.notes).last?.parent == nil)
+    }
+  }
+
+  // MARK: Collections
+
+  @Test func combinesEqualNewCollections() throws {
+    let pair = try Pair()
+    for store in [pair.original, pair.copy] {
+      try store.write { try $0.insert(Document(text: "x"), into: DocumentCollection("new")) }
+      try store.write { try $0.create(DocumentCollection("other"), foldsKeys: store === pair.copy) }
+    }
+    #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.equalNames])
+    #expect(try pair.copy.merge(pair.original, policy: .mine).isMerged)
+    let collections = try pair.copy.read { try $0.collections() }
+    #expect(Set(collections.map(\.name)) == ["notes", "new", "other", "other (2)"])
+    #expect(collections.first { $0.name == "new" }?.count == 2)
+    #expect(collections.first { $0.name == "other" }?.foldsKeys == true)
+    // The identity now pairs the collections.
+    try pair.original.write { try $0.rename(DocumentCollection("new"), to: "renamed") }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.copy.read { try $0.collections().map(\.name) }.contains("renamed"))
+  }
+
+  @Test func reportsUseOfDroppedCollection() throws {
+    for (policy, isThere) in [(MergePolicy.mine, true), (.theirs, false)] {
+      let pair = try Pair()
+      try pair.original.write { try $0.drop(Self.notes) }
+      try pair.copy.write { try $0.insert(Document(text: "mine"), into: Self.notes) }
+      #expect(try pair.copy.merge(pair.original).conflicts.map(\.reason) == [.usedHereDroppedThere])
+      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
+      #expect(try pair.copy.read { try $0.exists(Self.notes) } == isThere)
+      if isThere { #expect(try texts(pair.copy) == ["mine"]) }
+    }
+    for (policy, isThere) in [(MergePolicy.mine, false), (.theirs, true)] {
+      let pair = try Pair()
+      try pair.copy.write { try $0.drop(Self.notes) }
+      try pair.original.write { try $0.insert(Document(text: "theirs"), into: Self.notes) }
+      #expect(try !pair.copy.merge(pair.original).isMerged)
+      #expect(try pair.copy.merge(pair.original, policy: policy).isMerged)
+      #expect(try pair.copy.read { try $0.exists(Self.notes) } == isThere)
+      if isThere { #expect(try texts(pair.copy) == ["theirs"]) }
+      #expect(try pair.copy.merge(pair.original).entries.isEmpty)
+    }
+  }
+
+  @Test func mergesKeyFolding() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.setKey(of: DocumentID(1), to: "KEY") }
+    try pair.original.write { try $0.update(Self.notes, foldsKeys: true) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.copy.read { try $0.id(forKey: "key", in: Self.notes) } == DocumentID(1))
+    #expect(try pair.copy.verify().isSound)
+  }
+
+  // MARK: Identities
+
+  @Test func renumbersDuplicateIDs() throws {
+    let pair = try Pair()
+    try pair.copy.write { writer in
+      try writer.insert(Document(text: "mine"), into: Self.notes, id: DocumentID(6))
+      try writer.insert(Document(text: "child", parent: DocumentID(6)), into: Self.notes)
+    }
+    try pair.original.write { try $0.insert(Document(text: "theirs"), into: Self.notes) }
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.isMerged && reasons(report).contains(.equalIDs))
+    #expect(try text(pair.copy, 6) == "theirs")
+    let mine = try #require(report.entries.first { $0.action == .renumbered }?.id)
+    #expect(mine.rawValue > 1 << 40)
+    #expect(try text(pair.copy, mine.rawValue) == "mine")
+    #expect(try pair.copy.read { try $0.children(of: mine).count } == 1)
+  }
+
+  @Test func mergesSiblingsInBothDirections() throws {
+    func pairOfCopies() throws -> (Pair, DocumentStore) {
+      let pair = try Pair()
+      let other = try pair.fork("other.coffer")
+      for (store, name) in [(pair.copy, "a"), (other, "b")] {
+        try edit(store, 1, name)
+        try edit(store, name == "a" ? 2 : 3, name)
+        try store.write {
+          try $0.insert(Document(text: "new \(name)", key: DocumentKey("k-\(name)")), into: Self.notes)
+        }
+      }
+      return (pair, other)
+    }
+    let (one, other) = try pairOfCopies()
+    #expect(try one.copy.merge(other).conflicts.map(\.reason) == [.editedOnBothSides])
+    #expect(try one.copy.merge(other, policy: .mine).isMerged)
+    let (two, another) = try pairOfCopies()
+    #expect(try another.merge(two.copy, policy: .theirs).isMerged)
+    #expect(try Set(texts(one.copy)) == Set(texts(another)))
+    #expect(try texts(one.copy).prefix(5) == texts(another).prefix(5))
+    // The merged document gets an ID from this copy and is recognized by later merges.
+    let taken = try one.copy.read { try $0.id(forKey: "k-b", in: Self.notes) }
+    #expect(taken != nil)
+    try other.write { try $0.insert(Document(text: "more b"), into: Self.notes) }
+    let report = try one.copy.merge(other, policy: .mine)
+    #expect(report.entries.filter { $0.action == .added }.count == 1)
+    #expect(try one.copy.verify().isSound)
+  }
+
+  @Test func mergesCopyIntoOriginal() throws {
+    let pair = try Pair()
+    try edit(pair.copy, 1, "from the copy")
+    try pair.copy.write { try $0.insert(Document(text: "new"), into: Self.notes) }
+    let report = try pair.original.merge(pair.copy)
+    #expect(report.isMerged)
+    #expect(try texts(pair.original).prefix(1) == ["from the copy"])
+    // New documents get IDs from the original, and the copy recognizes them.
+    #expect(try pair.original.read { try $0.headers(in: Self.notes).map(\.id.rawValue) } == [1, 2, 3, 4, 5, 6])
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy) == texts(pair.original))
+    try edit(pair.original, 1, "later")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+  }
+
+  @Test func mergesDivergedFilesWithBase() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for number in 1...3 { try writer.insert(Document(text: "\(number)"), into: Self.notes) }
+    }
+    let (base, other) = (test.place.file("base.coffer"), test.place.file("other.coffer"))
+    try DocumentStore.backup(at: test.url, to: base)
+    try DocumentStore.backup(at: test.url, to: other)
+    let right = try DocumentStore.open(at: other, key: .published("primary"), options: .testing)
+    try edit(right, 1, "there")
+    try right.write { try $0.insert(Document(text: "new there"), into: Self.notes) }
+    // If only the other store has changed, the merge doesn't need a base.
+    try DocumentStore.backup(at: other, to: test.place.file("third.coffer"))
+    let third = try DocumentStore.open(
+      at: test.place.file("third.coffer"), key: .published("primary"), options: .testing)
+    #expect(try test.store.merge(third, options: MergeOptions()).isMerged)
+    #expect(try texts(test.store) == ["there", "2", "3", "new there"])
+    #expect(try third.merge(test.store).isMerged)
+    #expect(try texts(third) == ["there", "2", "3", "new there"])
+    // Beyond either store's ring, the common state is unknown.
+    for number in 0..<150 { try edit(test.store, 2, "\(number)") }
+    try edit(test.store, 2, "here")
+    try test.store.write { try $0.insert(Document(text: "new here"), into: Self.notes) }
+    try edit(right, 3, "there")
+    try right.write { try $0.insert(Document(text: "more there"), into: Self.notes) }
+    expect(.invalidArgument) { try test.store.merge(right) }
+    let older = try DocumentStore.open(at: base, key: .published("primary"), options: .testing)
+    let report = try test.store.merge(right, base: older)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    let result = try texts(test.store)
+    #expect(result.prefix(3) == ["there", "here", "there"])
+    #expect(Set(result.dropFirst(3)) == ["new there", "new here", "more there"])
+    #expect(result.count == 6)
+    try test.expectSound()
+  }
+
+  @Test func rejectsUnrelatedStores() throws {
+    let pair = try Pair()
+    let stranger = try TestStore()
+    expect(.invalidArgument) { try pair.copy.merge(stranger.store) }
+    expect(.invalidArgument) { try pair.copy.merge(pair.copy) }
+  }
+
+  // MARK: Proof
+
+  /// Reads the original's changes from its ring or from a walk.
+  @Test(arguments: [0, 80]) func rejectsReplayedOriginal(_ noise: Int) throws {
+    let pair = try Pair()
+    try edit(pair.original, 1, "secret plan")
+    let raw = try pair.test.raw()
+    try raw.execute("CREATE TEMP TABLE old AS SELECT * FROM coffer_record WHERE id=1")
+    try edit(pair.original, 1, "later plan")
+    for number in 0..<noise { try edit(pair.original, 2, "noise \(number)") }
+    // Restore an older version of the row.
+    try raw.execute("DELETE FROM coffer_record WHERE id=1")
+    try raw.execute("INSERT INTO coffer_record SELECT * FROM old")
+    let before = try pair.copy.everything()
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    var options = MergeOptions()
+    options.skipsDamaged = true
+    expect(.setMismatch) { try pair.copy.merge(pair.original, options: options) }
+    #expect(try pair.copy.everything() == before)
+    // An attacker without a key deletes the row.
+    try raw.execute("DELETE FROM coffer_record WHERE id=1")
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    #expect(try pair.copy.everything() == before)
+  }
+
+  @Test(arguments: [0, 80]) func stopsAtOrSkipsDamagedText(_ noise: Int) throws {
+    let pair = try Pair()
+    let long = String(repeating: "long ", count: 2000)
+    try edit(pair.original, 1, long)
+    try edit(pair.original, 3, "sound")
+    for number in 0..<noise { try edit(pair.original, 2, "noise \(number)") }
+    try pair.test.raw().execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=1")
+    let before = try pair.copy.everything()
+    expect(.damaged) { try pair.copy.merge(pair.original) }
+    #expect(try pair.copy.everything() == before)
+    var options = MergeOptions()
+    options.skipsDamaged = true
+    let report = try pair.copy.merge(pair.original, options: options)
+    #expect(report.isMerged)
+    #expect(report.entries.first { $0.action == .skipped }?.otherID == DocumentID(1))
+    #expect(try text(pair.copy, 3) == "sound")
+    #expect(try text(pair.copy, 1) == "Text 1")
+  }
+
+  /// Returns the path of a changed copy of the original's file.
+  private func branch(_ pair: Pair, _ change: (DocumentStore) throws -> Void) throws -> String {
+    let url = pair.test.place.file("branch.coffer")
+    try DocumentStore.backup(at: pair.test.url, to: url)
+    let store = try DocumentStore.open(at: url, key: .published("primary"), options: .testing)
+    try change(store)
+    try store.close()
+    return url.path
+  }
+
+  private func take(_ id: Int64, from branch: String, into pair: Pair) throws {
+    let raw = try pair.test.raw()
+    try raw.execute("ATTACH '\(branch)' AS branch")
+    try raw.execute("DELETE FROM main.coffer_record WHERE id=\(id)")
+    try raw.execute("INSERT INTO main.coffer_record SELECT * FROM branch.coffer_record WHERE id=\(id)")
+  }
+
+  @Test func rejectsRowsOfAnotherBranch() throws {
+    let pair = try Pair()
+    let branch = try branch(pair) { store in
+      try edit(store, 4, "x")
+      try edit(store, 1, "evil")
+    }
+    try edit(pair.original, 1, "good")
+    try edit(pair.original, 3, "good")
+    try take(1, from: branch, into: pair)
+    let before = try pair.copy.everything()
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    #expect(try pair.copy.everything() == before)
+  }
+
+  /// Demonstrates the limit of proof by the ring.
+  @Test func fullVerificationDistinguishesEqualGenerations() throws {
+    let pair = try Pair()
+    let branch = try branch(pair) { try edit($0, 1, "evil") }
+    try edit(pair.original, 1, "good")
+    try take(1, from: branch, into: pair)
+    var options = MergeOptions()
+    options.verifiesOther = true
+    expect(.setMismatch) { try pair.copy.merge(pair.original, options: options) }
+    #expect(try text(pair.copy, 1) == "Text 1")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try text(pair.copy, 1) == "evil")
+  }
+
+  @Test func rejectsReplayedOrDeletedCollection() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.rename(Self.notes, to: "first") }
+    let raw = try pair.test.raw()
+    try raw.execute("CREATE TEMP TABLE old AS SELECT * FROM coffer_collection")
+    try pair.original.write { try $0.rename(DocumentCollection("first"), to: "second") }
+    try raw.execute("DELETE FROM coffer_collection")
+    try raw.execute("INSERT INTO coffer_collection SELECT * FROM old")
+    expect(.setMismatch) { try pair.copy.merge(pair.original) }
+    let other = try Pair()
+    try other.original.write { try $0.create(DocumentCollection("empty")) }
+    #expect(try other.copy.merge(other.original).isMerged)
+    try edit(other.original, 1, "x")
+    try other.test.raw().execute("DELETE FROM coffer_collection WHERE coll=2")
+    expect(.setMismatch) { try other.copy.merge(other.original) }
+    #expect(try other.copy.read { try $0.exists(DocumentCollection("empty")) })
+  }
+
+  @Test func rejectsMissingDocumentWithoutDeletion() throws {
+    let pair = try Pair()
+    let (d, first) = (DocumentCollection("d"), DocumentID(1))
+    try pair.original.write { try $0.create(d) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { try $0.move(first, into: d) }
+    try pair.original.write { try $0.drop(d) }
+    try pair.test.raw().execute("DELETE FROM coffer_record WHERE id=1")
+    expect(.setMismatch) { try pair.copy.merge(pair.original, policy: .theirs) }
+    #expect(try text(pair.copy, 1) == "Text 1")
+  }
+
+  // MARK: Round trips and chains
+
+  @Test func preservesIDsThroughRoundTrips() throws {
+    let pair = try Pair()
+    let mine = try pair.copy.write { try $0.insert(Document(text: "n"), into: Self.notes) }
+    for _ in 0..<3 {
+      #expect(try pair.original.merge(pair.copy).isMerged)
+      #expect(try pair.copy.merge(pair.original).isMerged)
+    }
+    #expect(try text(pair.original, 6) == "n" && text(pair.copy, mine.rawValue) == "n")
+    #expect(try pair.original.merge(pair.copy).entries.isEmpty)
+    try edit(pair.original, 6, "edited there")
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    let report = try pair.copy.merge(pair.original)
+    #expect(report.conflicts.isEmpty)
+    #expect(try text(pair.copy, mine.rawValue) == "edited there")
+    // The deletion reaches the copy under the copy's ID.
+    try pair.original.write { try $0.delete(DocumentID(6)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy).count == 5)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    #expect(try texts(pair.original).count == 5)
+  }
+
+  /// A reverted change leaves a stamp on the other side but doesn't count as a change.
+  @Test func ignoresRevertedEdit() throws {
+    let pair = try Pair()
+    let other = try pair.fork("other.coffer")
+    try edit(pair.copy, 1, "edited")
+    try edit(pair.copy, 1, "Text 1")
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    try edit(pair.original, 5, "later")
+    try pair.original.write { try $0.insert(Document(text: "behind"), into: Self.notes, at: .after(DocumentID(1))) }
+    #expect(try other.merge(pair.original).isMerged)
+    #expect(try texts(other).prefix(2) == ["Text 1", "behind"])
+  }
+
+  @Test func roundTripKeepsSingleDocument() throws {
+    let pair = try Pair()
+    try edit(pair.copy, 2, "mine")
+    try pair.original.write { try $0.delete(DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original, policy: .mine).isMerged)
+    #expect(try pair.original.merge(pair.copy).isMerged)
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy).filter { $0 == "mine" }.count == 1)
+    #expect(try Set(texts(pair.copy)) == Set(texts(pair.original)))
+  }
+
+  @Test func propagatesChangesThroughCopies() throws {
+    let pair = try Pair()
+    let second = try DocumentStore.openEditableCopy(
+      of: pair.test.place.file("copy.coffer"), at: pair.test.place.file("second.coffer"), key: .published("primary"),
+      options: .testing)
+    try pair.original.write { writer in
+      try writer.insert(Document(text: "new"), into: Self.notes)
+      try writer.move(DocumentID(3), to: .top)
+      try writer.update(DocumentID(4)) { $0.text = "edited" }
+      try writer.rename(Self.notes, to: "renamed")
+      try writer.create(DocumentCollection("empty"))
+    }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    let report = try second.merge(pair.copy)
+    #expect(report.isMerged && report.conflicts.isEmpty)
+    #expect(try second.differences(to: pair.copy).isEmpty)
+    #expect(try second.read { try $0.collections().map(\.name) } == ["renamed", "empty"])
+    #expect(try second.verify().isSound)
+  }
+
+  @Test func repeatedMergeKeepsResult() throws {
+    for policy in [MergePolicy.mine, .theirs, .both] {
+      let pair = try Pair()
+      let early = try pair.fork("early.coffer")
+      try pair.original.write { try $0.move(DocumentID(3), to: .after(DocumentID(1))) }
+      let late = try pair.fork("late.coffer")
+      for (store, name) in [(early, "early"), (late, "late")] {
+        try edit(store, 4, name)
+        try store.write { try $0.insert(Document(text: name), into: Self.notes, at: .after(DocumentID(1))) }
+      }
+      #expect(try early.merge(late, policy: policy).isMerged)
+      let first = try texts(early)
+      #expect(try early.merge(late, policy: policy).isMerged)
+      #expect(try texts(early) == first)
+      #expect(try early.verify().isSound)
+    }
+  }
+
+  @Test func keepsParentAfterMove() throws {
+    let pair = try Pair()
+    try pair.original.write { try $0.setParent(of: DocumentID(4), to: DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try edit(pair.copy, 2, "mine")
+    try pair.original.write { try $0.delete(DocumentID(2)) }
+    #expect(try pair.copy.merge(pair.original, policy: .mine).isMerged)
+    try pair.original.write { try $0.move(DocumentID(4), to: .top) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try pair.copy.read { try $0.header(of: DocumentID(4)).parent } == DocumentID(2))
+  }
+
+  @Test func mergesSkippedDocumentFromSoundOriginal() throws {
+    let pair = try Pair()
+    let long = String(repeating: "long ", count: 2000)
+    try edit(pair.original, 2, long)
+    try edit(pair.original, 3, "sound")
+    let sound = pair.test.place.file("sound.coffer")
+    try DocumentStore.backup(at: pair.test.url, to: sound)
+    // Damage the parent of a new document and the body of a changed document.
+    try pair.original.write { try $0.insert(Document(text: "new", parent: DocumentID(5)), into: Self.notes) }
+    try pair.test.raw().execute("UPDATE coffer_body SET ct=zeroblob(length(ct)) WHERE id=2")
+    try pair.test.raw().execute("UPDATE coffer_record SET head=zeroblob(80) WHERE id=5")
+    var options = MergeOptions()
+    options.skipsDamaged = true
+    let report = try pair.copy.merge(pair.original, options: options)
+    #expect(report.isMerged && report.entries.filter { $0.action == .skipped }.map(\.otherID) == [DocumentID(2)])
+    // The new document can precede or follow the fifth, whose position in the original is unreadable.
+    #expect(try texts(pair.copy).prefix(4) == ["Text 1", "Text 2", "sound", "Text 4"])
+    #expect(try Set(texts(pair.copy).dropFirst(4)) == ["Text 5", "new"])
+    let repaired = try DocumentStore.open(at: sound, key: .published("primary"), options: .testing)
+    #expect(try pair.copy.merge(repaired).isMerged)
+    #expect(try text(pair.copy, 2) == long)
+  }
+
+  @Test func damageInTargetStopsMerge() throws {
+    let pair = try Pair()
+    try edit(pair.original, 1, "theirs")
+    try Database(pair.test.place.file("copy.coffer").path, mode: .readWrite).execute(
+      "UPDATE coffer_record SET head=zeroblob(80) WHERE id=1")
+    var options = MergeOptions()
+    options.skipsDamaged = true
+    expect(.damaged) { try pair.copy.merge(pair.original, options: options) }
+  }
+
+  @Test func rejectsSameFileUnderTwoNames() throws {
+    let pair = try Pair()
+    let link = pair.test.place.file("link.coffer")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: pair.test.place.file("copy.coffer"))
+    let other = try DocumentStore.open(at: link, key: .published("primary"), options: .testing)
+    expect(.invalidArgument) { try pair.copy.merge(other) }
+    expect(.invalidArgument) { try pair.copy.restore([DocumentID(1)], from: other) }
+  }
+
+  /// Beyond the ring, a reader can't distinguish merged documents from older documents.
+  @Test func reportsEverythingChangedBeyondRing() throws {
+    let pair = try Pair()
+    let earlier = try pair.copy.engine.reading { transaction throws(StoreError) in transaction.state }
+    try pair.original.write { try $0.insert(Document(text: "new"), into: Self.notes) }
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    try pair.copy.write { try $0.delete(DocumentID(1)) }
+    func changes() throws -> [RingChanges] {
+      try pair.copy.engine.reading { transaction throws(StoreError) in try transaction.changes(since: earlier).changes }
+    }
+    #expect(try !changes().contains(.everything))
+    for number in 0..<80 { try edit(pair.copy, 2, "\(number)") }
+    #expect(try changes() == [.everything])
+  }
+
+  @Test func dryRunLeavesStoreUnchanged() throws {
+    let pair = try Pair()
+    try edit(pair.original, 1, "theirs")
+    let before = pair.test.place.names
+    let file = try Data(contentsOf: pair.test.place.file("copy.coffer"))
+    var options = MergeOptions()
+    options.isDryRun = true
+    let report = try pair.copy.merge(pair.original, options: options)
+    #expect(!report.isMerged && report.entries.map(\.action) == [.changed])
+    #expect(try Data(contentsOf: pair.test.place.file("copy.coffer")) == file)
+    #expect(pair.test.place.names == before)
+  }
+
+  @Test func throwingClosureStopsMerge() throws {
+    let pair = try Pair()
+    try edit(pair.original, 1, "theirs")
+    try edit(pair.copy, 1, "mine")
+    let before = try pair.copy.everything()
+    #expect(throws: Interruption()) {
+      try pair.copy.merge(pair.original, policy: .custom { _ in throw Interruption() })
+    }
+    #expect(try pair.copy.everything() == before)
+  }
+
+  // MARK: Bundles
+
+  @Test func mergesThreeUpgradesWithEdits() throws {
+    let pair = try Pair()
+    try pair.copy.close()
+    let bundle = pair.test.place.file("bundle")
+    for version in 1...3 {
+      try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+      let shipped = bundle.appending(path: "data.coffer")
+      try pair.original.write { writer in
+        try writer.update(DocumentID(5)) { $0.text = "version \(version)" }
+        try writer.insert(Document(text: "entry \(version)"), into: Self.notes)
+      }
+      try DocumentStore.backup(at: pair.test.url, to: shipped)
+      try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: shipped.path)
+      try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: bundle.path)
+      let bytes = try Data(contentsOf: shipped)
+      let store = try DocumentStore.openEditableCopy(
+        of: shipped, at: pair.test.place.file("copy.coffer"), key: .published("primary"),
+        onNewerOriginal: .merge(.mine), options: .testing)
+      guard case .merged(let report) = store.original else {
+        Issue.record("version \(version): \(String(describing: store.original))")
+        return
+      }
+      #expect(report.conflicts.isEmpty)
+      #expect(try text(store, 5) == "version \(version)")
+      try store.write { writer in
+        try writer.insert(Document(text: "mine \(version)"), into: Self.notes)
+        try writer.update(DocumentID(1)) { $0.text = "edited \(version)" }
+      }
+      try store.close()
+      #expect(try Data(contentsOf: shipped) == bytes)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: bundle.path)
+      try FileManager.default.removeItem(at: bundle)
+    }
+    let store = try DocumentStore.open(
+      at: pair.test.place.file("copy.coffer"), key: .published("primary"), options: .testing)
+    #expect(try texts(store).filter { $0.hasPrefix("mine") }.count == 3)
+    #expect(try texts(store).filter { $0.hasPrefix("entry") }.count == 3)
+    #expect(try text(store, 1) == "edited 3")
+    #expect(try store.verify().isSound)
+  }
+
+  // MARK: Single documents
+
+  @Test func restoresDocumentsAndPositions() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for number in 1...6 {
+        let parent = number == 3 ? DocumentID(2) : nil
+        let document = Document(title: "T\(number)", text: "\(number)", key: DocumentKey("k\(number)"), parent: parent)
+        try writer.insert(document, into: Self.notes)
+      }
+    }
+    let backup = test.place.file("backup.coffer")
+    try DocumentStore.backup(at: test.url, to: backup)
+    let source = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+    try test.store.write { writer in
+      for id: Int64 in [3, 4] { try writer.delete(DocumentID(id)) }
+      try writer.update(DocumentID(5)) { $0.text = "edited" }
+      try writer.move(DocumentID(1), to: .bottom)
+    }
+    let outcomes = try test.store.restore([4, 5, 6, 3, 1].map { DocumentID($0) }, from: source)
+    #expect(outcomes == [.added, .changed, .unchanged, .added, .changed])
+    #expect(try test.store.differences(to: source).isEmpty)
+    try test.expectSound()
+    // The restore is atomic, so a key conflict restores neither document.
+    try test.store.write { writer in
+      try writer.delete(DocumentID(2))
+      try writer.insert(Document(text: "other", key: "k2"), into: Self.notes)
+      try writer.delete(DocumentID(4))
+    }
+    expect(.duplicateKey) { try test.store.restore([DocumentID(4), DocumentID(2)], from: source) }
+    #expect(try !test.store.read { try $0.exists(DocumentID(4)) })
+    expect(.noSuchDocument) { try test.store.restore([DocumentID(99)], from: source) }
+    let stranger = try TestStore()
+    expect(.invalidArgument) { try test.store.restore([DocumentID(1)], from: stranger.store) }
+    // Restoring recreates the dropped collection.
+    try test.store.write { try $0.drop(Self.notes) }
+    #expect(try test.store.restore([DocumentID(2)], from: source) == [.added])
+    #expect(try texts(test.store) == ["2"])
+  }
+
+  @Test func restoresParentsAndSwappedKeys() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      try writer.insert(Document(text: "1", key: "a"), into: Self.notes)
+      try writer.insert(Document(text: "2", key: "b", parent: DocumentID(1)), into: Self.notes)
+      try writer.insert(Document(text: "3"), into: Self.notes)
+      try writer.setParent(of: DocumentID(1), to: DocumentID(3))
+    }
+    let backup = test.place.file("backup.coffer")
+    try DocumentStore.backup(at: test.url, to: backup)
+    let source = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+    try test.store.write { writer in
+      try writer.setParent(of: DocumentID(2), to: nil)
+      try writer.setParent(of: DocumentID(1), to: DocumentID(2))
+      try writer.setKey(of: DocumentID(1), to: nil)
+      try writer.setKey(of: DocumentID(2), to: "a")
+      try writer.setKey(of: DocumentID(1), to: "b")
+      try writer.delete(DocumentID(3))
+    }
+    #expect(try test.store.restore([1, 2, 3].map { DocumentID($0) }, from: source) == [.changed, .changed, .added])
+    #expect(try test.store.differences(to: source).isEmpty)
+    try test.expectSound()
+  }
+
+  @Test func restoresFromDamagedBackupIfAllowed() throws {
+    let test = try TestStore()
+    try test.store.write { writer in
+      for number in 1...3 { try writer.insert(Document(text: "\(number)"), into: Self.notes) }
+    }
+    let backup = test.place.file("backup.coffer")
+    try DocumentStore.backup(at: test.url, to: backup)
+    try test.store.write { try $0.delete(DocumentID(1)) }
+    try Database(backup.path, mode: .readWrite).execute("UPDATE coffer_record SET head=zeroblob(200) WHERE id=2")
+    let source = try DocumentStore.open(at: backup, key: .published("primary"), options: .testing)
+    expect(.setMismatch) { try test.store.restore([DocumentID(1)], from: source) }
+    #expect(try texts(test.store) == ["2", "3"])
+    #expect(try test.store.restore([DocumentID(1)], from: source, allowingDamage: true) == [.added])
+    // The document precedes the next readable document in the backup.
+    #expect(try texts(test.store) == ["2", "1", "3"])
+    expect(.damaged) { try test.store.restore([DocumentID(2)], from: source, allowingDamage: true) }
+  }
+
+  @Test func undoneDeletionPreservesIdentity() throws {
+    let pair = try Pair()
+    let deleted = try pair.copy.write { try $0.deleteUndoably([DocumentID(2)]) }
+    try pair.copy.write { try $0.restore(deleted) }
+    try edit(pair.original, 1, "theirs")
+    #expect(try pair.copy.merge(pair.original).isMerged)
+    #expect(try texts(pair.copy).count == 5)
+    try pair.original.write { try $0.move(DocumentID(2), to: .top) }
+    let report = try pair.copy.merge(pair.original, policy: .theirs)
+    #expect(report.isMerged)
+    #expect(try texts(pair.copy).first == "Text 2")
+    #expect(try texts(pair.copy).count == 5)
+  }
+}

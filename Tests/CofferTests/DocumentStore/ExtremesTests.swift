@@ -1,0 +1,118 @@
+import Coffer
+import CofferSQLite
+import Foundation
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// Calls with extreme argument values, which return or throw without trapping.
+struct ExtremesTests {
+  @Test func acceptsAnyLimitAndOffset() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 0..<5 { try writer.insert(Document(text: "\(number)"), into: test.notes) }
+      }
+      try test.store.read { reader throws in
+        for limit in [0, -1, Int.min] {
+          #expect(try reader.headers(in: test.notes, limit: limit).isEmpty)
+          #expect(try reader.search(for: .text("1"), in: test.notes, limit: limit).isEmpty)
+        }
+        for offset in [-1, Int.min] { #expect(try reader.headers(in: test.notes, offset: offset).count == 5) }
+        #expect(try reader.headers(in: test.notes, offset: .max).isEmpty)
+        for index in [-1, Int.min, Int.max] { expect(.indexOutOfRange) { try reader.id(at: index, in: test.notes) } }
+        for number in [Int64.min, -1, 0, .max] {
+          expect(.noSuchDocument) { try reader.text(of: DocumentID(number)) }
+          #expect(try !reader.exists(DocumentID(number)))
+          #expect(try reader.children(of: DocumentID(number)).isEmpty)
+        }
+      }
+    }
+  }
+
+  @Test func storesExtremeDates() throws {
+    try withTestStore { test in
+      let ends = [Timestamp(millisecondsSince1970: .min), Timestamp(millisecondsSince1970: .max)]
+      try test.store.write { writer in
+        for date in ends {
+          try writer.insert(Document(text: "", created: date, modified: date), into: test.notes)
+          try writer.insert(["date": Date(date)], into: test.notes)
+        }
+      }
+      try test.store.read { reader throws in
+        let headers = try reader.headers(in: test.notes)
+        #expect([headers[0].created, headers[2].created] == ends)
+        #expect(try reader.query("SELECT created, json FROM documents ORDER BY created").count == 4)
+        for date in [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: .infinity)] {
+          #expect(try reader.query("SELECT count(*) FROM documents WHERE created = ?", date)[0][0] == .integer(0))
+        }
+      }
+    }
+  }
+
+  @Test func acceptsAnyCacheSizeAndWait() throws {
+    let test = try TestStore()
+    for bytes in [Int.min, -1, 0, 1, Int.max] {
+      var options = OpenOptions.testing
+      (options.textCacheBytes, options.pageCacheBytes) = (bytes, bytes)
+      let store = try test.reopened(.published("primary"), options)
+      let id = try store.write { try $0.insert(Document(text: "text"), into: test.notes) }
+      for _ in 0..<2 { #expect(try store.read { try $0.text(of: id) } == "text") }
+      try store.close()
+    }
+    for wait in [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(-1)] {
+      var options = OpenOptions.testing
+      options.wait = wait
+      let store = try test.reopened(.published("primary"), options)
+      try test.store.write { writer in
+        try writer.insert(Document(text: ""), into: test.notes)
+        guard wait < .seconds(1) else { return }
+        let other = Background { try store.write { try $0.insert(Document(text: ""), into: "notes") } }
+        expect(.locked) { try other.value() }
+      }
+      try store.write { _ = try $0.insert(Document(text: ""), into: test.notes) }
+      try store.close()
+    }
+    try test.expectSound()
+  }
+
+  @Test func handlesExtremeRemovalLimits() throws {
+    for share in [Double.nan, -.infinity, .infinity, -1, 2] {
+      try withTestStore { test in
+        try test.store.write { _ = try $0.insert(Document(text: "", key: "a"), into: test.notes) }
+        let options = SyncOptions(stale: .remove(atMost: share))
+        let result = Result {
+          try test.store.write { try $0.synchronize(test.notes, with: [SyncItem](), options: options) }
+        }
+        switch result {
+        case .success(let report): #expect(share > 0 && report.deleted.count == 1)
+        case .failure(let error): #expect((error as? StoreError)?.code == .removalRefused && !(share > 0))
+        }
+      }
+    }
+  }
+
+  @Test func rekeyAcceptsAnyBatchSize() throws {
+    for size in [Int.min, 0, 1, Int.max] {
+      try withTestStore { test in
+        try test.store.write { writer in
+          for number in 0..<3 { try writer.insert(Document(text: "\(number)"), into: test.notes) }
+        }
+        var options = RekeyOptions()
+        options.batchSize = size
+        try test.store.rekey(options: options) { _ in }
+      }
+    }
+  }
+
+  @Test func rejectsChangeForDifferentList() async throws {
+    let test = try TestStore()
+    try await test.store.write { _ = try $0.insert(Document(text: ""), into: "notes") }
+    var changes = test.store.observe(test.notes).makeAsyncIterator()
+    let first = try #require(try await changes.next())
+    var rows: [DocumentHeader] = []
+    try first.apply(to: &rows)
+    #expect(rows.count == 1)
+    expect(.misuse) { try first.apply(to: &rows) }
+    #expect(rows.count == 1)
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import Testing
+
+@testable import Coffer
+@testable import CofferStoreTestSupport
+
+/// Transaction scopes, including commits, rollbacks and misuse.
+struct ScopeTests {
+  @Test func rollsBackOnThrownError() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(title: "kept", text: "kept"), into: test.notes) }
+      let before = try Data(contentsOf: test.url)
+      #expect(throws: Interruption()) {
+        try test.store.write { writer in
+          try writer.insert(Document(text: "new"), into: DocumentCollection("other"))
+          try writer.update(id) { $0.text = "changed" }
+          try writer.delete(id)
+          throw Interruption()
+        }
+      }
+      #expect(try Data(contentsOf: test.url) == before)
+      #expect(try test.store.everything().keys.sorted() == ["notes"])
+      #expect(try test.store.read { try $0.text(of: id) } == "kept")
+    }
+  }
+
+  @Test func emptyWriteLeavesFileUnchanged() throws {
+    try withTestStore { test in
+      let before = try Data(contentsOf: test.url)
+      try test.store.write { _ in }
+      try test.store.write { _ = try $0.collections() }
+      #expect(try Data(contentsOf: test.url) == before)
+    }
+  }
+
+  @Test func rejectsWriteInsideWrite() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
+        expect(.misuse) { try test.store.keys.add(.published("next")) }
+        expect(.misuse) { try test.store.close() }
+        try writer.insert(Document(text: "y"), into: test.notes)
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["y"])
+    }
+  }
+
+  @Test func rejectsWriteInsideReadWithRollbackJournal() throws {
+    try withTestStore { test in
+      try test.store.read { _ in
+        expect(.misuse) { try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) } }
+      }
+      try test.store.write { try $0.insert(Document(text: "y"), into: test.notes) }
+    }
+  }
+
+  @Test func allowsWriteInsideReadWithWriteAheadLog() throws {
+    try withTestStore({ $0.journal = .writeAheadLog }) { test in
+      try test.store.write { try $0.insert(Document(title: "1", text: ""), into: test.notes) }
+      try test.store.read { reader in
+        try test.store.write { try $0.insert(Document(title: "2", text: ""), into: test.notes) }
+        #expect(try reader.headers(in: test.notes).map(\.title) == ["1"])
+      }
+      #expect(try test.store.titles(in: test.notes) == ["1", "2"])
+    }
+  }
+
+  @Test func rejectsCallsAfterClose() throws {
+    let test = try TestStore()
+    try test.store.close()
+    try test.store.close()
+    expect(.closed) { try test.store.read { _ in } }
+    expect(.closed) { try test.store.write { _ in } }
+    expect(.closed) { try test.store.verify() }
+    expect(.closed) { try test.store.keys.list() }
+    expect(.closed) { try test.store.rekey { _ in } }
+  }
+
+  @Test func rejectsTransactionOutsideScope() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(text: "x"), into: test.notes) }
+      let kept = try test.store.write { $0.transaction }
+      let writer = WriteTransaction(kept)
+      expect(.misuse) { try writer.text(of: id) }
+      expect(.misuse) { try writer.collections() }
+      expect(.misuse) { try writer.headers(in: test.notes) }
+      expect(.misuse) { try writer.id(forKey: "k", in: test.notes) }
+      expect(.misuse) { try writer.insert(Document(text: "y"), into: test.notes) }
+      expect(.misuse) { try writer.insert(Document(text: "y"), into: test.notes, id: 50) }
+      expect(.misuse) { try writer.put(Document(text: "y"), id: id, into: test.notes) }
+      expect(.misuse) { try writer.update(id) { $0.text = "y" } }
+      expect(.misuse) { try writer.delete(id) }
+      expect(.misuse) { try writer.savepoint { _ in } }
+      expect(.misuse) { try writer.create(DocumentCollection("c")) }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["x"])
+    }
+  }
+
+  @Test func undoesOnlyFailedSavepoint() throws {
+    try withTestStore { test in
+      let id = try test.store.write { try $0.insert(Document(title: "0", text: ""), into: test.notes) }
+      try test.store.write { writer in
+        try writer.insert(Document(title: "1", text: ""), into: test.notes)
+        #expect(throws: Interruption()) {
+          try writer.savepoint { inner in
+            try inner.insert(Document(title: "2", text: ""), into: test.notes)
+            try inner.create(DocumentCollection("gone"))
+            try inner.delete(id)
+            try inner.savepoint { try $0.insert(Document(title: "3", text: ""), into: test.notes) }
+            throw Interruption()
+          }
+        }
+        try writer.savepoint { inner in
+          #expect(throws: Interruption()) {
+            try inner.savepoint { deepest in
+              try deepest.update(id) { $0.title = "no" }
+              throw Interruption()
+            }
+          }
+          try inner.insert(Document(title: "4", text: ""), into: test.notes)
+        }
+        #expect(try writer.collections().map(\.name) == ["notes"])
+      }
+      #expect(try test.store.titles(in: test.notes) == ["0", "1", "4"])
+    }
+  }
+
+  @Test func allowsNestedReadsDuringIteration() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 0..<40 {
+          try writer.insert(
+            Document(title: "t\(number)", text: String(repeating: "\(number) ", count: 1 + number * 50)),
+            into: test.notes)
+        }
+      }
+      try test.store.read { reader in
+        var seen = 0
+        try reader.forEach(in: test.notes) { outer in
+          let id = outer.header.id
+          let other = DocumentID(41 - id.rawValue)
+          let text = outer.text
+          #expect(try reader.text(of: other).hasPrefix("\(other.rawValue - 1) "))
+          try reader.withText(of: id) { #expect(Array($0.utf8) == Array(outer.utf8)) }
+          var inner = 0
+          try reader.forEach(in: test.notes) { opened in
+            if inner < 3 { #expect(opened.text.hasPrefix("\(inner) ")) }
+            inner += 1
+          }
+          #expect(inner == 40)
+          #expect(try reader.headers(in: test.notes, limit: 2).map(\.title) == ["t0", "t1"])
+          #expect(outer.text == text && text.hasPrefix("\(seen) "))
+          seen += 1
+        }
+        #expect(seen == 40)
+      }
+    }
+  }
+
+  @Test func allowsChangesDuringIteration() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 0..<30 { try writer.insert(Document(title: "\(number)", text: "old"), into: test.notes) }
+      }
+      try test.store.write { writer in
+        try writer.forEachHeader(in: test.notes) { header in
+          if header.id.rawValue.isMultiple(of: 3) {
+            try writer.delete(header.id)
+          } else {
+            try writer.update(header.id) { $0.text = "new" }
+          }
+        }
+      }
+      let texts = try test.store.everything()["notes"]?.map(\.text)
+      #expect(texts == Array(repeating: "new", count: 20))
+    }
+  }
+
+  @Test func rejectsAdditionsDuringIteration() throws {
+    try withTestStore { test in
+      try test.store.write { writer in
+        for number in 0..<3 { try writer.insert(Document(title: "\(number)", text: ""), into: test.notes) }
+      }
+      expect(.misuse) {
+        try test.store.write { writer in
+          try writer.forEachHeader(in: test.notes) { header in
+            try writer.insert(Document(title: header.title, text: "copy"), into: test.notes)
+          }
+        }
+      }
+      expect(.misuse) {
+        try test.store.write { writer in
+          try writer.forEachHeader(in: test.notes) { try writer.move($0.id, to: .bottom) }
+        }
+      }
+      #expect(try test.store.titles(in: test.notes) == ["0", "1", "2"])
+    }
+  }
+
+  @Test func supportsAsyncReadAndWrite() async throws {
+    let test = try TestStore()
+    let notes = test.notes
+    let id = try await test.store.write { try $0.insert(Document(text: "x"), into: notes) }
+    #expect(try await test.store.read { try $0.text(of: id) } == "x")
+    await #expect(throws: Interruption()) {
+      try await test.store.write { writer in
+        try writer.delete(id)
+        throw Interruption()
+      }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<50 {
+        group.addTask { _ = try await test.store.write { try $0.insert(Document(text: "\(number)"), into: notes) } }
+        group.addTask { _ = try await test.store.read { try $0.headers(in: notes) } }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await test.store.read { $0.documentCount } == 51)
+    try test.expectSound()
+  }
+}

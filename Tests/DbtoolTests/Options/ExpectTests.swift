@@ -1,0 +1,115 @@
+import CofferSQLite
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// Tests `--expect`, which requires a store with the given pin.
+@Suite struct ExpectTests {
+  private static let otherPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
+
+  private func pin(of store: String, in sandbox: Sandbox) throws -> String {
+    struct Info: Decodable { var pin: String }
+    return try sandbox.succeed("info", store, "--json").json(Info.self).pin
+  }
+
+  /// Every verb with a store argument, in a form that works on a store with a document.
+  private static let verbs: [[String]] = [
+    ["import", "s.coffer", "in.txt"], ["export", "s.coffer"],
+    ["export", "s.coffer", "--to", "store", "-o", "n", "--new-key-file", "next.key"], ["ls", "s.coffer"],
+    ["ls", "s.coffer", "--keyless"], ["collections", "s.coffer"], ["collections", "s.coffer", "create", "c"],
+    ["show", "s.coffer", "1"], ["put", "s.coffer", "--text", "x"], ["key", "list", "s.coffer"],
+    ["key", "add", "s.coffer", "--new-key-file", "next.key"], ["key", "remove", "s.coffer", "--slot", "2"],
+    ["key", "passwd", "s.coffer", "--new-key-file", "next.key"],
+    ["rekey", "s.coffer", "--keys-only", "--keep-recipients"],
+    ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["check", "s.coffer"], ["anchor", "s.coffer"],
+    ["verify", "s.coffer"], ["salvage", "s.coffer", "-o", "n", "--new-key-file", "next.key"], ["rm", "s.coffer", "1"],
+    ["mv", "s.coffer", "1", "--to", "top"], ["cp", "s.coffer", "1"], ["sort", "s.coffer", "--by", "title"],
+    ["truncate", "s.coffer", "-c", "documents"], ["search", "s.coffer", "x"],
+    ["query", "s.coffer", "SELECT count(*) FROM documents"],
+    ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
+    ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
+    ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
+    ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
+    ["index", "s.coffer"], ["index", "s.coffer", "add", "-c", "documents", "--words"], ["index", "s.coffer", "update"],
+    ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"],
+    ["restore", "s.coffer", "b.coffer", "--id", "1"], ["promote", "s.coffer", "--no-anchor"],
+    ["tail", "s.coffer", "--since", "1"], ["adopt", "s.coffer", "copies"],
+  ]
+
+  @Test(.slow) func everyVerbChecksPin() throws {
+    let sandbox = try Sandbox.withStore("--titles", "clear")
+    let recipient = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
+      .first { $0.hasPrefix("coffer-") }
+    try sandbox.write("in.txt", "text")
+    try FileManager.default.createDirectory(atPath: sandbox.path("copies"), withIntermediateDirectories: false)
+    sandbox.environment["EDITOR"] = "true"
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    try sandbox.succeed("key", "add", "s.coffer", "--recipient", try #require(recipient))
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let before = try sandbox.read("s.coffer")
+    let pin = try pin(of: "s.coffer", in: sandbox)
+    for verb in Self.verbs {
+      let refused = try sandbox.run(verb + ["--expect", Self.otherPin])
+      #expect(refused.status == 21, "\(verb): \(refused.errors)")
+      #expect(refused.output.isEmpty, "\(verb)")
+      #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("n"), "\(verb)")
+      let taken = try sandbox.run(verb + ["--expect", pin])
+      #expect(taken.status == 0, "\(verb): \(taken.errors)")
+      try sandbox.write("s.coffer", bytes: before)
+      try? FileManager.default.removeItem(atPath: sandbox.path("n"))
+    }
+  }
+
+  @Test func coversEveryStoreVerb() throws {
+    let sandbox = try Sandbox()
+    let help = try sandbox.succeed("--help").text
+    let listed = help.split(separator: "\n").compactMap { line -> String? in
+      guard line.hasPrefix("  "), !line.hasPrefix("   "), let word = line.split(separator: " ").first,
+        !line.contains("dbtool ")
+      else { return nil }
+      return String(word)
+    }
+    // browse requires a terminal, and opens its store like the other verbs.
+    let withoutStore: Set = ["keygen", "recipient", "create", "convert", "help", "-h,", "--version", "browse"]
+    let asked = Set(Self.verbs.map { $0[0] })
+    for verb in Set(listed).subtracting(withoutStore) where verb.allSatisfy({ $0.isLetter }) {
+      #expect(asked.contains(verb), "\(verb) is not held to --expect here")
+    }
+  }
+
+  @Test(
+    .slow, arguments: ["coffer-pin-2-", "coffer-pin-2-00", "pin", "coffer-pin-2-" + String(repeating: "G", count: 96)])
+  func rejectsInvalidPin(_ text: String) throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.run("ls", "s.coffer", "--expect", text).status == 64)
+  }
+
+  @Test(.slow) func rejectsForgedStoreForPublicKey() throws {
+    let sandbox = try Sandbox()
+    let line = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
+      .first { $0.hasPrefix("coffer-") }
+    let recipient = try #require(line)
+    try sandbox.succeed("create", "real.coffer", "--recipient", recipient)
+    let pin = try pin(of: "real.coffer", in: sandbox)
+    // Anyone can create this store, and it opens without a pin.
+    try sandbox.succeed("create", "forged.coffer", "--recipient", recipient)
+    try sandbox.succeed("ls", "forged.coffer", "--identity", "identity.key")
+    let refused = try sandbox.run("ls", "forged.coffer", "--identity", "identity.key", "--expect", pin)
+    #expect(refused.status == 21 && refused.diagnostics.contains("its pin is another"))
+    // The forged store doesn't open after the real pin's bytes are written to it.
+    let database = try Database(sandbox.path("forged.coffer"))
+    try database.execute(
+      """
+      ATTACH '\(sandbox.path("real.coffer"))' AS r;
+      UPDATE coffer_header SET store_id = (SELECT store_id FROM r.coffer_header), rk_commit =
+        (SELECT rk_commit FROM r.coffer_header)
+      """)
+    try database.close()
+    let forged = try sandbox.run("ls", "forged.coffer", "--identity", "identity.key", "--expect", pin)
+    #expect(forged.status == 12)
+    let salvaged = try sandbox.run(
+      "salvage", "forged.coffer", "-o", "n", "--identity", "identity.key", "--expect", pin, "--new-key-file", "next.key"
+    )
+    #expect(salvaged.status == 12 && !sandbox.exists("n"))
+  }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Tests every way to provide a key, and commands without a key.
+@Suite struct KeyOptionTests {
+  @Test func readsEnvironmentVariablesInOrder() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("collections", "s.coffer")
+    // A wrong key in one variable doesn't make the command try the next variable.
+    sandbox.environment["DBTOOL_KEY_FILE"] = "wrong.key"
+    sandbox.environment["DBTOOL_KEY_COMMAND"] = "cat primary.key"
+    #expect(try sandbox.run("collections", "s.coffer").status == 12)
+    sandbox.environment["DBTOOL_KEY_FILE"] = nil
+    try sandbox.succeed("collections", "s.coffer")
+  }
+
+  @Test func optionOverridesVariables() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.run("collections", "s.coffer", "--key-file", "wrong.key").status == 12)
+  }
+
+  @Test func triesKeysInOrder() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("collections", "s.coffer", "--key-file", "wrong.key", "--key-file", "primary.key")
+  }
+
+  @Test func wrongKeyLeavesTheStoreUnchanged() throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run("put", "s.coffer", "--text", "x", "--key-file", "wrong.key")
+    #expect(result.status == 12)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.hasPrefix("dbtool: error: "))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func missingKeyWithoutTerminalExitsWith13() throws {
+    let sandbox = try Sandbox.withStore()
+    let result = try sandbox.run(["collections", "s.coffer"], without: ["DBTOOL_KEY_FILE"])
+    #expect(result.status == 13)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.hasPrefix("dbtool: error: a key is needed, and there is no terminal to ask on\nhint: give "))
+    let hint = try #require(result.errors.split(separator: "\n").last)
+    for name in ["--key-file", "--identity", "--passphrase-file", "--key-fd", "--key-command", "--provider"] {
+      #expect(hint.contains("\(name),") || hint.contains("\(name);"))
+    }
+    for name in ["DBTOOL_KEY_FILE", "DBTOOL_PASSPHRASE_FILE", "DBTOOL_KEY_COMMAND"] {
+      #expect(hint.contains(name))
+    }
+  }
+
+  @Test func reportsMissingStoreBeforeAskingForKey() throws {
+    let result = try Sandbox().run("ls", "none.coffer")
+    #expect(result.status == 10)
+  }
+
+  @Test func reportsMissingKeyFile() throws {
+    let sandbox = try Sandbox.withStore()
+    let result = try sandbox.run("ls", "s.coffer", "--key-file", "none.key")
+    #expect(result.status == 1)
+    #expect(result.errors == "dbtool: error: the key file none.key: no such file or directory\n")
+    let folder = try sandbox.run("ls", "s.coffer", "--key-file", ".")
+    #expect(folder.status == 1 && folder.errors.contains("the key file . is a folder"))
+  }
+
+  @Test func readsKeyFileOrPassphraseFromCommand() throws {
+    let sandbox = try Sandbox()
+    try sandbox.succeed(
+      "create", "s.coffer", "--test", "--key-file", "primary.key", "--passphrase-file", "passphrase.txt")
+    try sandbox.succeed("collections", "s.coffer", "--key-command", "cat primary.key")
+    try sandbox.succeed("collections", "s.coffer", "--key-command", "cat passphrase.txt")
+  }
+
+  @Test func reportsFailedKeyCommandByOption() throws {
+    let sandbox = try Sandbox.withStore()
+    let result = try sandbox.run("ls", "s.coffer", "--key-command", "echo s3cret >/dev/null; exit 3")
+    #expect(result.status == 1)
+    #expect(result.diagnostics.contains("--key-command ended with 3"))
+    #expect(!result.errors.contains("s3cret"))
+  }
+
+  @Test func readsKeyFromDescriptor() throws {
+    let sandbox = try Sandbox.withStore()
+    let key = try sandbox.read("primary.key")
+    let result = try sandbox.run(["collections", "s.coffer", "--key-fd", "0"], input: key)
+    #expect(result.status == 0)
+  }
+
+  @Test func rejectsClosedDescriptor() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.run("ls", "s.coffer", "--key-fd", "77").status == 64)
+  }
+
+  @Test func providerUnwrapsSlot() throws {
+    let sandbox = try Sandbox()
+    let command = "test=$(sha256sum | cut -c1-64); echo $test"
+    try sandbox.succeed("create", "s.coffer", "--test", "--provider", "vault=\(command)")
+    try sandbox.succeed("collections", "s.coffer", "--provider", "vault=\(command)")
+    let other = try sandbox.run("collections", "s.coffer", "--provider", "vault=printf %064d 0")
+    #expect(other.status == 12)
+    let malformed = try sandbox.run("collections", "s.coffer", "--provider", "vault=echo no")
+    #expect(malformed.status == 1)
+    #expect(malformed.errors.contains("64 hex digits"))
+  }
+
+  @Test func reportsKeyFileReadableByOthers() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.setMode("primary.key", 0o644)
+    let warned = try sandbox.run("collections", "s.coffer")
+    #expect(warned.status == 0)
+    #expect(warned.errors.contains("dbtool: warning: primary.key can be read by others"))
+    let refused = try sandbox.run("collections", "s.coffer", "--strict")
+    #expect(refused.status == 1)
+    #expect(refused.errors == "dbtool: error: primary.key can be read by others\nhint: chmod 600 primary.key\n")
+  }
+
+  @Test func rejectsStoreWithOtherPin() throws {
+    let sandbox = try Sandbox.withStore()
+    let wrong = "coffer-pin-2-" + String(repeating: "1", count: 96)
+    for arguments in [["ls", "s.coffer"], ["info", "s.coffer"], ["check", "s.coffer"]] {
+      #expect(try sandbox.run(arguments + ["--expect", wrong]).status == 21)
+    }
+    #expect(try sandbox.run("ls", "s.coffer", "--expect", "me").status == 64)
+  }
+
+  @Test func opensStoreWithMatchingPin() throws {
+    let sandbox = try Sandbox.withStore()
+    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
+    let pin = try #require(line?.split(separator: " ").last)
+    try sandbox.succeed("collections", "s.coffer", "--expect", String(pin))
+  }
+}

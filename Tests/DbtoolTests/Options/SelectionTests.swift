@@ -1,0 +1,201 @@
+import Foundation
+import Testing
+
+/// Tests selection by ID range, key and title glob, moves to other collections, and attributes.
+@Suite struct SelectionTests {
+  private func filled() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    for (number, title) in ["Plan A", "Plan B", "draft *x", "Größe", "plan c", ""].enumerated() {
+      try sandbox.succeed(
+        "put", "s.coffer", "--title", title, "--text", "\(number + 1)", "--key-name", "k\(number + 1)", "-c", "notes")
+    }
+    return sandbox
+  }
+
+  @Test func rangesSelectExistingDocuments() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("rm", "s.coffer", "3")
+    #expect(try sandbox.succeed("show", "s.coffer", "2-4", "1").text == "241")
+    #expect(try sandbox.succeed("show", "s.coffer", "5-99999999999").text == "56")
+    #expect(try sandbox.succeed("show", "s.coffer", "1-9223372036854775807").text == "12456")
+    for words in [["3"], ["3-3"], ["7-9"], ["1", "77"]] {
+      let result = try sandbox.run(["show", "s.coffer"] + words)
+      #expect(result.status == 14 && result.output.isEmpty, "\(words)")
+    }
+    for word in ["4-2", "0-3", "1-2-3", "a-b"] {
+      #expect(try sandbox.run("show", "s.coffer", word).status == 64, "\(word)")
+    }
+  }
+
+  @Test(arguments: [
+    ("Plan*", "12"), ("*lan*", "125"), ("Plan ?", "12"), ("[Pp]lan [a-c]", "5"), ("[!P]*", "345"), ("Gr??e", "4"),
+    ("draft \\*x", "3"), ("*", "123456"), ("Plan [B]", "2"), ("Plan A", "1"), ("[", nil), ("lan*", nil),
+    ("[z-a]*", nil), ("plan", nil),
+  ])
+  func globsMatchWholeTitles(_ glob: String, _ wanted: String?) throws {
+    let sandbox = try filled()
+    let result = try sandbox.run("show", "s.coffer", "--title", glob, "-c", "notes")
+    #expect(result.status == (wanted == nil ? 14 : 0), "\(result.errors)")
+    #expect(result.text == wanted ?? "")
+  }
+
+  /// Trying each star at each position would take exponential time.
+  @Test func matchesGlobWithManyStarsQuickly() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "x", "--title", String(repeating: "a", count: 4000))
+    let glob = String(repeating: "*a", count: 500) + "b"
+    #expect(try sandbox.run("show", "s.coffer", "--title", glob).status == 14)
+  }
+
+  @Test func showsKeysInGivenOrder() throws {
+    let sandbox = try filled()
+    let keys = ["--key-name", "k4", "--key-name", "k1"]
+    #expect(try sandbox.succeed(["show", "s.coffer", "-c", "notes"] + keys).text == "41")
+    #expect(try sandbox.run(["show", "s.coffer", "-c", "notes", "--key-name", "none"] + keys).status == 14)
+    #expect(try sandbox.run(["show", "s.coffer", "1"] + keys).status == 64)
+  }
+
+  /// Only reading verbs default to the only collection.
+  @Test func readsOnlyCollectionByDefault() throws {
+    let sandbox = try filled()
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 6)
+    #expect(try sandbox.succeed("show", "s.coffer", "--key-name", "k2").text == "2")
+    #expect(try sandbox.succeed("export", "s.coffer").lines.count == 6)
+    #expect(try sandbox.succeed("search", "s.coffer", "5").lines.count == 1)
+    #expect(try sandbox.run("rm", "s.coffer", "--key-name", "k2").status == 14)
+    #expect(try sandbox.run("rm", "s.coffer", "--title", "*", "--force").status == 14)
+    try sandbox.succeed("put", "s.coffer", "-c", "more", "--text", "x")
+    let result = try sandbox.run("ls", "s.coffer")
+    #expect(result.status == 14 && result.errors.contains("there are: notes, more"))
+  }
+
+  @Test func deletingByPatternRequiresForce() throws {
+    let sandbox = try filled()
+    let before = try sandbox.read("s.coffer")
+    for words in [["1-2"], ["--title", "Plan*", "-c", "notes"]] {
+      #expect(try sandbox.run(["rm", "s.coffer"] + words).status == 64)
+      #expect(try sandbox.succeed(["rm", "s.coffer", "--dry-run"] + words).lines.count == 2)
+    }
+    #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed("rm", "s.coffer", "--title", "Plan*", "-c", "notes", "--force")
+    try sandbox.succeed("rm", "s.coffer", "5-6", "--force")
+    #expect(try sandbox.succeed("export", "s.coffer").lines.count == 2)
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  // MARK: - Exports
+
+  @Test func exportsSelectedDocuments() throws {
+    let sandbox = try filled()
+    func texts(_ words: String...) throws -> String {
+      try sandbox.succeed(["export", "s.coffer", "--to", "csv"] + words).lines.dropFirst()
+        .map { $0.split(separator: ",")[2] }.joined()
+    }
+    #expect(try texts("--id", "2-4", "--id", "1") == "2341")
+    #expect(try texts("--key-name", "k3", "--key-name", "k1") == "31")
+    #expect(try texts("--title", "?lan*") == "125")
+    try sandbox.succeed(
+      "export", "s.coffer", "--title", "Plan*", "-o", "plans.coffer", "--test", "--new-key-file", "next.key")
+    #expect(try sandbox.succeed("ls", "plans.coffer", "-c", "notes", "--key-file", "next.key").lines.count == 2)
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "--title", "*").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--all", "--key-name", "k1").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--title", "none").status == 14)
+  }
+
+  @Test func exportsSingleTextToFile() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("export", "s.coffer", "--id", "4", "-o", "x.txt")
+    #expect(try sandbox.read("x.txt") == Array("4".utf8))
+    #expect(try sandbox.mode(of: "x.txt") == 0o600)
+    try sandbox.succeed("export", "s.coffer", "--key-name", "k2", "-o", "y.txt", "--encoding", "utf-16le", "--bom")
+    #expect(try sandbox.read("y.txt") == [0xFF, 0xFE, 0x32, 0])
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "-o", "x.txt").status == 1)
+    for words in [[], ["--id", "1", "--id", "2"], ["--id", "1-2"], ["--title", "Plan A"], ["--all"]] {
+      let result = try sandbox.run(["export", "s.coffer", "-o", "z.txt"] + words)
+      #expect(result.status == 64 && result.errors.contains("z.txt is a file"), "\(words)")
+    }
+    #expect(!sandbox.exists("z.txt"))
+  }
+
+  // MARK: - Other collections
+
+  @Test func movedDocumentKeepsItsID() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("put", "s.coffer", "--id", "2", "--keep-text", "--attr", "state=done")
+    let before = try sandbox.succeed("show", "s.coffer", "2", "--json").text
+    try sandbox.succeed("mv", "s.coffer", "2", "--to-collection", "archive")
+    let after = try sandbox.succeed("show", "s.coffer", "2", "--json").text
+    let position = /"position":-?[0-9]+/
+    #expect(
+      after.replacing(position, with: "")
+        == before.replacing(position, with: "")
+        .replacing(#""collection":"notes""#, with: #""collection":"archive""#))
+    #expect(try sandbox.succeed("show", "s.coffer", "-c", "archive", "--key-name", "k2").text == "2")
+    #expect(try sandbox.run("show", "s.coffer", "-c", "notes", "--key-name", "k2").status == 14)
+    try sandbox.succeed("mv", "s.coffer", "1", "--to-collection", "archive", "--to", "top")
+    #expect(try sandbox.succeed("export", "s.coffer", "-c", "archive", "--to", "csv").lines.count == 3)
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "archive").lines.map { $0.prefix(1) } == ["1", "2"])
+    #expect(try sandbox.run("mv", "s.coffer", "1", "--to-collection", "notes", "--to", "after:2").status == 64)
+    #expect(try sandbox.run("mv", "s.coffer", "1").status == 64)
+    #expect(try sandbox.succeed("mv", "s.coffer", "4", "--to-collection", "archive", "--dry-run").lines.count == 1)
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "archive").lines.count == 2)
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  @Test func movingRejectsDuplicateKey() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("put", "s.coffer", "-c", "archive", "--key-name", "k1", "--text", "other")
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run("mv", "s.coffer", "1", "--to-collection", "archive")
+    #expect(result.status == 1 && result.errors.contains("has that key already"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  // MARK: - Attributes, titles, empty collections
+
+  @Test func changesAttributesWithoutText() throws {
+    let sandbox = try filled()
+    let put = ["put", "s.coffer", "-c", "notes", "--key-name", "k1"]
+    try sandbox.succeed(put + ["--keep-text", "--attr", "a=b=c", "--attr", "stars:=3", "--attr", "tags:=[1,\"x\"]"])
+    func attributes() throws -> String {
+      let json = try sandbox.succeed("show", "s.coffer", "1", "--json").text
+      return String(try #require(json.firstMatch(of: /"attributes":(\{.*?\})[,}]/)).1)
+    }
+    #expect(try attributes() == #"{"a":"b=c","stars":3,"tags":[1,"x"]}"#)
+    try sandbox.succeed(put + ["--keep-text", "--remove-attr", "a", "--attr", "stars:=4", "--title", "New"])
+    #expect(try attributes() == #"{"stars":4,"tags":[1,"x"]}"#)
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "1")
+    try sandbox.succeed(put + ["--text", "other"])
+    #expect(try attributes() == #"{"stars":4,"tags":[1,"x"]}"#)
+    for words in [
+      ["--keep-text"], ["--keep-text", "--text", "x", "--title", "y"], ["--attr", "x"], ["--attr", "=x"],
+      ["--attr", "x:=no"], ["--attr", #"x:=1,"y":2"#],
+    ] {
+      #expect(try sandbox.run(put + words).status == 64, "\(words)")
+    }
+    #expect(try sandbox.run("put", "s.coffer", "--id", "99", "--keep-text", "--title", "x").status == 14)
+  }
+
+  @Test func rejectsTitleInUntitledStore() throws {
+    let sandbox = try Sandbox.withStore("--titles", "none")
+    let result = try sandbox.run("put", "s.coffer", "--text", "x", "--title", "t")
+    #expect(result.status == 64 && result.errors.contains("keeps no titles"))
+    try sandbox.succeed("put", "s.coffer", "--text", "x")
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+  }
+
+  @Test func droppingFilledCollectionRequiresForce() throws {
+    let sandbox = try filled()
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run("collections", "s.coffer", "drop", "notes")
+    #expect(result.status == 64 && result.errors.contains("notes holds 6 documents"))
+    #expect(try sandbox.succeed("collections", "s.coffer", "drop", "notes", "--dry-run").text == "deleted: 6\n")
+    #expect(try sandbox.run("collections", "s.coffer", "drop", "none", "--force").status == 14)
+    #expect(try sandbox.run("collections", "s.coffer", "--force").status == 64)
+    #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed("collections", "s.coffer", "create", "empty")
+    try sandbox.succeed("collections", "s.coffer", "drop", "empty")
+    try sandbox.succeed("collections", "s.coffer", "drop", "notes", "--force")
+    #expect(try sandbox.succeed("collections", "s.coffer").lines.isEmpty)
+  }
+}

@@ -1,0 +1,176 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite struct ExportTests {
+  private func filled() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--title", "Eins", "--text", "a,\"b\"\nc\u{0301}", "--key-name", "k1")
+    try sandbox.succeed("put", "s.coffer", "--title", "Zwei", "--text", "tab\there")
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "n")
+    return sandbox
+  }
+
+  @Test func missingCollectionLeavesNoOutput() throws {
+    let sandbox = try filled()
+    let names = try sandbox.names()
+    let result = try sandbox.run("export", "s.coffer", "-c", "none", "-o", "out.csv")
+    #expect(result.status == 14)
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test(.slow) func tableAcceptsSingleCollection() throws {
+    let sandbox = try filled()
+    #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "csv").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "-c", "notes", "-c", "documents", "--to", "tsv").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "--id", "3", "--to", "csv").status == 64)
+  }
+
+  @Test func writesExpectedCSV() throws {
+    let result = try filled().succeed("export", "s.coffer", "--to", "csv")
+    #expect(result.text == "id,title,text,key\n1,Eins,\"a,\"\"b\"\"\nc\u{0301}\",k1\n2,Zwei,tab\there,\n")
+  }
+
+  @Test func infersFormatFromOutputName() throws {
+    let sandbox = try filled()
+    let result = try sandbox.succeed("export", "s.coffer", "-o", "out.tsv")
+    #expect(result.output.isEmpty)
+    #expect(result.diagnostics == "dbtool: 2 documents written to out.tsv\n")
+    #expect(try sandbox.text(of: "out.tsv").hasPrefix("id\ttitle\ttext\tkey\n"))
+    try sandbox.succeed("export", "s.coffer", "-o", "out.data")
+    #expect(try sandbox.text(of: "out.data").hasPrefix("{\"collection\":\"documents\",\"id\":1,"))
+  }
+
+  @Test(.slow, arguments: ["xlsx", "XLS", "ods"])
+  func rejectsOutputNameOfUnsupportedFormat(ending: String) throws {
+    let sandbox = try filled()
+    let name = "out.\(ending)"
+    let result = try sandbox.run("export", "s.coffer", "-o", name)
+    #expect(result.status == 64)
+    #expect(result.errors.contains("\(name) asks for ") && result.errors.contains("plist, sqlite, store with --to\n"))
+    #expect(!sandbox.exists(name))
+    try sandbox.succeed("export", "s.coffer", "-o", name, "--to", "csv")
+    #expect(try sandbox.text(of: name).hasPrefix("id,title,text,key\n"))
+  }
+
+  @Test func restrictsOutputToOwner() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("export", "s.coffer", "-o", "out.csv")
+    #expect(try sandbox.mode(of: "out.csv") == 0o600)
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
+    #expect(try sandbox.mode(of: "out") == 0o700)
+  }
+
+  @Test(.slow) func replacingOutputRequiresForce() throws {
+    let sandbox = try filled()
+    try sandbox.write("out.csv", "mine")
+    #expect(try sandbox.run("export", "s.coffer", "-o", "out.csv").status == 1)
+    #expect(try sandbox.text(of: "out.csv") == "mine")
+    try sandbox.succeed("export", "s.coffer", "-o", "out.csv", "--force")
+    #expect(try sandbox.text(of: "out.csv").hasPrefix("id,"))
+  }
+
+  @Test func rejectsStoreAsOutput() throws {
+    let sandbox = try filled()
+    let before = try sandbox.read("s.coffer")
+    #expect(try sandbox.run("export", "s.coffer", "-o", "s.coffer", "--force", "--to", "ndjson").status == 1)
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test(.slow) func keepsForeignDirectory() throws {
+    let sandbox = try filled()
+    try FileManager.default.createDirectory(atPath: sandbox.path("mine"), withIntermediateDirectories: true)
+    try sandbox.write("mine/precious.txt", "precious")
+    #expect(try sandbox.run("export", "s.coffer", "--to", "text", "-o", "mine", "--force").status == 1)
+    #expect(try sandbox.text(of: "mine/precious.txt") == "precious")
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
+    #expect(try sandbox.run("export", "s.coffer", "--to", "text", "-o", "out").status == 1)
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out", "--force")
+  }
+
+  @Test(.slow) func replacesEarlierTextsOfSeveralCollections() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out")
+    #expect(!sandbox.exists("out/index.ndjson"))
+    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out", "--force")
+    try sandbox.write("out/precious.txt", "precious")
+    #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "text", "-o", "out", "--force").status == 1)
+    #expect(try sandbox.text(of: "out/precious.txt") == "precious")
+  }
+
+  @Test func textFormatRequiresDirectory() throws {
+    #expect(try filled().run("export", "s.coffer", "--to", "text").status == 64)
+  }
+
+  @Test(.slow) func encodingAndMarkRequireTable() throws {
+    let sandbox = try filled()
+    try sandbox.succeed(
+      "export", "s.coffer", "-c", "notes", "-o", "n.tsv", "--encoding", "utf-16le", "--bom")
+    #expect(try sandbox.read("n.tsv").prefix(4) == [0xFF, 0xFE, 0x69, 0x00])
+    #expect(try sandbox.run("export", "s.coffer", "--encoding", "utf-16le").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--to", "csv", "--encoding", "koi8-r").status == 64)
+  }
+
+  @Test(.slow) func exportsSelectedDocumentsInGivenOrder() throws {
+    let sandbox = try filled()
+    let result = try sandbox.succeed("export", "s.coffer", "--id", "3", "--id", "1")
+    #expect(result.lines.map { $0.contains("\"id\":3") } == [true, false])
+    let missing = try sandbox.run("export", "s.coffer", "--id", "1", "--id", "9")
+    #expect(missing.status == 14)
+    #expect(missing.output.isEmpty)
+  }
+
+  @Test(.slow) func roundTripsNDJSON() throws {
+    let sandbox = try filled()
+    let first = try sandbox.succeed("export", "s.coffer", "--all")
+    try sandbox.write("all.ndjson", bytes: first.output)
+    try sandbox.succeed("import", "t.coffer", "all.ndjson", "--keep-ids", "--create")
+    #expect(try sandbox.succeed("export", "t.coffer", "--all").text == first.text)
+  }
+
+  @Test(.slow) func roundTripsJSON() throws {
+    let sandbox = try filled()
+    let before = try sandbox.succeed("export", "s.coffer", "--all").text
+    try sandbox.succeed("export", "s.coffer", "--all", "-o", "all.json")
+    try sandbox.succeed("import", "t.coffer", "all.json", "--keep-ids", "--create")
+    #expect(try sandbox.succeed("export", "t.coffer", "--all").text == before)
+  }
+
+  @Test(.slow) func roundTripsPropertyList() throws {
+    let sandbox = try filled()
+    func columns(_ text: String) -> [Substring] { text.split(separator: "\n").map { $0.prefix { $0 != "k" } } }
+    let before = try sandbox.succeed("export", "s.coffer", "--to", "tsv").text
+    try sandbox.succeed("export", "s.coffer", "-o", "out.plist")
+    #expect(Array(try sandbox.read("out.plist").prefix(8)) == Array("bplist00".utf8))
+    try sandbox.succeed("import", "t.coffer", "out.plist", "--keep-ids", "--create")
+    #expect(columns(try sandbox.succeed("export", "t.coffer", "--to", "tsv").text) == columns(before))
+    #expect(try sandbox.run("export", "s.coffer", "--all", "-o", "all.plist").status == 64)
+    #expect(!sandbox.exists("all.plist"))
+  }
+
+  @Test(.slow, arguments: ["csv", "tsv", "text"])
+  func roundTripsDocumentFields(format: String) throws {
+    let sandbox = try filled()
+    let before = try sandbox.succeed("export", "s.coffer", "--to", "csv").text
+    try sandbox.succeed("export", "s.coffer", "--to", format, "-o", "out.\(format)")
+    try sandbox.succeed("import", "t.coffer", "out.\(format)", "--keep-ids", "--create")
+    #expect(try sandbox.succeed("export", "t.coffer", "--to", "csv").text == before)
+  }
+
+  @Test func exportsEmptyCollectionAsEmptyTable() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("collections", "s.coffer", "create", "documents")
+    #expect(try sandbox.succeed("export", "s.coffer", "--to", "csv").text == "id,title,text,key\n")
+    #expect(try sandbox.succeed("export", "s.coffer").output.isEmpty)
+  }
+
+  @Test func exportsNewStoreAsEmpty() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.succeed("export", "s.coffer").output.isEmpty)
+    #expect(try sandbox.succeed("export", "s.coffer", "--to", "csv").text == "id,title,text,key\n")
+    try sandbox.succeed("export", "s.coffer", "-o", "out.ndjson")
+    #expect(try sandbox.read("out.ndjson").isEmpty)
+    #expect(try sandbox.run("export", "s.coffer", "-c", "documents").status == 14)
+    #expect(try sandbox.run("export", "s.coffer", "--id", "1").status == 14)
+  }
+}

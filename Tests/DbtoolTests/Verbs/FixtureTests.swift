@@ -1,0 +1,62 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+/// Tests that every verb rejects a store of another format and leaves it unchanged.
+struct FixtureTests {
+  private static let verbs: [[String]] = [
+    ["info"], ["check"], ["ls"], ["show", "1"], ["verify"], ["anchor"], ["export"], ["put", "--text", "x"],
+    ["rm", "1"],
+    ["rekey"], ["salvage", "-o", "new.coffer"], ["backup", "-o", "copy.coffer"], ["compact"], ["collections"],
+  ]
+
+  private func newerStore(_ changes: String) throws -> Sandbox {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-2/clear.coffer")
+    try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
+    try sandbox.setMode("s.coffer", 0o600)
+    let database = try Database(sandbox.path("s.coffer"))
+    try database.execute(changes)
+    try database.close()
+    return sandbox
+  }
+
+  @Test(arguments: verbs)
+  func rejectsNewerFormat(_ verb: [String]) throws {
+    let sandbox = try newerStore("PRAGMA user_version = 3; UPDATE coffer_header SET format = 3")
+    let before = try sandbox.read("s.coffer")
+    let names = try sandbox.names()
+    let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
+    #expect(result.status == 15)
+    #expect(result.output.isEmpty)
+    #expect(
+      result.errors.hasSuffix(
+        "s.coffer: made by a later version of this program (format 3)\nhint: update this program\n"), "\(result.errors)"
+    )
+    #expect(try sandbox.read("s.coffer") == before)
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test func rejectsNewerHeaderInOlderFile() throws {
+    let sandbox = try newerStore("UPDATE coffer_header SET format = 3")
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run("verify", "s.coffer")
+    #expect(result.status == 15)
+    #expect(result.errors.contains("made by a later version of this program"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test(arguments: verbs)
+  func rejectsFormat1(_ verb: [String]) throws {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let fixture = Sandbox.root.appending(path: "Tests/Fixtures/format-1.coffer")
+    try sandbox.write("s.coffer", bytes: [UInt8](try Data(contentsOf: fixture)))
+    let before = try sandbox.read("s.coffer")
+    let result = try sandbox.run([verb[0], "s.coffer"] + verb.dropFirst())
+    #expect(result.status == 15 && result.output.isEmpty)
+    #expect(result.errors.contains("made before the first release"), "\(result.errors)")
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+}

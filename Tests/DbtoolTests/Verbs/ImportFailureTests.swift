@@ -1,0 +1,211 @@
+import Foundation
+import Testing
+
+/// Tests that a failed import leaves the store unchanged, or doesn't create it.
+@Suite struct ImportFailureTests {
+  @Test func invalidInputLeavesStoreUnchanged() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "before")
+    let before = try sandbox.read("s.coffer")
+    try sandbox.write("good.txt", "good")
+    try sandbox.write("bad.txt", bytes: [0xFF, 0xFE, 0x61, 0x00, 0x00, 0xD8, 0x62, 0x00])
+    let result = try sandbox.run("import", "s.coffer", "good.txt", "bad.txt")
+    #expect(result.status == 22)
+    #expect(result.output.isEmpty)
+    #expect(result.diagnostics.contains("bad.txt: unpaired surrogate") && result.diagnostics.contains("byte 4"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func failingInputRollsBackEarlierInputs() throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    try sandbox.write("good.csv", "text\n" + String(repeating: "row\n", count: 5000))
+    try sandbox.write("bad.csv", "text\n" + String(repeating: "row\n", count: 5000) + "row,too many\n")
+    let result = try sandbox.run("import", "s.coffer", "good.csv", "bad.csv", "good.csv")
+    #expect(result.status == 22)
+    #expect(
+      result.diagnostics.hasPrefix("dbtool: error: bad.csv: ") && result.diagnostics.contains("record 5001, line 5002"))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func reportsMissingInputBeforeCreatingStore() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("good.txt", "good")
+    let result = try sandbox.run("import", "s.coffer", "good.txt", "none.txt", "--create", "--key-file", "primary.key")
+    #expect(result.status == 1)
+    #expect(result.errors == "dbtool: error: none.txt: no such file or directory\n")
+    #expect(!sandbox.exists("s.coffer"))
+  }
+
+  @Test func failedCreationLeavesNoFile() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("bad.ndjson", "{\"text\":\"a\"}\n{\"text\":\n")
+    let names = try sandbox.names()
+    let result = try sandbox.run(
+      "import", "s.coffer", "bad.ndjson", "--create", "--key-file", "primary.key", "--from", "ndjson")
+    #expect(result.status == 22)
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test func failedBatchedCreationReportsNoStoredDocuments() throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("in.csv", "text\n1\n2\n3,bad\n")
+    let names = try sandbox.names()
+    let result = try sandbox.run(
+      "import", "s.coffer", "in.csv", "--create", "--key-file", "primary.key", "--batch", "1")
+    #expect(result.status == 22)
+    #expect(!result.diagnostics.contains("stored"))
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test func rejectsExpectOptionForNewStore() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.txt", "text")
+    let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
+    let pin = String(try #require(line?.split(separator: " ").last))
+    for options in [[], ["--dry-run"]] {
+      let result = try sandbox.run(["import", "t.coffer", "in.txt", "--create", "--expect", pin] + options)
+      #expect(result.status == 10)
+      #expect(result.errors.hasPrefix("dbtool: error: no such file: t.coffer, "))
+      #expect(!sandbox.exists("t.coffer"))
+    }
+    try sandbox.succeed("import", "s.coffer", "in.txt", "--create", "--expect", pin)
+  }
+
+  @Test func keepsAndReportsEarlierBatches() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.csv", "text\n1\n2\n3\n4\n5,bad\n")
+    let result = try sandbox.run("import", "s.coffer", "in.csv", "--batch", "2")
+    #expect(result.status == 22)
+    #expect(result.diagnostics.contains("; 4 documents of earlier batches stored"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 4)
+  }
+
+  @Test func exhaustedIDsReportNextStep() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--id", "9223372036854775806", "--text", "last")
+    let before = try sandbox.read("s.coffer")
+    let message =
+      "no number is left for a new document: the highest, 9223372036854775806, was given already\n"
+      + "hint: give it a free number, or export all documents and import them into a new store, which counts from 1\n"
+    let put = try sandbox.run("put", "s.coffer", "--text", "x")
+    #expect(put.status == 1)
+    #expect(put.diagnostics == "dbtool: error: " + message)
+    try sandbox.write("in.txt", "x\ny\n")
+    let imported = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", "skip")
+    #expect(imported.status == 1)
+    #expect(imported.diagnostics == "dbtool: error: record 1: " + message)
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func rejectsDuplicateKeptID() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--id", "7", "--text", "here")
+    try sandbox.write("in.csv", "id,text\n6,a\n7,b\n")
+    let result = try sandbox.run("import", "s.coffer", "in.csv", "--keep-ids")
+    #expect(result.status == 1)
+    #expect(result.diagnostics.contains("document 7"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 1)
+  }
+
+  @Test func rejectsRepeatedID() throws {
+    try expectConflict(
+      "{\"id\":3,\"text\":\"first\"}\n{\"id\":3,\"text\":\"second\"}\n",
+      message: "record 2: there is a document 3 already")
+  }
+
+  @Test func rejectsRepeatedKey() throws {
+    try expectConflict(
+      "{\"key\":\"k\",\"text\":\"first\"}\n{\"key\":\"k\",\"text\":\"second\"}\n",
+      message: "record 2: document 1 has that key already")
+  }
+
+  private func expectConflict(_ input: String, message: String) throws {
+    let sandbox = try Sandbox()
+    try sandbox.write("in.ndjson", input)
+    let names = try sandbox.names()
+    let result = try sandbox.run(
+      "import", "s.coffer", "in.ndjson", "--keep-ids", "--create", "--key-file", "primary.key", "--quiet")
+    #expect(result.status == 1)
+    #expect(result.output.isEmpty)
+    #expect(result.errors == "dbtool: error: \(message)\n")
+    #expect(try sandbox.names() == names)
+  }
+
+  @Test(arguments: ["skip", "replace"])
+  func unknownEncodingStopsEveryErrorMode(mode: String) throws {
+    let sandbox = try Sandbox.withStore()
+    let before = try sandbox.read("s.coffer")
+    try sandbox.write("in.txt", bytes: [0x61, 0xFF, 0x62])
+    let result = try sandbox.run("import", "s.coffer", "in.txt", "--from", "lines", "--on-error", mode)
+    #expect(result.status == 22)
+    #expect(result.diagnostics.contains("byte 1)\nhint: try --encoding windows-1252 "))
+    #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  @Test func shortensLongColumnNames() throws {
+    let sandbox = try Sandbox.withStore()
+    // Without a header, the import uses the first row as the header.
+    try sandbox.write("in.csv", "A text that goes on for longer than any name of a column would,b\n")
+    let result = try sandbox.run("import", "s.coffer", "in.csv", "--map", "text=Text")
+    #expect(result.status == 64)
+    #expect(result.diagnostics.hasSuffix("hint: there are: A text that goes on for longer than any…, b\n"))
+  }
+
+  /// The import rejects unstorable documents before storing, with and without padding.
+  @Test(arguments: [[], ["--no-padding"]]) func rejectsOnlyRecordWithLongTitle(options: [String]) throws {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    let lengths = [1, 65_535, 65_536, 65_537, 1_048_576, 2]
+    let titles = lengths.map { String(repeating: "x", count: $0) }
+    try sandbox.write("in.ndjson", titles.map { "{\"title\":\"\($0)\",\"text\":\"\"}\n" }.joined())
+    let outcome = try sandbox.run(
+      ["import", "s.coffer", "in.ndjson", "--create", "--on-error", "skip", "--json"] + options)
+    #expect(outcome.status == 3)
+    struct Report: Decodable { var created, rejected: Int }
+    let report = try outcome.json(Report.self)
+    #expect(report.created == 4)
+    #expect(report.rejected == 2)
+  }
+
+  @Test(arguments: [
+    #"{"text":"b","collection":""}"#, #"{"text":"b","collection":"\#(String(repeating: "c", count: 1025))"}"#,
+    #"{"text":"b","id":9223372036854775807}"#,
+  ])
+  func rejectsOnlyUnstorableRecord(record: String) throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.write("in.ndjson", "{\"text\":\"a\",\"id\":1}\n\(record)\n{\"text\":\"c\",\"id\":3}\n")
+    let failed = try sandbox.run("import", "s.coffer", "in.ndjson", "--keep-ids")
+    #expect(failed.status == 22)
+    #expect(failed.errors.contains("(record 2, line 2, column 1, byte 20)"))
+    #expect(try sandbox.run("import", "s.coffer", "in.ndjson", "--keep-ids", "--on-error", "skip").status == 3)
+    #expect(try sandbox.succeed("show", "s.coffer", "1", "3").text == "ac")
+  }
+
+  @Test(
+    arguments: [
+      (
+        [0x89, 0x50, 0x4E, 0x47, 0x0D], "a PNG image",
+        "leave it out, of a folder by --on-error skip: a document is text"
+      ),
+      ([0x1F, 0x8B, 8, 0], "a gzip file", "decompress it first: gunzip"),
+      (Array("%PDF-1.7\n%".utf8) + [0xE2], "a PDF", "extract its text first, with pdftotext for example"),
+      (
+        [0x50, 0x4B, 3, 4, 20, 0] + Array("[Content_Types].xml".utf8),
+        "an office document, such as a spreadsheet (.xlsx)",
+        "save it as CSV or as Unicode Text in the program that made it"
+      ),
+    ] as [([UInt8], String, String)])
+  func reportsBinaryFile(bytes: [UInt8], name: String, advice: String) throws {
+    let sandbox = try Sandbox.withStore()
+    for file in ["in.csv", "in.bin"] {
+      try sandbox.write(file, bytes: bytes)
+      let result = try sandbox.run("import", "s.coffer", file)
+      #expect(result.status == 22)
+      #expect(result.diagnostics == "dbtool: error: \(file): this is \(name), not text\nhint: \(advice)\n")
+    }
+    // The import trusts a given encoding.
+    let told = try sandbox.run("import", "s.coffer", "in.bin", "--encoding", "utf-8")
+    #expect(!told.diagnostics.contains("this is"))
+  }
+}

@@ -1,0 +1,97 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+@Suite struct IndexVerbTests {
+  private func filled() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    for (title, text) in [
+      ("pear", #"{"price": 2.5, "day": "2026-01-02T10:00:00Z"}"#), ("apple", #"{"price": 12, "day": "soon"}"#),
+      ("Öl und Pech", "sealed store, sealed page"), ("harbour", "a sealed harbour"),
+    ] {
+      try sandbox.succeed("put", "s.coffer", "-c", "notes", "--title", title, "--text", text)
+    }
+    return sandbox
+  }
+
+  @Test func declaresListsAndDropsIndexes() throws {
+    let sandbox = try filled()
+    #expect(try sandbox.succeed("index", "s.coffer").text == "")
+    let added = try sandbox.succeed(
+      "index", "s.coffer", "add", "-c", "notes", "--words", "--titles", "--field", "price=$.price:number", "--field",
+      "day=$.day:date")
+    #expect(added.output.isEmpty && added.diagnostics.isEmpty)
+    #expect(
+      try sandbox.succeed("index", "s.coffer").lines == [
+        "notes\twords\t\t\t", "notes\ttitles\t\t\t", "notes\tfield\tprice\t$.price\tnumber",
+        "notes\tfield\tday\t$.day\tdate",
+      ])
+    #expect(
+      try sandbox.succeed("query", "s.coffer", "SELECT title, price FROM notes WHERE price > ?", "3").text
+        == "apple\t12\n")
+    #expect(try sandbox.succeed("query", "s.coffer", "SELECT title FROM notes WHERE day < '2027'").text == "pear\n")
+    let plan = try sandbox.succeed("query", "s.coffer", "EXPLAIN QUERY PLAN SELECT title FROM notes WHERE price < 3")
+      .text
+    #expect(plan.contains("INDEX fields_"))
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "notes", "--format", "csv").lines.count == 5)
+    #expect(try sandbox.succeed("index", "s.coffer", "check").text == "")
+    try sandbox.succeed("index", "s.coffer", "drop", "-c", "notes", "--field", "price", "--titles")
+    #expect(
+      try sandbox.succeed("index", "s.coffer", "list").lines.map { $0.split(separator: "\t")[1] } == ["words", "field"])
+    try sandbox.succeed("index", "s.coffer", "drop", "-c", "notes")
+    #expect(try sandbox.succeed("index", "s.coffer").text == "")
+    #expect(try sandbox.succeed("verify", "s.coffer").status == 0)
+  }
+
+  @Test func ranksBestDocumentsFirst() throws {
+    let sandbox = try filled()
+    let without = try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "sealed")
+    #expect(without.status == 14 && without.errors.contains("index add"), "\(without.errors)")
+    try sandbox.succeed("index", "s.coffer", "add", "-c", "notes", "--words")
+    let found = try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed NOT apple")
+    #expect(found.lines.map { $0.split(separator: "\t")[1] } == ["3", "4"])
+    // This document is newer than the index in the file.
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "sealed sealed sealed")
+    let before = try sandbox.read("s.coffer")
+    #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed", "--count").text == "3\n")
+    #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed("index", "s.coffer", "update")
+    #expect(try sandbox.read("s.coffer") != before)
+    #expect(try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "absent").status == 4)
+    let wrong = try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "sealed )")
+    #expect(wrong.status == 64 && wrong.errors.contains("at character 8"), "\(wrong.errors)")
+  }
+
+  @Test func differencesExitWith20() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("index", "s.coffer", "add", "-c", "notes", "--words")
+    try Database(sandbox.path("s.coffer")).execute(
+      "UPDATE coffer_x_index_page SET sealed=zeroblob(length(sealed)) WHERE place=(SELECT max(place) FROM coffer_x_index_page)"
+    )
+    let checked = try sandbox.run("index", "s.coffer", "check")
+    #expect(
+      checked.status == 20 && checked.text.contains("page") && checked.errors.contains("differ"), "\(checked.errors)")
+    #expect(try sandbox.run("verify", "s.coffer").status == 20)
+    // A search rebuilds the index in memory, and an update rebuilds it in the file.
+    #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed", "--count").text == "2\n")
+    try sandbox.succeed("index", "s.coffer", "update")
+    try sandbox.succeed("index", "s.coffer", "check")
+    try sandbox.succeed("verify", "s.coffer")
+  }
+
+  @Test(arguments: [
+    ["add"], ["add", "-c", "notes"], ["add", "--words"], ["list", "-c", "notes"], ["update", "--words"],
+    ["add", "-c", "notes", "--field", "price"], ["add", "-c", "notes", "--field", "price=$.price:money"],
+    ["add", "-c", "notes", "--field", "title=$.price:number"], ["add", "-c", "notes", "--field", "a=$..x:number"],
+    ["add", "-c", "notes", "--field", "a=@created:number"], ["add", "-c", "notes", "--keep-diacritics", "--titles"],
+    ["check", "--titles"], ["remake"],
+  ])
+  func usageErrorsLeaveStoreUnchanged(_ arguments: [String]) throws {
+    let sandbox = try filled()
+    let before = try sandbox.read("s.coffer")
+    let refused = try sandbox.run(["index", "s.coffer"] + arguments)
+    #expect([64, 1].contains(refused.status) && !refused.errors.isEmpty, "\(refused.errors)")
+    #expect(try sandbox.read("s.coffer") == before)
+    #expect(try sandbox.run("index", "s.coffer", "add", "-c", "nothere", "--words").status == 14)
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@Suite struct ListTests {
+  private func filled() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    for (title, text) in [("banana", "333"), ("Äpfel", "1"), ("cherry", "22")] {
+      try sandbox.succeed("put", "s.coffer", "--title", title, "--text", text)
+    }
+    return sandbox
+  }
+
+  private func ids(_ sandbox: Sandbox, _ options: String...) throws -> String {
+    let result = try sandbox.run(["ls", "s.coffer"] + options)
+    #expect(result.status == 0, "\(result.errors)")
+    return result.lines.map { String($0.prefix { $0 != "\t" }) }.joined()
+  }
+
+  @Test func printsIDTitleSizeAndDate() throws {
+    let lines = try filled().succeed("ls", "s.coffer").lines
+    #expect(lines.count == 3)
+    let fields = lines[1].split(separator: "\t")
+    #expect(fields[0] == "2" && fields[1] == "Äpfel" && fields[2] == "1")
+    #expect(fields[3].hasSuffix("Z"))
+  }
+
+  @Test func sortsAndPages() throws {
+    let sandbox = try filled()
+    #expect(try ids(sandbox) == "123")
+    #expect(try ids(sandbox, "--reverse") == "321")
+    #expect(try ids(sandbox, "--sort", "size") == "231")
+    #expect(try ids(sandbox, "--sort", "size", "--reverse", "--limit", "2") == "13")
+    #expect(try ids(sandbox, "--sort", "title") == "132")
+    #expect(try ids(sandbox, "--sort", "id", "--offset", "1") == "23")
+    #expect(try ids(sandbox, "--limit", "1", "--offset", "1") == "2")
+    #expect(try ids(sandbox, "--limit", "0") == "")
+    #expect(try ids(sandbox, "--offset", "9") == "")
+  }
+
+  @Test func pagesAllCollectionsTogether() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "n")
+    let lines = try sandbox.succeed("ls", "s.coffer", "--all", "--offset", "2", "--limit", "5").lines
+    #expect(lines.map { $0.split(separator: "\t")[0] } == ["documents", "notes"])
+  }
+
+  @Test func printsEveryFormat() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--title", "a \"b\",\tc\nd", "--text", "x")
+    let csv = try sandbox.succeed("ls", "s.coffer", "--format", "csv").text
+    #expect(csv.hasPrefix("id,title,size,modified\n1,\"a \"\"b\"\",\tc\nd\",1,"))
+    let tsv = try sandbox.succeed("ls", "s.coffer", "--format", "tsv").text
+    #expect(tsv.hasPrefix("id\ttitle\tsize\tmodified\n1\t\"a \"\"b\"\",\tc\nd\"\t1\t"))
+    let plain = try sandbox.succeed("ls", "s.coffer").text
+    #expect(plain.hasPrefix("1\ta \"b\",\\tc\\nd\t1\t"))
+    let table = try sandbox.succeed("ls", "s.coffer", "--format", "table").text
+    #expect(table.hasPrefix("ID  TITLE"))
+    let ndjson = try sandbox.succeed("ls", "s.coffer", "--format", "ndjson").text
+    #expect(ndjson.hasPrefix(#"{"collection":"documents","id":1,"position":"#))
+    let json = try sandbox.succeed("ls", "s.coffer", "--json")
+    struct Item: Decodable {
+      let id: Int
+      let title: String
+      let size: Int
+    }
+    let items = try json.json([Item].self)
+    #expect(items.map(\.title) == ["a \"b\",\tc\nd"])
+    #expect(items.map(\.size) == [1])
+  }
+
+  @Test func printsWellFormedEmptyLists() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("collections", "s.coffer", "create", "documents")
+    #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
+    #expect(try sandbox.succeed("ls", "s.coffer", "--json").text == "[]\n")
+    #expect(try sandbox.succeed("ls", "s.coffer", "--format", "csv").text == "id,title,size,modified\n")
+  }
+
+  @Test func printsEmptyListForNewStore() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.succeed("ls", "s.coffer").output.isEmpty)
+    #expect(try sandbox.succeed("ls", "s.coffer", "--json", "--sort", "title").text == "[]\n")
+    #expect(try sandbox.succeed("ls", "s.coffer", "--all").output.isEmpty)
+    #expect(try sandbox.succeed("collections", "s.coffer").output.isEmpty)
+    #expect(try sandbox.run("ls", "s.coffer", "-c", "documents").status == 14)
+    for name in ["notes", "more"] { try sandbox.succeed("collections", "s.coffer", "create", name) }
+    let result = try sandbox.run("ls", "s.coffer")
+    #expect(result.status == 14)
+    #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes, more\n")
+  }
+
+  @Test func listsClearTitlesWithoutKey() throws {
+    let sandbox = try Sandbox.withStore("--titles", "clear")
+    try sandbox.succeed("put", "s.coffer", "--title", "open", "--text", "x")
+    try sandbox.succeed("put", "s.coffer", "-c", "more", "--title", "too", "--text", "x")
+    sandbox.environment = [:]
+    #expect(try sandbox.run("ls", "s.coffer", "--keyless").status == 64)
+    #expect(try sandbox.succeed("ls", "s.coffer", "--keyless", "-c", "#2").text == "2\ttoo\n")
+    #expect(try sandbox.succeed("ls", "s.coffer", "--keyless", "--all").text == "#1\t1\topen\n#2\t2\ttoo\n")
+    #expect(try sandbox.run("ls", "s.coffer", "--keyless", "-c", "#7").status == 14)
+    #expect(try sandbox.run("ls", "s.coffer", "--keyless", "-c", "more").status == 64)
+  }
+
+  @Test func sealedTitlesRequireKey() throws {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--title", "closed", "--text", "x")
+    let result = try sandbox.run("ls", "s.coffer", "--keyless")
+    #expect(result.status == 13)
+    #expect(result.output.isEmpty)
+  }
+}

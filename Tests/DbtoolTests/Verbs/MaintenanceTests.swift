@@ -1,0 +1,116 @@
+import CofferSQLite
+import Foundation
+import Testing
+
+/// Tests info, check, verify and anchor.
+@Suite struct MaintenanceTests {
+  private func filled() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    for text in ["one", "two", "three"] { try sandbox.succeed("put", "s.coffer", "--text", text) }
+    return sandbox
+  }
+
+  private func damage(_ sandbox: Sandbox, _ statements: String...) throws {
+    let database = try Database(sandbox.path("s.coffer"))
+    for statement in statements { try database.execute(statement) }
+    try database.close()
+  }
+
+  @Test func infoWorksWithoutKey() throws {
+    let sandbox = try filled()
+    sandbox.environment = [:]
+    let result = try sandbox.succeed("info", "s.coffer", "--json")
+    struct Info: Decodable {
+      struct Slot: Decodable {
+        let slot: Int
+        let kind: String
+      }
+      let storeId: String
+      let pin: String
+      let size: Int
+      let format: Int
+      let journal: String
+      let documents: Int
+      let titles: String
+      let test: Bool
+      let slots: [Slot]
+      let sqlite: String
+    }
+    let info = try result.json(Info.self)
+    #expect(info.documents == 3 && info.format == 2 && info.test && info.titles == "sealed")
+    #expect(info.journal == "rollback")
+    #expect(info.size == (try sandbox.read("s.coffer").count))
+    #expect(info.slots.map(\.kind) == ["key-file"])
+    #expect(result.errors.isEmpty)
+  }
+
+  @Test func checkReportsFaultWithoutKey() throws {
+    let sandbox = try filled()
+    sandbox.environment = [:]
+    #expect(try sandbox.succeed("check", "s.coffer").text == "sound: true\n")
+    try damage(sandbox, "UPDATE coffer_record SET body = NULL WHERE id = 2")
+    let result = try sandbox.run("check", "s.coffer")
+    #expect(result.status == 20)
+    #expect(result.text == "the text of document 2 is missing\n")
+  }
+
+  @Test func verifiesIntactStore() throws {
+    let result = try filled().succeed("verify", "s.coffer", "--json")
+    let text = result.text.replacing(/coffer-pin-2-[0-9a-f]{96}/, with: "PIN")
+    #expect(
+      text == #"{"sound":true,"documents":3,"set":"matches","count":"matches","pin":"PIN","damaged":[],"problems":[]}"#
+        + "\n")
+  }
+
+  @Test func verifyDetectsMissingDocument() throws {
+    let sandbox = try filled()
+    try damage(sandbox, "DELETE FROM coffer_body WHERE id = 2", "DELETE FROM coffer_record WHERE id = 2")
+    for options in [[], ["--quick"]] {
+      let result = try sandbox.run(["verify", "s.coffer"] + options)
+      #expect(result.status == 21)
+      #expect(result.text.hasPrefix("sound:     false\n"))
+    }
+  }
+
+  @Test func verifyListsDamagedText() throws {
+    let sandbox = try filled()
+    try damage(sandbox, "UPDATE coffer_record SET body = zeroblob(length(body)) WHERE id = 2")
+    let result = try sandbox.run("verify", "s.coffer", "--json")
+    #expect(result.status == 20)
+    #expect(result.text.contains(#""damaged":[{"id":2,"#))
+    #expect(result.errors.contains("hint: "))
+    #expect(try sandbox.run("show", "s.coffer", "2").status == 20)
+    #expect(try sandbox.succeed("show", "s.coffer", "1", "3").text == "onethree")
+    #expect(try sandbox.run("export", "s.coffer", "-o", "out.csv").status == 20)
+    #expect(!sandbox.exists("out.csv"))
+  }
+
+  @Test func anchorDetectsOlderFile() throws {
+    let sandbox = try filled()
+    let old = try sandbox.read("s.coffer")
+    try sandbox.succeed("put", "s.coffer", "--text", "four")
+    let anchor = try sandbox.succeed("anchor", "s.coffer").text
+    #expect(anchor.hasPrefix("coffer2:"))
+    try sandbox.write("anchor.txt", "# kept\n" + anchor)
+    #expect(try sandbox.succeed("anchor", "s.coffer", "--check-file", "anchor.txt").text == "anchor: same\n")
+    try sandbox.write("s.coffer", bytes: old)
+    #expect(try sandbox.run("anchor", "s.coffer", "--check", String(anchor.dropLast())).status == 21)
+    #expect(try sandbox.run("verify", "s.coffer", "--anchor-file", "anchor.txt").status == 21)
+    #expect(try sandbox.run("verify", "s.coffer").status == 0)
+  }
+
+  @Test func anchorAcceptsNewerStoreUnlessExact() throws {
+    let sandbox = try filled()
+    let anchor = String(try sandbox.succeed("anchor", "s.coffer").text.dropLast())
+    try sandbox.succeed("put", "s.coffer", "--text", "four")
+    #expect(try sandbox.succeed("anchor", "s.coffer", "--check", anchor).text == "anchor: newer by 1\n")
+    #expect(try sandbox.run("anchor", "s.coffer", "--check", anchor, "--exact").status == 21)
+  }
+
+  @Test func rejectsInvalidAnchor() throws {
+    let sandbox = try filled()
+    #expect(try sandbox.run("anchor", "s.coffer", "--check", "coffer2:x").status == 64)
+    try sandbox.write("empty.txt", "")
+    #expect(try sandbox.run("anchor", "s.coffer", "--check-file", "empty.txt").status == 64)
+  }
+}

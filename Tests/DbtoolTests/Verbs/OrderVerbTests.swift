@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+/// Tests mv, cp, sort and truncate.
+@Suite struct OrderVerbTests {
+  /// Creates documents 1 to 5 in `documents`, titled b, d, a, c, e, and document 6 in `notes` with the key `k`.
+  private func makeStore() throws -> Sandbox {
+    let sandbox = try Sandbox.withStore()
+    let lines = ["b", "d", "a", "c", "e"].map { "{\"title\":\"\($0)\",\"text\":\"{\\\"n\\\":\\\"\($0)\\\"}\"}\n" }
+      .joined()
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "ndjson", input: lines)
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--key-name", "k", "--text", "note")
+    return sandbox
+  }
+
+  private func order(_ sandbox: Sandbox, _ collection: String = "documents") throws -> String {
+    try sandbox.succeed("ls", "s.coffer", "-c", collection).lines.map { $0.split(separator: "\t")[0] }.joined()
+  }
+
+  @Test(arguments: [
+    ("top", "31245"), ("bottom", "12453"), ("1", "31245"), ("2", "13245"), ("3", "12345"), ("4", "12435"),
+    ("5", "12453"), ("before:1", "31245"), ("after:4", "12435"), ("before:3", "12345"), ("after:2", "12345"),
+  ]) func movesDocumentToPosition(_ place: String, _ expected: String) throws {
+    let sandbox = try makeStore()
+    let dry = try sandbox.succeed("mv", "s.coffer", "3", "--to", place, "--dry-run")
+    #expect(dry.text == "3\ta\t9\n")
+    #expect(try order(sandbox) == "12345")
+    let moved = try sandbox.succeed("mv", "s.coffer", "3", "--to", place)
+    #expect(moved.output.isEmpty)
+    #expect(try order(sandbox) == expected)
+  }
+
+  @Test func missingDocumentLeavesOrderUnchanged() throws {
+    let sandbox = try makeStore()
+    let before = try sandbox.read("s.coffer")
+    for arguments in [
+      ["mv", "9", "--to", "top"], ["mv", "1", "--to", "before:9"], ["mv", "--key-name", "k", "--to", "top"],
+      ["cp", "9"], ["cp", "1", "--to", "after:9"], ["sort", "--by", "title", "-c", "none"], ["truncate", "-c", "none"],
+    ] {
+      for dry in [[], ["--dry-run"]] {
+        let result = try sandbox.run([arguments[0], "s.coffer"] + arguments.dropFirst() + dry)
+        #expect(result.status == 14, "\(arguments) \(dry)")
+        #expect(result.output.isEmpty)
+        #expect(try sandbox.read("s.coffer") == before)
+      }
+    }
+  }
+
+  @Test func rejectsInvalidPosition() throws {
+    let sandbox = try makeStore()
+    for arguments in [
+      ["mv", "1"], ["mv", "1", "--to", "0"], ["mv", "1", "--to", "6"], ["mv", "1", "--to", "-1"],
+      ["mv", "1", "--to", "between"], ["mv", "1", "--to", "before:"], ["mv", "1", "--to", "after:0"],
+      ["mv", "1", "--to", "before:6"], ["mv", "1", "2", "--to", "top"], ["mv", "--to", "top"], ["cp", "1", "2"],
+      ["cp", "1", "--to", "7"], ["cp", "1", "--to", "after:6"], ["sort"], ["sort", "--by", "colour"],
+      ["sort", "--by", "json:a["], ["truncate"],
+    ] {
+      let result = try sandbox.run([arguments[0], "s.coffer"] + arguments.dropFirst())
+      #expect(result.status == 64, "\(arguments): \(result.errors)")
+      #expect(result.output.isEmpty)
+    }
+    let result = try sandbox.run("mv", "s.coffer", "1", "--to", "6")
+    #expect(result.diagnostics == "dbtool: error: there is no place 6\nhint: the collection has 5 documents\n")
+  }
+
+  @Test func movesDocumentByKeyName() throws {
+    let sandbox = try makeStore()
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "other")
+    let moved = try sandbox.succeed("mv", "s.coffer", "-c", "notes", "--key-name", "k", "--to", "bottom", "--json")
+    #expect(moved.text == "[\n{\"id\":6,\"title\":\"note\",\"size\":4}\n]\n")
+    #expect(try order(sandbox, "notes") == "76")
+  }
+
+  @Test func copyPrintsIDAndFollowsOriginal() throws {
+    let sandbox = try makeStore()
+    #expect(try sandbox.succeed("cp", "s.coffer", "2", "--dry-run").text == "2\td\t9\n")
+    #expect(try sandbox.succeed("cp", "s.coffer", "2").text == "7\n")
+    #expect(try sandbox.succeed("cp", "s.coffer", "2", "--to", "1", "--json").text == "{\"id\":8}\n")
+    #expect(try sandbox.succeed("cp", "s.coffer", "2", "--to", "8").text == "9\n")
+    #expect(try order(sandbox) == "81273459")
+    #expect(try sandbox.succeed("show", "s.coffer", "7", "8", "9").text == String(repeating: "{\"n\":\"d\"}", count: 3))
+    #expect(try sandbox.succeed("cp", "s.coffer", "-c", "notes", "--key-name", "k").text == "10\n")
+    #expect(
+      try sandbox.succeed("show", "s.coffer", "-c", "notes", "--key-name", "k", "--json").text.contains("\"id\":6"))
+  }
+
+  @Test(arguments: ["title", "text", "json:n"]) func sortStoresOrder(_ key: String) throws {
+    let sandbox = try makeStore()
+    let dry = try sandbox.succeed("sort", "s.coffer", "--by", key, "--dry-run")
+    #expect(dry.lines.map { $0.prefix(1) } == ["3", "1", "4", "2", "5"])
+    #expect(try order(sandbox) == "12345")
+    #expect(try sandbox.succeed("sort", "s.coffer", "--by", key).output.isEmpty)
+    #expect(try order(sandbox) == "31425")
+    let again = try sandbox.succeed("sort", "s.coffer", "--by", key, "--json")
+    #expect(again.text == "{\"documents\":5,\"moved\":0}\n")
+    try sandbox.succeed("sort", "s.coffer", "--by", key, "--descending")
+    #expect(try order(sandbox) == "52413")
+    try sandbox.succeed("sort", "s.coffer", "--by", "id")
+    #expect(try order(sandbox) == "12345")
+    try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
+    try sandbox.succeed("sort", "s.coffer", "--by", "modified", "--descending")
+    #expect(try order(sandbox).hasPrefix("2"))
+  }
+
+  @Test func truncateKeepsCollectionName() throws {
+    let sandbox = try makeStore()
+    #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes", "--dry-run").text == "deleted: 1\n")
+    #expect(try order(sandbox, "notes") == "6")
+    #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes").output.isEmpty)
+    #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tdocuments\t5", "#2\tnotes\t0"])
+    #expect(try sandbox.succeed("put", "s.coffer", "--text", "x").text == "7\n")
+    let json = try sandbox.succeed("truncate", "s.coffer", "-c", "documents", "--restart-ids", "--json")
+    #expect(json.text == "{\"deleted\":6}\n")
+    #expect(try sandbox.succeed("put", "s.coffer", "--text", "x").text == "1\n")
+    #expect(try sandbox.run("verify", "s.coffer").status == 0)
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+/// Tests `export --to store`, which creates a store for another user.
+@Suite struct StoreExportTests {
+  private struct Report: Decodable {
+    var path: String
+    var format: String
+    var documents: Int
+    var parentsDropped: Int
+    var storeId: String
+    var pin: String
+  }
+
+  /// Creates a store with three documents in two collections, and returns a recipient line.
+  private func filled() throws -> (sandbox: Sandbox, recipient: String) {
+    let sandbox = try Sandbox.withStore()
+    try sandbox.succeed("put", "s.coffer", "--text", "one", "--title", "first")
+    try sandbox.succeed("put", "s.coffer", "--text", "two")
+    try sandbox.succeed("put", "s.coffer", "-c", "other", "--text", "three")
+    let recipient = try sandbox.text(of: "recipient.txt").split(separator: "\n").map(String.init)
+      .first { $0.hasPrefix("coffer-") }
+    return (sandbox, try #require(recipient))
+  }
+
+  // MARK: Rejected exports
+
+  @Test func newStoreIgnoresSourceKeyAndVariables() throws {
+    let (sandbox, _) = try filled()
+    let result = try sandbox.run("export", "s.coffer", "-o", "c.coffer", "--no-input")
+    #expect(result.status == 13)
+    #expect(result.diagnostics.contains("a new key is needed") && !result.diagnostics.contains("DBTOOL_KEY_FILE"))
+    #expect(!sandbox.exists("c.coffer"))
+  }
+
+  @Test func replacingOutputRequiresForce() throws {
+    let (sandbox, recipient) = try filled()
+    try sandbox.write("c.coffer", "mine")
+    let before = try sandbox.names()
+    let refused = try sandbox.run("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient)
+    #expect(refused.status == 1 && refused.output.isEmpty)
+    #expect(try sandbox.text(of: "c.coffer") == "mine")
+    try sandbox.succeed("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--force")
+    #expect(try sandbox.succeed("ls", "c.coffer", "--identity", "identity.key").lines.count == 2)
+    #expect(try sandbox.names() == before)
+    // The export rejects its source as output.
+    let over = try sandbox.run(
+      "export", "s.coffer", "--to", "store", "-o", "s.coffer", "--recipient", recipient, "--force")
+    #expect(over.status == 1)
+    #expect(try sandbox.succeed("ls", "s.coffer", "--all").lines.count == 3)
+  }
+
+  @Test(arguments: [
+    ["--to", "store"], ["--to", "store", "-o", "-"], ["-o", "c.coffer", "--bom"],
+    ["-o", "c.coffer", "--encoding", "utf-16le"], ["--to", "ndjson", "--new-key-file", "next.key"],
+    ["--to", "csv", "--journal", "wal"], ["--to", "csv", "--new-key-file", "next.key"],
+    ["-o", "c.coffer", "--new-key-file", "next.key", "--new-passphrase-file", "passphrase.txt", "--label", "x"],
+  ])
+  func rejectsConflictingOptions(_ options: [String]) throws {
+    let (sandbox, _) = try filled()
+    let result = try sandbox.run(["export", "s.coffer"] + options)
+    #expect(result.status == 64, "\(result.errors)")
+    #expect(!sandbox.exists("c.coffer"))
+  }
+
+  @Test func missingDocumentExitsWith14() throws {
+    let (sandbox, recipient) = try filled()
+    for options in [["--id", "1", "--id", "9"], ["-c", "none"]] {
+      let result = try sandbox.run(["export", "s.coffer", "-o", "c.coffer", "--recipient", recipient] + options)
+      #expect(result.status == 14)
+      #expect(!sandbox.exists("c.coffer"))
+    }
+  }
+
+  @Test func missingTargetFolderLeavesNoOutput() throws {
+    let (sandbox, recipient) = try filled()
+    let result = try sandbox.run("export", "s.coffer", "-o", "none/c.coffer", "--recipient", recipient)
+    #expect(result.status != 0 && result.output.isEmpty)
+    #expect(!sandbox.exists("none"))
+  }
+
+  // MARK: Contents
+
+  @Test func reportsStoreForRecipient() throws {
+    let (sandbox, recipient) = try filled()
+    let report = try sandbox.succeed("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--json")
+      .json(Report.self)
+    #expect(report.path == "c.coffer" && report.format == "store" && report.documents == 2)
+    let shown = try sandbox.succeed("show", "c.coffer", "1", "2", "--identity", "identity.key", "--expect", report.pin)
+    #expect(shown.text == "onetwo")
+    #expect(try sandbox.run("ls", "c.coffer").status == 12)
+    #expect(try sandbox.run("show", "c.coffer", "3", "--identity", "identity.key").status == 14)
+    #expect(try sandbox.mode(of: "c.coffer") == 0o600)
+  }
+
+  @Test func exportsEveryDocumentUnchanged() throws {
+    let (sandbox, _) = try filled()
+    try sandbox.succeed(
+      "export", "s.coffer", "--all", "--to", "store", "-o", "c", "--new-passphrase-file", "passphrase.txt", "--test")
+    let before = try sandbox.succeed("export", "s.coffer", "--all").text
+    #expect(try sandbox.succeed("export", "c", "--all", "--passphrase-file", "passphrase.txt").text == before)
+  }
+
+  @Test func appliesNewStoreOptions() throws {
+    let (sandbox, recipient) = try filled()
+    try sandbox.succeed(
+      "export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--titles", "clear", "--no-padding",
+      "--journal",
+      "wal", "--label", "customer 1")
+    let info = try sandbox.succeed("info", "c.coffer").text
+    for line in ["titles:                  clear", "padded:                  false", "journal:                 wal"] {
+      #expect(info.contains(line), "\(info)")
+    }
+    #expect(info.contains("customer 1"))
+  }
+
+  // MARK: TEST
+
+  @Test func exportsTestStoreToRealKey() throws {
+    let (sandbox, _) = try filled()
+    try sandbox.succeed("keygen", "real.key")
+    try sandbox.succeed("export", "s.coffer", "-o", "c.coffer", "--new-key-file", "real.key")
+    sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = nil
+    let listed = try sandbox.succeed("ls", "c.coffer", "--key-file", "real.key")
+    #expect(listed.errors.isEmpty && listed.lines.count == 2)
+    // Exporting to a test key still requires permission.
+    let back = try sandbox.run(
+      "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
+    #expect(back.status == 16 && !sandbox.exists("t.coffer"))
+    let allowed = try sandbox.run(
+      "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key",
+      "--allow-test-keys")
+    #expect(allowed.status == 0 && allowed.errors.contains("t.coffer is a TEST store"))
+    let mixed = try sandbox.run(
+      "export", "c.coffer", "-o", "m.coffer", "--key-file", "real.key", "--new-key-file", "next.key",
+      "--new-key-file", "real.key", "--allow-test-keys")
+    #expect(mixed.status == 16 && !sandbox.exists("m.coffer"))
+  }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// The reader in Tools/read_store.py.
+enum SecondReader {
+  struct Failure: Error, Equatable {
+    let status: Int32
+  }
+
+  private static let script = PublishedKeys.folder.deletingLastPathComponent().appending(path: "Tools/read_store.py")
+
+  static let isPresent: Bool = (try? run(["python3", "-c", "import cryptography"]).status) == 0
+
+  static func read(_ store: URL, _ arguments: [String]) throws -> JSON {
+    let (status, output) = try run(["python3", script.path, store.path, "--allow-test"] + arguments)
+    guard status == 0 else { throw Failure(status: status) }
+    return JSON(try JSONSerialization.jsonObject(with: output))
+  }
+
+  static func run(_ command: [String]) throws -> (status: Int32, output: Data) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = command
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, output)
+  }
+}
