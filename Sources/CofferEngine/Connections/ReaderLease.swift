@@ -2,33 +2,35 @@
 package struct ReaderLease: ~Copyable {
   package let connection: StoreConnection
   private let pool: ConnectionPool
-  private let thread: UInt
+  // Destroyed last, because a closing thread continues then and must find the connection released.
+  private let registration: Registration
+
+  /// The registration of a thread as a reader, which a closing thread waits for.
+  private struct Registration: ~Copyable {
+    let pool: ConnectionPool
+    let thread: UInt
+
+    deinit { pool.endReading(thread) }
+  }
 
   /// - Throws: `closed`, or `misuse` inside this thread's `write` in rollback journal mode, because a reader would
   ///   wait for the writer once its pages no longer fit the cache.
   init(_ pool: ConnectionPool, _ cancellation: Cancellation?) throws(StoreError) {
-    let thread = try pool.beginReading()
+    let registration = Registration(pool: pool, thread: try pool.beginReading())
+    let connection = try pool.takeReader()
     do throws(StoreError) {
-      let connection = try pool.takeReader()
-      do throws(StoreError) {
-        try connection.beginWork(cancellation ?? .current)
-      } catch {
-        pool.giveBack(connection)
-        throw error
-      }
-      self.connection = connection
+      try connection.beginWork(cancellation ?? .current)
     } catch {
-      pool.endReading(thread)
+      pool.giveBack(connection)
       throw error
     }
+    self.connection = connection
     self.pool = pool
-    self.thread = thread
+    self.registration = registration
   }
 
   deinit {
     connection.endWork()
     pool.giveBack(connection)
-    // A closing thread waits for this, so the connection must already be closed or in the pool.
-    pool.endReading(thread)
   }
 }
