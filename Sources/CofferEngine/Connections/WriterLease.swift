@@ -2,6 +2,15 @@
 package struct WriterLease: ~Copyable {
   package let connection: StoreConnection
   private let pool: ConnectionPool
+  // Destroyed last, because the next writer or a closing thread continues then and must find the connection released.
+  private let turn: Turn
+
+  /// This thread's turn to write.
+  private struct Turn: ~Copyable {
+    let pool: ConnectionPool
+
+    deinit { pool.endWriting() }
+  }
 
   /// Waits for this thread's turn, in call order.
   ///
@@ -11,13 +20,10 @@ package struct WriterLease: ~Copyable {
   init(_ pool: ConnectionPool, _ cancellation: Cancellation?, wait: Duration?) throws(StoreError) {
     let cancellation = cancellation ?? .current
     try pool.beginWriting(wait: wait, cancellation)
-    do throws(StoreError) {
-      connection = try pool.lockedWriter(wait: wait, cancellation)
-    } catch {
-      pool.endWriting()
-      throw error
-    }
+    let turn = Turn(pool: pool)
+    connection = try pool.lockedWriter(wait: wait, cancellation)
     self.pool = pool
+    self.turn = turn
   }
 
   /// Copies a long log into the file. Call this method after a commit.
@@ -29,6 +35,5 @@ package struct WriterLease: ~Copyable {
   deinit {
     connection.endWork()
     pool.unlockWriter(connection)
-    pool.endWriting()
   }
 }
