@@ -160,7 +160,7 @@ struct Adopting {
       return (copy, verifyDepth(for: transaction, after: current))
     }
     let verdict = try store.verify(depth, against: nil, progress: nil) { transaction throws(StoreError) in
-      try transaction.indexProblems()
+      try StoreIndexes(transaction).problems()
     }
     if let error = verdict.error { throw error }
     return copy

@@ -109,7 +109,7 @@ extension StoreReading where Self: ~Copyable {
   ///   anchor's state. `damaged` and `setMismatch` unless `skipsDamage` is set.
   public func tail(since anchor: StoreAnchor, skippingDamage skipsDamage: Bool = false) throws(StoreError) -> StoreTail
   {
-    try transaction.tail(since: anchor, skippingDamaged: skipsDamage)
+    try TailReader(transaction).tail(since: anchor, skippingDamaged: skipsDamage)
   }
 
   /// Returns the documents that changed since a generation, like `tail(since:skippingDamage:)`. If possible, use an
@@ -121,6 +121,6 @@ extension StoreReading where Self: ~Copyable {
   public func tail(sinceGeneration generation: UInt64, skippingDamage skipsDamage: Bool = false) throws(StoreError)
     -> StoreTail
   {
-    try transaction.tail(since: generation, skippingDamaged: skipsDamage)
+    try TailReader(transaction).tail(since: generation, skippingDamaged: skipsDamage)
   }
 }

@@ -33,12 +33,12 @@ extension StoreEngine {
         hint: "stop every writer and every replication of this file, and promote it then")
     }
     let verified = try reading { transaction throws(StoreError) in
-      try transaction.requireNoRekey()
+      try requireNoRekey(transaction)
       return try transaction.anchor()
     }
     let verdict = try verify(
       depth, against: anchor, requiring: requirement, allowingRekey: allowsRekey, progress: progress
-    ) { transaction throws(StoreError) in try transaction.indexProblems() }
+    ) { transaction throws(StoreError) in try StoreIndexes(transaction).problems() }
     if let error = verdict.error { throw error }
     try writing { transaction throws(StoreError) in
       // A later commit would be unverified, and indicates an active writer.
@@ -47,8 +47,8 @@ extension StoreEngine {
           .locked, "\(path): another process wrote to the store while it was verified",
           hint: "stop every writer and every replication of this file, and promote it again")
       }
-      try transaction.requireNoRekey()
-      try transaction.beginNextPhase()
+      try requireNoRekey(transaction)
+      try beginNextPhase(transaction)
     }
     do throws(StoreError) {
       try emptyLog(after: "the store was promoted", waiting: {})
@@ -63,11 +63,9 @@ extension StoreEngine {
       base: verified, pin: StorePin(session.header), anchor: promoted, relation: verdict.anchor,
       documents: verdict.documents)
   }
-}
 
-extension StoreTransaction {
-  fileprivate func requireNoRekey() throws(StoreError) {
-    guard state.target == 0 else {
+  private func requireNoRekey(_ transaction: StoreTransaction) throws(StoreError) {
+    guard transaction.state.target == 0 else {
       throw StoreError(
         .rekeyUnfinished, "the store has an unfinished rekey, whose end changes the pin",
         hint: "finish it with \(.resumeRekey), then promote the store")
@@ -75,8 +73,8 @@ extension StoreTransaction {
   }
 
   /// Seals the keyring under the same root key in the next phase, and commits (FORMAT, "Phases").
-  fileprivate func beginNextPhase() throws(StoreError) {
-    let proved = try proveHeader()
-    try commitNextPhase(proved.keys, proved.slots, keyring: proved.keys.keyring)
+  private func beginNextPhase(_ transaction: StoreTransaction) throws(StoreError) {
+    let proved = try transaction.proveHeader()
+    try transaction.commitNextPhase(proved.keys, proved.slots, keyring: proved.keys.keyring)
   }
 }

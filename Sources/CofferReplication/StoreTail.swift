@@ -49,19 +49,27 @@ public struct StoreTail: Sendable, Hashable {
   public let isProved: Bool
 }
 
-extension StoreTransaction {
+/// Reads the changes since an earlier state.
+struct TailReader {
+  let transaction: StoreTransaction
+
+  init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// Returns the changes since an anchor's state.
   ///
   /// - Throws: The same errors as a comparison with the anchor and ``tail(since:relation:skippingDamaged:)``.
   func tail(since anchor: StoreAnchor, skippingDamaged: Bool) throws(StoreError) -> StoreTail {
     // Accept a newer root key, because the result reports the comparison and doesn't depend on it.
     let compared = try anchor.compare(
-      with: start, of: keys.session, mark: try self.anchor().mark, requiring: .sameOrNewer, allowingRekey: true,
+      with: transaction.start, of: transaction.keys.session, mark: try transaction.anchor().mark,
+      requiring: .sameOrNewer, allowingRekey: true,
       hasPin: false, provesRootKey: true)
     switch compared {
     case .success(let relation):
       return try tail(since: anchor.generation, relation: relation, skippingDamaged: skippingDamaged)
-    case .failure(let fault): throw anchor.error(fault, found: start)
+    case .failure(let fault): throw anchor.error(fault, found: transaction.start)
     }
   }
 
@@ -72,16 +80,17 @@ extension StoreTransaction {
   func tail(
     since earlier: UInt64, relation: StoreAnchor.Relation? = nil, skippingDamaged: Bool
   ) throws(StoreError) -> StoreTail {
-    guard earlier <= start.generation else {
+    guard earlier <= transaction.start.generation else {
       throw StoreError(
-        .rolledBack, "the store is older than that state: generation \(start.generation), the state has \(earlier)",
+        .rolledBack,
+        "the store is older than that state: generation \(transaction.start.generation), the state has \(earlier)",
         hint: "give the file that was written last")
     }
-    let ring = start.ring.changes(after: earlier)
+    let ring = transaction.start.ring.changes(after: earlier)
     let named = ring.flatMap(StoreChange.init(merging:))
     let (namedInserted, namedDeleted) = (named?.inserted ?? [], named?.deleted ?? [])
     var entries: [StoreTail.Entry] = []
-    let sum = try sumOfRows { row, opener throws(StoreError) in
+    let sum = try transaction.sumOfRows { row, opener throws(StoreError) in
       guard row.fields.revision > earlier else { return }
       var changes = try opener.openHead(row).stamps.changes(since: earlier)
       let id = DocumentID(row.fields.id)
@@ -95,19 +104,19 @@ extension StoreTransaction {
         StoreTail.Entry(
           id: id, collection: CollectionID(row.fields.collection), changes: changes.isEmpty ? [.changed] : changes))
     }
-    if !skippingDamaged { try requireWhole(sum) }
+    if !skippingDamaged { try transaction.requireWhole(sum) }
     for (collection, documents) in named?.collections ?? [:] {
-      for id in documents.deleted where try !hasRow(id) {
+      for id in documents.deleted where try !transaction.hasRow(id) {
         entries.append(StoreTail.Entry(id: id, collection: collection, changes: [.deleted]))
       }
     }
     entries.sort { $0.id < $1.id }
-    var changedCollections = Set(try collections().filter { $0.revision > earlier }.map(\.id))
+    var changedCollections = Set(try transaction.collections().filter { $0.revision > earlier }.map(\.id))
     for (_, changes) in ring ?? [] { changedCollections.formUnion(changes.collections) }
     return StoreTail(
-      since: earlier, generation: start.generation, entries: entries,
+      since: earlier, generation: transaction.start.generation, entries: entries,
       changedCollections: Set(changedCollections.map { CollectionID($0) }), namesDeletions: named != nil,
-      relation: relation, damaged: sum.damaged, isProved: isWhole(sum))
+      relation: relation, damaged: sum.damaged, isProved: transaction.isWhole(sum))
   }
 }
 

@@ -6,4 +6,4 @@
 //        defines the rows of indexes, and CofferPatterns matches texts.
 // Doesn't know: writes to documents, second stores (CofferCopies), and the calls of apps (Coffer).
 //
-// First file to read: Indexes/StoreTransaction+Indexes.swift, then Queries/QueryView.swift.
+// First file to read: Indexes/StoreIndexes.swift, then Queries/QueryView.swift.

@@ -77,7 +77,7 @@ extension StoreReading where Self: ~Copyable {
   /// - Throws: `damaged`.
   public func indexes(of collection: DocumentCollection) throws(StoreError) -> [DocumentIndex] {
     guard let record = try transaction.collection(named: collection.name),
-      let entry = try transaction.indexDeclaration().collection(record.id), entry.uid == record.uid
+      let entry = try StoreIndexes(transaction).declaration().collection(record.id), entry.uid == record.uid
     else { return [] }
     return entry.indexes
   }

@@ -1,3 +1,4 @@
+internal import CofferCopies
 public import CofferDocuments
 internal import CofferEngine
 internal import CofferRecords
@@ -103,7 +104,7 @@ extension DocumentStore {
       if !allowsDamage { try there.requireWhole() }
       return try engine.write { here in
         try here.requireCommonOrigin(with: there, hint: "export them there, and import them here")
-        let outcomes = try here.restore(ids, from: there)
+        let outcomes = try DocumentRestoration(into: here, from: there).restore(ids)
         try backup.engine.connections.original?.requireUnchanged()
         return outcomes
       }

@@ -68,7 +68,7 @@ extension DocumentStore {
           guard let engine else { return nil }
           defer { engine.updateOutdatedIndexes() }
           return try engine.reading(nil) { transaction throws(StoreError) in
-            let (result, reads) = try transaction.queryWithReads(sql, parameters)
+            let (result, reads) = try QueryRunner(transaction).queryWithReads(sql, parameters)
             return (result, reads, transaction.state.generation)
           }
         }))

@@ -91,7 +91,7 @@ struct ListReader {
     let isKnown = try known.map { state throws(StoreError) in try transaction.mayDescend(from: state) } ?? false
     if let record {
       // Read one more row to determine whether more documents follow.
-      let page = try transaction.headers(in: record, limit: limit == .max ? .max : limit + 1) { fields in
+      let page = try ListRows(transaction).headers(in: record, limit: limit == .max ? .max : limit + 1) { fields in
         fresh.append(!isKnown || fields.revision > known!.generation)
       }
       headers = page
@@ -145,7 +145,7 @@ struct ListReader {
     if !moving.isEmpty || !changed.deleted.isEmpty {
       guard !hasMore, order.count + moving.count <= limit else { return nil }
     }
-    guard let found = try transaction.places(of: moving, in: record) else { return nil }
+    guard let found = try ListRows(transaction).places(of: moving, in: record) else { return nil }
     let gone = changed.deleted.union(moving).compactMap { order.index(of: $0) }.sorted()
     guard let placed = placements(found, gone) else { return nil }
     var updated: [(from: Int, header: DocumentHeader)] = []
@@ -163,7 +163,7 @@ struct ListReader {
 
   /// Returns the placed rows, or `nil` if a preceding document isn't in the list.
   /// - Parameter gone: The indexes of removed rows, in ascending order.
-  private func placements(_ found: [StoreTransaction.ListPlace], _ gone: [Int]) -> [ListDifference.Placed]? {
+  private func placements(_ found: [ListRows.Place], _ gone: [Int]) -> [ListDifference.Placed]? {
     var placed: [ListDifference.Placed] = []
     for place in found {
       var to = placed.count

@@ -1,5 +1,6 @@
 internal import CofferEngine
 internal import CofferRecords
+internal import CofferSearch
 
 // Lists in order. Reading a header doesn't decrypt its text, and one statement reads a whole page. A missing collection
 // is empty, because inserting the first document creates it.
@@ -46,8 +47,10 @@ extension StoreReading where Self: ~Copyable {
     // SQLite treats a negative limit as unlimited.
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var previous = previous
-    if previous == nil, offset <= 0, limit == .max, let titles = try transaction.verifiedTitles(of: record) {
-      guard let unfinished = try transaction.forEachTitle(in: record, titles, body) else { return }
+    if previous == nil, offset <= 0, limit == .max,
+      let titles = try TitleListing(transaction).verifiedTitles(of: record)
+    {
+      guard let unfinished = try TitleListing(transaction).forEachTitle(in: record, titles, body) else { return }
       previous = unfinished.last
     }
     let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(max(0, offset)))
@@ -83,7 +86,7 @@ extension StoreReading where Self: ~Copyable {
   ///
   /// - Throws: `noSuchDocument`, `damaged`.
   public func index(of id: DocumentID) throws(StoreError) -> Int {
-    try transaction.index(of: try header(of: id))
+    try transaction.order.index(of: try header(of: id))
   }
 
   /// Returns the document at an index in the collection's order, from 0. Each preceding document costs an index entry.
@@ -91,7 +94,7 @@ extension StoreReading where Self: ~Copyable {
   /// - Throws: `indexOutOfRange`.
   public func id(at index: Int, in collection: DocumentCollection) throws(StoreError) -> DocumentID {
     guard index >= 0, let record = try transaction.collection(named: collection.name),
-      let id = try transaction.id(at: index, in: record.id)
+      let id = try transaction.order.id(at: index, in: record.id)
     else {
       throw StoreError(
         .indexOutOfRange, "there is no document at index \(index)",

@@ -1,6 +1,7 @@
 internal import CofferEngine
 internal import CofferRecords
 public import CofferSQLite
+internal import CofferSearch
 
 extension StoreReading where Self: ~Copyable {
   /// Runs a SELECT statement on the decrypted view `documents(collection, id, position, title, text, key, created,
@@ -46,7 +47,7 @@ extension StoreReading where Self: ~Copyable {
   public func query(
     _ sql: String, parameters: [(any SQLiteValueConvertible)?], timeLimit: Duration? = nil
   ) throws(StoreError) -> QueryResult {
-    try transaction.query(sql, parameters, within: timeLimit)
+    try QueryRunner(transaction).query(sql, parameters, within: timeLimit)
   }
 
   /// Runs a SELECT statement like ``query(_:_:)``, and calls `body` to read its rows one at a time.
@@ -61,6 +62,6 @@ extension StoreReading where Self: ~Copyable {
     _ sql: String, parameters: [(any SQLiteValueConvertible)?] = [], timeLimit: Duration? = nil,
     _ body: (inout QueryRows) throws -> R
   ) throws -> R {
-    try transaction.withQuery(sql, parameters, within: timeLimit, body)
+    try QueryRunner(transaction).withQuery(sql, parameters, within: timeLimit, body)
   }
 }

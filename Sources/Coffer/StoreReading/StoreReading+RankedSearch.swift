@@ -1,5 +1,6 @@
 internal import CofferEngine
 internal import CofferRecords
+internal import CofferSearch
 
 extension StoreReading where Self: ~Copyable {
   /// Returns the documents of a collection that best match words, sorted by score, then by ID.
@@ -25,7 +26,7 @@ extension StoreReading where Self: ~Copyable {
     ranked words: String, in collection: DocumentCollection, limit: Int = 20, after cursor: RankedMatches.Cursor? = nil,
     withSnippets: Bool = true
   ) throws(StoreError) -> RankedMatches {
-    try transaction.search(
+    try RankedSearch(transaction).search(
       ranked: words, in: collection, limit: limit, after: cursor, withSnippets: withSnippets)
   }
 }

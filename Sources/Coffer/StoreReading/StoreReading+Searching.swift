@@ -1,5 +1,6 @@
 internal import CofferEngine
 internal import CofferRecords
+internal import CofferSearch
 
 /// A document found by a search, valid during the call that receives it.
 package struct FoundDocument {
@@ -43,7 +44,7 @@ extension StoreReading where Self: ~Copyable {
   ) throws {
     guard limit > 0, let record = try transaction.collection(named: collection.name) else { return }
     var left = limit
-    if let candidates = try transaction.candidates(for: pattern, in: record, fields: fields) {
+    if let candidates = try SubstringSearch(transaction).candidates(for: pattern, in: record, fields: fields) {
       return try visit(candidates, for: pattern, fields, limit: limit, progress: progress, body)
     }
     var scan = RowScan(withTexts: fields.opensTexts, search: (pattern, fields), progress: nil)
@@ -74,7 +75,7 @@ extension StoreReading where Self: ~Copyable {
     var left = limit
     for (index, header) in candidates.enumerated() {
       try transaction.requireOpen()
-      try transaction.withMatch(header.id, matcher, withText: fields.opensTexts) {
+      try SubstringSearch(transaction).withMatch(header.id, matcher, withText: fields.opensTexts) {
         try body(FoundDocument($0, matcher))
         left -= 1
       }
@@ -121,7 +122,9 @@ extension StoreReading where Self: ~Copyable {
     try searching {
       try transaction.requireOpen()
       let matcher = DocumentMatcher(pattern, in: fields)
-      try transaction.withMatch(id, matcher, withText: fields.opensTexts) { match = FoundDocument($0, matcher).match }
+      try SubstringSearch(transaction).withMatch(id, matcher, withText: fields.opensTexts) {
+        match = FoundDocument($0, matcher).match
+      }
     }
     return match
   }

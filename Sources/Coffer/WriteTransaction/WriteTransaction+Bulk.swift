@@ -22,7 +22,7 @@ extension WriteTransaction {
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions = BulkOptions()
   ) throws -> BulkReport {
     if options.onConflict != .fail {
-      return try transaction.merge(contentsOf: source, into: collection, options: options)
+      return try BulkUpsert(transaction).run(contentsOf: source, into: collection, options: options)
     }
     var source = source
     return try insert(into: collection, options, readBy: { _ in () }) { stage, batch, _ in
@@ -103,20 +103,20 @@ extension WriteTransaction {
     var options = options
     // Keep parents, because they're IDs in this store. A `Document` doesn't have an ID itself.
     options.keepsIDs = true
-    let record = try transaction.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven)
+    let record = try transaction.collectionEditor.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven)
     let transaction = transaction
     return try withoutActuallyEscaping(document) { document in
       var source = DocumentSource(elements) { element, number in
         let document = try document(element)
         do throws(StoreError) {
-          try transaction.requireParent(document.parent, of: nil, isNew: true, in: record.id)
+          try transaction.editor.requireParent(document.parent, of: nil, isNew: true, in: record.id)
         } catch {
           throw error.of(record: number)
         }
         return document
       }
       if options.onConflict != .fail {
-        return try transaction.merge(contentsOf: source, into: collection, options: options)
+        return try BulkUpsert(transaction).run(contentsOf: source, into: collection, options: options)
       }
       return try insert(
         into: collection, options,
@@ -137,14 +137,16 @@ extension WriteTransaction {
     sealedBy seal: @escaping (SealingStage, SealedBatch, Drafts) throws -> Bool
   ) throws -> BulkReport {
     let transaction = transaction
-    if let collection { _ = try transaction.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven) }
+    if let collection {
+      _ = try transaction.collectionEditor.openOrCreate(collection, titleRule: options.titleRule ?? .asGiven)
+    }
     let stage = try SealingStage(transaction, into: collection, options: options)
     var report = BulkReport()
-    try transaction.insert(
+    try RowInsertion(transaction).run(
       readBy: read, sealedBy: { try seal(stage, $0, $1) },
       inserted: { batch in
         report.created += batch.rows.count
-        try transaction.requireFamilies(of: batch)
+        try RowInsertion(transaction).requireFamilies(of: batch)
         for row in batch.rows {
           let id = DocumentID(row.fields.id)
           report.firstID = report.firstID ?? id

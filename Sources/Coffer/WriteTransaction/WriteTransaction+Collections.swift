@@ -21,7 +21,7 @@ extension WriteTransaction {
     _ collection: DocumentCollection, titleRule: TitleRule = .asGiven, foldsKeys: Bool = false,
     attributes: Attributes = Attributes()
   ) throws(StoreError) -> CollectionInfo {
-    let record = try transaction.newCollection(
+    let record = try transaction.collectionEditor.newCollection(
       collection.name, CollectionSettings(titleRule: titleRule, foldsKeys: foldsKeys, attributes: attributes))
     try transaction.writer.insertCollection(record)
     return CollectionInfo(record, count: 0)
@@ -34,10 +34,10 @@ extension WriteTransaction {
   @discardableResult
   public func rename(_ collection: DocumentCollection, to name: String) throws(StoreError) -> DocumentCollection {
     let old = try transaction.requireCollection(collection)
-    try transaction.checkCollectionName(name)
+    try transaction.collectionEditor.checkCollectionName(name)
     var renamed = old
     renamed.name = name
-    try transaction.change(renamed)
+    try transaction.collectionEditor.change(renamed)
     return DocumentCollection(name)
   }
 
@@ -59,9 +59,9 @@ extension WriteTransaction {
     new.settings.foldsKeys = foldsKeys ?? old.foldsKeys
     new.settings.attributes = attributes ?? old.settings.attributes
     guard new != old else { return }
-    try transaction.check(new.settings.attributes)
-    try transaction.change(new)
-    if new.foldsKeys != old.foldsKeys { try transaction.refold(new) }
+    try transaction.collectionEditor.check(new.settings.attributes)
+    try transaction.collectionEditor.change(new)
+    if new.foldsKeys != old.foldsKeys { try transaction.collectionEditor.refold(new) }
   }
 
   /// Reorders the collections that ``StoreReading/collections()`` lists.
@@ -77,7 +77,7 @@ extension WriteTransaction {
       throw StoreError(.invalidArgument, "a collection is named twice")
     }
     records += try transaction.orderedCollections().filter { !chosen.contains($0.id) }
-    try transaction.arrange(records)
+    try transaction.collectionEditor.arrange(records)
   }
 
   /// Deletes a collection with all its documents.

@@ -9,7 +9,7 @@ extension WriteTransaction {
   public func setParent(of id: DocumentID, to parent: DocumentID?) throws(StoreError) {
     let header = try header(of: id)
     guard header.parent != parent else { return }
-    try transaction.requireParent(parent, of: id.rawValue, isNew: false, in: header.collection.rawValue)
+    try transaction.editor.requireParent(parent, of: id.rawValue, isNew: false, in: header.collection.rawValue)
     try transaction.writer.setParent(of: id, to: parent?.rawValue)
   }
 
@@ -20,7 +20,7 @@ extension WriteTransaction {
     let header = try header(of: id)
     guard header.key != key else { return }
     let record = try transaction.requireCollection(of: header)
-    try transaction.requireUnusedKey(key, in: record, by: id)
+    try transaction.editor.requireUnusedKey(key, in: record, by: id)
     let index = try transaction.writer.blindIndex(of: key, in: record)
     guard let key else {
       return try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in

@@ -14,10 +14,10 @@ extension WriteTransaction {
     case .before(id), .after(id): return
     default: break
     }
-    let spot = try transaction.spot(for: placement, in: collection)
+    let spot = try transaction.order.spot(for: placement, in: collection)
     guard !spot.touches(id) else { return }
     try transaction.writer.move(
-      id, toPosition: try transaction.position(at: spot, for: placement, in: collection), in: collection)
+      id, toPosition: try transaction.order.position(at: spot, for: placement, in: collection), in: collection)
   }
 
   /// Moves a document to another collection, which is created if it's missing. Keeps the ID, dates, key and attributes,
@@ -31,7 +31,7 @@ extension WriteTransaction {
     throws(StoreError)
   {
     let old = try transaction.storedDocument(id)
-    let record = try transaction.openOrCreate(collection, titleRule: .asGiven)
+    let record = try transaction.collectionEditor.openOrCreate(collection, titleRule: .asGiven)
     guard record.id != old.fields.collection else { return try move(id, to: placement) }
     let children = try children(of: id).count
     guard children == 0 else {
@@ -40,10 +40,10 @@ extension WriteTransaction {
         "document \(id) can't move to another collection: it has \(children) \(children == 1 ? "child" : "children") here",
         hint: "move these first, or give them another parent", documentID: id)
     }
-    try transaction.requireUnusedKey(old.document.key, in: record, by: id)
+    try transaction.editor.requireUnusedKey(old.document.key, in: record, by: id)
     var document = old.document
     document.parent = nil
-    let position = try transaction.position(for: placement, in: record.id)
+    let position = try transaction.order.position(for: placement, in: record.id)
     try transaction.writer.replace(old, with: document, in: record, movedTo: position)
   }
 
@@ -98,6 +98,6 @@ extension WriteTransaction {
   {
     guard let record = try transaction.collection(named: collection.name) else { return 0 }
     let sorted = try ids(in: collection, sortedBy: order, descending: descending)
-    return try transaction.arrange(sorted, in: record.id)
+    return try transaction.order.arrange(sorted, in: record.id)
   }
 }

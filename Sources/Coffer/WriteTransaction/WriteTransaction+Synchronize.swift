@@ -16,7 +16,7 @@ extension WriteTransaction {
   public func synchronize(
     _ collection: DocumentCollection, with items: some Sequence<SyncItem>, options: SyncOptions = SyncOptions()
   ) throws -> SyncReport {
-    try transaction.synchronizing(collection, options) { synchronizer in
+    try Synchronizer.run(in: transaction, collection, options) { synchronizer in
       for item in items { try synchronizer.take(item) }
     }
   }
@@ -33,7 +33,7 @@ extension WriteTransaction {
     _ collection: DocumentCollection, with source: some DraftSource, options: SyncOptions = SyncOptions()
   ) throws -> SyncReport {
     var source = source
-    return try transaction.synchronizing(collection, options) { synchronizer in
+    return try Synchronizer.run(in: transaction, collection, options) { synchronizer in
       var drafts = DraftBatch()
       while try source.read(into: &drafts) {
         defer { drafts.removeAll() }

@@ -130,7 +130,7 @@ extension WriteTransaction {
   private func entry(of id: DocumentID) throws(StoreError) -> DeletedDocuments.Entry {
     let stored = try transaction.storedDocument(id)
     let record = try transaction.requireCollection(of: stored.header)
-    let (before, after) = try transaction.neighbours(of: stored.header)
+    let (before, after) = try transaction.order.neighbours(of: stored.header)
     return DeletedDocuments.Entry(
       id: id, document: stored.document, uid: stored.stamps.uid, collection: CollectionInfo(record, count: 0),
       collectionUID: record.uid,
@@ -164,10 +164,11 @@ extension WriteTransaction {
       document.parent = nil
     }
     let placement = try placement(of: entry, in: record)
-    _ = try transaction.add(document, in: record, id: entry.id, titleRule: nil, requiringParent: false, uid: entry.uid)
-    {
+    _ = try transaction.editor.add(
+      document, in: record, id: entry.id, titleRule: nil, requiringParent: false, uid: entry.uid
+    ) {
       () throws(StoreError) in
-      try transaction.position(for: placement, in: record.id)
+      try transaction.order.position(for: placement, in: record.id)
     }
   }
 
@@ -187,6 +188,6 @@ extension WriteTransaction {
     }
     if try isThere(entry.previous), let previous = entry.previous { return .after(previous) }
     if try isThere(entry.next), let next = entry.next { return .before(next) }
-    return try transaction.placement(of: entry.position, entry.id, in: record.id)
+    return try transaction.order.placement(of: entry.position, entry.id, in: record.id)
   }
 }

@@ -127,6 +127,6 @@ extension WriteTransaction {
     var old = old
     if title == nil, wasGiven { document.title = old.document.title }
     if !wasGiven { old.document.title = nil }
-    try transaction.overwrite(old, with: document)
+    try transaction.editor.overwrite(old, with: document)
   }
 }

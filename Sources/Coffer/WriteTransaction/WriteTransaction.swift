@@ -37,9 +37,9 @@ extension WriteTransaction {
     let known = try transaction.collection(named: collection.name)
     let record =
       if let known { known } else {
-        try transaction.newCollection(collection.name, CollectionSettings())
+        try transaction.collectionEditor.newCollection(collection.name, CollectionSettings())
       }
-    return try transaction.insert(document, in: record, isNew: known == nil, id: wanted, at: placement)
+    return try transaction.editor.insert(document, in: record, isNew: known == nil, id: wanted, at: placement)
   }
 
   /// Changes a document in place.
@@ -65,7 +65,7 @@ extension WriteTransaction {
     var new = old.document
     new.wasDated.value = false
     try change(&new)
-    guard try transaction.takes(new, mode, as: id) else { return false }
+    guard try transaction.editor.takes(new, mode, as: id) else { return false }
     // Reread the document if the closure wrote to the store.
     if try transaction.writer.rowsWritten != written { old = try transaction.storedDocument(id) }
     guard !new.isIdentical(to: old.document) else { return true }
@@ -73,8 +73,8 @@ extension WriteTransaction {
     let isDated = new.wasDated.value || new.modified != old.document.modified
     if !isDated, !keepingDate { new.modified = nil }
     new.modified = new.modified ?? .now()
-    new.title = try transaction.title(of: new, insteadOf: old)
-    try transaction.replace(old, with: new)
+    new.title = try transaction.editor.title(of: new, insteadOf: old)
+    try transaction.editor.replace(old, with: new)
     return true
   }
 
@@ -94,7 +94,7 @@ extension WriteTransaction {
     guard try transaction.hasRow(id) else {
       return (try insert(document, into: collection, id: id), true)
     }
-    try transaction.overwrite(try transaction.storedDocument(id, in: collection), with: document)
+    try transaction.editor.overwrite(try transaction.storedDocument(id, in: collection), with: document)
     return (id, false)
   }
 
@@ -113,7 +113,7 @@ extension WriteTransaction {
     var document = document
     document.key = key
     guard let id = try id(forKey: key, in: collection) else { return (try insert(document, into: collection), true) }
-    try transaction.overwrite(try transaction.storedDocument(id), with: document)
+    try transaction.editor.overwrite(try transaction.storedDocument(id), with: document)
     return (id, false)
   }
 

@@ -93,7 +93,7 @@ final class CopyWalk {
     let copier = try RowCopier(into: target, keepingStamps: kind == .editableCopy)
     for collection in collections { try target.writer.insertCollection(copier.add(collection)) }
     try target.setOrigin(try source.origin(as: kind))
-    try target.insert(
+    try RowInsertion(target).run(
       readBy: { _ in () }, sealedBy: { batch, _ in try self.fill(batch, with: copier) },
       refused: { row, error in throw row.refusal(error) },
       inserted: { batch in
@@ -101,7 +101,7 @@ final class CopyWalk {
         try progress?(WorkProgress(done: report.documents, total: max(report.documents, expected)))
       })
     try requireWhole()
-    try target.copyIndexes(of: source.indexDeclaration())
+    try StoreIndexes(target).copy(of: StoreIndexes(source).declaration())
     if kind == .editableCopy { try target.writer.reserveIDs(through: target.state.firstOwnID - 1) }
     report.parentsDropped = parentsDropped
     report.expected = expected

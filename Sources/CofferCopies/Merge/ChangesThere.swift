@@ -59,7 +59,7 @@ struct ChangesThere {
     for (id, named) in found.sorted(by: { $0.key < $1.key }) {
       if named.isThere { present.append(id) } else { missing.append(id) }
       do throws(StoreError) {
-        let row = try theirs.mergeRow(id)
+        let row = try MergeRow.find(id, in: theirs)
         guard named.isThere == (row != nil), row.map({ named.fits($0, base) }) ?? true else { return false }
       } catch {
         // Continue, because the merge reads the damaged row and handles the error.
@@ -144,12 +144,12 @@ struct MergeRow {
   var id: Int64 { fields.id }
 }
 
-extension StoreTransaction {
+extension MergeRow {
   /// Returns a document's row after verifying its head, or `nil` if the document doesn't exist.
-  func mergeRow(_ id: Int64) throws(StoreError) -> MergeRow? {
+  static func find(_ id: Int64, in transaction: StoreTransaction) throws(StoreError) -> MergeRow? {
     do throws(StoreError) {
-      return try reading { reader throws(StoreError) in
-        let row = try reader.row(DocumentID(id), withBody: false, within: limits)
+      return try transaction.reading { reader throws(StoreError) in
+        let row = try reader.row(DocumentID(id), withBody: false, within: transaction.limits)
         let head = try reader.opener.openHead(row)
         return MergeRow(
           fields: row.fields, stamps: head.stamps, created: head.created, modified: head.modified, changes: head.stamps)
@@ -161,40 +161,14 @@ extension StoreTransaction {
   }
 
   /// Returns the IDs of documents at or after `first`, keyed by the identities that copies share.
-  func identities(from first: Int64) throws(StoreError) -> [UInt64: Int64] {
+  static func identities(from first: Int64, in transaction: StoreTransaction) throws(StoreError) -> [UInt64: Int64] {
     var ids: [Int64] = []
-    try database.forEachRow(SQL.idsFrom, [first]) { row in
+    try transaction.database.forEachRow(SQL.idsFrom, [first]) { row in
       ids.append(row.int64(at: 0))
       return true
     }
     var known: [UInt64: Int64] = [:]
-    for id in ids { if let row = try mergeRow(id) { known[row.stamps.uid] = id } }
+    for id in ids { if let row = try find(id, in: transaction) { known[row.stamps.uid] = id } }
     return known
-  }
-}
-
-extension StoreTransaction {
-  /// Walks all rows and verifies them against the state's set hash and count.
-  ///
-  /// - Throws: `damaged` if a row can't be decrypted, or `setMismatch`.
-  package func requireWhole(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in })
-    throws(StoreError)
-  {
-    try requireWhole(try sumOfRows(visit))
-  }
-
-  /// Checks that one store was copied from the other, or both from the same store, so their documents share identities.
-  ///
-  /// - Throws: `invalidArgument`.
-  package func requireCommonOrigin(with other: StoreTransaction, hint: ErrorHint? = nil) throws(StoreError) {
-    func ids(_ transaction: StoreTransaction) -> Set<[UInt8]> {
-      let origin = transaction.state.origin
-      let own = transaction.keys.session.header.storeID
-      return origin.kind == .none ? [own] : [own, origin.storeID]
-    }
-    guard ids(self).isDisjoint(with: ids(other)) else { return }
-    throw StoreError(
-      .invalidArgument, "the stores have no common origin, so their documents have no common identities",
-      hint: hint)
   }
 }

@@ -55,7 +55,7 @@ extension StoreMerge {
     changed.edited = base.keepsStamps ? record.edited : writer.revision
     try change(changed)
     if !changed.name.isIdentical(to: known.name) { namedThere.insert(known.id) }
-    if changed.foldsKeys != known.foldsKeys { try mine.refold(changed) }
+    if changed.foldsKeys != known.foldsKeys { try mine.collectionEditor.refold(changed) }
     note(.changed, reason, collection: known.id)
   }
 
@@ -137,7 +137,7 @@ extension StoreMerge {
           if known[id] == nil { pairs.append(pair) }
           pair.takesPosition = true
           note(.moved, reason, id: id, otherID: pair.theirs.id)
-        } else if let row = try mine.mergeRow(id) {
+        } else if let row = try MergeRow.find(id, in: mine) {
           try delete(row)
           note(.deleted, reason, id: id)
         }
@@ -149,7 +149,7 @@ extension StoreMerge {
 
   /// Returns the pair for a document in both stores, regardless of its collections.
   private func elsewhere(_ id: Int64) throws -> Pair? {
-    guard let here = try mine.mergeRow(id), let there = try rowThere(id), there.stamps.uid == here.stamps.uid
+    guard let here = try MergeRow.find(id, in: mine), let there = try rowThere(id), there.stamps.uid == here.stamps.uid
     else { return nil }
     return Pair(there, here, id: id)
   }

@@ -10,7 +10,7 @@ extension StoreMerge {
   /// Pairs the other store's changed documents with this store's documents, and applies deletions.
   func pair(_ changes: ChangesThere) throws -> [Pair] {
     for id in changes.missing {
-      if let row = try mine.mergeRow(id) { try leave(row) }
+      if let row = try MergeRow.find(id, in: mine) { try leave(row) }
     }
     var pairs: [Pair] = []
     for id in changes.present {
@@ -22,7 +22,7 @@ extension StoreMerge {
     }
     // If a different document has the ID there, this document was deleted there or its ID was assigned here.
     for pair in pairs where pair.isNew && pair.id == pair.theirs.id {
-      if let other = try mine.mergeRow(pair.id) { try leave(other) }
+      if let other = try MergeRow.find(pair.id, in: mine) { try leave(other) }
     }
     return pairs
   }
@@ -40,7 +40,7 @@ extension StoreMerge {
   }
 
   private func pair(_ row: MergeRow) throws(StoreError) -> Pair {
-    if let id = try idHere(row) { return Pair(row, try mine.mergeRow(id), id: id) }
+    if let id = try idHere(row) { return Pair(row, try MergeRow.find(id, in: mine), id: id) }
     var id = row.id
     let isNew = row.changes.born > base.seenHere
     // IDs that an original assigned or will assign are reserved for its documents.
@@ -208,7 +208,7 @@ extension StoreMerge {
       if pair.takesContents || isElsewhere { pending.insert(pair.id) }
     }
     for pair in pairs where pair.isNew && pair.takesPosition {
-      if let other = try mine.mergeRow(pair.id) { try renumber(other) }
+      if let other = try MergeRow.find(pair.id, in: mine) { try renumber(other) }
     }
     // Compute all groups before writing, because they depend on the positions before the merge.
     for group in try groups(of: pairs.filter(\.takesPosition)) { try write(group) }
@@ -293,7 +293,7 @@ extension StoreMerge {
 
   /// Removes and returns a document's key without changing its stamps.
   private func takeKey(of id: DocumentID) throws(StoreError) -> DocumentKey? {
-    let row = try mine.mergeRow(id.rawValue)
+    let row = try MergeRow.find(id.rawValue, in: mine)
     let key = try mine.header(of: id).key
     try writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
       content.key = nil
@@ -319,7 +319,7 @@ extension StoreMerge {
         note(.kept, .editedOnBothSides, id: pair.id, otherID: pair.theirs.id)
         continue
       }
-      let position = try mine.position(for: .after(id), in: record.id)
+      let position = try mine.order.position(for: .after(id), in: record.id)
       let copy = try DocumentID.next(mine.state.nextID, unless: nil)
       try writer.insert(
         document, id: copy, in: record, isNew: false, position: position, now: .now(),

@@ -12,7 +12,7 @@ extension StoreMerge {
       // The other store deleted the parent. A document may keep its ID, unless a different document uses it here.
       orphans.insert(pair.id)
       guard !kept.contains(parent), pair.mine?.fields.parent != parent else { return parent }
-      let here = try mine.mergeRow(parent)
+      let here = try MergeRow.find(parent, in: mine)
       let isOther = here.map { $0.stamps.born > base.seenThere } ?? (UInt64(parent) >= mine.start.nextID)
       return isOther ? nil : parent
     }
@@ -21,7 +21,7 @@ extension StoreMerge {
 
   func setParent(of id: Int64, to parent: Int64?) throws(StoreError) {
     try writer.rewrite(DocumentID(id), changing: .parent, as: .parent) {
-      [row = try mine.mergeRow(id)] content, fields
+      [row = try MergeRow.find(id, in: mine)] content, fields
         throws(StoreError) in
       fields.parent = parent
       // Keep the stamps, because the position doesn't change.
@@ -31,7 +31,7 @@ extension StoreMerge {
 
   func checkParents() throws {
     for id in try suspects() {
-      guard let row = try mine.mergeRow(id), let parent = row.fields.parent else { continue }
+      guard let row = try MergeRow.find(id, in: mine), let parent = row.fields.parent else { continue }
       if try !isSound(parent, of: row) { try resolve(row, .parentGone) }
     }
     for id in placed.keys.sorted() {
@@ -45,7 +45,7 @@ extension StoreMerge {
     var found = Set(placed.keys).subtracting(orphans)
     for parent in departed {
       for child in try writer.ids(SQL.idsOfChildren, parent) where placed[child.rawValue] == nil {
-        guard let row = try mine.mergeRow(child.rawValue) else { continue }
+        guard let row = try MergeRow.find(child.rawValue, in: mine) else { continue }
         // Skip documents that neither store moved, because both stores already have this parent.
         let collection = try mine.unverifiedFields(of: DocumentID(parent))?.collection
         if collection ?? row.fields.collection != row.fields.collection || kept.contains(row.id)
@@ -91,7 +91,7 @@ extension StoreMerge {
     var ring: [MergeRow] = []
     var seen: Set<Int64> = []
     var next: Int64? = id
-    while let current = next, seen.insert(current).inserted, let row = try mine.mergeRow(current) {
+    while let current = next, seen.insert(current).inserted, let row = try MergeRow.find(current, in: mine) {
       ring.append(row)
       next = row.fields.parent
     }

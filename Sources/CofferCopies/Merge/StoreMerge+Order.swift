@@ -49,7 +49,7 @@ extension StoreMerge {
     let positions = try self.positions(group.pairs.count, behind: previous, in: group.record)
     for (index, pair) in group.pairs.enumerated() {
       let position =
-        try positions?[index] ?? mine.position(for: placement(behind: previous), in: group.record.id)
+        try positions?[index] ?? mine.order.position(for: placement(behind: previous), in: group.record.id)
       try write(pair, in: group.record, at: position)
       previous = pair.id
     }
@@ -59,7 +59,7 @@ extension StoreMerge {
 
   /// Returns evenly spaced positions, or `nil` if there isn't enough space between the neighbors.
   private func positions(_ count: Int, behind id: Int64, in record: CollectionRecord) throws(StoreError) -> [Int64]? {
-    let spot = try mine.spot(for: placement(behind: id), in: record.id)
+    let spot = try mine.order.spot(for: placement(behind: id), in: record.id)
     let gap = StoreFormat.positionGap
     switch (spot.before, spot.after) {
     case (let before?, let after?):
@@ -92,13 +92,13 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let entry = try theirs.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1) {
+    while let entry = try theirs.order.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1) {
       let previous = entry.id
       if let known = anchorsThere[previous] {
         anchor = known
         break
       }
-      if let there = try rowThere(previous), let id = try idHere(there), let here = try mine.mergeRow(id),
+      if let there = try rowThere(previous), let id = try idHere(there), let here = try MergeRow.find(id, in: mine),
         isUnmoved(here, there)
       {
         anchor = id
@@ -117,12 +117,12 @@ extension StoreMerge {
     var passed: [Int64] = []
     var anchor: Int64 = 0
     var place = (row.fields.position, row.id)
-    while let previous = try mine.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1)?.id {
+    while let previous = try mine.order.entry(SQL.entryBefore, Int64(row.fields.collection), place.0, place.1)?.id {
       if let known = anchorsHere[previous] {
         anchor = known
         break
       }
-      guard let here = try mine.mergeRow(previous) else { break }
+      guard let here = try MergeRow.find(previous, in: mine) else { break }
       if try isUnmoved(here) {
         anchor = previous
         anchorsHere[previous] = previous
@@ -157,17 +157,17 @@ extension StoreMerge {
   {
     var group: (firstUID: UInt64, last: Int64)?
     var next =
-      if anchor != 0, let row = try mine.mergeRow(anchor) {
-        try mine.entry(SQL.entryAfter, Int64(record.id), row.fields.position, anchor)
+      if anchor != 0, let row = try MergeRow.find(anchor, in: mine) {
+        try mine.order.entry(SQL.entryAfter, Int64(record.id), row.fields.position, anchor)
       } else {
-        try mine.entry(SQL.topEntry, Int64(record.id))
+        try mine.order.entry(SQL.topEntry, Int64(record.id))
       }
-    while let entry = next, let row = try mine.mergeRow(entry.id) {
+    while let entry = next, let row = try MergeRow.find(entry.id, in: mine) {
       if placed[entry.id] == nil {
         if try isUnmoved(row) { break }
         group = (group?.firstUID ?? row.stamps.uid, entry.id)
       }
-      next = try mine.entry(SQL.entryAfter, Int64(record.id), entry.position, entry.id)
+      next = try mine.order.entry(SQL.entryAfter, Int64(record.id), entry.position, entry.id)
     }
     return group
   }

@@ -210,14 +210,14 @@ final class StoreMerge {
   func rowThere(_ id: Int64) throws(StoreError) -> MergeRow? {
     var found: MergeRow?
     do throws(StoreError) {
-      found = try theirs.mergeRow(id)
+      found = try MergeRow.find(id, in: theirs)
     } catch {
       guard error.code == .damaged, options.skipsDamaged else { throw error }
       return nil
     }
     let named = changes.named?[id]
     guard var row = found else {
-      guard changes.named != nil, named == nil, let here = try mine.mergeRow(id) else { return nil }
+      guard changes.named != nil, named == nil, let here = try MergeRow.find(id, in: mine) else { return nil }
       // The document existed at the base, so the ring must list its deletion.
       guard here.stamps.born > base.seenThere else { throw .setMismatch }
       return nil
@@ -235,7 +235,7 @@ final class StoreMerge {
   private func takeChanges(of row: inout MergeRow, _ named: ChangesThere.Named?) throws(StoreError) {
     guard row.fields.revision > base.seenHere else { return }
     if let named, named.inserted > 0 { row.changes.born = max(row.stamps.born, named.inserted) }
-    guard let here = try mine.mergeRow(row.id), here.stamps.uid == row.stamps.uid else {
+    guard let here = try MergeRow.find(row.id, in: mine), here.stamps.uid == row.stamps.uid else {
       // A new document or one deleted here counts as edited, to cause a conflict unless the ring lists it as new.
       return row.changes.edited = max(row.stamps.edited, row.fields.revision)
     }
@@ -245,7 +245,7 @@ final class StoreMerge {
 
   /// Returns the other store's ID for a document with a different ID here, or `nil` if it isn't there.
   func idThere(_ uid: UInt64) throws(StoreError) -> Int64? {
-    if identitiesThere == nil { identitiesThere = try theirs.identities(from: 1) }
+    if identitiesThere == nil { identitiesThere = try MergeRow.identities(from: 1, in: theirs) }
     return identitiesThere?[uid]
   }
 
@@ -255,7 +255,7 @@ final class StoreMerge {
   func idHere(_ row: MergeRow) throws(StoreError) -> Int64? {
     if let known = localIDs[row.id] { return known }
     let found: Int64?
-    if let here = try mine.mergeRow(row.id), here.stamps.uid == row.stamps.uid {
+    if let here = try MergeRow.find(row.id, in: mine), here.stamps.uid == row.stamps.uid {
       found = row.id
     } else {
       found = try identity(row.stamps.uid)
@@ -268,7 +268,7 @@ final class StoreMerge {
     if identities == nil {
       // In a copy, the original's documents have the original's IDs, so search only later IDs.
       let first = base.relation == .original ? Int64(clamping: mine.start.origin.nextID) : 1
-      identities = try mine.identities(from: first)
+      identities = try MergeRow.identities(from: first, in: mine)
     }
     return identities?[uid]
   }

@@ -49,7 +49,7 @@ package struct Salvage {
           try transaction.setOrigin(try source.origin(of: state))
         }
         var sealed = 0
-        try transaction.insert(
+        try RowInsertion(transaction).run(
           readBy: { _ in () }, sealedBy: { batch, _ in try walk.fill(batch, with: copier) },
           refused: { row, error in
             guard error.code == .duplicateKey else { throw error }
@@ -63,7 +63,7 @@ package struct Salvage {
         // Reserve all assigned IDs, including deleted parents, so IDs are never reused.
         try transaction.writer.reserveIDs(through: max(source.state?.nextID ?? 1, walk.firstUnusedNumber) - 1)
         try walk.reportMissingDocuments(tell)
-        try transaction.copyIndexes(of: source.indexDeclaration)
+        try StoreIndexes(transaction).copy(of: source.indexDeclaration)
         var report = CopyReport(transaction)
         report.documents = documents
         report.expected = expected

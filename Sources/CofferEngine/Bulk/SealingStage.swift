@@ -47,7 +47,7 @@ package final class SealingStage {
     lastOrder = records.map(\.settings.order).max() ?? 0
     // Add each collection that drafts can name, because `run` may have to move rows to free positions.
     for record in records where !isFixed || record.name.utf8.elementsEqual(defaultName) {
-      add(Target(record: record, positions: try transaction.run(in: record.id, atTop: options.atTop)))
+      add(Target(record: record, positions: try transaction.order.run(in: record.id, atTop: options.atTop)))
     }
     current = places[defaultName] ?? 0
   }

@@ -82,7 +82,7 @@ package struct Upsert {
       document.title = (titleRule ?? record.titleRule).title(for: document)
     }
     guard let match else {
-      let id = try transaction.add(
+      let id = try transaction.editor.add(
         document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false
       ) { () throws(StoreError) in try takePosition(in: record.id) }
       return .created(id)
@@ -100,13 +100,13 @@ package struct Upsert {
     if document.isIdentical(to: old) { return .unchanged(match.id) }
     document.created = incoming.document.created ?? old.created
     document.modified = modified ?? .now()
-    try transaction.replace(stored, with: document, requiringParent: false)
+    try transaction.editor.replace(stored, with: document, requiringParent: false)
     return .updated(match.id)
   }
 
   private mutating func takePosition(in collection: UInt32) throws(StoreError) -> Int64 {
     var run =
-      if let begun = positions[collection] { begun } else { try transaction.run(in: collection, atTop: atTop) }
+      if let begun = positions[collection] { begun } else { try transaction.order.run(in: collection, atTop: atTop) }
     defer { positions[collection] = run }
     return try run.take()
   }

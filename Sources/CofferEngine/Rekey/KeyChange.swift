@@ -84,7 +84,7 @@ struct KeyChange {
         throw StoreError(
           .locked, "another process changed the keys meanwhile; nothing was changed here", hint: "try again")
       }
-      try transaction.changeRoot(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
+      try RootChange(transaction: transaction).run(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
     }
     store.holder.withLock { holder in
       let opened = holder.slot
@@ -204,11 +204,14 @@ extension StoreError {
   }
 }
 
-extension StoreTransaction {
+/// Replaces the root key in a transaction.
+private struct RootChange {
+  let transaction: StoreTransaction
+
   /// Sets the root key, adds an active epoch, seals the collections under it, and begins the rekey in one commit.
   ///
   /// - Parameter titles: The new title mode. Rows under older epochs can be in any mode.
-  func changeRoot(to root: RootKey, slots: [KeySlotRecord], titles: CreateOptions.Titles?, from old: SessionKeys)
+  func run(to root: RootKey, slots: [KeySlotRecord], titles: CreateOptions.Titles?, from old: SessionKeys)
     throws(StoreError)
   {
     let epoch = (old.keyring.epochs.last?.epoch ?? 0) + 1
@@ -217,15 +220,16 @@ extension StoreTransaction {
         .rekeyUnfinished, "too many unfinished rekeys: \(old.keyring.epochs.count) epochs are in use",
         hint: "finish with \(.resumeRekey)")
     }
-    let collections = try self.collections()
+    let collections = try transaction.collections()
+    let writer = try transaction.writer
     try writer.willWrite()
     var header = old.header
     header.rootGeneration = root.generation
     header.phase = 1
     if let titles { header.titles = titles.rawValue }
-    try clearUnknownFeatures(in: &header)
-    try clearStatistics()
-    let indexes = try removeIndexPages()
+    try transaction.clearUnknownFeatures(in: &header)
+    try transaction.clearStatistics()
+    let indexes = try transaction.removeIndexPages()
     let closed = closedEpochs(of: old.keyring)
     (header.keyring, header.commitment) = try translatingErrors { () throws(SealingError) in
       let keyring = Keyring(
@@ -235,22 +239,21 @@ extension StoreTransaction {
     let macKey = try translatingErrors { () throws(SealingError) in try root.derive(.headerMAC) }
     header.mac = try header.authenticate(slots, under: macKey)
     let new = try SessionKeys(root: root, header: header, slots: slots)
-    let writer = try writer
     // The connection now seals under the new keys. A failure restores the old keys.
-    try use(new)
+    try transaction.use(new)
     do throws(StoreError) {
       for collection in collections {
         var resealed = collection
         resealed.epoch = epoch
         try writer.replaceCollection(with: resealed)
       }
-      try putIndexRoots(indexes)
+      try transaction.putIndexRoots(indexes)
       writer.state.target = epoch
       writer.state.cursor = 0
-      try commit(new, slots)
+      try transaction.commit(new, slots)
     } catch {
-      rollback()
-      try connection.use(old)
+      transaction.rollback()
+      try transaction.connection.use(old)
       throw error
     }
   }
@@ -263,10 +266,10 @@ extension StoreTransaction {
     keyring.epochs.map { keys in
       var keys = keys
       if keys.epoch == keyring.active {
-        keys.bounds.closed = state.generation + 1
-        keys.bounds.ceiling = state.nextID
-      } else if keys.epoch < state.target {
-        keys.bounds.floor = max(keys.bounds.floor, state.cursor)
+        keys.bounds.closed = transaction.state.generation + 1
+        keys.bounds.ceiling = transaction.state.nextID
+      } else if keys.epoch < transaction.state.target {
+        keys.bounds.floor = max(keys.bounds.floor, transaction.state.cursor)
       }
       return keys
     }

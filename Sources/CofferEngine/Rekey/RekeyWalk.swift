@@ -148,16 +148,34 @@ extension StoreEngine {
         report.isFinished = true
         return
       }
-      for id in try transaction.rowsBelow(target) {
+      for id in try rowsBelow(target, in: transaction) {
         report.skip(id, "document \(id) is under old keys although the rekey has passed it")
       }
       let sum = try transaction.sumOfRows()
       report.setMatches = transaction.isWhole(sum)
       // Otherwise, keep the old keys so the remaining rows can be read. `verify` reports the problem.
       guard report.skipped.isEmpty, report.setMatches else { return }
-      try transaction.dropOldEpochs()
+      try dropOldEpochs(transaction)
       report.isFinished = true
     }
+  }
+
+  /// Returns the IDs of at most 1,000 rows below an epoch, found by scanning the table.
+  private func rowsBelow(_ epoch: UInt32, in transaction: StoreTransaction) throws(StoreError) -> [Int64] {
+    try transaction.database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(1000)).compactMap { row in
+      if case .integer(let id) = row[0] { id } else { nil }
+    }
+  }
+
+  /// Drops the old epochs from the keyring and commits.
+  private func dropOldEpochs(_ transaction: StoreTransaction) throws(StoreError) {
+    let proved = try transaction.proveHeader()
+    let writer = try transaction.writer
+    let target = writer.state.target
+    let keyring = Keyring(active: target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == target })
+    writer.state.target = 0
+    writer.state.cursor = 0
+    try transaction.commitNextPhase(proved.keys, proved.slots, keyring: keyring)
   }
 }
 
@@ -165,25 +183,5 @@ extension RekeyReport {
   fileprivate mutating func skip(_ id: Int64, _ reason: String) {
     guard !skipped.contains(where: { $0.id.rawValue == id }) else { return }
     skipped.append(Verdict.Damage(id: DocumentID(id), reason: reason))
-  }
-}
-
-extension StoreTransaction {
-  /// Returns the IDs of at most 1,000 rows below an epoch, found by scanning the table.
-  func rowsBelow(_ epoch: UInt32) throws(StoreError) -> [Int64] {
-    try database.rows(SQL.idsBelowEpoch, Int64(epoch), Int64(1000)).compactMap { row in
-      if case .integer(let id) = row[0] { id } else { nil }
-    }
-  }
-
-  /// Drops the old epochs from the keyring and commits.
-  func dropOldEpochs() throws(StoreError) {
-    let proved = try proveHeader()
-    let keyring = Keyring(
-      active: state.target, epochs: proved.keys.keyring.epochs.filter { $0.epoch == state.target })
-    let writer = try writer
-    writer.state.target = 0
-    writer.state.cursor = 0
-    try commitNextPhase(proved.keys, proved.slots, keyring: keyring)
   }
 }

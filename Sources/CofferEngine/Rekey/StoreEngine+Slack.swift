@@ -17,28 +17,26 @@ extension StoreEngine {
           let transaction = try StoreTransaction(connection, .immediate, logger: log)
           defer { transaction.rollback() }
           guard connections.isLogEmpty else { return nil }
-          return .some(try transaction.clearSlack(from: first, count: Self.slackPages))
+          return .some(try Self.clearSlack(transaction, from: first))
         }
       }
     }
   }
-}
 
-extension StoreTransaction {
   /// - Returns: The page to continue with, or `nil` after the last page.
-  fileprivate func clearSlack(from first: Int64, count: Int64) throws(StoreError) -> Int64? {
-    let database = database.connection
+  private static func clearSlack(_ transaction: StoreTransaction, from first: Int64) throws(StoreError) -> Int64? {
+    let database = transaction.database.connection
     let (isCleared, pages) = try translatingErrors { () throws(SQLiteError) in
       let pages = try database.integerPragma("page_count") ?? 0
-      let cleared = try database.clearSlack(ofPages: first..<first + count)
+      let cleared = try database.clearSlack(ofPages: first..<first + slackPages)
       // The next commit must not write this connection's cached versions of those pages.
       if cleared > 0 { try database.releaseCache() }
       return (cleared > 0, pages)
     }
     if isCleared {
-      try writer.willWrite()
-      try commit()
+      try transaction.writer.willWrite()
+      try transaction.commit()
     }
-    return first + count <= pages ? first + count : nil
+    return first + slackPages <= pages ? first + slackPages : nil
   }
 }

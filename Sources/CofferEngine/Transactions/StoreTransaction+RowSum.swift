@@ -30,6 +30,15 @@ extension StoreTransaction {
     guard isWhole(sum) else { throw .setMismatch }
   }
 
+  /// Walks all rows and verifies them against the state's set hash and count.
+  ///
+  /// - Throws: `damaged` if a row can't be decrypted, or `setMismatch`.
+  package func requireWhole(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in })
+    throws(StoreError)
+  {
+    try requireWhole(try sumOfRows(visit))
+  }
+
   /// Sums all rows, and calls `visit` with each row in the sum. A `damaged` error is recorded in the sum.
   /// - Throws: Errors that aren't findings, such as `systemFailure`, `locked` or `cancelled`.
   package func sumOfRows(_ visit: (RecordRow, RecordOpener) throws(StoreError) -> Void = { _, _ in }) throws(StoreError)

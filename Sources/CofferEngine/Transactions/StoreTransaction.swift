@@ -23,7 +23,7 @@ public final class _StoreTransaction {
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.
   package var isInsertingFromSource = false
   /// The document that this transaction last added at the bottom of a collection.
-  var bottom: Bottom?
+  var bottom: CollectionOrder.Bottom?
   /// The highest parent ID in the store at this transaction's first query, or `nil` before the query.
   var highestParent: Int64?
   /// The highest parent ID that this transaction wrote or was about to write.
@@ -132,6 +132,25 @@ public final class _StoreTransaction {
     return try StoreOrigin(state, keys, mark: connection.mark(of: state), as: kind)
   }
 
+  package func anchor() throws(StoreError) -> StoreAnchor {
+    StoreAnchor(state, keys.session, mark: try connection.mark(of: state))
+  }
+
+  /// Checks that one store was copied from the other, or both from the same store, so their documents share identities.
+  ///
+  /// - Throws: `invalidArgument`.
+  package func requireCommonOrigin(with other: StoreTransaction, hint: ErrorHint? = nil) throws(StoreError) {
+    func ids(_ transaction: StoreTransaction) -> Set<[UInt8]> {
+      let origin = transaction.state.origin
+      let own = transaction.keys.session.header.storeID
+      return origin.kind == .none ? [own] : [own, origin.storeID]
+    }
+    guard ids(self).isDisjoint(with: ids(other)) else { return }
+    throw StoreError(
+      .invalidArgument, "the stores have no common origin, so their documents have no common identities",
+      hint: hint)
+  }
+
   // MARK: Ending
 
   /// Seals the state and commits. A transaction without writes leaves the file unchanged.
@@ -219,6 +238,12 @@ public final class _StoreTransaction {
       throw .damagedStore("its state is older than its rows")
     }
   }
+
+  // MARK: Writing
+
+  package var editor: DocumentEditor { DocumentEditor(self) }
+  package var collectionEditor: CollectionEditor { CollectionEditor(self) }
+  package var order: CollectionOrder { CollectionOrder(self) }
 
   // MARK: Rows
 

@@ -131,7 +131,7 @@ extension StoreEngine {
         let reader = transaction.connection.takeReader()
         defer { transaction.connection.giveBack(reader) }
         let opener = reader.opener
-        let collections = try transaction.readableCollections()
+        let collections = try readableCollections(transaction)
         while true {
           try transaction.requireOpen()
           do throws(StoreError) {
@@ -148,7 +148,7 @@ extension StoreEngine {
             let row = try RecordRow(statement.columns(), within: transaction.limits)
             let head = try opener.openHead(row)
             _ = try opener.openBody(row, head)
-            try transaction.requireBlindIndex(of: row, head, in: collections)
+            try requireBlindIndex(of: row, head, in: collections, transaction.keys)
           } catch {
             guard !error.isTransient else { throw error }
             guard error.code == .damaged, known.insert(DocumentID(last)).inserted else { continue }
@@ -188,15 +188,11 @@ package func integrityProblems(_ database: StoreDatabase) throws(StoreError) -> 
   }
 }
 
-extension StoreTransaction {
-  package func anchor() throws(StoreError) -> StoreAnchor {
-    StoreAnchor(state, keys.session, mark: try connection.mark(of: state))
-  }
-
+extension StoreEngine {
   /// Verifies that a lookup of the head's key finds the document. Skips the check if the collection can't be read.
-  fileprivate func requireBlindIndex(of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord])
-    throws(StoreError)
-  {
+  private func requireBlindIndex(
+    of row: RecordRow, _ head: HeadData, in collections: [CollectionRecord], _ keys: RowKeys
+  ) throws(StoreError) {
     guard let key = head.key, let context = keys.context(of: row.fields.epoch),
       let record = collections.first(where: { $0.id == row.fields.collection })
     else { return }
@@ -213,9 +209,9 @@ extension StoreTransaction {
   }
 
   /// Returns the collections, or an empty array if one is damaged, which `verifyStructure` has reported.
-  fileprivate func readableCollections() throws(StoreError) -> [CollectionRecord] {
+  private func readableCollections(_ transaction: StoreTransaction) throws(StoreError) -> [CollectionRecord] {
     do throws(StoreError) {
-      return try collections()
+      return try transaction.collections()
     } catch {
       guard !error.isTransient else { throw error }
       return []

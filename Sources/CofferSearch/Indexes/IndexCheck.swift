@@ -52,7 +52,7 @@ struct IndexCheck {
     defer { listed.reset() }
     var found = try listed.next()
     var wrong: [(Int64, String)] = []
-    try transaction.forEachIndexed(in: number, withTexts: false, step) { document throws(StoreError) in
+    try StoreIndexes(transaction).forEachDocument(in: number, withTexts: false, step) { document throws(StoreError) in
       let header = document.header
       while let other = found, (other.position, other.id) < (header.position, header.id) {
         wrong.append((other.id.rawValue, "the list has it where the collection does not"))
@@ -93,7 +93,7 @@ struct IndexCheck {
       ? try WordSums(file, ContentIndex.substrings(number), ContentIndex.trigrams, detail: "none") : nil
     var wrong: [(Int64, DocumentIndex?, String)] = []
     var ids: [Int64: Int64] = [:]
-    try transaction.forEachIndexed(in: number, withTexts: true, step) { document throws(StoreError) in
+    try StoreIndexes(transaction).forEachDocument(in: number, withTexts: true, step) { document throws(StoreError) in
       let id = document.header.id.rawValue
       let print = try DocumentPrint(document.header, document.marks, transaction.keys).value
       let row = try file.run { _ throws(SQLiteError) -> Int64? in

@@ -21,23 +21,23 @@ enum IndexGap {
   }
 }
 
-extension StoreTransaction {
+extension StoreIndexes {
   /// Returns the documents that may have changed since an index was last updated.
   ///
   /// The state's ring lists these documents if it contains the indexed state's mark. Otherwise, all may have changed.
   func gap(since contents: IndexRoot.Contents?) throws(StoreError) -> IndexGap {
     guard let contents else { return .everything }
-    if contents.match(state) { return .nothing }
+    if contents.match(transaction.state) { return .nothing }
     var changes: [RingChanges] = []
-    if contents.generation == start.generation {
-      guard try connection.mark(of: start) == contents.mark else { return .everything }
+    if contents.generation == transaction.start.generation {
+      guard try transaction.connection.mark(of: transaction.start) == contents.mark else { return .everything }
     } else {
-      guard let known = start.ring.changes(after: contents.generation),
-        let mark = start.ring.mark(of: contents.generation), contents.mark.starts(with: mark)
+      guard let known = transaction.start.ring.changes(after: contents.generation),
+        let mark = transaction.start.ring.mark(of: contents.generation), contents.mark.starts(with: mark)
       else { return .everything }
       changes = known.map(\.changes)
     }
-    if isWriter { changes.append(try writer.changes.changes) }
+    if transaction.isWriter { changes.append(try transaction.writer.changes.changes) }
     var ranges: [ClosedRange<Int64>] = []
     for change in changes {
       guard case .entries(let entries) = change else { return .everything }
@@ -60,6 +60,8 @@ extension StoreTransaction {
 
   /// Returns the contents of an up-to-date index in this transaction.
   func contents() throws(StoreError) -> IndexRoot.Contents {
-    IndexRoot.Contents(state, mark: try connection.mark(of: start), generation: start.generation)
+    IndexRoot.Contents(
+      transaction.state, mark: try transaction.connection.mark(of: transaction.start),
+      generation: transaction.start.generation)
   }
 }

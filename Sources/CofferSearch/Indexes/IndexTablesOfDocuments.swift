@@ -62,11 +62,11 @@ extension Database {
   }
 }
 
-extension StoreTransaction {
+extension StoreIndexes {
   /// Visits a collection's documents with their marks, sorted by ID with texts, or in order without texts.
   ///
   /// - Parameter progress: Called with the number of documents visited since the last call.
-  func forEachIndexed(
+  func forEachDocument(
     in number: UInt32, withTexts: Bool, _ progress: ((Int) throws(StoreError) -> Void)?,
     _ visit: (IndexedDocument) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -75,11 +75,11 @@ extension StoreTransaction {
     scan.noteMarks = { marks = $0 }
     scan.leavesRowsUnchanged = true
     scan.progress = { count in try progress?(count) }
-    let statement = try database.statement(withTexts ? SQL.byIDWithBody : SQL.inOrder, Int64(number))
+    let statement = try transaction.database.statement(withTexts ? SQL.byIDWithBody : SQL.inOrder, Int64(number))
     let order =
-      withTexts ? OrderCheck(idsOf: number) : OrderCheck(collection: number, after: nil, limit: state.count)
+      withTexts ? OrderCheck(idsOf: number) : OrderCheck(collection: number, after: nil, limit: transaction.state.count)
     do {
-      try self.scan(statement, order, scan) { header, text in
+      try transaction.scan(statement, order, scan) { header, text in
         if let marks { try visit(IndexedDocument(header: header, marks: marks, text: text)) }
       }
     } catch let error as StoreError {

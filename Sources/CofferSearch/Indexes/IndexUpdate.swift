@@ -79,7 +79,8 @@ final class IndexUpdate {
     // Deleted collections, and collections whose number was reused, don't have documents.
     let isThere = try transaction.collections().contains { $0.id == number && $0.uid == collection.uid }
     if isThere {
-      try transaction.forEachIndexed(in: number, withTexts: index.holdsTexts, progress) { document throws(StoreError) in
+      try StoreIndexes(transaction).forEachDocument(in: number, withTexts: index.holdsTexts, progress) {
+        document throws(StoreError) in
         do throws(SQLiteError) {
           try index.put(document, isNew: true)
         } catch {

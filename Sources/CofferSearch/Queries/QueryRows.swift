@@ -29,7 +29,7 @@ public struct QueryRows: ~Copyable {
     do throws(SQLiteError) {
       return try statement.step() ? try statement.row(&columns, decoding: NestedValues.decode) : nil
     } catch {
-      throw transaction.error(ofQuery: error, view, isRunning: true)
+      throw QueryRunner(transaction).error(ofQuery: error, view, isRunning: true)
     }
   }
 

@@ -425,7 +425,7 @@ import Testing
       let store = try test.reopened()
       try store.engine.writing { transaction throws(StoreError) in
         for part in IndexPart.all {
-          guard let found = try transaction.indexRoot(part) else { continue }
+          guard let found = try StoreIndexes(transaction).root(part) else { continue }
           try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
           let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
           let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: pages.pageSize, alignment: 16)
@@ -458,7 +458,7 @@ import Testing
     let wanted = try test.store.read { scope in try scope.headers(in: test.notes) }
     try test.store.engine.writing { transaction throws(StoreError) in
       for part in IndexPart.all {
-        guard let found = try transaction.indexRoot(part) else { continue }
+        guard let found = try StoreIndexes(transaction).root(part) else { continue }
         try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
         let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
         do {
@@ -502,7 +502,7 @@ import Testing
     var changes = 0
     try store.engine.writing { transaction throws(StoreError) in
       for part in IndexPart.all {
-        guard let found = try transaction.indexRoot(part) else { continue }
+        guard let found = try StoreIndexes(transaction).root(part) else { continue }
         try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
         let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
         do throws(SQLiteError) {
@@ -558,7 +558,7 @@ import Testing
   @Test func reportsUnreadableDeclaration() throws {
     let test = try indexed()
     try test.store.engine.writing { transaction throws(StoreError) in
-      guard var root = try transaction.indexRoot(IndexPart.contents)?.root else { return }
+      guard var root = try StoreIndexes(transaction).root(IndexPart.contents)?.root else { return }
       root.declaration = Array("[]".utf8)
       try IndexTables(transaction.database).put(root, transaction.keys)
       try transaction.commit()
@@ -613,7 +613,7 @@ import Testing
   /// Changes an inner database as a key holder can.
   private func change(_ part: UInt32, of store: DocumentStore, _ sql: String) throws {
     try store.engine.writing { transaction throws(StoreError) in
-      guard let found = try transaction.indexRoot(part) else { return }
+      guard let found = try StoreIndexes(transaction).root(part) else { return }
       try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
       let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
       do throws(SQLiteError) {
@@ -734,7 +734,7 @@ import Testing
     try test.store.updateIndexes()
     func containsDeletedWord() throws -> Bool {
       try test.store.engine.reading { transaction throws(StoreError) in
-        guard let file = try transaction.openIndex(IndexPart.contents) else { return false }
+        guard let file = try StoreIndexes(transaction).open(IndexPart.contents) else { return false }
         return try file.run { database throws(SQLiteError) in
           try database.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab('main', 'words_1', 'row')")
           let found = try database.firstValue("SELECT 1 FROM temp.seen WHERE term='xylophone'") != nil
@@ -870,7 +870,7 @@ import Testing
       try texts.filter { text in
         guard let pattern = try? SearchPattern.text(text, ignoring: differences) else { return false }
         let record = try #require(try scope.transaction.collection(named: "notes"))
-        return try scope.transaction.candidates(for: pattern, in: record, fields: .all) != nil
+        return try SubstringSearch(scope.transaction).candidates(for: pattern, in: record, fields: .all) != nil
       }.count
     }
     #expect(used > 20)

@@ -187,11 +187,11 @@ import Testing
   func checkFindsForgedEntries(_ part: UInt32, _ sql: String, _ id: Int64?, _ kind: String) throws {
     let test = try contents()
     try test.store.engine.writing { transaction throws(StoreError) in
-      let found = try present(try transaction.indexRoot(part))
+      let found = try present(try StoreIndexes(transaction).root(part))
       try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
       let file = try IndexFile(found.root, sealed: found.sealed, transaction, .inStore)
       _ = try file.run { database throws(SQLiteError) in try database.execute(sql) }
-      try file.write(try transaction.contents(), transaction)
+      try file.write(try StoreIndexes(transaction).contents(), transaction)
       try transaction.commit()
     }
     #expect(try test.store.verify(.quick).isSound, "the pages are those that were written")

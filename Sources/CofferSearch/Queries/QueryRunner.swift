@@ -1,9 +1,16 @@
 internal import CofferDocuments
-internal import CofferEngine
+package import CofferEngine
 package import CofferRecords
 package import CofferSQLite
 
-extension StoreTransaction {
+/// Runs an app's SQL in a transaction.
+package struct QueryRunner {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   package func query(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> QueryResult {
@@ -18,7 +25,7 @@ extension StoreTransaction {
       return try result(of: sql, parameters, within: limit)
     } catch {
       guard error.isIndexDamage else { throw error }
-      _ = try rebuildIndexInMemory(IndexPart.contents, error)
+      _ = try StoreIndexes(transaction).rebuildInMemory(IndexPart.contents, error)
       return try result(of: sql, parameters, within: limit)
     }
   }
@@ -30,11 +37,11 @@ extension StoreTransaction {
     let reads = view.reads(of: sql)
     do throws(SQLiteError) {
       let result = try statement.result(decoding: NestedValues.decode)
-      view.giveBack(statement, to: connection)
+      view.giveBack(statement, to: transaction.connection)
       return (result, reads)
     } catch {
       let failure = self.error(ofQuery: error, view, isRunning: true)
-      view.close(connection)
+      view.close(transaction.connection)
       throw failure
     }
   }
@@ -44,13 +51,13 @@ extension StoreTransaction {
     _ body: (inout QueryRows) throws -> R
   ) throws -> R {
     let (view, statement) = try beginWithIndexRepair(sql, parameters, within: limit)
-    var rows = QueryRows(statement, view, self)
+    var rows = QueryRows(statement, view, transaction)
     do {
       let result = try body(&rows)
-      view.giveBack(statement, to: connection)
+      view.giveBack(statement, to: transaction.connection)
       return result
     } catch {
-      view.close(connection)
+      view.close(transaction.connection)
       throw error
     }
   }
@@ -62,7 +69,7 @@ extension StoreTransaction {
       return try begin(sql, parameters, within: limit)
     } catch {
       guard error.isIndexDamage else { throw error }
-      _ = try rebuildIndexInMemory(IndexPart.contents, error)
+      _ = try StoreIndexes(transaction).rebuildInMemory(IndexPart.contents, error)
       return try begin(sql, parameters, within: limit)
     }
   }
@@ -70,22 +77,22 @@ extension StoreTransaction {
   private func begin(
     _ sql: String, _ parameters: [(any SQLiteValueConvertible)?], within limit: Duration?
   ) throws(StoreError) -> (QueryView, Statement) {
-    let view = try QueryView.take(sql, for: self, within: limit)
+    let view = try QueryView.take(sql, for: transaction, within: limit)
     let statement: Statement
     do throws(SQLiteError) {
       statement = try view.compiled(sql, parameters)
     } catch {
       let failure = self.error(ofQuery: error, view, isRunning: false)
-      view.close(connection)
+      view.close(transaction.connection)
       throw failure
     }
     guard let index = view.indexRead(by: sql) else { return (view, statement) }
     do throws(StoreError) {
       // SQLite recompiles the statement if the update changes tables.
-      try update(index)
+      try StoreIndexes(transaction).update(index)
       return (view, statement)
     } catch {
-      view.close(connection)
+      view.close(transaction.connection)
       throw error
     }
   }
@@ -122,7 +129,9 @@ extension StoreTransaction {
   private func documentWithInvalidJSON(_ readings: [DocumentTable.Reading]) -> DocumentID? {
     let texts = readings.reversed().filter(\.withText)
     let found = texts.first { reading in
-      let isJSON = try? withOpened(reading.id) { opened throws(StoreError) in JSONScanner.isJSON(opened.utf8) }
+      let isJSON = try? transaction.withOpened(reading.id) { opened throws(StoreError) in
+        JSONScanner.isJSON(opened.utf8)
+      }
       return isJSON == false
     }
     return found?.id ?? (texts.isEmpty ? readings.last?.id : nil)

@@ -1,17 +1,18 @@
 internal import CofferEngine
 internal import CofferRecords
 
-extension StoreTransaction {
+extension Synchronizer {
   /// Runs a synchronization, and rolls it back if it's a dry run.
-  func synchronizing(
-    _ collection: DocumentCollection, _ options: SyncOptions, _ work: (Synchronizer) throws -> Void
+  static func run(
+    in transaction: StoreTransaction, _ collection: DocumentCollection, _ options: SyncOptions,
+    _ work: (Synchronizer) throws -> Void
   ) throws -> SyncReport {
-    let rows = try writer
+    let rows = try transaction.writer
     func run() throws -> SyncReport {
       try rows.willWrite()
-      let record = try openOrCreate(
+      let record = try transaction.collectionEditor.openOrCreate(
         collection, titleRule: options.titleRule ?? .asGiven, foldsKeys: options.foldsKeys)
-      let synchronizer = try Synchronizer(self, record, options)
+      let synchronizer = try Synchronizer(transaction, record, options)
       try work(synchronizer)
       try synchronizer.finish()
       return synchronizer.report
@@ -26,7 +27,7 @@ extension StoreTransaction {
     }
     var report = SyncReport()
     do {
-      try savepoint {
+      try transaction.savepoint {
         report = try run()
         throw DryRunFinished()
       }

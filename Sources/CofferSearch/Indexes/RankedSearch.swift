@@ -3,13 +3,20 @@ package import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-extension StoreTransaction {
+/// Searches for words with the word index, and ranks the matching documents.
+package struct RankedSearch {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   package func search(
     ranked query: String, in collection: DocumentCollection, limit: Int, after cursor: RankedMatches.Cursor?,
     withSnippets: Bool
   ) throws(StoreError) -> RankedMatches {
-    guard let record = try self.collection(named: collection.name) else { throw .noIndex("words") }
-    let generation = state.generation
+    guard let record = try transaction.collection(named: collection.name) else { throw .noIndex("words") }
+    let generation = transaction.state.generation
     if let cursor {
       guard cursor.generation == generation else {
         throw StoreError(
@@ -20,11 +27,11 @@ extension StoreTransaction {
         throw StoreError(.misuse, "the next page belongs to another search")
       }
     }
-    return try withIndex(IndexPart.contents) { file throws(StoreError) in
+    return try StoreIndexes(transaction).withIndex(IndexPart.contents) { file throws(StoreError) in
       guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
         let keepsDiacritics = entry.keepsDiacritics
       else { throw .noIndex("words") }
-      let found = try RankedRows(file, record.id, self).best(query, limit: limit, after: cursor)
+      let found = try RankedRows(file, record.id, transaction).best(query, limit: limit, after: cursor)
       let highlighter = withSnippets ? try highlighter(file, keepsDiacritics) : nil
       let matches = try matches(found.hits, query, in: record.id, highlighter)
       var next: RankedMatches.Cursor?
@@ -44,7 +51,7 @@ extension StoreTransaction {
     var opened: [(hit: RankedRows.Hit, header: DocumentHeader)] = []
     defer { highlighter?.forget() }
     for (index, hit) in hits.enumerated() {
-      try requireOpen()
+      try transaction.requireOpen()
       if let header = try header(of: hit, in: collection, highlighter) { opened.append((hit, header)) }
       guard index == hits.count - 1 || highlighter?.isFull != false else { continue }
       let places = try highlighter?.places(query) ?? [:]
@@ -65,8 +72,8 @@ extension StoreTransaction {
     of hit: RankedRows.Hit, in collection: UInt32, _ highlighter: Highlighter?
   ) throws(StoreError) -> DocumentHeader? {
     do throws(StoreError) {
-      return try reading { reader throws(StoreError) in
-        let row = try reader.row(DocumentID(hit.id), withBody: highlighter != nil, within: limits)
+      return try transaction.reading { reader throws(StoreError) in
+        let row = try reader.row(DocumentID(hit.id), withBody: highlighter != nil, within: transaction.limits)
         let head = try reader.opener.openHead(row)
         guard row.fields.collection == collection else { return nil }
         let header = DocumentHeader(row, head)
@@ -75,7 +82,7 @@ extension StoreTransaction {
       }
     } catch {
       guard error.code == .noSuchDocument else { throw error }
-      logger.warning("an index names document \(hit.id), which is not there: check the indexes")
+      transaction.logger.warning("an index names document \(hit.id), which is not there: check the indexes")
       return nil
     }
   }

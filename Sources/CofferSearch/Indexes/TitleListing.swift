@@ -2,20 +2,29 @@ package import CofferEngine
 package import CofferRecords
 internal import CofferSQLite
 
-extension StoreTransaction {
+/// Lists documents from the title index.
+package struct TitleListing {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// Returns the title index if it contains a collection, lacks few documents, and all its pages are current.
   /// Otherwise, returns `nil`, and the caller lists the rows instead.
   package func verifiedTitles(of record: CollectionRecord) throws(StoreError) -> IndexFile? {
-    guard !isWriter, hasIndexes, let found = try indexRoot(IndexPart.titles),
-      try gap(since: found.root.contents).limit(of: state.count) <= IndexGap.automaticUpdateLimit
+    guard !transaction.isWriter, transaction.hasIndexes,
+      let found = try StoreIndexes(transaction).root(IndexPart.titles),
+      try StoreIndexes(transaction).gap(since: found.root.contents).limit(of: transaction.state.count)
+        <= IndexGap.automaticUpdateLimit
     else { return nil }
     do throws(StoreError) {
-      return try withIndex(IndexPart.titles) { file throws(StoreError) in
+      return try StoreIndexes(transaction).withIndex(IndexPart.titles) { file throws(StoreError) in
         file?.declaration.collection(record.id)?.uid == record.uid ? file : nil
       }
     } catch {
       guard error.isIndexDamage || error.code == .indexBehind else { throw error }
-      logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
+      transaction.logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
       return nil
     }
   }
@@ -37,7 +46,7 @@ extension StoreTransaction {
     }
     defer { list.reset() }
     while true {
-      if count % 64 == 0 { try requireOpen() }
+      if count % 64 == 0 { try transaction.requireOpen() }
       count += 1
       let header: DocumentHeader?
       do throws(StoreError) {
@@ -59,8 +68,8 @@ extension StoreTransaction {
 
   private func unfinished(_ last: DocumentHeader?, _ error: StoreError) throws(StoreError) -> IncompleteTitles {
     guard error.isIndexDamage else { throw error }
-    connection.openIndexes.close(IndexPart.titles)
-    logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
+    transaction.connection.openIndexes.close(IndexPart.titles)
+    transaction.logger.warning("index \(IndexPart.titles): \(error.message); documents are listed without it")
     return IncompleteTitles(last: last)
   }
 }

@@ -3,7 +3,14 @@ package import CofferEngine
 internal import CofferRecords
 internal import CofferSQLite
 
-extension StoreTransaction {
+/// Searches for substrings with the substring index.
+package struct SubstringSearch {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// Returns the documents that may contain a pattern, in the collection's order, from the substring index.
   ///
   /// - Returns: `nil` if a scan is preferable: without a substring index, for regular expressions, fewer than three
@@ -12,16 +19,16 @@ extension StoreTransaction {
     throws(StoreError)
     -> [DocumentHeader]?
   {
-    guard hasIndexes, fields.isSubset(of: .all), let text = pattern.literal else { return nil }
+    guard transaction.hasIndexes, fields.isSubset(of: .all), let text = pattern.literal else { return nil }
     let trigrams = Trigrams(SubstringFolding().folded(text))
     guard !trigrams.query.isEmpty else { return nil }
     let ids: [Int64]?
     do throws(StoreError) {
-      ids = try withIndex(IndexPart.contents) { file throws(StoreError) in
+      ids = try StoreIndexes(transaction).withIndex(IndexPart.contents) { file throws(StoreError) in
         guard let file, let entry = file.declaration.collection(record.id), entry.uid == record.uid,
           entry.hasSubstrings
         else { return nil }
-        return try file.candidates(trigrams.query, in: record.id, limit: Int(state.count / 4), self)
+        return try file.candidates(trigrams.query, in: record.id, limit: Int(transaction.state.count / 4), transaction)
       }
     } catch {
       guard error.code == .indexBehind else { throw error }
@@ -31,14 +38,14 @@ extension StoreTransaction {
     var headers: [DocumentHeader] = []
     for id in ids {
       do throws(StoreError) {
-        let header = try reading { reader throws(StoreError) in
-          try reader.header(DocumentID(rawValue: id), within: limits)
+        let header = try transaction.reading { reader throws(StoreError) in
+          try reader.header(DocumentID(rawValue: id), within: transaction.limits)
         }
         if header.collection.rawValue == record.id { headers.append(header) }
       } catch {
         // A restored old page can list missing documents.
         guard error.code == .noSuchDocument else { throw error }
-        logger.warning("an index names document \(id), which is not there: check the indexes")
+        transaction.logger.warning("an index names document \(id), which is not there: check the indexes")
       }
     }
     return headers.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
@@ -48,9 +55,9 @@ extension StoreTransaction {
   package func withMatch(
     _ id: DocumentID, _ matcher: DocumentMatcher, withText: Bool, _ body: (OpenedDocument) throws -> Void
   ) throws {
-    let reader = connection.takeReader()
-    defer { connection.giveBack(reader) }
-    let row = try reader.row(id, withBody: withText, within: limits)
+    let reader = transaction.connection.takeReader()
+    defer { transaction.connection.giveBack(reader) }
+    let row = try reader.row(id, withBody: withText, within: transaction.limits)
     let head = try reader.opener.openHead(row)
     let text = withText ? try reader.opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
     guard matcher.matches(head, text, isValue: row.fields.isJSON) else { return }

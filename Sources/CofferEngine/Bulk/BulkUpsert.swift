@@ -1,17 +1,24 @@
 internal import CofferRecords
 internal import CofferSQLite
 
-extension StoreTransaction {
-  /// Inserts documents one at a time and resolves conflicts by looking up each document first.
-  package func merge(
+/// Inserts documents one at a time and resolves conflicts by looking up each document first.
+package struct BulkUpsert {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
+  /// Inserts or updates the source's documents, in their order.
+  package func run(
     contentsOf source: some DraftSource, into collection: DocumentCollection?, options: BulkOptions
   ) throws -> BulkReport {
-    isInsertingFromSource = true
-    defer { isInsertingFromSource = false }
+    transaction.isInsertingFromSource = true
+    defer { transaction.isInsertingFromSource = false }
     var source = source
     var report = BulkReport()
     var upsert = Upsert(
-      self, titleRule: options.titleRule, atTop: options.atTop, replacesWhole: false)
+      transaction, titleRule: options.titleRule, atTop: options.atTop, replacesWhole: false)
     var drafts = DraftBatch()
     do {
       while try source.read(into: &drafts) {
@@ -30,7 +37,7 @@ extension StoreTransaction {
         try options.progress?(WorkProgress(done: done))
       }
     } catch {
-      try writer.fail(error)
+      try transaction.writer.fail(error)
       throw error
     }
     return report
@@ -64,7 +71,7 @@ extension StoreTransaction {
     for draft: DraftBatch.Draft, of batch: DraftBatch, in collection: DocumentCollection?, _ options: BulkOptions
   ) throws(StoreError) -> CollectionRecord {
     let own = draft.collection.map { String(decoding: batch.bytes[$0], as: UTF8.self) }
-    return try openOrCreate(
+    return try transaction.collectionEditor.openOrCreate(
       collection ?? DocumentCollection(own ?? "documents"), titleRule: options.titleRule ?? .asGiven)
   }
 }

@@ -1,33 +1,40 @@
-internal import CofferEngine
+package import CofferEngine
 package import CofferRecords
 internal import CofferSQLite
 internal import Synchronization
 
-extension StoreTransaction {
+/// The indexes that a transaction reads, updates and writes.
+package struct StoreIndexes {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// Returns an index's root in the file, or `nil` if it's missing or invalid for this store.
-  func indexRoot(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
-    let tables = IndexTables(database)
-    guard hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
+  func root(_ part: UInt32) throws(StoreError) -> (root: IndexRoot, sealed: [UInt8])? {
+    let tables = IndexTables(transaction.database)
+    guard transaction.hasIndexes, try tables.exist(), let row = try tables.root(of: part) else { return nil }
     if let last = openIndexes.roots[part], last.epoch == row.epoch, last.sealed == row.sealed {
       return (last.root, row.sealed)
     }
     do throws(StoreError) {
-      let root = try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, keys)
+      let root = try IndexRoot(part: part, epoch: row.epoch, sealed: row.sealed, transaction.keys)
       _ = try IndexDeclaration(root.declaration)
       openIndexes.roots[part] = (row.epoch, row.sealed, root)
       return (root, row.sealed)
     } catch {
       guard error.code == .damaged else { throw error }
-      logger.warning("index \(part) is invalid for this store: it is ignored")
+      transaction.logger.warning("index \(part) is invalid for this store: it is ignored")
       return nil
     }
   }
 
   /// Returns the combined declaration of all indexes.
-  package func indexDeclaration() throws(StoreError) -> IndexDeclaration {
+  package func declaration() throws(StoreError) -> IndexDeclaration {
     var declaration = IndexDeclaration()
     for part in IndexPart.all {
-      if let found = try indexRoot(part) { declaration.join(try IndexDeclaration(found.root.declaration)) }
+      if let found = try root(part) { declaration.join(try IndexDeclaration(found.root.declaration)) }
     }
     return declaration
   }
@@ -43,75 +50,75 @@ extension StoreTransaction {
   func withIndex<R>(
     _ part: UInt32, _ work: (IndexFile?) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    guard let file = try openIndex(part) else { return try work(nil) }
+    guard let file = try open(part) else { return try work(nil) }
     do throws(StoreError) {
       try update(file)
       return try work(file)
     } catch {
       openIndexes.close(part)
       guard error.isIndexDamage else { throw error }
-      return try work(try rebuildIndexInMemory(part, error))
+      return try work(try rebuildInMemory(part, error))
     }
   }
 
-  private var openIndexes: OpenIndexes { connection.openIndexes }
+  private var openIndexes: OpenIndexes { transaction.connection.openIndexes }
 
   private var inMemory: IndexPages.Access {
-    .inMemory(limit: connection.session.attachment(IndexMemory.self).updateBytes)
+    .inMemory(limit: transaction.connection.session.attachment(IndexMemory.self).updateBytes)
   }
 
   /// Opens an index that may be outdated, or returns `nil` if the index doesn't exist.
-  func openIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
-    guard let found = try indexRoot(part) else {
+  func open(_ part: UInt32) throws(StoreError) -> IndexFile? {
+    guard let found = try root(part) else {
       openIndexes.close(part)
       return nil
     }
     let access = inMemory
     do throws(StoreError) {
-      return try openIndex(part, found, access)
+      return try open(part, found, access)
     } catch {
       guard error.isIndexDamage else { throw error }
-      return try rebuildIndexInMemory(part, error)
+      return try rebuildInMemory(part, error)
     }
   }
 
   /// Reopens an index from its pages in the store, or returns `nil` if the index doesn't exist.
   ///
   /// - Throws: `damaged` if the index is damaged, because this function doesn't rebuild it.
-  func reopenIndex(_ part: UInt32) throws(StoreError) -> IndexFile? {
+  func reopen(_ part: UInt32) throws(StoreError) -> IndexFile? {
     openIndexes.close(part)
-    guard let found = try indexRoot(part) else { return nil }
-    return try openIndex(part, found, inMemory)
+    guard let found = try root(part) else { return nil }
+    return try open(part, found, inMemory)
   }
 
   /// Rebuilds an index in memory after an error in its pages.
-  func rebuildIndexInMemory(_ part: UInt32, _ error: StoreError)
+  func rebuildInMemory(_ part: UInt32, _ error: StoreError)
     throws(StoreError) -> IndexFile?
   {
-    guard let found = try indexRoot(part) else { return nil }
-    logger.warning("index \(part): \(error.message); it is made again in memory")
+    guard let found = try root(part) else { return nil }
+    transaction.logger.warning("index \(part): \(error.message); it is made again in memory")
     var root = found.root
     try root.restart()
     openIndexes.close(part)
-    let file = try IndexFile(root, sealed: found.sealed, self, inMemory)
+    let file = try IndexFile(root, sealed: found.sealed, transaction, inMemory)
     try update(file)
     openIndexes.files[part] = file
     return file
   }
 
-  private func openIndex(
+  private func open(
     _ part: UInt32, _ found: (root: IndexRoot, sealed: [UInt8]), _ access: IndexPages.Access
   ) throws(StoreError) -> IndexFile {
     if let open = openIndexes.files[part], open.sealedRoot == found.sealed,
       !open.hasUncommittedChanges || isUpToDate(open)
     {
-      try open.use(self, access)
+      try open.use(transaction, access)
       try adjustCaches()
       return open
     }
     // Close the old index first, because both would share the memory.
     openIndexes.close(part)
-    let file = try IndexFile(found.root, sealed: found.sealed, self, access)
+    let file = try IndexFile(found.root, sealed: found.sealed, transaction, access)
     openIndexes.files[part] = file
     try adjustCaches()
     return file
@@ -123,16 +130,16 @@ extension StoreTransaction {
   }
 
   private func isUpToDate(_ file: IndexFile) -> Bool {
-    file.contents?.match(state) == true
+    file.contents?.match(transaction.state) == true
   }
 
   /// Adds missing documents to an index in memory.
   func update(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
     if case .nothing = gap { return }
-    try IndexUpdate(file, self).run(gap)
-    file.didUpdateMemory(try contents(), hasUncommittedChanges: hasWritten)
-    if !isWriter { connection.session.hasOutdatedIndexes.store(true, ordering: .relaxed) }
+    try IndexUpdate(file, transaction).run(gap)
+    file.didUpdateMemory(try contents(), hasUncommittedChanges: transaction.hasWritten)
+    if !transaction.isWriter { transaction.connection.session.hasOutdatedIndexes.store(true, ordering: .relaxed) }
   }
 
   // MARK: Writing
@@ -144,24 +151,24 @@ extension StoreTransaction {
   ///   - limit: The maximum number of documents that may be missing, or `nil` for any number.
   /// - Returns: False if the index is missing, up to date, or over the limit.
   @discardableResult
-  func writeIndex(
+  func write(
     _ part: UInt32, adding: [UInt32] = [], limit: UInt64? = nil, progress: ((Int) throws(StoreError) -> Void)? = nil
   ) throws(StoreError) -> Bool {
-    guard let found = try indexRoot(part) else { return false }
+    guard let found = try root(part) else { return false }
     let gap = try gap(since: found.root.contents)
     if case .nothing = gap, adding.isEmpty { return false }
-    if let limit, gap.limit(of: state.count) > limit { return false }
+    if let limit, gap.limit(of: transaction.state.count) > limit { return false }
     // Pages changed in memory can't be used in the store.
     if (openIndexes.files[part])?.memoryContents != nil { openIndexes.close(part) }
-    try keys.beginIndexRun(connection.nonceSource)
+    try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
     do throws(StoreError) {
-      let file = try openIndex(part, found, .inStore)
-      try IndexUpdate(file, self, progress: progress).run(gap, adding: adding)
-      try file.write(try contents(), self)
+      let file = try open(part, found, .inStore)
+      try IndexUpdate(file, transaction, progress: progress).run(gap, adding: adding)
+      try file.write(try contents(), transaction)
     } catch {
       openIndexes.close(part)
       guard error.isIndexDamage, limit == nil else { throw error }
-      logger.warning("index \(part): \(error.message); it is made again")
+      transaction.logger.warning("index \(part): \(error.message); it is made again")
       var root = found.root
       try root.restart()
       try rebuild(root, progress)
@@ -171,15 +178,15 @@ extension StoreTransaction {
 
   /// Rebuilds an index, or deletes it if its declaration is empty.
   func rebuild(_ root: IndexRoot, _ progress: ((Int) throws(StoreError) -> Void)? = nil) throws(StoreError) {
-    let tables = IndexTables(database)
+    let tables = IndexTables(transaction.database)
     try tables.delete(root.part)
     openIndexes.close(root.part)
     guard try !IndexDeclaration(root.declaration).collections.isEmpty else { return }
-    try keys.beginIndexRun(connection.nonceSource)
+    try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
     do throws(StoreError) {
-      let file = try IndexFile(root, sealed: [], self, .inStore)
-      try IndexUpdate(file, self, progress: progress).run(.everything)
-      try file.write(try contents(), self)
+      let file = try IndexFile(root, sealed: [], transaction, .inStore)
+      try IndexUpdate(file, transaction, progress: progress).run(.everything)
+      try file.write(try contents(), transaction)
       openIndexes.files[root.part] = file
     } catch {
       openIndexes.close(root.part)

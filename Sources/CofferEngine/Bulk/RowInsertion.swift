@@ -19,7 +19,14 @@ extension SealedBatch.Row {
   }
 }
 
-extension StoreTransaction {
+/// Inserts sealed rows in bulk.
+package struct RowInsertion {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// The maximum number of batches in progress. A higher number would only increase memory use.
   private static let sealedBatches = 3
 
@@ -33,15 +40,15 @@ extension StoreTransaction {
   ///   - refused: Called for each row that conflicts with the store's rows. Throwing from it ends the insertion.
   ///   - inserted: Called after each batch. Throwing from it ends the insertion.
   /// - Throws: Errors of the closures. After an error, the transaction can only be rolled back.
-  package func insert<Drafts>(
+  package func run<Drafts>(
     readBy read: (consuming Drafts?) throws -> Drafts?, sealedBy seal: @escaping (SealedBatch, Drafts) throws -> Bool,
     refused: (SealedBatch.Row, StoreError) throws -> Void = { _, error in throw error },
     inserted: (SealedBatch) throws -> Void
   ) throws {
-    let writer = try writer
+    let writer = try transaction.writer
     try writer.willWrite()
-    isInsertingFromSource = true
-    defer { isInsertingFromSource = false }
+    transaction.isInsertingFromSource = true
+    defer { transaction.isInsertingFromSource = false }
     // The worker threads use `hasEnded`, one after another, and this thread uses `isOver`.
     var hasEnded = false
     var isOver = false
@@ -68,7 +75,7 @@ extension StoreTransaction {
           if let failure = batch.failure { throw failure }
           isOver = isOver || batch.isEnd
           guard !batch.isEnd else { return }
-          try requireOpen()
+          try transaction.requireOpen()
           try writer.insert(batch.sealed, refused: refused)
           try inserted(batch.sealed)
         })
@@ -84,8 +91,9 @@ extension StoreTransaction {
     for row in batch.rows {
       let fields = row.fields
       do throws(StoreError) {
-        try requireNoParentInOtherCollection(fields.parent.map { DocumentID($0) }, of: fields.id, in: fields.collection)
-        try requireNoChildrenInOtherCollections(of: fields.id, in: fields.collection)
+        try transaction.editor.requireNoParentInOtherCollection(
+          fields.parent.map { DocumentID($0) }, of: fields.id, in: fields.collection)
+        try transaction.editor.requireNoChildrenInOtherCollections(of: fields.id, in: fields.collection)
       } catch {
         throw error.of(record: row.record)
       }

@@ -1,32 +1,19 @@
 internal import CofferRecords
 
-// A document's position is midway between its neighbors. If they have adjacent positions, nearby rows are spaced out.
+/// The order of documents in a collection. A new position is midway between its neighbors, and nearby rows are spaced out
+/// if the neighbors have adjacent positions.
+package struct CollectionOrder {
+  package let transaction: StoreTransaction
 
-extension StoreTransaction {
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
   /// The last document in a collection's order, valid until another row is written.
   struct Bottom {
     let collection: UInt32
     let entry: Spot.Entry
     let rowsWritten: Int
-  }
-
-  /// Adds a document to its collection's order.
-  ///
-  /// - Parameter isNew: Whether the collection isn't written yet.
-  package func insert(
-    _ document: Document, in record: CollectionRecord, isNew: Bool, id wanted: DocumentID?, at placement: Placement
-  ) throws(StoreError) -> DocumentID {
-    var position: Int64 = 0
-    let id = try add(document, in: record, isNew: isNew, id: wanted, titleRule: record.titleRule) {
-      () throws(StoreError) in
-      position = try self.position(for: placement, in: record.id)
-      return position
-    }
-    if case .bottom = placement {
-      let entry = Spot.Entry(position: position, id: id.rawValue)
-      bottom = Bottom(collection: record.id, entry: entry, rowsWritten: try writer.rowsWritten)
-    }
-    return id
   }
 
   /// Returns the position for `placement`, spacing out nearby rows if necessary.
@@ -53,7 +40,9 @@ extension StoreTransaction {
     case .top:
       return Spot(before: nil, after: try entry(SQL.topEntry, Int64(collection)))
     case .bottom:
-      if let bottom, bottom.collection == collection, try bottom.rowsWritten == writer.rowsWritten {
+      if let bottom = transaction.bottom, bottom.collection == collection,
+        try bottom.rowsWritten == transaction.writer.rowsWritten
+      {
         return Spot(before: bottom.entry, after: nil)
       }
       return Spot(before: try entry(SQL.bottomEntry, Int64(collection)), after: nil)
@@ -73,9 +62,9 @@ extension StoreTransaction {
 
   /// Returns a document's zero-based index in its collection, reading an index entry for each document before it.
   package func index(of header: DocumentHeader) throws(StoreError) -> Int {
-    try requireOpen()
+    try transaction.requireOpen()
     return Int(
-      try database.integer(
+      try transaction.database.integer(
         SQL.countBefore, Int64(header.collection.rawValue), header.position, header.id.rawValue) ?? 0)
   }
 
@@ -104,8 +93,8 @@ extension StoreTransaction {
   }
 
   private func entry(of id: DocumentID, in collection: UInt32) throws(StoreError) -> Spot.Entry {
-    try reading { reader throws(StoreError) in
-      let row = try reader.row(id, withBody: false, within: limits)
+    try transaction.reading { reader throws(StoreError) in
+      let row = try reader.row(id, withBody: false, within: transaction.limits)
       _ = try reader.opener.openHead(row)
       guard row.fields.collection == collection else {
         throw StoreError(.invalidArgument, "document \(id) is in another collection", documentID: id)
@@ -115,9 +104,9 @@ extension StoreTransaction {
   }
 
   package func entry(_ sql: String, _ parameters: Int64...) throws(StoreError) -> Spot.Entry? {
-    try requireOpen()
+    try transaction.requireOpen()
     var found: Spot.Entry?
-    try database.forEachRow(sql, parameters) { row in
+    try transaction.database.forEachRow(sql, parameters) { row in
       found = Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1))
       return false
     }
@@ -128,9 +117,9 @@ extension StoreTransaction {
   ///
   /// - Returns: The number of moved documents.
   package func arrange(_ ids: [DocumentID], in collection: UInt32) throws(StoreError) -> Int {
-    try requireOpen()
+    try transaction.requireOpen()
     var entries: [Spot.Entry] = []
-    try database.forEachRow(SQL.entries, [Int64(collection)]) { row in
+    try transaction.database.forEachRow(SQL.entries, [Int64(collection)]) { row in
       entries.append(Spot.Entry(position: row.int64(at: 0), id: row.int64(at: 1)))
       return true
     }
@@ -140,7 +129,7 @@ extension StoreTransaction {
     // Documents with equal positions are ordered by ID, which may contradict the new order.
     let isStrict = zip(entries, entries.dropFirst()).allSatisfy { $0.position < $1.position }
     var changed = 0
-    let writer = try writer
+    let writer = try transaction.writer
     try writer.changing { () throws(StoreError) in
       for (index, id) in ids.enumerated() {
         let position = isStrict ? entries[index].position : Int64(index + 1) * StoreFormat.positionGap
@@ -160,7 +149,8 @@ extension StoreTransaction {
       let window = PositionWindow(around: position, level: level)
       let count = try count(within: window.bounds, in: collection)
       guard window.hasRoom(for: count) else { continue }
-      let ids = try writer.ids(SQL.idsWithin, Int64(collection), window.bounds.lowerBound, window.bounds.upperBound)
+      let ids = try transaction.writer.ids(
+        SQL.idsWithin, Int64(collection), window.bounds.lowerBound, window.bounds.upperBound)
       return try place(ids, from: window.bounds.lowerBound, apart: window.gap(for: ids.count), in: collection)
     }
   }
@@ -172,7 +162,7 @@ extension StoreTransaction {
   private func pack(_ collection: UInt32) throws(StoreError) {
     var ids: [DocumentID] = []
     var below: Int64?
-    try database.forEachRow(SQL.entries, [Int64(collection)]) { row in
+    try transaction.database.forEachRow(SQL.entries, [Int64(collection)]) { row in
       let position = row.int64(at: 0)
       if PositionRun.hasRoom(before: position, packing: ids.count) {
         below = position
@@ -189,7 +179,7 @@ extension StoreTransaction {
   /// Moves all rows. A damaged row prevents the commit, because a partial move could change the order.
   private func place(_ ids: [DocumentID], from start: Int64, apart gap: Int64, in collection: UInt32) throws(StoreError)
   {
-    let writer = try writer
+    let writer = try transaction.writer
     try writer.changing { () throws(StoreError) in
       var position = start
       for id in ids {
@@ -197,10 +187,10 @@ extension StoreTransaction {
         try writer.move(id, toPosition: position, in: collection, isRequested: false)
       }
     }
-    renumbered += ids.count
+    transaction.renumbered += ids.count
   }
 
   private func count(within bounds: ClosedRange<Int64>, in collection: UInt32) throws(StoreError) -> Int {
-    Int(try database.integer(SQL.countWithin, Int64(collection), bounds.lowerBound, bounds.upperBound) ?? 0)
+    Int(try transaction.database.integer(SQL.countWithin, Int64(collection), bounds.lowerBound, bounds.upperBound) ?? 0)
   }
 }

@@ -1,0 +1,179 @@
+package import CofferDocuments
+package import CofferEngine
+internal import CofferRecords
+
+/// The result of restoring a document from another copy.
+public enum RestoreOutcome: String, Sendable, Hashable {
+  /// The document was missing and was added.
+  case added
+  /// The document's contents or position differed and were updated.
+  case changed
+  /// The document already matched the other copy, so it wasn't written.
+  case unchanged
+}
+
+// Restoring single documents from a backup.
+
+/// Restores single documents from a backup.
+package struct DocumentRestoration {
+  package let transaction: StoreTransaction
+  private let backup: StoreTransaction
+
+  package init(into transaction: StoreTransaction, from backup: StoreTransaction) {
+    self.transaction = transaction
+    self.backup = backup
+  }
+
+  /// Restores documents and returns the outcomes in the order of `ids`.
+  package func restore(_ ids: [DocumentID]) throws(StoreError) -> [RestoreOutcome] {
+    var rows: [MergeRow] = []
+    for id in Set(ids) {
+      guard let row = try MergeRow.find(id.rawValue, in: backup) else { throw .noSuchDocument(id) }
+      rows.append(row)
+    }
+    // Restore in the backup's order, so each document can be the next document's predecessor.
+    rows.sort {
+      ($0.fields.collection, $0.fields.position, $0.id) < ($1.fields.collection, $1.fields.position, $1.id)
+    }
+    try freeKeys(of: rows)
+    var outcomes: [DocumentID: RestoreOutcome] = [:]
+    for row in rows { outcomes[DocumentID(row.id)] = try restore(row) }
+    // Set parents now, because a parent can be restored after its child.
+    for row in rows where row.fields.parent != nil {
+      let id = DocumentID(row.id)
+      let header = try transaction.header(of: id)
+      let record = try transaction.requireCollection(of: header)
+      let parent = try parent(of: row, in: record)
+      guard parent != header.parent else { continue }
+      try transaction.writer.setParent(of: id, to: parent?.rawValue)
+      if outcomes[id] == .unchanged { outcomes[id] = .changed }
+    }
+    return ids.map { outcomes[$0]! }
+  }
+
+  /// Removes changing keys and parents first, so documents can exchange them.
+  private func freeKeys(of rows: [MergeRow]) throws(StoreError) {
+    for row in rows {
+      let id = DocumentID(row.id)
+      guard let here = try MergeRow.find(row.id, in: transaction), here.stamps.uid == row.stamps.uid else { continue }
+      let (old, new) = (try transaction.header(of: id), try backup.header(of: id))
+      if old.key != nil, old.key != new.key {
+        try transaction.writer.rewrite(id, changing: .blindIndex, as: .head) { content, _ throws(StoreError) in
+          content.key = nil
+          content.blindIndex = nil
+        }
+      }
+      if old.parent != nil, old.parent != new.parent { try transaction.writer.setParent(of: id, to: nil) }
+    }
+  }
+
+  private func restore(_ row: MergeRow) throws(StoreError) -> RestoreOutcome {
+    let id = DocumentID(row.id)
+    var document = try backup.document(id)
+    let record = try collection(of: row)
+    guard let here = try MergeRow.find(row.id, in: transaction) else {
+      document.parent = try parent(of: row, in: record)
+      try transaction.editor.requireUnusedKey(document.key, in: record, by: nil)
+      try transaction.editor.requireNoChildrenInOtherCollections(of: row.id, in: record.id)
+      let position = try transaction.order.position(for: place(of: row, in: record), in: record.id)
+      let stamps = DocumentStamps(born: try transaction.writer.revision, uid: row.stamps.uid)
+      try transaction.writer.insert(
+        document, id: row.id, in: record, isNew: false, position: position, now: .now(), stamps: stamps)
+      return .added
+    }
+    guard here.stamps.uid == row.stamps.uid else {
+      throw StoreError(
+        .alreadyExists, "document \(id) is another one here: its id was given again",
+        hint: "export the one of the backup, and import it", documentID: id)
+    }
+    let old = try transaction.storedDocument(id)
+    let parent = try parent(of: row, in: record)
+    document.parent = parent ?? (old.document.parent == document.parent ? document.parent : nil)
+    let isElsewhere = record.id != here.fields.collection
+    let wanted = try place(of: row, in: record)
+    let current = try currentPlacement(of: here, in: record)
+    let isMoved = isElsewhere || wanted != current
+    guard isMoved || !document.isIdentical(to: old.document) else { return .unchanged }
+    if isElsewhere || document.key != old.document.key {
+      try transaction.editor.requireUnusedKey(document.key, in: record, by: id)
+    }
+    let position = isMoved ? try transaction.order.position(for: wanted, in: record.id) : nil
+    try transaction.writer.replace(transaction.storedDocument(id), with: document, in: record, movedTo: position)
+    return .changed
+  }
+
+  /// Returns a document's collection in the backup, found by identity or name, or recreated if it's missing.
+  private func collection(of row: MergeRow) throws(StoreError) -> CollectionRecord {
+    guard let there = try backup.collections().first(where: { $0.id == row.fields.collection }) else {
+      throw .damagedDocument(row.id, "its collection is gone")
+    }
+    if let record = try transaction.collections().first(where: { $0.uid == there.uid }) { return record }
+    if let record = try transaction.collection(named: there.name) { return record }
+    var record = try transaction.collectionEditor.newCollection(there.name, there.settings)
+    record.uid = there.uid
+    try transaction.writer.insertCollection(record)
+    return record
+  }
+
+  /// Returns the parent from the backup, or `nil` if it isn't a valid parent here.
+  private func parent(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> DocumentID? {
+    guard let parent = row.fields.parent.map({ DocumentID($0) }) else { return nil }
+    do throws(StoreError) {
+      try transaction.editor.requireParent(parent, of: row.id, isNew: false, in: record.id)
+      return parent
+    } catch {
+      guard error.code == .invalidArgument else { throw error }
+      return nil
+    }
+  }
+
+  // MARK: Places
+
+  /// Returns a placement from the backup. It's after the nearest preceding document in both stores, else before the
+  /// nearest following document, else at the top.
+  private func place(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> Placement {
+    try placement(of: row, in: backup) { id throws(StoreError) in try isHere(id, record) }
+  }
+
+  /// Returns a document's current placement, relative to the same documents.
+  private func currentPlacement(of row: MergeRow, in record: CollectionRecord) throws(StoreError) -> Placement {
+    let collection = try MergeRow.find(row.id, in: backup)?.fields.collection
+    return try placement(of: row, in: transaction) { id throws(StoreError) in
+      guard try isHere(id, record) else { return false }
+      return try backup.unverifiedFields(of: DocumentID(id))?.collection == collection
+    }
+  }
+
+  private func placement(
+    of row: MergeRow, in transaction: StoreTransaction, beside matches: (Int64) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Placement {
+    if let id = try nearest(to: row, SQL.entryBefore, in: transaction, where: matches) { return .after(DocumentID(id)) }
+    if let id = try nearest(to: row, SQL.entryAfter, in: transaction, where: matches) { return .before(DocumentID(id)) }
+    return .top
+  }
+
+  /// Returns whether a document in the backup is also in this store's collection.
+  private func isHere(_ id: Int64, _ record: CollectionRecord) throws(StoreError) -> Bool {
+    guard let here = try MergeRow.find(id, in: transaction), here.fields.collection == record.id else { return false }
+    do throws(StoreError) {
+      return try MergeRow.find(id, in: backup)?.stamps.uid == here.stamps.uid
+    } catch {
+      // Skip damaged neighbors, because their position isn't reliable.
+      guard error.code == .damaged else { throw error }
+      return false
+    }
+  }
+
+  /// Returns the nearest matching document before or after a row, depending on the statement.
+  private func nearest(
+    to row: MergeRow, _ next: String, in transaction: StoreTransaction,
+    where matches: (Int64) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Int64? {
+    var place = (position: row.fields.position, id: row.id)
+    while let entry = try transaction.order.entry(next, Int64(row.fields.collection), place.position, place.id) {
+      if try matches(entry.id) { return entry.id }
+      place = (entry.position, entry.id)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,193 @@
+internal import CofferRecords
+
+/// Writes single documents after checking the rules for their keys, parents and texts. ``RecordWriter`` writes the rows.
+package struct DocumentEditor {
+  package let transaction: StoreTransaction
+
+  package init(_ transaction: StoreTransaction) {
+    self.transaction = transaction
+  }
+
+  /// Adds a document, after checking all requirements.
+  ///
+  /// - Parameters:
+  ///   - isNew: Whether the collection isn't written yet.
+  ///   - rule: The rule for a missing title, or `nil` to leave it missing.
+  ///   - requiresParent: Whether the parent must exist. Otherwise it may be missing, but not in another collection.
+  ///   - uid: The identity of a restored document, or `nil` for a new document.
+  package func add(
+    _ document: Document, in record: CollectionRecord, isNew: Bool = false, id wanted: DocumentID?,
+    titleRule rule: TitleRule?, requiringParent requiresParent: Bool = true,
+    uid: UInt64? = nil, at findPosition: () throws(StoreError) -> Int64
+  ) throws(StoreError) -> DocumentID {
+    if let wanted, try transaction.hasRow(wanted) {
+      throw StoreError(.alreadyExists, "there is a document \(wanted) already", documentID: wanted)
+    }
+    var id = try DocumentID.next(transaction.state.nextID, unless: wanted)
+    // Skip an ID if a child in another collection refers to it.
+    while wanted == nil, try childInOtherCollection(of: id, in: record.id) != nil {
+      id = try DocumentID.next(UInt64(id) + 1, unless: nil)
+    }
+    try requireUnusedKey(document.key, in: record, by: nil)
+    if requiresParent {
+      try requireParent(document.parent, of: id, isNew: wanted == nil, in: record.id)
+    } else {
+      try requireNoParentInOtherCollection(document.parent, of: id, in: record.id)
+    }
+    if wanted != nil { try requireNoChildrenInOtherCollections(of: id, in: record.id) }
+    let position = try findPosition()
+    var document = document
+    document.title = document.title ?? rule?.title(for: document)
+    let revision = try transaction.writer.revision
+    try transaction.writer.insert(
+      document, id: id, in: record, isNew: isNew, position: position, now: .now(),
+      stamps: uid.map { DocumentStamps(born: revision, uid: $0) })
+    return DocumentID(id)
+  }
+
+  /// Adds a document to its collection's order.
+  ///
+  /// - Parameter isNew: Whether the collection isn't written yet.
+  package func insert(
+    _ document: Document, in record: CollectionRecord, isNew: Bool, id wanted: DocumentID?, at placement: Placement
+  ) throws(StoreError) -> DocumentID {
+    var position: Int64 = 0
+    let id = try add(document, in: record, isNew: isNew, id: wanted, titleRule: record.titleRule) {
+      () throws(StoreError) in
+      position = try transaction.order.position(for: placement, in: record.id)
+      return position
+    }
+    if case .bottom = placement {
+      let entry = Spot.Entry(position: position, id: id.rawValue)
+      transaction.bottom = CollectionOrder.Bottom(
+        collection: record.id, entry: entry, rowsWritten: try transaction.writer.rowsWritten)
+    }
+    return id
+  }
+
+  /// Replaces a document, keeping the title, key, attributes, parent and creation date if the new document lacks them.
+  package func overwrite(_ old: StoredDocument, with document: Document) throws(StoreError) {
+    var new = document
+    new.title = document.title ?? old.document.title
+    new.key = document.key ?? old.document.key
+    new.attributes = document.attributes.isEmpty ? old.document.attributes : document.attributes
+    new.parent = document.parent ?? old.document.parent
+    new.created = document.created ?? old.document.created
+    new.modified = document.modified ?? .now()
+    new.title = try title(of: new, insteadOf: old)
+    try replace(old, with: new)
+  }
+
+  /// Returns the title of a changed document. A collection that derives titles updates titles derived from the old
+  /// text.
+  package func title(of new: Document, insteadOf old: StoredDocument) throws(StoreError) -> String? {
+    guard new.title == nil || new.title == old.document.title,
+      let rule = try transaction.collections().first(where: { $0.id == old.fields.collection })?.titleRule
+    else { return new.title }
+    return rule.title(for: new, insteadOf: old.document)
+  }
+
+  package func replace(_ old: StoredDocument, with new: Document, requiringParent requiresParent: Bool = true)
+    throws(StoreError)
+  {
+    let id = old.header.id
+    let record = try transaction.requireCollection(of: old.header)
+    if new.key != old.document.key { try requireUnusedKey(new.key, in: record, by: id) }
+    if new.parent != old.document.parent {
+      if requiresParent {
+        try requireParent(new.parent, of: id.rawValue, isNew: false, in: record.id)
+      } else {
+        try requireNoParentInOtherCollection(new.parent, of: id.rawValue, in: record.id)
+      }
+    }
+    try transaction.writer.replace(old, with: new, in: record)
+  }
+
+  // MARK: Requirements
+
+  package func requireUnusedKey(_ key: DocumentKey?, in record: CollectionRecord, by id: DocumentID?) throws(StoreError)
+  {
+    guard let key, let other = try transaction.id(forKey: key, in: record), other != id else { return }
+    throw StoreError(.duplicateKey, "document \(other) has that key already", documentID: other)
+  }
+
+  /// Returns whether to store a document, because empty text may be skipped or rejected.
+  package func takes(_ document: Document, _ mode: Document.EmptyText, as id: DocumentID) throws(StoreError) -> Bool {
+    try transaction.requireOpen()
+    guard document.text.utf8.isEmpty else { return true }
+    switch mode {
+    case .store: return true
+    case .skip: return false
+    case .fail:
+      throw StoreError(.emptyText, "the text is empty", hint: "store it as it is, or skip it", documentID: id)
+    }
+  }
+
+  /// Requires a parent to be another document in the same collection, and not a descendant of the document.
+  ///
+  /// - Parameters:
+  ///   - id: The document's ID, or `nil` if it doesn't have an ID yet.
+  ///   - isNew: Whether the document can't have children yet.
+  package func requireParent(_ parent: DocumentID?, of id: Int64?, isNew: Bool, in collection: UInt32)
+    throws(StoreError)
+  {
+    guard let parent else { return }
+    note(parent: parent)
+    guard let fields = try transaction.unverifiedFields(of: parent), fields.collection == collection,
+      parent.rawValue != id
+    else {
+      throw Self.parentElsewhere(parent, of: id)
+    }
+    guard !isNew, let id else { return }
+    // Visit each ancestor once, because rows from other writers may form a cycle.
+    var seen: Set<Int64> = [parent.rawValue]
+    var next = fields.parent
+    while let ancestor = next, seen.insert(ancestor).inserted {
+      guard ancestor != id else {
+        throw StoreError(
+          .invalidArgument, "document \(parent) belongs to document \(DocumentID(id)), so it can't be its parent",
+          documentID: DocumentID(id))
+      }
+      next = try transaction.unverifiedFields(of: DocumentID(ancestor))?.parent
+    }
+  }
+
+  /// Requires a parent not to be the document itself or in another collection. The parent may be missing, because it
+  /// can be added later or was deleted.
+  func requireNoParentInOtherCollection(_ parent: DocumentID?, of id: Int64, in collection: UInt32) throws(StoreError) {
+    guard let parent else { return }
+    note(parent: parent)
+    guard parent.rawValue != id,
+      try transaction.database.integer(SQL.collectionOf, parent.rawValue) ?? Int64(collection)
+        == Int64(collection)
+    else { throw Self.parentElsewhere(parent, of: id) }
+  }
+
+  /// Requires the document not to have children in other collections, which may remain from a deleted document with the
+  /// same ID.
+  package func requireNoChildrenInOtherCollections(of id: Int64, in collection: UInt32) throws(StoreError) {
+    guard let child = try childInOtherCollection(of: id, in: collection) else { return }
+    throw StoreError(
+      .invalidArgument, "document \(DocumentID(child)) of another collection names \(DocumentID(id)) as its parent",
+      hint: "give that one another parent first, or use another id", documentID: DocumentID(id))
+  }
+
+  /// Returns a child of the document in another collection.
+  private func childInOtherCollection(of id: Int64, in collection: UInt32) throws(StoreError) -> Int64? {
+    if transaction.highestParent == nil {
+      transaction.highestParent = try transaction.database.integer(SQL.highestParent) ?? 0
+    }
+    guard id <= max(transaction.highestParent ?? 0, transaction.highestWrittenParent) else { return nil }
+    return try transaction.database.integer(SQL.childInOtherCollection, id, Int64(collection))
+  }
+
+  private func note(parent: DocumentID) {
+    transaction.highestWrittenParent = max(transaction.highestWrittenParent, parent.rawValue)
+  }
+
+  private static func parentElsewhere(_ parent: DocumentID, of id: Int64?) -> StoreError {
+    StoreError(
+      .invalidArgument, "the parent \(parent) is no other document of the same collection",
+      documentID: id.map { DocumentID($0) })
+  }
+}

@@ -1,0 +1,97 @@
+package import CofferEngine
+package import CofferRecords
+internal import CofferSQLite
+internal import Synchronization
+
+extension StoreIndexes {
+  /// Replaces the index declaration and rebuilds a collection's tables.
+  func declare(
+    _ declaration: IndexDeclaration, changing collection: UInt32?,
+    _ step: ((Int) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) {
+    let tables = IndexTables(transaction.database)
+    let hasTables = transaction.hasIndexes ? try tables.exist() : false
+    if !hasTables { try tables.make() }
+    for part in IndexPart.all { try write(part, declaration.part(part), changing: collection, step) }
+    transaction.hasIndexesAfter = try !tables.roots().isEmpty
+    if transaction.hasIndexesAfter == false { try tables.drop() }
+  }
+
+  private func write(
+    _ part: UInt32, _ declaration: IndexDeclaration, changing collection: UInt32?,
+    _ step: ((Int) throws(StoreError) -> Void)?
+  ) throws(StoreError) {
+    let tables = IndexTables(transaction.database)
+    let bytes = declaration.bytes
+    guard bytes.count <= IndexRoot.maximumDeclaration else {
+      throw StoreError(.tooLarge, "too many indexes are declared")
+    }
+    guard let found = try root(part) else {
+      guard !declaration.collections.isEmpty else { return try tables.delete(part) }
+      let size = try transaction.database.integer("PRAGMA page_size") ?? Int64(StoreFormat.pageSize)
+      // An index page must fit into a store page.
+      return try rebuild(try IndexRoot(part: part, pageSize: UInt32(max(size, 1024)), declaration: bytes), step)
+    }
+    var root = found.root
+    guard root.declaration != bytes else { return }
+    root.declaration = bytes
+    guard !declaration.collections.isEmpty else { return try tables.delete(root.part) }
+    try tables.put(root, transaction.keys)
+    transaction.connection.openIndexes.close(root.part)
+    try write(root.part, adding: collection.map { [$0] } ?? [], progress: step)
+  }
+}
+
+// MARK: - Copies and keys
+
+extension StoreIndexes {
+  /// Declares and builds another store's indexes for the collections that exist in this store.
+  package func copy(of declaration: IndexDeclaration) throws(StoreError) {
+    guard !declaration.collections.isEmpty else { return }
+    let known = try transaction.collections()
+    var copied = declaration
+    // Copied collections keep their number and identity.
+    copied.collections.removeAll { entry in !known.contains { $0.id == entry.number && $0.uid == entry.uid } }
+    guard !copied.collections.isEmpty else { return }
+    try declare(copied, changing: nil)
+  }
+
+  /// Deletes invalid roots, roots with unknown numbers, and pages without a root.
+  ///
+  /// - Returns: Whether it deleted any rows.
+  func removeStray() throws(StoreError) -> Bool {
+    let tables = IndexTables(transaction.database)
+    guard transaction.hasIndexes, try tables.exist() else { return false }
+    var sound: [UInt32] = []
+    for part in IndexPart.all where try root(part) != nil { sound.append(part) }
+    let hasRemoved = try tables.removeAll(but: sound)
+    if hasRemoved, sound.isEmpty {
+      transaction.hasIndexesAfter = false
+      try tables.drop()
+    }
+    return hasRemoved
+  }
+
+  /// Decrypts all index pages and verifies their sums.
+  package func problems() throws(StoreError) -> [Verdict.IndexProblem] {
+    guard transaction.hasIndexes else { return [] }
+    let tables = IndexTables(transaction.database)
+    // If another program dropped the tables, only indexes are lost.
+    guard try tables.exist() else { return [] }
+    var problems: [Verdict.IndexProblem] = []
+    if try tables.containsStrayRows(than: IndexPart.all) {
+      problems.append(Verdict.IndexProblem("pages of no index are there"))
+    }
+    for row in try tables.roots() {
+      do throws(StoreError) {
+        let root = try IndexRoot(part: row.part, epoch: row.epoch, sealed: row.sealed, transaction.keys)
+        _ = try IndexDeclaration(root.declaration)
+        if let problem = try IndexPages.problem(of: root, transaction.database, transaction.keys) { throw problem }
+      } catch {
+        guard !error.isTransient else { throw error }
+        problems.append(Verdict.IndexProblem(error.message))
+      }
+    }
+    return problems
+  }
+}
