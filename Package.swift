@@ -9,14 +9,13 @@ let settings: [SwiftSetting] = [
 ]
 
 /// A Swift target in the folder of Sources with the same name.
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// The targets below CofferEngine that every target of the store uses.
+/// The targets below CofferEngine that targets of the store use.
 let foundations: [Target.Dependency] = [
-  "CofferPlatform", "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite",
-  "CofferRecords",
+  "CofferPlatform", "CofferDocuments", "CofferSealing", "CofferSQLite", "CofferRecords",
 ]
 
 /// The tests of a target, with what all tests share.
@@ -27,7 +26,8 @@ func tests(of name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// What the tests of stores use: the targets of the store, through their public and their package interfaces.
 let storeTestDependencies: [Target.Dependency] =
   foundations + [
-    "Coffer", "CofferCopies", "CofferSearch", "CofferEngine", "CofferPatterns", "CofferStoreTestSupport",
+    "CofferFoundation", "CofferText", "Coffer", "CofferCopies", "CofferSearch", "CofferEngine", "CofferPatterns",
+    "CofferStoreTestSupport",
     "CofferTestSupport",
   ]
 
@@ -68,26 +68,40 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CCofferOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    room("CofferPlatform"),
-    room("CofferFoundation"),
-    room("CofferDocuments"),
+    target("CofferPlatform"),
+    target("CofferFoundation"),
+    target("CofferDocuments"),
     .target(name: "CCofferText"),
-    room("CofferText", ["CCofferText", "CofferPlatform"]),
-    room("CofferPatterns", ["CofferDocuments", "CofferText", "CofferPlatform"]),
-    room("CofferSealing", ["CCofferOpenSSL", "CofferText", "CofferPlatform"]),
-    room("CofferSQLite", ["CCofferSQLite", "CofferPlatform"]),
-    room("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferPlatform"]),
-    room("CofferPropertyLists", ["CofferDocuments", "CofferPlatform"]),
-    room(
+    target("CofferText", ["CCofferText"]),
+    target("CofferPatterns", ["CofferDocuments", "CofferText", "CofferPlatform"]),
+    target("CofferSealing", ["CCofferOpenSSL", "CofferText", "CofferPlatform"]),
+    target("CofferSQLite", ["CCofferSQLite", "CofferPlatform"]),
+    target("CofferRecords", ["CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferPlatform"]),
+    target("CofferPropertyLists", ["CofferDocuments"]),
+    target(
       "CofferFormats",
       ["CofferDocuments", "CCofferText", "CofferText", "CofferSQLite", "CofferPropertyLists", "CofferPlatform"]),
-    room("CofferEngine", foundations + ["CofferPatterns", .product(name: "Logging", package: "swift-log")]),
-    room("CofferSearch", foundations + ["CofferPatterns", "CofferEngine"]),
-    room("CofferCopies", foundations + ["CofferEngine", "CofferSearch"]),
-    room("Coffer", foundations + ["CofferPatterns", "CofferEngine", "CofferSearch", "CofferCopies"]),
-    room("CofferReplication", foundations + ["CofferEngine", "CofferSearch", "CofferCopies", "Coffer"]),
-    room("CofferTerminal", ["CofferPlatform"]),
-    room("CofferBrowser", ["CofferPlatform", "CofferDocuments", "CofferEngine", "Coffer", "CofferTerminal"]),
+    target(
+      "CofferEngine",
+      foundations + [
+        "CofferFoundation", "CofferText", "CofferPatterns", .product(name: "Logging", package: "swift-log"),
+      ]),
+    target(
+      "CofferSearch",
+      [
+        "CofferFoundation", "CofferDocuments", "CofferText", "CofferSealing", "CofferSQLite", "CofferRecords",
+        "CofferEngine",
+      ]),
+    target("CofferCopies", foundations + ["CofferEngine", "CofferSearch"]),
+    target("Coffer", foundations + ["CofferFoundation", "CofferEngine", "CofferSearch", "CofferCopies"]),
+    target(
+      "CofferReplication",
+      [
+        "CofferPlatform", "CofferFoundation", "CofferSealing", "CofferSQLite", "CofferRecords", "CofferEngine",
+        "CofferSearch", "Coffer",
+      ]),
+    target("CofferTerminal", ["CofferPlatform"]),
+    target("CofferBrowser", ["CofferPlatform", "CofferDocuments", "CofferEngine", "Coffer", "CofferTerminal"]),
     .executableTarget(
       name: "dbtool",
       dependencies: [
@@ -106,7 +120,8 @@ let package = Package(
     .target(name: "CofferTestSupport", path: "Tests/Support", swiftSettings: settings),
     .target(
       name: "CofferStoreTestSupport",
-      dependencies: ["Coffer", "CofferCopies", "CofferEngine", "CofferTestSupport"] + foundations,
+      dependencies: ["Coffer", "CofferCopies", "CofferEngine", "CofferFoundation", "CofferText", "CofferTestSupport"]
+        + foundations,
       path: "Tests/StoreSupport", swiftSettings: settings),
     tests(of: "CofferDocuments", ["CofferDocuments"]),
     tests(of: "CofferText", ["CofferText"]),

@@ -80,7 +80,7 @@ package struct IndexTables {
   }
 
   /// Returns whether other roots exist, or pages without a root.
-  package func containsStrayRows(than parts: [UInt32]) throws(StoreError) -> Bool {
+  package func containsRows(outside parts: [UInt32]) throws(StoreError) -> Bool {
     let numbers = parts.map { String($0) }.joined(separator: ",")
     let others = try database.rows("SELECT 1 FROM coffer_x_index WHERE part NOT IN (\(numbers)) LIMIT 1")
     let pages = try database.rows(

@@ -52,7 +52,7 @@ package struct StoreOrigin: Hashable, Sendable {
   }
 }
 
-/// The sealed state row, which authenticates the header and rows. Every transaction writes it (FORMAT, "State").
+/// The sealed state row, which authenticates the header and rows. Every transaction that writes replaces it (FORMAT, "State").
 package struct StoreState: Sendable, Equatable {
   package static let byteCount = 4279
   package static let sealedByteCount = byteCount + XAESKey.overhead

@@ -74,8 +74,8 @@ package final class ConnectionPool: Sendable {
   // MARK: Reading
 
   /// Returns a connection for reading.
-  func reader(_ cancellation: Cancellation? = nil) throws(StoreError) -> ReaderLease {
-    try ReaderLease(self, cancellation)
+  func reader(_ cancellation: Cancellation? = nil) throws(StoreError) -> ReadConnection {
+    try ReadConnection(self, cancellation)
   }
 
   /// Registers this thread as a reader.
@@ -151,8 +151,8 @@ package final class ConnectionPool: Sendable {
   /// - Parameter wait: The maximum time to wait for a lock, or `nil` for the store's waiting time.
   package func writer(
     _ cancellation: Cancellation? = nil, wait: Duration? = nil
-  ) throws(StoreError) -> WriterLease {
-    try WriterLease(self, cancellation, wait: wait)
+  ) throws(StoreError) -> WriteConnection {
+    try WriteConnection(self, cancellation, wait: wait)
   }
 
   /// Waits for this thread's turn to write, and registers it as the writer.

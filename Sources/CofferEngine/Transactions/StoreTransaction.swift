@@ -4,6 +4,8 @@ internal import CofferSQLite
 package typealias StoreTransaction = _StoreTransaction
 
 /// A transaction on a connection. Apps use ``ReadTransaction`` and ``WriteTransaction`` instead.
+///
+/// Public only because ``StoreReading`` requires it.
 public final class _StoreTransaction {
   package let connection: StoreConnection
   /// The state at the beginning of the transaction.

@@ -2,7 +2,7 @@ internal import CofferEngine
 internal import CofferRecords
 
 /// A value that keeps an index open between two uses.
-protocol IndexReader: AnyObject {}
+protocol IndexUser: AnyObject {}
 
 /// The indexes that are open on a connection.
 final class OpenIndexes: ConnectionAttachment {
@@ -11,7 +11,7 @@ final class OpenIndexes: ConnectionAttachment {
   /// The last read roots, kept to decrypt an unchanged row only once.
   var roots: [UInt32: (epoch: Int64, sealed: [UInt8], root: IndexRoot)] = [:]
   /// The idle reader of an index, which is released with the index.
-  var idleReader: (any IndexReader)?
+  var idleReader: (any IndexUser)?
 
   /// Closes an index and the view that reads from it.
   func close(_ part: UInt32) {

@@ -79,7 +79,7 @@ extension StoreIndexes {
     // If another program dropped the tables, only indexes are lost.
     guard try tables.exist() else { return [] }
     var problems: [Verdict.IndexProblem] = []
-    if try tables.containsStrayRows(than: IndexPart.all) {
+    if try tables.containsRows(outside: IndexPart.all) {
       problems.append(Verdict.IndexProblem("pages of no index are there"))
     }
     for row in try tables.roots() {

@@ -6,7 +6,7 @@ internal import CofferSQLite
 ///
 /// If a query may use an index, the connection's database is the inner database, so SQLite can plan with field indexes.
 /// Otherwise, it's an empty in-memory database.
-final class QueryView: IndexReader {
+final class QueryView: IndexUser {
   let database: Database
   let table: DocumentTable
   /// The index that the views read, if any.

@@ -1,5 +1,5 @@
 /// The exclusive use of a connection for reading. Destroying the lease returns the connection to its pool.
-package struct ReaderLease: ~Copyable {
+package struct ReadConnection: ~Copyable {
   package let connection: StoreConnection
   private let pool: ConnectionPool
   // Destroyed last, because a closing thread continues then and must find the connection released.

@@ -1,5 +1,5 @@
 /// The exclusive use of the connection for writing. Destroying the lease lets the next writer continue.
-package struct WriterLease: ~Copyable {
+package struct WriteConnection: ~Copyable {
   package let connection: StoreConnection
   private let pool: ConnectionPool
   // Destroyed last, because the next writer or a closing thread continues then and must find the connection released.

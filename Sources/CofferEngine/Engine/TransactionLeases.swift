@@ -4,7 +4,7 @@ internal import CofferSQLite
 /// A read transaction with its connection. Destroying the value ends the transaction.
 package struct ReadLease: ~Copyable {
   package let transaction: StoreTransaction
-  private let lease: ReaderLease
+  private let lease: ReadConnection
 
   init(_ engine: StoreEngine, _ cancellation: Cancellation?) throws(StoreError) {
     let lease = try engine.connections.reader(cancellation)
@@ -18,7 +18,7 @@ package struct ReadLease: ~Copyable {
 /// A write transaction with its connection. Destroying the value rolls the transaction back unless it's committed.
 package struct WriteLease: ~Copyable {
   package let transaction: StoreTransaction
-  private let lease: WriterLease
+  private let lease: WriteConnection
 
   init(_ engine: StoreEngine, _ cancellation: Cancellation?, wait: Duration?) throws(StoreError) {
     let lease = try engine.connections.writer(cancellation, wait: wait)
