@@ -29,6 +29,7 @@ package enum SQL {
   package static let updateCollection = "UPDATE coffer_collection SET epoch=?,rev=?,sealed=? WHERE coll=?"
   package static let deleteCollection = "DELETE FROM coffer_collection WHERE coll=?"
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
+  package static let documentCount = "SELECT count(*) FROM coffer_record"
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
   package static let highestID = "SELECT max(id) FROM coffer_record"
   package static let allIDs = "SELECT id FROM coffer_record ORDER BY id"

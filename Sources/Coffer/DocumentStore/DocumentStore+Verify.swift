@@ -48,11 +48,15 @@ extension DocumentStore {
   /// store.
   ///
   /// Keep the latest anchor, for example whenever you close the store (FORMAT, "Key files, pin, anchor"). Reads the
-  /// state without decrypting documents.
+  /// state and counts the rows without decrypting documents.
   ///
-  /// - Throws: `locked`, `keyChanged`, `rolledBack`, `damaged` or `closed`, like the start of a read transaction.
+  /// - Throws: `setMismatch` if rows are missing. `locked`, `keyChanged`, `rolledBack`, `damaged` or `closed`, like the
+  ///   start of a read transaction.
   public func anchor() throws(StoreError) -> StoreAnchor {
-    try engine.reading { transaction throws(StoreError) in try transaction.anchor() }
+    try engine.reading { transaction throws(StoreError) in
+      try transaction.requireCount()
+      return try transaction.anchor()
+    }
   }
 
   /// Returns the store's relation to an anchor. Reads the state without decrypting documents.

@@ -26,7 +26,9 @@ struct ListRows {
     do {
       let statement = try transaction.database.statement(SQL.page, Int64(record.id), Int64(limit), 0)
       let order = OrderCheck(collection: record.id, after: nil, limit: transaction.state.count)
-      try transaction.scan(statement, order, RowScan(withTexts: false, noteFields: note)) { header, _ in
+      var scan = RowScan(withTexts: false, noteFields: note)
+      scan.isWhole = limit == .max
+      try transaction.scan(statement, order, scan) { header, _ in
         headers.append(header)
       }
     } catch let error as StoreError {

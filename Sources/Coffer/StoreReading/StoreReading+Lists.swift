@@ -50,7 +50,9 @@ extension StoreReading where Self: ~Copyable {
     if previous == nil, offset <= 0, limit == .max,
       let titles = try TitleListing(transaction).verifiedTitles(of: record)
     {
-      guard let unfinished = try TitleListing(transaction).forEachTitle(in: record, titles, body) else { return }
+      guard let unfinished = try TitleListing(transaction).forEachTitle(in: record, titles, body) else {
+        return try transaction.requireCount()
+      }
       previous = unfinished.last
     }
     let (number, limit, offset) = (Int64(record.id), Int64(limit), Int64(max(0, offset)))
@@ -62,7 +64,9 @@ extension StoreReading where Self: ~Copyable {
         try transaction.database.statement(SQL.page, number, limit, offset)
       }
     let order = OrderCheck(collection: record.id, after: previous, limit: transaction.state.count)
-    try transaction.scan(statement, order, RowScan(withTexts: false)) { header, _ in try body(header) }
+    var scan = RowScan(withTexts: false)
+    scan.isWhole = limit == .max && offset == 0
+    try transaction.scan(statement, order, scan) { header, _ in try body(header) }
   }
 
   /// Calls `body` with each document of a collection in order. The text's bytes are valid during each call.
@@ -77,6 +81,37 @@ extension StoreReading where Self: ~Copyable {
     guard let record = try transaction.collection(named: collection.name) else { return }
     try transaction.scan(record, after: previous, RowScan(withTexts: true)) { header, text in
       try body(OpenedDocument(header: header, utf8: text))
+    }
+  }
+
+  /// Calls `body` with each document of several collections, and compares the documents with the state.
+  ///
+  /// All collections are compared with the set hash, which costs a hash of each row. Some collections are compared with
+  /// the store's row count.
+  ///
+  /// - Parameter isVerified: Whether to compare. Otherwise, the result is always `nil`.
+  /// - Returns: The error `setMismatch`, after all documents have been passed, or `nil` if the documents match.
+  package func forEach(
+    in collections: [String], isVerified: Bool = true,
+    _ body: (OpenedDocument, _ collection: String) throws -> Void
+  ) throws -> StoreError? {
+    let all = Set(try transaction.collections().map(\.name))
+    let proof = isVerified && all.isSubset(of: collections) ? SetProof() : nil
+    for name in collections {
+      guard let record = try transaction.collection(named: name) else { continue }
+      var scan = RowScan(withTexts: true)
+      scan.proof = proof
+      try transaction.scan(record, isWhole: false, scan) { header, text in
+        try body(OpenedDocument(header: header, utf8: text), name)
+      }
+    }
+    guard isVerified else { return nil }
+    do throws(StoreError) {
+      if let proof { try proof.requireWhole(transaction) } else { try transaction.requireCount() }
+      return nil
+    } catch {
+      guard error.code == .setMismatch else { throw error }
+      return error
     }
   }
 }

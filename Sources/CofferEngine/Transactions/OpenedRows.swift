@@ -16,9 +16,12 @@ final class OpenedRows: RowWork {
   /// The verified rows that match.
   private(set) var opened: [Opened] = []
   private(set) var failure: StoreError?
+  /// The set hash of the verified rows, or `nil` if the scan doesn't need it.
+  private(set) var sum: SetHash?
   private let opener: RecordOpener
   private var withTexts = false
   private var withMarks = false
+  private var withSum = false
   private var matcher: DocumentMatcher?
 
   init(_ keys: SessionKeys) throws(StoreError) {
@@ -33,6 +36,7 @@ final class OpenedRows: RowWork {
   func prepare(_ scan: RowScan?) {
     withTexts = scan?.withTexts ?? false
     withMarks = scan?.noteMarks != nil
+    withSum = scan?.proof != nil
     matcher = scan?.matcher()
   }
 
@@ -40,6 +44,7 @@ final class OpenedRows: RowWork {
     opened.removeAll(keepingCapacity: true)
     verifiedCount = 0
     failure = nil
+    sum = withSum ? SetHash() : nil
   }
 
   func end() {}
@@ -51,10 +56,14 @@ final class OpenedRows: RowWork {
     do throws(StoreError) {
       // Compute the marks first, because opening the head can overwrite its seal.
       let marks = withMarks ? try RowMarks(row, opener) : nil
+      let element = withSum ? try opener.element(of: row) : nil
       let head = try opener.openHead(row, in: frame)
       let text =
         withTexts ? try opener.openBody(row, head, in: bodyFrame) : UnsafeRawBufferPointer(start: nil, count: 0)
       verifiedCount += 1
+      if let element {
+        try translatingErrors { () throws(SealingError) in try opener.keys.summer.add(element, to: &sum!) }
+      }
       if matcher?.matches(head, text, isValue: row.fields.isJSON) != false {
         opened.append(Opened(row: index, header: DocumentHeader(row, head), text: text, marks: marks))
       }

@@ -21,6 +21,8 @@ package final class StoreConnection {
   private var cipher: StateCipher
   /// The state row last read or written, kept to open an unchanged row only once.
   private var lastState: (sealed: [UInt8], state: StoreState)?
+  /// The version of the file whose row count matched the state's count.
+  var countedVersion: FileVersion?
 
   init(_ file: StoreFile, session: Session) throws(StoreError) {
     self.file = file
@@ -190,6 +192,16 @@ package final class StoreConnection {
   }
 
   package func mark(of state: StoreState) throws(StoreError) -> [UInt8] { try cipher.mark(of: state) }
+
+  /// A version of the file, which changes with every commit of any program.
+  struct FileVersion: Equatable {
+    let dataVersion: Int64?
+    let sealedState: [UInt8]?
+  }
+
+  func fileVersion() throws(StoreError) -> FileVersion {
+    FileVersion(dataVersion: try database.integer("PRAGMA data_version"), sealedState: lastState?.sealed)
+  }
 
   /// The nonce source for the transaction that read the last state.
   package var nonceSource: NonceSource { NonceSource(state: lastState?.sealed ?? []) }

@@ -30,6 +30,18 @@ extension StoreTransaction {
     guard isWhole(sum) else { throw .setMismatch }
   }
 
+  /// Requires the number of rows to match the state's count, so no row is missing from a list that reached its end.
+  ///
+  /// Reads an index entry for each row, once for each version of the file.
+  ///
+  /// - Throws: `setMismatch`.
+  package func requireCount() throws(StoreError) {
+    let version = hasWritten ? nil : try connection.fileVersion()
+    if let version, connection.countedVersion == version { return }
+    guard let count = try database.integer(SQL.documentCount), UInt64(count) == state.count else { throw .setMismatch }
+    connection.countedVersion = version
+  }
+
   /// Walks all rows and verifies them against the state's set hash and count.
   ///
   /// - Throws: `damaged` if a row can't be decrypted, or `setMismatch`.

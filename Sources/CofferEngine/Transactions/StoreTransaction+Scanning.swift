@@ -17,6 +17,11 @@ package struct RowScan {
   package var noteMarks: ((RowMarks) -> Void)?
   /// Whether a writer doesn't change rows during its scan, so other threads can help.
   package var leavesRowsUnchanged = false
+  /// Whether the statement returns all remaining rows of a collection, so the scan compares the store's row count after
+  /// the last row.
+  package var isWhole = false
+  /// Sums the visited rows, to compare them with the state's set hash.
+  package var proof: SetProof?
 
   package init(
     withTexts: Bool, search: (pattern: SearchPattern, fields: SearchPattern.Fields)? = nil,
@@ -47,8 +52,11 @@ extension StoreTransaction {
   private static let batchCount = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4) + 2
 
   /// Scans a collection in order, from the beginning or after a document.
+  ///
+  /// - Parameter isWhole: Whether to compare the store's row count after the last row.
   package func scan(
-    _ record: CollectionRecord, after previous: DocumentHeader? = nil, _ scan: RowScan, _ visit: RowScan.Visit
+    _ record: CollectionRecord, after previous: DocumentHeader? = nil, isWhole: Bool = true, _ scan: RowScan,
+    _ visit: RowScan.Visit
   ) throws {
     let number = Int64(record.id)
     let statement =
@@ -57,6 +65,8 @@ extension StoreTransaction {
       } else {
         try database.statement(scan.withTexts ? SQL.inOrderWithBody : SQL.inOrder, number)
       }
+    var scan = scan
+    scan.isWhole = isWhole
     try self.scan(statement, OrderCheck(collection: record.id, after: previous, limit: state.count), scan, visit)
   }
 
@@ -68,8 +78,8 @@ extension StoreTransaction {
     var order = order
     // Don't read ahead if the writer may change rows during the scan.
     let limit = isWriter && !scan.leavesRowsUnchanged ? Int.max : Self.alone
-    guard try scanAlone(statement, &order, rows: limit, scan, visit) else { return }
-    try scanAhead(statement, &order, scan, visit)
+    if try scanAlone(statement, &order, rows: limit, scan, visit) { try scanAhead(statement, &order, scan, visit) }
+    if scan.isWhole { try requireCount() }
   }
 
   /// Scans rows on this thread, and returns whether there may be more.
@@ -97,6 +107,7 @@ extension StoreTransaction {
     _ visit: RowScan.Visit
   ) throws {
     let marks = scan.noteMarks == nil ? nil : try RowMarks(row, opener)
+    try scan.proof?.add(row, opener)
     let head = try opener.openHead(row)
     try order.check(row.fields, isWriting: hasWritten)
     let text = scan.withTexts ? try opener.openBody(row, head) : UnsafeRawBufferPointer(start: nil, count: 0)
@@ -161,6 +172,7 @@ extension StoreTransaction {
       next += 1
     }
     if let failure = batch.work.failure { throw failure }
+    if let sum = batch.work.sum { scan.proof?.add(sum, count: batch.work.verifiedCount) }
     try scan.progress?(batch.rows.count)
   }
 }

@@ -74,6 +74,7 @@ extension StoreIndexes {
     var scan = RowScan(withTexts: withTexts)
     scan.noteMarks = { marks = $0 }
     scan.leavesRowsUnchanged = true
+    scan.isWhole = true
     scan.progress = { count in try progress?(count) }
     let statement = try transaction.database.statement(withTexts ? SQL.byIDWithBody : SQL.inOrder, Int64(number))
     let order =

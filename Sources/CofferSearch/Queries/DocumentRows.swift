@@ -26,6 +26,8 @@ final class DocumentRows: VirtualRows {
   private var statement: StoreStatement?
   private var order: OrderCheck?
   private var lastID: Int64?
+  /// Whether the rows are those of whole collections, so the store's row count is compared after the last row.
+  private let isWhole: Bool
   private let document: DocumentValues
   private(set) var repeatCount: Int64 = 0
   private(set) var repeatedText: VirtualText?
@@ -36,6 +38,12 @@ final class DocumentRows: VirtualRows {
     self.withTexts = withTexts
     reader = transaction.connection.takeReader()
     document = DocumentValues(table, transaction, reader)
+    isWhole =
+      switch source {
+      case .collections, .counted: true
+      case .ids(let ids, _, _): ids.lowerBound <= 1 && ids.upperBound >= Int64(clamping: transaction.state.nextID)
+      case .document, .key: false
+      }
     // Reverse the lists, because elements are taken from the end.
     self.source =
       switch source {
@@ -57,31 +65,37 @@ final class DocumentRows: VirtualRows {
     try table.noting { () throws(StoreError) in
       document.leave()
       try transaction.requireOpen()
-      switch source {
-      case .counted(var counts):
-        defer { source = .counted(counts) }
-        repeat {
-          guard let (record, count) = counts.popLast() else { return false }
-          repeatCount = Int64(count) - 1
-          repeatedText = VirtualText(
-            column: DocumentTable.Column.collection.rawValue, utf8: table.retainedName(of: record))
-        } while repeatCount < 0
-        return true
-      case .key(let key, var records):
-        defer { source = .key(key, records) }
-        while let record = records.popLast() {
-          if try read(key, in: record) { return true }
-        }
-        return false
-      case .document(let id):
-        source = .collections([])
-        return try read(id)
-      case .ids(let ids, let isDescending, let only):
-        return try nextRow(in: ids, isDescending, only)
-      case .collections(var records):
-        defer { source = .collections(records) }
-        return try nextRow(of: &records)
+      if try readNext() { return true }
+      if isWhole { try transaction.requireCount() }
+      return false
+    }
+  }
+
+  private func readNext() throws(StoreError) -> Bool {
+    switch source {
+    case .counted(var counts):
+      defer { source = .counted(counts) }
+      repeat {
+        guard let (record, count) = counts.popLast() else { return false }
+        repeatCount = Int64(count) - 1
+        repeatedText = VirtualText(
+          column: DocumentTable.Column.collection.rawValue, utf8: table.retainedName(of: record))
+      } while repeatCount < 0
+      return true
+    case .key(let key, var records):
+      defer { source = .key(key, records) }
+      while let record = records.popLast() {
+        if try read(key, in: record) { return true }
       }
+      return false
+    case .document(let id):
+      source = .collections([])
+      return try read(id)
+    case .ids(let ids, let isDescending, let only):
+      return try nextRow(in: ids, isDescending, only)
+    case .collections(var records):
+      defer { source = .collections(records) }
+      return try nextRow(of: &records)
     }
   }
 

@@ -27,7 +27,8 @@ struct CheckVerb: ParsableCommand {
     let report = try DocumentStore.check(at: store.url, isQuick: quick, wait: store.access.waitingTime())
     if common.isMachineReadable || report.problems.isEmpty {
       try Report([
-        ("sound", .bool(report.problems.isEmpty)), ("problems", .array(report.problems.map { .string($0) })),
+        ("structure", .string(report.problems.isEmpty ? "sound" : "damaged")),
+        ("problems", .array(report.problems.map { .string($0) })),
       ]).print(as: common.listFormat)
     } else {
       let output = StandardOutput()

@@ -73,6 +73,9 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Replace an existing output; a store only if no process has it open.")
   var force = false
 
+  @Flag(help: "Don't compare the documents with the store's set hash and count.")
+  var unverified = false
+
   @OptionGroup var newStore: NewStoreOptions
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
@@ -159,10 +162,13 @@ struct ExportVerb: ParsableCommand {
         options.common.diagnostics.note("\(counted(totals.documents, "document")) written to \(path)")
       }
     }
+    if let mismatch = totals.mismatch { throw mismatch }
   }
 
   private struct Totals {
     var documents = 0
+    /// The error to throw after the output if the documents aren't the set that was written.
+    var mismatch: StoreError?
     var withAttributes = 0
 
     mutating func add(_ header: DocumentHeader) {
@@ -221,16 +227,15 @@ struct ExportVerb: ParsableCommand {
     let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }
     try target.sink.begin()
-    for name in wanted {
-      try reader.forEach(in: DocumentCollection(name)) { document in
-        try target.sink.write(document, inCollection: name)
-        totals.add(document.header)
-        if totals.documents & 0xFF == 0 {
-          try Interrupt.check()
-          bar.update(totals.documents, of: total)
-        }
+    func visit(_ document: OpenedDocument, _ name: String) throws {
+      try target.sink.write(document, inCollection: name)
+      totals.add(document.header)
+      if totals.documents & 0xFF == 0 {
+        try Interrupt.check()
+        bar.update(totals.documents, of: total)
       }
     }
+    totals.mismatch = try reader.forEach(in: wanted, isVerified: !unverified, visit)
     try target.sink.finish()
     return totals
   }

@@ -32,4 +32,34 @@ import Testing
     #expect(verdict.error?.code == .setMismatch)
     #expect(verdict.damaged.isEmpty)
   }
+
+  /// A walk over a whole collection, and whether it compares the row count at its end.
+  static let walks: [(name: String, walk: @Sendable (borrowing ReadTransaction, DocumentCollection) throws -> Void)] = [
+    ("headers", { _ = try $0.headers(in: $1) }),
+    ("forEachHeader", { try $0.forEachHeader(in: $1) { _ in } }),
+    ("forEach", { try $0.forEach(in: $1) { _ in } }),
+    ("search", { _ = try $0.search(for: .text("text"), in: $1) }),
+    ("count(*)", { reader, _ in _ = try reader.query("SELECT count(*) FROM documents") }),
+    ("rows", { reader, _ in _ = try reader.query("SELECT title FROM documents") }),
+    ("rows of a collection", { reader, _ in _ = try reader.query("SELECT id FROM documents WHERE collection='notes'") }),
+    ("rows by id", { reader, _ in _ = try reader.query("SELECT text FROM documents ORDER BY id DESC") }),
+  ]
+
+  /// A copy of an old row replaces the current one, and another row disappears, so every remaining row authenticates.
+  @Test(arguments: walks.indices, [1, 200]) func wholeWalkDetectsMissingRow(_ index: Int, documents: Int) throws {
+    let test = try TestStore()
+    try test.store.write { tx in
+      for number in 1...(documents + 1) { try tx.insert(Document(text: "text \(number)"), into: test.notes) }
+    }
+    let (_, walk) = Self.walks[index]
+    try test.store.read { try walk($0, test.notes) }
+    try test.raw().execute("DELETE FROM coffer_record WHERE id = 1")
+    expect(.setMismatch) { try test.store.read { try walk($0, test.notes) } }
+    expect(.setMismatch) { try test.store.anchor() }
+    // A page and a single document don't list the whole collection.
+    try test.store.read { reader in
+      #expect(try reader.headers(in: test.notes, limit: 1).count == 1)
+      #expect(try reader.text(of: 2) == "text 2")
+    }
+  }
 }

@@ -47,11 +47,49 @@ import Testing
   @Test func checkReportsFaultWithoutKey() throws {
     let sandbox = try filled()
     sandbox.environment = [:]
-    #expect(try sandbox.succeed("check", "s.coffer").text == "sound: true\n")
+    #expect(try sandbox.succeed("check", "s.coffer").text == "structure: sound\n")
     try damage(sandbox, "UPDATE coffer_record SET body = NULL WHERE id = 2")
     let result = try sandbox.run("check", "s.coffer")
     #expect(result.status == 20)
     #expect(result.text == "the text of document 2 is missing\n")
+  }
+
+  /// An old version of one row replaces the current one, and another row disappears. Every remaining row authenticates.
+  private func replay(_ sandbox: Sandbox) throws {
+    try damage(sandbox, "CREATE TABLE old AS SELECT * FROM coffer_record WHERE id = 2")
+    try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
+    try damage(
+      sandbox, "DELETE FROM coffer_record WHERE id IN (1, 2)", "INSERT INTO coffer_record SELECT * FROM old",
+      "DROP TABLE old")
+  }
+
+  @Test func walksDetectReplayedAndDeletedRows() throws {
+    let sandbox = try filled()
+    try replay(sandbox)
+    for words in [
+      ["ls"], ["search", "t"], ["query", "SELECT count(*) FROM documents"], ["query", "SELECT title FROM documents"],
+      ["anchor"], ["verify"], ["export"], ["export", "-c", "documents"], ["export", "--all", "-o", "all.ndjson"],
+    ] {
+      let result = try sandbox.run([words[0], "s.coffer"] + words.dropFirst())
+      #expect(result.status == 21, "\(words)")
+      #expect(result.errors.contains("not the set that was written"), "\(words)")
+    }
+    // The documents that are there have been written.
+    let lines = try sandbox.run("export", "s.coffer").text.split(separator: "\n")
+    #expect(lines.count == 2)
+    #expect(try sandbox.text(of: "all.ndjson").split(separator: "\n").count == 2)
+    #expect(try sandbox.succeed("export", "s.coffer", "--unverified").text.split(separator: "\n") == lines)
+  }
+
+  @Test func exportDetectsReplayedRow() throws {
+    let sandbox = try filled()
+    try damage(sandbox, "CREATE TABLE old AS SELECT * FROM coffer_record WHERE id = 2")
+    try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
+    try damage(
+      sandbox, "DELETE FROM coffer_record WHERE id = 2", "INSERT INTO coffer_record SELECT * FROM old", "DROP TABLE old")
+    let result = try sandbox.run("export", "s.coffer", "--all")
+    #expect(result.status == 21)
+    #expect(result.text.contains("two"))
   }
 
   @Test func verifiesIntactStore() throws {

@@ -1,0 +1,33 @@
+internal import CofferRecords
+internal import CofferSealing
+
+/// The sum of the rows that scans have visited, to compare them with the state's set hash.
+package final class SetProof {
+  private var set = SetHash()
+  private var count: UInt64 = 0
+
+  package init() {}
+
+  func add(_ row: RecordRow, _ opener: RecordOpener) throws(StoreError) {
+    let element = try opener.element(of: row)
+    try translatingErrors { () throws(SealingError) in try opener.keys.summer.add(element, to: &set) }
+    count += 1
+  }
+
+  func add(_ sum: SetHash, count: Int) {
+    set.add(sum)
+    self.count += UInt64(count)
+  }
+
+  /// Requires the visited rows and the transaction's collections to be the set that was written.
+  ///
+  /// - Throws: `setMismatch`.
+  package func requireWhole(_ transaction: StoreTransaction) throws(StoreError) {
+    var set = set
+    for row in try transaction.connection.collections.rows(within: transaction.limits) {
+      let element = try row.element(transaction.keys)
+      try translatingErrors { () throws(SealingError) in try transaction.keys.summer.add(element, to: &set) }
+    }
+    guard set == transaction.state.set, count == transaction.state.count else { throw .setMismatch }
+  }
+}
