@@ -29,7 +29,7 @@ import Testing
   private static let shiftJIS = hex("7469746c652c746578740a8ca22c82a282ca0a944c2c82cb82b10a")
   private static let latin = text("title,text\ncaf") + [0xE9] + text(",b\n")
   private static let nul = text("title,text\na,b\0c\nd,e f\n")
-  private static let wide = text("title,text\na,b\n").flatMap { [$0, 0] }
+  private static let wide = text("title,text\na,b\n").flatMap { [$0, 0] as [UInt8] }
 
   private static let imports: [Case] = [
     Case(name: "code page", input: latin, command: [], hint: "try --encoding windows-1252 or --encoding windows-1251"),
@@ -37,10 +37,10 @@ import Testing
     Case(name: "UTF-16", input: wide, command: [], hint: "looks like UTF-16, little end first: --encoding utf-16le"),
     Case(name: "Shift-JIS", input: shiftJIS, command: [], hint: "looks like SHIFT_JIS: iconv"),
     Case(
-      name: "UTF-32", input: text("title,text\na,b\n").flatMap { [$0, 0, 0, 0] }, command: [],
+      name: "UTF-32", input: text("title,text\na,b\n").flatMap { [$0, 0, 0, 0] as [UInt8] }, command: [],
       hint: "looks like UTF-32LE: iconv"),
     Case(
-      name: "UTF-32 with mark", input: [0xFF, 0xFE, 0, 0] + text("a\n").flatMap { [$0, 0, 0, 0] }, command: [],
+      name: "UTF-32 with mark", input: [0xFF, 0xFE, 0, 0] + text("a\n").flatMap { [$0, 0, 0, 0] as [UInt8] }, command: [],
       hint: "looks like UTF-32: iconv"),
     Case(
       name: "second byte order mark", input: text("\u{FEFF}\u{FEFF}title,text\na,b\n"), command: [],
