@@ -46,7 +46,7 @@ public struct FormatError: Error, Sendable {
   public internal(set) var names: [String] = []
   /// Encodings worth trying, after `undecodable`; the likeliest first.
   public internal(set) var suggestions: [TextEncoding] = []
-  /// Advice for an input that is known to be something else than text.
+  /// The next step, where one is known: a command or an option.
   public internal(set) var advice: String?
   /// The errno of a failed system call.
   public internal(set) var systemError: Int32?

@@ -111,7 +111,7 @@ struct BinaryPropertyListReader: PropertyListReader {
     case 0x23: event = .real(Double(bitPattern: try unsigned(at: offset + 1, size: 8)))
     case 0x33:
       guard let date = Timestamp(secondsSince2001: Double(bitPattern: try unsigned(at: offset + 1, size: 8))) else {
-        throw fault("a date outside the years 1 to 9999")
+        throw fault("a date outside the years 0000 to 9999")
       }
       event = .date(date)
     case 0x40...0x4F:

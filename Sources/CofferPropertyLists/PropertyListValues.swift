@@ -3,17 +3,13 @@ internal import CofferDocuments
 // Values in the forms that property lists write.
 extension Timestamp {
   private static let reference: Int64 = 978_307_200
-  /// From 0001-01-01T00:00:00Z up to, not including, 10000-01-01T00:00:00Z, in milliseconds since 1970.
-  private static let range: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-  /// A date to the nearest millisecond; nil outside the years 1 to 9999.
+  /// A date to the nearest millisecond; nil outside the years 0000 to 9999.
   init?(secondsSince2001 seconds: Double) {
     guard seconds.magnitude < 1e12 else { return nil }
     self.init(millisecondsSince1970: Int64((seconds * 1000).rounded()) + Self.reference * 1000)
-    guard Self.range.contains(millisecondsSince1970) else { return nil }
+    guard isStorable else { return nil }
   }
-
-  package var secondsSince2001: Double { Double(millisecondsSince1970 - Self.reference * 1000) / 1000 }
 }
 
 extension Timestamp {
@@ -24,7 +20,6 @@ extension Timestamp {
       return nil
     }
     self.init(iso8601: String(decoding: text, as: UTF8.self))
-    guard Self.range.contains(millisecondsSince1970) else { return nil }
   }
 }
 

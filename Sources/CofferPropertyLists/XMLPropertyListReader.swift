@@ -142,7 +142,7 @@ struct XMLPropertyListReader: PropertyListReader {
     case "date":
       try readText(tag)
       guard let date = Timestamp(plistDate: bytes) else {
-        throw fault("a date that is none, or outside the years 1 to 9999")
+        throw fault("a date that is none, or outside the years 0000 to 9999")
       }
       return .date(date)
     case "true", "false":

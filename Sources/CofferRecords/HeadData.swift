@@ -87,8 +87,8 @@ package struct HeadData {
   /// Reads a head, or returns `nil` for invalid bytes.
   package init?(_ data: UnsafeRawBufferPointer) {
     guard data.count >= Self.fixedCount else { return nil }
-    created = Int64(bitPattern: data.bigEndian64(at: 0))
-    modified = Int64(bitPattern: data.bigEndian64(at: 8))
+    created = Self.date(data, at: 0)
+    modified = Self.date(data, at: 8)
     let count = data.bigEndian64(at: 16)
     guard count <= UInt64(StoreFormat.maximumText) else { return nil }
     textCount = Int(count)
@@ -121,6 +121,11 @@ package struct HeadData {
   private static let stampsCount = 32
   /// The minimum length of a head, with three numbers, two marks, the stamps and a length.
   private static let fixedCount = 24 + 1 + 1 + stampsCount + 4
+
+  /// Reads a date. One that no store takes becomes the nearest one, because a writer of this format refuses it.
+  private static func date(_ data: UnsafeRawBufferPointer, at offset: Int) -> Int64 {
+    Timestamp(clampingMilliseconds: Int64(bitPattern: data.bigEndian64(at: offset))).millisecondsSince1970
+  }
 
   /// Reads `u8 0`, or `u8 1 || u32 length || bytes`. Returns `false` for other bytes.
   private static func read(

@@ -148,6 +148,7 @@ extension RecordWriter {
     stamps: DocumentStamps, keepingBody kept: [UInt8]? = nil
   ) throws(StoreError) {
     if let fault = document.attributes.fault { throw .refusedAttributes(fault) }
+    guard created.isStorable, modified.isStorable else { throw .refusedDate }
     let title = document.title.map { Array($0.utf8) }
     var text = document.text
     let result: Result<Void, StoreError> = text.withUTF8 { text in

@@ -3,7 +3,7 @@ package import CofferSQLite
 extension StoreError {
   /// Translates a SQLite error. Replaces SQLite's message for damage.
   package init(_ error: SQLiteError, path: String? = nil) {
-    let place = path.map { "\($0): " } ?? ""
+    let place = (path ?? error.path).map { "\($0): " } ?? ""
     switch error.code {
     case .busy, .locked, .staleSnapshot:
       self.init(.locked, "\(place)the store is locked by another process or thread", hint: "try again, or wait longer")

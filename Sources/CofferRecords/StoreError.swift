@@ -198,6 +198,11 @@ extension StoreError {
     StoreError(.invalidArgument, "the attributes can't be stored: \(fault.reason)")
   }
 
+  /// Returns the error for a date that a store doesn't take.
+  package static var refusedDate: StoreError {
+    StoreError(.invalidArgument, "the date of creation or change is outside the years 0000 to 9999")
+  }
+
   package static func noSuchDocument(_ id: DocumentID) -> StoreError {
     StoreError(.noSuchDocument, "there is no document \(id)", documentID: id)
   }

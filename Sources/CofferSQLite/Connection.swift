@@ -115,9 +115,19 @@ final class Connection {
       let detail = String(cString: text)
       if !isRunning || SQLiteError.isMessageFreeOfValues(detail, result: result) { message = detail }
     }
-    let error = SQLiteError(SQLiteError.Code(result: result), message, extendedCode: result, sql: sql)
+    let error = SQLiteError(
+      SQLiteError.Code(result: result), message, extendedCode: result, sql: sql, path: refusedFile(result))
     if error.isFailedSync { hasFailedSync = true }
     return error
+  }
+
+  /// The path of the file that the system refused to read or write.
+  private func refusedFile(_ result: Int32) -> String? {
+    guard [SQLITE_FULL, SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN].contains(result & 0xFF), let handle,
+      let name = sqlite3_db_filename(handle, "main")
+    else { return nil }
+    let path = String(cString: name)
+    return path.isEmpty ? nil : path
   }
 
   func check(_ result: Int32) throws(SQLiteError) {

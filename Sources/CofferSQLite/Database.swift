@@ -80,7 +80,9 @@ public final class Database {
       }
       let extendedCode = sqlite3_extended_errcode(handle)
       if extendedCode == CheckingVFS.refusal, let file = UnsafeFile.take() { throw SQLiteError(file) }
-      let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? SQLiteError.plainMessage(result)
+      let reason = extendedCode & 0xFF == SQLITE_CANTOPEN ? DatabaseFile.refusal(of: name) : nil
+      let message =
+        reason ?? sqlite3_errmsg(handle).map { String(cString: $0) } ?? SQLiteError.plainMessage(result)
       throw SQLiteError(SQLiteError.Code(result: extendedCode), message, extendedCode: extendedCode)
     }
     let connection = Connection(handle: handle, configuration: configuration)

@@ -64,6 +64,16 @@ struct DatabaseFile {
     }
   }
 
+  /// Why the system doesn't open a file, in its words; nil if it does.
+  static func refusal(of path: String) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor < 0 else {
+      _ = close(descriptor)
+      return nil
+    }
+    return String(cString: strerror(errno))
+  }
+
   /// Takes back what `init` made.
   func removeIfMade() {
     if isMade { Self.remove(name) }

@@ -75,13 +75,19 @@ public struct SQLiteError: Error, Sendable, Equatable {
   public let hint: String?
   /// The statement as it was written, its parameters unfilled.
   public let sql: String?
+  /// The database's file, where the system refused to read or write one.
+  public let path: String?
 
-  package init(_ code: Code, _ message: String, hint: String? = nil, extendedCode: Int32 = 0, sql: String? = nil) {
+  package init(
+    _ code: Code, _ message: String, hint: String? = nil, extendedCode: Int32 = 0, sql: String? = nil,
+    path: String? = nil
+  ) {
     self.code = code
     self.message = message
     self.hint = hint
     self.extendedCode = extendedCode
     self.sql = sql
+    self.path = path
   }
 
   public static func == (left: SQLiteError, right: SQLiteError) -> Bool { left.code == right.code }

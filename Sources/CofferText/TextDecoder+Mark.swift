@@ -42,8 +42,10 @@ extension TextDecoder {
     }
     let mark = marks.first { head.starts(with: $0.bytes) }
     if let mark, mark.encoding == nil {
-      throw TextCodingError(
+      var error = TextCodingError(
         code: .unsupportedEncoding, byteOffset: 0, reason: "byte order mark of \(mark.name)")
+      error.lookalike = .utf32
+      throw error
     }
     switch choice {
     case .automatic:
@@ -66,27 +68,59 @@ extension TextDecoder {
     return max(0, length - kept)
   }
 
-  /// Encodings that the bytes resemble, from the invalid one on.
+  /// Adds encodings that the bytes resemble to an error.
+  func addSuggestions(to error: inout TextCodingError, in input: UnsafeRawBufferPointer) {
+    let start = min(max(0, error.byteOffset - bytesConsumed), input.count)
+    // The bytes before the first faulty one are text, too.
+    let begin = bytesConsumed == 0 ? max(0, start - 4096) & ~3 : start
+    let window = UnsafeRawBufferPointer(rebasing: input[begin..<min(input.count, start + 4096)])
+    if let wide = UnreadEncoding(wideLookOf: window, isWhole: begin == 0) {
+      error.lookalike = wide
+    } else if let order = utf16Order(of: window, at: bytesConsumed + begin) {
+      error.suggestions = [order]
+    } else if error.code == .needsMark {
+      error.suggestions = [.utf16LittleEndian, .utf16BigEndian]
+    } else if window.contains(0) {
+      // Other invalid bytes make it no text at all.
+      if UTF8Validity.isValid(window.withoutCutCharacter) { error.suggestions = [.utf8] }
+    } else {
+      let rest = input[start...].prefix(4096)
+      error.lookalike = UnreadEncoding(lookOf: UnsafeRawBufferPointer(rebasing: rest))
+      guard error.lookalike == nil else { return }
+      error.suggestions = [.windows1252, .windows1251].filter { $0.codePage?.decodes(rest) == true }
+    }
+  }
+
+  /// The byte order of UTF-16, if the bytes look like it.
   ///
   /// Most text holds ASCII, at least as spaces and line ends; in UTF-16 these have a zero on one side, always the same.
-  func suggestions(for error: TextCodingError, in input: UnsafeRawBufferPointer) -> [TextEncoding] {
-    let start = min(max(0, error.byteOffset - bytesConsumed), input.count)
-    let window = input[start...].prefix(4096)
+  /// In UTF-8, zeros are few, and other control characters are fewer.
+  private func utf16Order(of window: UnsafeRawBufferPointer, at offset: Int) -> TextEncoding? {
     var zeros = (even: 0, odd: 0)
     for index in window.indices where window[index] == 0 {
-      if (bytesConsumed + index) % 2 == 0 { zeros.even += 1 } else { zeros.odd += 1 }
+      if (offset + index) % 2 == 0 { zeros.even += 1 } else { zeros.odd += 1 }
     }
     let units = window.count / 2
-    let likely: TextEncoding? =
-      if zeros.odd > 4 * zeros.even, zeros.odd * 128 >= units {
-        .utf16LittleEndian
-      } else if zeros.even > 4 * zeros.odd, zeros.even * 128 >= units {
-        .utf16BigEndian
-      } else {
-        nil
-      }
-    if let likely { return [likely] }
-    if error.code == .needsMark { return [.utf16LittleEndian, .utf16BigEndian] }
-    return zeros.even + zeros.odd > 0 ? [.utf8] : [.windows1252, .windows1251, .utf8]
+    let (more, fewer) = (max(zeros.even, zeros.odd), min(zeros.even, zeros.odd))
+    guard more > 4 * fewer, more * 128 >= units, units > 0 else { return nil }
+    let isText = UTF8Validity.isValid(window.withoutCutCharacter) && !window.contains(where: \.isUnusualControl)
+    if isText, 2 * more <= units { return nil }
+    return zeros.odd > zeros.even ? .utf16LittleEndian : .utf16BigEndian
+  }
+}
+
+extension UInt8 {
+  /// A control character that is neither NUL nor white space nor ESC.
+  fileprivate var isUnusualControl: Bool { self < 0x20 && self != 0 && !(0x09...0x0D).contains(self) && self != 0x1B }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The bytes without the beginning of a character at their end, and without the end of one at their beginning.
+  fileprivate var withoutCutCharacter: UnsafeRawBufferPointer {
+    var rest = self[...]
+    while rest.count > count - 3, let first = rest.first, first & 0xC0 == 0x80 { rest.removeFirst() }
+    let tail = rest.suffix(3).lastIndex { $0 & 0xC0 != 0x80 }
+    if let tail, self[tail] >= 0xC0 { rest = rest[..<tail] }
+    return UnsafeRawBufferPointer(rebasing: rest)
   }
 }

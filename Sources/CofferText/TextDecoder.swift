@@ -95,7 +95,7 @@ public struct TextDecoder: Sendable {
     } catch {
       var error = error
       if error.suggestions.isEmpty, error.code == .undecidedEncoding || error.code == .needsMark {
-        error.suggestions = suggestions(for: error, in: input)
+        addSuggestions(to: &error, in: input)
       }
       failure = error
       throw error

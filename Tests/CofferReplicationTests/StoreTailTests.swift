@@ -1,4 +1,5 @@
 import Coffer
+import CofferRecords
 import CofferReplication
 import CofferSQLite
 import CofferTestSupport
@@ -44,6 +45,18 @@ struct StoreTailTests {
     #expect(tail.namesDeletions && tail.isProved && tail.relation == .descendant(by: 2) && tail.damaged.isEmpty)
     #expect(tail.entries.map(\.id.rawValue) == [1, 2, 3, 4, 7])
     #expect(try self.tail(test.store, since: test.store.anchor()).entries.isEmpty)
+  }
+
+  /// No writer of this format writes such dates.
+  @Test func reportsDocumentsWithHostileDates() throws {
+    let (test, base) = try filled()
+    try test.store.write { writer in
+      try writer.transaction.writer.rewrite(1, changing: [], as: .dates) { content, _ in
+        (content.created, content.modified) = (.min, .max)
+      }
+    }
+    #expect(try changes(tail(test.store, since: base)) == [1: [.changed]])
+    #expect(try test.store.read { try $0.header(of: 1).created } == .earliest)
   }
 
   @Test func reportsReusedIDAsDeletedAndInserted() throws {

@@ -30,13 +30,36 @@ import Testing
   }
 
   @Test func otherInvalidBytesSuggestCodePages() {
-    #expect(suggestions([0x63, 0x61, 0x66, 0xE9]) == [.windows1252, .windows1251, .utf8])
+    #expect(suggestions([0x63, 0x61, 0x66, 0xE9]) == [.windows1252, .windows1251])
+    // Only pages that define the bytes.
+    #expect(suggestions([0x63, 0xE9, 0x81]) == [.windows1251])
+    #expect(suggestions([0x63, 0xE9, 0x98]) == [.windows1252])
+    #expect(suggestions([0x63, 0xE9, 0x81, 0x98]) == [])
   }
 
   @Test func suggestsUTF8ForSingleNUL() {
     var bytes = [UInt8](repeating: 0x61, count: 5000)
     bytes[100] = 0
     #expect(suggestions(bytes) == [.utf8])
+  }
+
+  @Test(arguments: [
+    "a:b\0001 some text\nc:d\0002 more\n", "a\0b\n", "one\0two\0three\0", "\0", "x\0\0\0\0y\0\0", "é\0à",
+  ])
+  func suggestsUTF8ForTextWithNUL(text: String) {
+    #expect(suggestions(Array(text.utf8)) == [.utf8])
+  }
+
+  @Test func binaryContentLacksSuggestions() {
+    #expect(suggestions([0x00, 0xFF, 0x00, 0x80, 0x01]) == [])
+  }
+
+  @Test(arguments: ["a", "ab\r\n", "title\ttext\r\n", "é,ü", "Ελληνικά κείμενα", "हिन्दी पाठ", "Привет"])
+  func suggestsUTF16ForItsText(text: String) throws {
+    for encoding in [TextEncoding.utf16LittleEndian, .utf16BigEndian] {
+      let bytes = try TextEncoder.bytes(fromUTF8: Array("\(text) \(text)".utf8), in: encoding)
+      #expect(suggestions(bytes) == [encoding])
+    }
   }
 
   @Test func ambiguousByteOrderSuggestsBoth() {

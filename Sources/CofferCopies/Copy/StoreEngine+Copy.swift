@@ -29,7 +29,7 @@ extension StoreEngine {
       else {
         throw StoreError(
           .noNumberLeft, "the store's ids or generations are too high for an editable copy",
-          hint: "export it into a new store, and copy that")
+          hint: "export all documents as NDJSON, import them into a new store without their ids, and copy that")
       }
       let maker = StoreMaker(
         path: target, creation: creation, wait: options.wait, source: path,

@@ -21,7 +21,7 @@ package final class SealingStage {
   private let revision: UInt64
   private let defaultName: [UInt8]
   private let isFixed: Bool
-  private let now = Timestamp.now().millisecondsSince1970
+  private let now = Timestamp.now()
   private var targets: [Target] = []
   /// Indices in `targets` by collection name.
   private var places: [[UInt8]: Int] = [:]
@@ -102,11 +102,13 @@ package final class SealingStage {
       id: id, collection: record.id, epoch: keys.active.epoch, revision: revision,
       position: try targets[current].positions.take(), parent: parent,
       flags: StoreFormat.RowFlags(isJSON: draft.isJSON).rawValue)
-    let created = draft.created?.millisecondsSince1970 ?? draft.modified?.millisecondsSince1970 ?? now
+    let created = draft.created ?? draft.modified ?? now
+    let modified = draft.modified ?? created
+    guard created.isStorable, modified.isStorable else { throw StoreError.refusedDate.of(record: draft.record) }
     var content = RecordSealer.Content(
       title: part(draft.title), key: key, blindIndex: index,
-      attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0), created: created,
-      modified: draft.modified?.millisecondsSince1970 ?? created,
+      attributes: part(draft.attributes) ?? UnsafeRawBufferPointer(start: nil, count: 0),
+      created: created.millisecondsSince1970, modified: modified.millisecondsSince1970,
       stamps: DocumentStamps(born: revision, uid: try keys.newUID()))
     do throws(StoreError) {
       if content.title == nil, !draft.isComplete,

@@ -85,6 +85,7 @@ extension StoreError {
         .readOnly, "\(path): its file system is read-only", hint: "copy the store to a file system that can be written")
     }
     return StoreError(
-      .readOnly, "\(path): the store can't be written to", hint: "look at the permissions of the file and its folder")
+      .readOnly, "\(path): the store can't be written to: permission denied",
+      hint: "look at the permissions of the file and its folder")
   }
 }

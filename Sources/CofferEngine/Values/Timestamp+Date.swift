@@ -14,11 +14,11 @@ extension Timestamp {
     }
   }
 
-  /// Returns the system clock's time in milliseconds.
+  /// Returns the system clock's time in milliseconds, or the nearest one that a store takes.
   public static func now() -> Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 }
 

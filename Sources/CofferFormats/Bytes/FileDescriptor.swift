@@ -68,11 +68,8 @@ extension FormatError {
 }
 
 extension Timestamp {
-  /// When a file was changed; the nearest date for one that milliseconds do not reach.
+  /// When a file was changed; the nearest date that a store takes.
   init(changeOf status: stat) {
-    let seconds = Int64(status.st_mtim.tv_sec)
-    let bound = Int64.max / 1000 - 1
-    let milliseconds = 1000 * min(max(seconds, -bound), bound)
-    self.init(millisecondsSince1970: milliseconds + Int64(status.st_mtim.tv_nsec) / 1_000_000)
+    self.init(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
   }
 }

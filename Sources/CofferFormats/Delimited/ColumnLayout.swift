@@ -2,16 +2,16 @@ internal import CofferDocuments
 
 /// The columns of a row that hold the parts of a document.
 struct ColumnLayout: Sendable {
-  /// The first columns of the tables that ``DelimitedSink`` writes; attributes follow.
-  static let own = ["id", "title", "text", "key"]
-
-  var id: Int?
-  var title: Int?
-  var text: Int?
-  var key: Int?
+  let id: Int?
+  let title: Int?
+  let text: Int?
+  let key: Int?
   let collection: Int?
   let created: Int?
   let modified: Int?
+  /// Found in tables of ours only.
+  let parent: Int?
+  let json: Int?
   /// The JSON before the value of each column: `"name":"`.
   let prefixes: [[UInt8]]
   /// Columns that become attributes, in canonical order.
@@ -24,37 +24,38 @@ struct ColumnLayout: Sendable {
   ///   - names: the header row, or numbers if there is none.
   ///   - keepsIDs: otherwise a column of ids becomes an attribute, except in a table of ours.
   init(names given: [String], mapping: ColumnMapping, keepsIDs: Bool) throws(FormatError) {
-    isOwn = mapping.isEmpty && given.starts(with: Self.own)
-    let names = isOwn ? Self.own + Self.unique(Array(given.dropFirst(Self.own.count))) : Self.unique(given)
+    let own = mapping.isEmpty ? TableColumns.parts(inHeader: given) : []
+    isOwn = !own.isEmpty
+    let names = given.prefix(own.count) + Self.unique(Array(given.dropFirst(own.count)))
+    let known = ColumnNames(given)
     var places: [ColumnMapping.Part: Int] = [:]
     for (part, column) in mapping.columns {
-      let place = column.number.map { $0 - 1 } ?? given.firstIndex { $0.utf8.elementsEqual(column.name.utf8) }
+      let place = column.number.map { $0 - 1 } ?? known.index(of: column.name)
       guard let place, names.indices.contains(place) else {
         var error = FormatError(.missingColumn, "there is no column \(column.name); there are \(names.count)")
-        error.names = names
+        error.names = Array(names)
         throw error
       }
       places[part] = place
     }
     let mapped = Set(places.values)
     func usual(_ part: ColumnMapping.Part, _ candidates: String...) -> Int? {
-      if let place = places[part] { return place }
-      for candidate in candidates {
-        if let place = given.firstIndex(of: candidate), !mapped.contains(place) { return place }
-      }
-      return nil
+      places[part] ?? candidates.lazy.compactMap { known.index(of: $0, excluding: mapped) }.first
     }
+    func ours(_ part: TableColumns.Part) -> Int? { own.firstIndex(of: part) }
     id = usual(.id, "id")
     text = usual(.text, "text", "txt", "body")
     title = text == nil ? usual(.title, "title", "name") : usual(.title, "title")
     key = usual(.key, "key")
-    (collection, created, modified) = (places[.collection], places[.created], places[.modified])
+    collection = places[.collection]
+    (created, modified) = (places[.created] ?? ours(.created), places[.modified] ?? ours(.modified))
+    (parent, json) = (ours(.parent), ours(.json))
     prefixes = names.map(Self.prefix(for:))
     columns = ColumnUse.list(
-      names,
+      Array(names),
       parts: [
         (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
-        (.collection, collection), (.created, created), (.modified, modified),
+        (.collection, collection), (.created, created), (.modified, modified), (.parent, parent), (.json, json),
       ],
       others: text == nil ? .row : .attribute)
     let others = columns.indices.filter { [columns] in columns[$0].use == .attribute }

@@ -1,27 +1,31 @@
 public import CofferDocuments
 
-/// A row for each document, under the header row `id,title,text,key`; rows end at LF, quoting is RFC 4180's.
+/// A row for each document, under a header row; rows end at LF, quoting is RFC 4180's.
 ///
-/// No title is an empty field, an empty title a quoted one, so that ``DelimitedSource`` reads equal ones back.
-/// Attributes follow in columns of their names where these are given: strings as they are, other values as JSON.
+/// ``TableColumns`` decides which columns there are. Dates are ISO 8601. An attribute is a string as it is, another value
+/// as JSON. A title or attribute that a document hasn't is an empty field, an empty one a quoted field, so that
+/// ``DelimitedSource`` reads equal ones back.
 public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   private var output: EncodedOutput<Output>
   private let delimiter: UInt8
-  private let attributes: [[UInt8]]
-  private let columns: [[UInt8]: Int]
+  private let columns: [TableColumns.Column]
+  /// The places of attributes in `values`.
+  private let places: [[UInt8]: Int]
   private var values: [[UInt8]?] = []
+  private var dates = DateWriter()
 
   /// Writes rows into `sink`.
   ///
-  /// The names in `attributes` become columns behind those of every table; other attributes are left out. `options` has
-  /// the encoding and the byte order mark.
+  /// `options` has the encoding and the byte order mark.
   public init(
-    _ sink: Output, dialect: DelimitedDialect, attributes: AttributeNames = AttributeNames(),
+    _ sink: Output, dialect: DelimitedDialect, columns: TableColumns = TableColumns(),
     options: WritingOptions = WritingOptions()
   ) {
     output = EncodedOutput(sink, options: options)
-    self.attributes = attributes.sorted
-    columns = Dictionary(uniqueKeysWithValues: self.attributes.enumerated().map { ($0.element, $0.offset) })
+    self.columns = columns.columns
+    var places: [[UInt8]: Int] = [:]
+    for case .attribute(let name) in self.columns where places[name] == nil { places[name] = places.count }
+    self.places = places
     delimiter = dialect.delimiter
   }
 
@@ -33,9 +37,9 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   /// - Throws: `unencodable` for the name of an attribute with a character that the encoding lacks, and errors of the
   ///   destination.
   public mutating func begin() throws(FormatError) {
-    for (index, name) in (ColumnLayout.own.map { Array($0.utf8) } + attributes).enumerated() {
+    for (index, column) in columns.enumerated() {
       if index > 0 { output.buffer.append(delimiter) }
-      name.withUnsafeBytes { appendShort($0) }
+      append(column.name)
     }
     output.buffer.append(Byte.lineFeed)
   }
@@ -45,43 +49,48 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
   /// - Throws: `unencodable` for a key that is not text: a table can't hold it, NDJSON can. `unencodable` also for a
   ///   character that the encoding lacks, and errors of the destination.
   public mutating func write(_ document: OpenedDocument, inCollection name: String) throws(FormatError) {
-    let header = document.header
-    JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
-    output.buffer.append(delimiter)
-    if var title = header.title {
-      if title.isEmpty { output.buffer += [Byte.quote, Byte.quote] }
-      title.withUTF8 { appendShort(UnsafeRawBufferPointer($0)) }
-    }
-    output.buffer.append(delimiter)
-    try append(document.utf8)
-    output.buffer.append(delimiter)
-    if let key = header.key {
-      guard key.text != nil else {
-        throw FormatError(.unencodable, "the key of document \(header.id) is not text, which a table cannot hold")
+    if !places.isEmpty { collect(document.header.attributes) }
+    for (index, column) in columns.enumerated() {
+      if index > 0 { output.buffer.append(delimiter) }
+      switch column {
+      case .part(let part): try append(part, of: document)
+      case .attribute(let name): append(places[name].flatMap { values[$0] }, quotingEmpty: true)
       }
-      key.bytes.withUnsafeBytes { appendShort($0) }
     }
-    if !attributes.isEmpty { append(header.attributes) }
     output.buffer.append(Byte.lineFeed)
     try output.writeIfFull()
   }
 
-  private mutating func append(_ attributes: Attributes) {
-    values.removeAll(keepingCapacity: true)
-    values += repeatElement(nil, count: columns.count)
-    attributes.forEachMember { name, value, scanner in
-      guard let column = columns[name] else { return }
-      if case .string(let token) = value.content {
-        values[column] = scanner.value(of: token)
-      } else {
-        values[column] = Array(attributes.canonicalJSON[value.source])
+  private mutating func append(_ part: TableColumns.Part, of document: OpenedDocument) throws(FormatError) {
+    let header = document.header
+    switch part {
+    case .id: JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
+    case .title: append(header.title.map { Array($0.utf8) }, quotingEmpty: true)
+    case .text where document.utf8.isEmpty: append(nil)
+    case .text: try append(document.utf8)
+    case .key:
+      guard header.key == nil || header.key?.text != nil else {
+        throw FormatError(.unencodable, "the key of document \(header.id) is not text, which a table cannot hold")
       }
+      append(header.key?.bytes)
+    case .created: dates.append(header.created, to: &output.buffer)
+    case .modified: dates.append(header.modified, to: &output.buffer)
+    case .parent: append(header.parent.map { Array($0.description.utf8) })
+    case .json: append(header.isJSON ? Array("true".utf8) : nil)
     }
-    for value in values {
-      output.buffer.append(delimiter)
-      guard let value else { continue }
-      if value.isEmpty { output.buffer += [Byte.quote, Byte.quote] }
-      value.withUnsafeBytes { appendShort($0) }
+  }
+
+  /// Collects the values of attributes that have a column.
+  private mutating func collect(_ attributes: Attributes) {
+    values.removeAll(keepingCapacity: true)
+    values += repeatElement(nil, count: places.count)
+    attributes.forEachMember { name, value, scanner in
+      guard let place = places[name] else { return }
+      if case .string(let token) = value.content {
+        values[place] = scanner.value(of: token)
+      } else {
+        values[place] = Array(attributes.canonicalJSON[value.source])
+      }
     }
   }
 
@@ -99,14 +108,21 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     }
   }
 
-  private mutating func appendShort(_ text: UnsafeRawBufferPointer) {
-    guard needsQuotes(text) else {
-      output.buffer.append(contentsOf: text)
+  /// Appends a short value; nil is an empty field. The only field of a row is quoted then, because a blank line is none.
+  private mutating func append(_ value: [UInt8]?, quotingEmpty: Bool = false) {
+    guard let value, !value.isEmpty else {
+      if value != nil && quotingEmpty || columns.count == 1 { output.buffer += [Byte.quote, Byte.quote] }
       return
     }
-    output.buffer.append(Byte.quote)
-    Self.appendDoublingQuotes(text, to: &output.buffer)
-    output.buffer.append(Byte.quote)
+    value.withUnsafeBytes { text in
+      guard needsQuotes(text) else {
+        output.buffer.append(contentsOf: text)
+        return
+      }
+      output.buffer.append(Byte.quote)
+      Self.appendDoublingQuotes(text, to: &output.buffer)
+      output.buffer.append(Byte.quote)
+    }
   }
 
   private func needsQuotes(_ text: UnsafeRawBufferPointer) -> Bool {

@@ -2,9 +2,10 @@ public import CofferDocuments
 
 /// A document for each row of a CSV or TSV file.
 ///
-/// Rows end at LF or CRLF; quoting is RFC 4180's. The columns `id`, `title`, `text` (else `txt`, else `body`) and `key`
-/// become those parts of the document; every other one becomes an attribute, a string, and so does `id` where ids are
-/// not kept, except under the header of ``DelimitedSink``. If no column is the text, the text is the whole row as a
+/// Rows end at LF or CRLF, and blank lines are skipped; quoting is RFC 4180's. The columns `id`, `title`, `text` (else
+/// `txt`, else `body`) and `key`, in any case, become those parts of the document; every other one becomes an attribute,
+/// a string, and so does `id` where ids are not kept, except under the header of ``DelimitedSink``, where `created`,
+/// `modified`, `parent` and `json` are parts, too. If no column is the text, the text is the whole row as a
 /// JSON object, in the order of its columns, and there are no attributes; the title is then `title` or else `name`. An
 /// empty field means no title, a quoted one (`""`) an empty title. Columns with the same name get a number: `note`,
 /// `note_2`. A first line `sep=;` names the delimiter and is no row.

@@ -16,19 +16,19 @@ enum DelimiterChoice {
     case .row, .bad: break
     }
     let fitting = alternatives.filter {
-      let dialect = DelimitedDialect(delimiter: $0)
-      return isTable(bytes, from: start, isFinal: isFinal, dialect, allowsBlankRows: true)
+      isTable(bytes, from: start, isFinal: isFinal, DelimitedDialect(delimiter: $0))
     }
     return fitting.count == 1 ? fitting[0] : Byte.comma
   }
 
-  /// True if each of the first rows has the same number of fields, above one. Quoted fields may hold line ends.
+  /// True if each of the first rows has the same number of fields, above one, blank lines aside. Quoted fields may hold
+  /// line ends.
   ///
   /// - Parameter needsHeader: a first row without empty fields, and a row behind it: one line, or indented lines, are no
   ///   table.
   static func isTable(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, _ dialect: DelimitedDialect,
-    allowsBlankRows: Bool = false, needsHeader: Bool = false
+    needsHeader: Bool = false
   ) -> Bool {
     var scanner = RowScanner(dialect)
     var position = start
@@ -40,7 +40,7 @@ enum DelimiterChoice {
       case .bad: return false
       case .row(let end):
         position = end
-        if allowsBlankRows, scanner.isBlank { continue }
+        if scanner.isBlank(in: bytes) { continue }
         if count > 0, scanner.fields.count != count { return false }
         count = scanner.fields.count
         if count < 2 { return false }

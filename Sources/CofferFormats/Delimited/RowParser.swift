@@ -12,7 +12,7 @@ struct RowParser: RecordParser {
   private var layout: ColumnLayout?
   private var fieldCount = 0
   private var unquoted: [UInt8] = []
-  private var dates = DateReader()
+  private var dates: DateReader
 
   /// - Parameter dialect: nil chooses the delimiter.
   init(dialect: DelimitedDialect?, mapping: ColumnMapping, hasHeader: Bool, keepsIDs: Bool) {
@@ -20,6 +20,7 @@ struct RowParser: RecordParser {
     choosesDelimiter = dialect == nil
     self.mapping = mapping
     self.keepsIDs = keepsIDs
+    dates = DateReader(unit: mapping.dates)
     needsHeader = hasHeader
   }
 
@@ -30,6 +31,7 @@ struct RowParser: RecordParser {
     let end: Int
     switch scanner.scan(bytes, from: start, isFinal: isFinal) {
     case .row(let next):
+      if scanner.isBlank(in: bytes, of: fieldCount) { return .nothing(end: next) }
       end = next
     case .needsMore:
       return .needsMore
@@ -65,6 +67,7 @@ struct RowParser: RecordParser {
 
   /// Settles the delimiter; nil if the first row can be parsed.
   private mutating func begin(_ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> RecordOutcome? {
+    if let line = bytes.line(from: start, isFinal: isFinal), line.content.isEmpty { return .nothing(end: line.end) }
     if let named = DelimiterChoice.named(in: bytes, from: start, isFinal: isFinal) {
       if choosesDelimiter { scanner = RowScanner(DelimitedDialect(delimiter: named.delimiter)) }
       hasBegun = true
@@ -121,11 +124,14 @@ struct RowParser: RecordParser {
     for (column, part) in [(layout.created, \DraftBatch.Draft.created), (layout.modified, \.modified)] {
       guard let column, !fields[column].range.isEmpty else { continue }
       let text = UnsafeRawBufferPointer(rebasing: bytes[fields[column].range])
-      guard let date = mapping.dates.timestamp(ofText: text, &dates) else {
-        return .notADate(at: fields[column].range.lowerBound)
+      guard !text.trimmingSpaces.isEmpty else { continue }
+      do throws(DateFault) {
+        output.draft[keyPath: part] = try dates.read(text)
+      } catch {
+        return RecordFault(error, at: fields[column].range.lowerBound)
       }
-      output.draft[keyPath: part] = date
     }
+    if let fault = fillOwn(layout, &output, from: bytes) { return fault }
     if let column = layout.title, !fields[column].range.isEmpty || fields[column].isQuoted {
       output.draft.title = value(of: fields[column], in: bytes, &output)
     }
@@ -140,6 +146,25 @@ struct RowParser: RecordParser {
       }
     } else {
       output.draft.text = object(of: fields.indices, fields, bytes, &output)
+    }
+    return nil
+  }
+
+  /// Fills the parts that only tables of ``DelimitedSink`` have.
+  private func fillOwn(
+    _ layout: ColumnLayout, _ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer
+  ) -> RecordFault? {
+    if let column = layout.parent, !scanner.fields[column].range.isEmpty {
+      let range = scanner.fields[column].range
+      output.draft.parent = DocumentID(digits: UnsafeRawBufferPointer(rebasing: bytes[range]))
+      if output.draft.parent == nil {
+        return RecordFault(position: range.lowerBound, reason: "a parent that is not a positive integer")
+      }
+    }
+    if let column = layout.json, !scanner.fields[column].range.isEmpty {
+      let range = scanner.fields[column].range
+      // Spreadsheets write it in capitals.
+      output.draft.isJSON = String(decoding: bytes[range], as: UTF8.self).lowercased() == "true"
     }
     return nil
   }

@@ -27,8 +27,12 @@ struct RowScanner: Sendable {
     refusesStrayQuotes = dialect.refusesStrayQuotes
   }
 
-  /// The row that was scanned last is an empty line.
-  var isBlank: Bool { fields.count == 1 && fields[0].range.isEmpty && !fields[0].isQuoted }
+  /// The row that was scanned last is an empty line, or a line of spaces in a table of several columns.
+  func isBlank(in bytes: UnsafeRawBufferPointer, of fieldCount: Int = 0) -> Bool {
+    guard fields.count == 1, !fields[0].isQuoted else { return false }
+    let range = fields[0].range
+    return range.isEmpty || fieldCount != 1 && UnsafeRawBufferPointer(rebasing: bytes[range]).trimmingSpaces.isEmpty
+  }
 
   mutating func scan(_ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool) -> Outcome {
     fields.removeAll(keepingCapacity: true)

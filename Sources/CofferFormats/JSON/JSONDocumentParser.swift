@@ -6,7 +6,7 @@ struct JSONDocumentParser: Sendable {
   private let keepsIDs: Bool
   /// A member to ignore: it neither belongs to a record of ours nor makes an object foreign.
   private let passedOver: StaticString?
-  private var dates = DateReader()
+  private var dates: DateReader
   /// The values of our members; ``found`` has a bit for each.
   private var values = [ScannedValue](
     repeating: ScannedValue(content: .null, source: 0..<0), count: DocumentMember.allCases.count)
@@ -16,6 +16,7 @@ struct JSONDocumentParser: Sendable {
     self.passedOver = passedOver
     self.mapping = mapping
     self.keepsIDs = keepsIDs
+    dates = DateReader(unit: mapping.dates)
   }
 
   /// Scans the value that begins here into the draft of `output`.
@@ -90,12 +91,13 @@ struct JSONDocumentParser: Sendable {
       case (.position, .number(let token)):
         guard scanner.integer(of: token) != nil else { return nil }
         record.hasPosition = true
-      case (.created, .string(let token)):
-        record.created = date(token, scanner, bytes)
-        if record.created == nil { return nil }
-      case (.modified, .string(let token)):
-        record.modified = date(token, scanner, bytes)
-        if record.modified == nil { return nil }
+      case (.created, .string), (.created, .number), (.modified, .string), (.modified, .number):
+        do throws(DateFault) {
+          let date = try date(value, scanner, bytes)
+          if member == .created { record.created = date } else { record.modified = date }
+        } catch {
+          record.fault = RecordFault(error, at: value.source.lowerBound)
+        }
       default: return nil
       }
     }
@@ -103,10 +105,16 @@ struct JSONDocumentParser: Sendable {
   }
 
   private mutating func date(
-    _ token: JSONScanner.StringToken, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
-  ) -> Timestamp? {
-    if token.hasEscapes { return scanner.value(of: token).withUnsafeBytes { dates.read($0) } }
-    return dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range]))
+    _ value: ScannedValue, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
+  ) throws(DateFault) -> Timestamp {
+    guard case .string(let token) = value.content else {
+      return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[value.source]))
+    }
+    guard token.hasEscapes else { return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range])) }
+    let result = scanner.value(of: token).withUnsafeBytes { text in
+      Result { () throws(DateFault) in try dates.read(text) }
+    }
+    return try result.get()
   }
 }
 
@@ -128,10 +136,13 @@ private struct OwnRecord {
   var modified: Timestamp?
   var isJSON = false
   var hasPosition = false
+  /// The reason why the record can't be used.
+  var fault: RecordFault?
 
   func fill(
     _ output: inout RecordOutput, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
   ) throws(JSONError) -> RecordFault? {
+    if let fault { return fault }
     output.draft.text = output.value(of: text, scanner)
     output.draft.id = id
     output.draft.parent = parent

@@ -83,12 +83,12 @@ struct MappedObject {
     }
     for (part, target) in [(ColumnMapping.Part.created, \DraftBatch.Draft.created), (.modified, \.modified)] {
       guard let value = member(part) else { continue }
-      var reader = DateReader()
-      let text = UnsafeRawBufferPointer(rebasing: bytes[content(of: value)])
-      guard let date = mapping.dates.timestamp(ofText: text, &reader) else {
-        return .notADate(at: value.source.lowerBound)
+      var reader = DateReader(unit: mapping.dates)
+      do throws(DateFault) {
+        output.draft[keyPath: target] = try reader.read(UnsafeRawBufferPointer(rebasing: bytes[content(of: value)]))
+      } catch {
+        return RecordFault(error, at: value.source.lowerBound)
       }
-      output.draft[keyPath: target] = date
     }
     return nil
   }

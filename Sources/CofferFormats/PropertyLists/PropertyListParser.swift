@@ -108,7 +108,10 @@ struct PropertyListParser: RecordParser {
       }
     }
     // An offset in the generated JSON means nothing in the input.
-    if let fault { return RecordFault(code: fault.code, position: place, reason: fault.reason) }
+    if var fault {
+      fault.position = place
+      return fault
+    }
     let base = output.generatedBase + output.generated.count
     output.generated += json
     output.generated += scratch.generated

@@ -28,8 +28,9 @@ public struct ColumnMapping: Hashable, Sendable {
 
   /// The columns of the mapped parts.
   public var columns: [Part: Column]
-  /// The unit of mapped dates that are numbers. Dates as text are ISO 8601, or as SQLite writes them, in UTC.
-  public var dates = NumericDates.unix
+  /// The unit of dates that are numbers. Without one, a number is seconds since 1970, from 1990 to 2100; any other
+  /// number makes a bad record, and eight digits are a day.
+  public var dates: NumericDates?
 
   /// A mapping of these parts; without any, parts are found by their usual names.
   public init(_ columns: [Part: Column] = [:]) {
@@ -40,11 +41,9 @@ public struct ColumnMapping: Hashable, Sendable {
   /// most once; nil for anything else. Units are those of ``NumericDates``.
   public init?(parsing text: some StringProtocol) {
     columns = [:]
-    var hasDates = false
     for item in text.split(separator: ",", omittingEmptySubsequences: false) {
-      if !hasDates, item.hasPrefix("dates="), let unit = NumericDates(rawValue: String(item.dropFirst(6))) {
+      if dates == nil, item.hasPrefix("dates="), let unit = NumericDates(rawValue: String(item.dropFirst(6))) {
         dates = unit
-        hasDates = true
         continue
       }
       guard let mark = item.firstIndex(of: "="), let part = Part(rawValue: String(item[..<mark])),

@@ -3,7 +3,7 @@ public struct ColumnUse: Hashable, Sendable {
   /// The use of a column: a part of the document by that name, or one of the others.
   public enum Use: String, Hashable, Sendable {
     /// The part of the document of that name.
-    case id, title, text, key, collection, created, modified, attributes, position
+    case id, title, text, key, collection, created, modified, attributes, parent, json, position
     /// An attribute by the column's name.
     case attribute
     /// A member of the text, which is the whole row as a JSON object.

@@ -69,6 +69,9 @@ struct DecodedReader: Sendable {
     head = encoding == .automatic ? [] : nil
   }
 
+  /// Nothing is consumed yet.
+  private(set) var isAtStart = true
+
   /// The input has ended and the buffer is consumed.
   var isExhausted: Bool { isAtEnd && start == end }
 
@@ -81,6 +84,7 @@ struct DecodedReader: Sendable {
   /// Discards everything before `position`.
   mutating func discard(to position: Int) {
     guard position > start else { return }
+    isAtStart = false
     countLines(to: position)
     if kept != nil {
       let offset = inputOffset(of: position)
@@ -150,6 +154,7 @@ struct DecodedReader: Sendable {
       var failure = FormatError(.undecodable, error.reason, at: location(of: end))
       failure.location?.byteOffset = error.byteOffset
       failure.suggestions = error.suggestions
+      failure.advice = error.lookalike?.advice
       throw failure
     }
   }

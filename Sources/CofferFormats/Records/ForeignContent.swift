@@ -1,7 +1,7 @@
 /// Well-known files that are no text, by their first bytes.
 package struct ForeignContent: Sendable {
   /// First bytes that are looked at.
-  package static let headCount = 128
+  package static let headCount = 4096
 
   /// With its article: `a PNG image`.
   package let name: String
@@ -26,10 +26,11 @@ package struct ForeignContent: Sendable {
       name = "an office document, such as a spreadsheet (.xls)"
       advice = Self.saving
     case .zip:
+      let names = Self.entryNames(head)
       if Self.holds("opendocument.spreadsheet", head) {
         name = "a spreadsheet (.ods)"
         advice = Self.saving
-      } else if Self.holds("[Content_Types].xml", head) || Self.holds("opendocument", head) {
+      } else if names.contains(where: Self.isOfOffice) || Self.holds("opendocument", head) {
         name = "an office document, such as a spreadsheet (.xlsx)"
         advice = Self.saving
       } else {
@@ -37,6 +38,21 @@ package struct ForeignContent: Sendable {
         advice = "unpack it first: unzip"
       }
     }
+  }
+
+  /// The names of the entries whose headers are in the first bytes of a ZIP archive, which may have any order.
+  private static func entryNames(_ head: [UInt8]) -> [String] {
+    head.indices.compactMap { start in
+      guard head[start...].starts(with: [0x50, 0x4B, 0x03, 0x04]), start + 30 <= head.count else { return nil }
+      let count = Int(head[start + 26]) | Int(head[start + 27]) << 8
+      return String(decoding: head[(start + 30)...].prefix(count), as: UTF8.self)
+    }
+  }
+
+  /// Whether an entry is one that every office document has, or one in the folders of texts, sheets and slides.
+  private static func isOfOffice(_ name: String) -> Bool {
+    ["[Content_Types].xml", "_rels/.rels", "META-INF/manifest.xml"].contains(name)
+      || ["xl/", "word/", "ppt/", "docProps/", "Index/"].contains { name.hasPrefix($0) }
   }
 
   private enum Kind {

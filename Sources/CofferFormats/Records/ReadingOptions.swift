@@ -71,6 +71,16 @@ public struct ReadingOptions: Sendable {
   }
 }
 
+extension ReadingOptions {
+  /// The option that lets longer records in; nil if longer ones could not be stored.
+  ///
+  /// - Parameter isText: A record is the text itself, not source that may be longer.
+  static func advice(beyond limit: Int, isText: Bool) -> String? {
+    let sizes = [("256M", maximumTextByteCount)] + (isText ? [] : [("2G", 2 << 30), ("16G", 16 << 30)])
+    return sizes.first { $0.1 > limit }.map { "allow longer records: --max-record \($0.0)" }
+  }
+}
+
 /// A skipped record.
 public struct Rejection: Sendable {
   /// The reason and the place.

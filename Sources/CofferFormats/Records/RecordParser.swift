@@ -8,6 +8,8 @@ protocol RecordParser: Sendable {
   static var generatesEverything: Bool { get }
   static var usualEmptyText: Document.EmptyText { get }
   static var usualMaximum: Int { get }
+  /// A byte order mark in front of the first record is a fault, and not a part of a text.
+  static var refusesMark: Bool { get }
   /// False while the parser is incomplete: it is called once more at the end of the input, with no bytes left.
   var mayEnd: Bool { get }
 
@@ -27,6 +29,7 @@ protocol RecordParser: Sendable {
 extension RecordParser {
   static var keepsRejectedBytes: Bool { true }
   static var generatesEverything: Bool { false }
+  static var refusesMark: Bool { true }
   static var usualEmptyText: Document.EmptyText { .store }
   static var usualMaximum: Int { ReadingOptions.usualRecordByteCount }
   var mayEnd: Bool { true }
@@ -59,9 +62,18 @@ struct RecordFault {
   var code = FormatError.Code.malformed
   var position: Int
   let reason: String
+  /// What to do about it, if that is known.
+  var advice: String?
 
-  static func notADate(at position: Int) -> RecordFault {
-    RecordFault(position: position, reason: "a date that is neither ISO 8601 nor a number")
+  init(code: FormatError.Code = .malformed, position: Int, reason: String, advice: String? = nil) {
+    self.code = code
+    self.position = position
+    self.reason = reason
+    self.advice = advice
+  }
+
+  init(_ fault: DateFault, at position: Int) {
+    self.init(position: position, reason: fault.reason, advice: fault.advice)
   }
 
   static func keyTooLong(at position: Int) -> RecordFault {

@@ -48,13 +48,20 @@ final class PrivateCopy {
     fileprivate let path: String
     fileprivate let shouldStop: (() -> Bool)?
 
+    /// The error for the present errno.
+    private var failure: FormatError {
+      var error = FormatError.system(.unwritable, "cannot write a private copy at \(path)")
+      error.advice = "name a folder with more room in TMPDIR"
+      return error
+    }
+
     /// - Parameters:
     ///   - suffix: the end of the name, behind that of the database.
     ///   - limit: the most bytes to copy.
     func write(_ suffix: String, from source: some ByteSource, limit: Int = .max) throws(FormatError) {
       var source = source
       let number = open(path + suffix, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-      guard number >= 0 else { throw .system(.unwritable, "cannot write a private copy") }
+      guard number >= 0 else { throw failure }
       let file = FileDescriptor(owning: number)
       var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
       var left = limit
@@ -62,7 +69,11 @@ final class PrivateCopy {
         if shouldStop?() == true { throw FormatError(.unreadable, "reading was stopped") }
         let count = min(try source.read(into: &buffer, from: 0), left)
         guard count > 0 else { return }
-        try file.write(buffer, count: count)
+        do throws(FormatError) {
+          try file.write(buffer, count: count)
+        } catch {
+          throw failure
+        }
         left -= count
       }
     }

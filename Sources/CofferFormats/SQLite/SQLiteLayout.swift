@@ -5,7 +5,9 @@ internal import CofferSQLite
 struct SQLiteLayout {
   static let textNames = ["text", "txt", "body"]
   /// The columns of the tables that ``SQLiteSink`` makes, in their order.
-  static let own = ["id", "title", "text", "key", "created", "modified", "attributes", "position"]
+  static let own = [
+    "id", "title", "text", "key", "created", "modified", "attributes", "parent", "json", "position",
+  ]
 
   let id: Int?
   let title: Int?
@@ -17,6 +19,8 @@ struct SQLiteLayout {
   let modified: Int?
   /// Set only in tables of ``SQLiteSink``.
   let attributes: Int?
+  let parent: Int?
+  let json: Int?
   let position: Int?
   /// Columns that become attributes, in canonical order; without a text column, all columns in the table's order.
   let members: [(column: Int, prefix: [UInt8])]
@@ -36,7 +40,7 @@ struct SQLiteLayout {
     }
     let mapped = Set(places.values)
     func usual(_ part: ColumnMapping.Part, _ candidates: [String]) -> Int? {
-      places[part] ?? candidates.lazy.compactMap { table.index(of: $0) }.first { !mapped.contains($0) }
+      places[part] ?? candidates.lazy.compactMap { table.index(of: $0, excluding: mapped) }.first
     }
     let isOwn = mapping.isEmpty && table.columns == Self.own
     self.isOwn = isOwn
@@ -46,14 +50,14 @@ struct SQLiteLayout {
     key = usual(.key, ["key"])
     collection = places[.collection]
     (created, modified) = isOwn ? (4, 5) : (places[.created], places[.modified])
-    (attributes, position) = isOwn ? (6, 7) : (nil, nil)
+    (attributes, parent, json, position) = isOwn ? (6, 7, 8, 9) : (nil, nil, nil, nil)
     let names = table.columns
     columns = ColumnUse.list(
       names,
       parts: [
         (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
         (.collection, collection), (.created, created), (.modified, modified), (.attributes, attributes),
-        (.position, position),
+        (.parent, parent), (.json, json), (.position, position),
       ], others: text == nil ? .row : .attribute)
     let others = names.indices.filter { [text, columns] in text == nil || columns[$0].use == .attribute }
     let ordered =

@@ -15,19 +15,18 @@ final class SQLiteRows {
   private let statement: Statement
   private let decoder: ValueDecoder
   private let options: ReadingOptions
-  private let dateUnit: ColumnMapping.NumericDates
   private let maximum: Int
-  private var dates = DateReader()
+  private var dates: DateReader
   /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
   private var last: (Int64, Int64)?
   /// The most further rows of a table without row ids.
   private var rowsLeft: Int64
 
   init(
-    _ database: Database, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates,
+    _ database: Database, _ table: SQLiteTable, _ layout: SQLiteLayout, _ dateUnit: ColumnMapping.NumericDates?,
     _ options: ReadingOptions
   ) throws(FormatError) {
-    self.dateUnit = dateUnit
+    dates = DateReader(unit: dateUnit)
     self.table = table
     self.layout = layout
     self.options = options
@@ -101,7 +100,11 @@ final class SQLiteRows {
     draft.created = try date(layout.created)
     draft.modified = try date(layout.modified)
     if layout.isOwn { try fillOwn(&draft, &bytes) }
-    guard draft.text.count <= maximum else { throw fault(.tooLarge, "a text longer than \(maximum) bytes") }
+    guard draft.text.count <= maximum else {
+      var error = fault(.tooLarge, "a text longer than \(maximum) bytes").error
+      error.advice = ReadingOptions.advice(beyond: maximum, isText: true)
+      throw Fault(error: error)
+    }
     if let (code, reason) = DraftLimits.refusal(of: draft, options) { throw fault(code, reason) }
   }
 
@@ -193,7 +196,7 @@ final class SQLiteRows {
     case .boolean where value == .integer && (0...1).contains(statement.int64(at: column)):
       bytes += (statement.int64(at: column) == 1 ? "true" : "false").utf8
     case .date where value != .null:
-      guard let date = try timestamp(column) else { return false }
+      guard let date = try? date(column) else { return false }
       JSONWriter.append(real: date.secondsSince2001, to: &bytes)
     case .uuid where value == .blob && statement.blobPointer(at: column).count == 16:
       JSONWriter.append(uuid: statement.blobPointer(at: column), to: &bytes)
@@ -209,6 +212,14 @@ final class SQLiteRows {
   /// Fills the parts that only tables of ``SQLiteSink`` have.
   private func fillOwn(_ draft: inout DraftBatch.Draft, _ bytes: inout [UInt8]) throws(Fault) {
     draft.isComplete = true
+    if let column = layout.parent, !statement.isNull(at: column) {
+      let number = statement.int64(at: column)
+      guard statement.storageClass(at: column) == .integer, number >= 1 else {
+        throw fault(.malformed, "a parent that is not a positive integer", column: column)
+      }
+      draft.parent = DocumentID(number)
+    }
+    if let column = layout.json { draft.isJSON = statement.int64(at: column) == 1 }
     guard let column = layout.attributes, !statement.isNull(at: column) else { return }
     let start = bytes.count
     var scanner = JSONScanner(try text(column))
@@ -221,19 +232,30 @@ final class SQLiteRows {
   }
 
   private func date(_ column: Int?) throws(Fault) -> Timestamp? {
-    guard let column, !statement.isNull(at: column) else { return nil }
-    guard let date = try timestamp(column) else {
-      throw fault(.malformed, "a date that is neither ISO 8601 nor a number", column: column)
+    guard let column else { return nil }
+    do throws(DateFault) {
+      switch statement.storageClass(at: column) {
+      case .null: return nil
+      case .integer: return try dates.read(statement.int64(at: column))
+      case .real: return try dates.read(statement.double(at: column))
+      case .blob: throw .notADate
+      case .text: break
+      }
+    } catch {
+      throw fault(error, column: column)
     }
-    return date
+    let text = try text(column)
+    guard !text.trimmingSpaces.isEmpty else { return nil }
+    do throws(DateFault) {
+      return try dates.read(text)
+    } catch {
+      throw fault(error, column: column)
+    }
   }
 
-  private func timestamp(_ column: Int) throws(Fault) -> Timestamp? {
-    switch statement.storageClass(at: column) {
-    case .integer: dateUnit.timestamp(Double(statement.int64(at: column)))
-    case .real: dateUnit.timestamp(statement.double(at: column))
-    case .text: dateUnit.timestamp(ofText: try text(column), &dates)
-    case .blob, .null: nil
-    }
+  private func fault(_ fault: DateFault, column: Int) -> Fault {
+    var error = self.fault(.malformed, fault.reason, column: column).error
+    error.advice = fault.advice
+    return Fault(error: error)
   }
 }

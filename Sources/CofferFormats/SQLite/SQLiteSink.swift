@@ -4,9 +4,9 @@ internal import CofferSQLite
 
 /// A plain SQLite database with a table for each collection:
 /// `(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, modified TEXT, attributes TEXT,
-/// position INTEGER NOT NULL)`, with an index on `position`, the order.
+/// parent INTEGER, json INTEGER NOT NULL, position INTEGER NOT NULL)`, with an index on `position`, the order.
 ///
-/// Dates are ISO 8601, attributes JSON, a key that is not text a blob. A table has its collection's name; if SQLite
+/// Dates are ISO 8601, attributes JSON, a key that is not text a blob; `json` is 1 for a stored value, else 0. A table has its collection's name; if SQLite
 /// reserves that name, or it differs from another only in the case of ASCII letters, the collection's number precedes
 /// it. ``SQLiteSource`` reads equal documents back.
 public struct SQLiteSink: DocumentSink {
@@ -69,7 +69,9 @@ public struct SQLiteSink: DocumentSink {
       } else {
         try insert.bind(String(decoding: header.attributes.canonicalJSON, as: UTF8.self), at: 7)
       }
-      try insert.bind(position, at: 8)
+      if let parent = header.parent { try insert.bind(parent.rawValue, at: 8) } else { try insert.bindNull(at: 8) }
+      try insert.bind(Int64(header.isJSON ? 1 : 0), at: 9)
+      try insert.bind(position, at: 10)
       try insert.run()
     } catch {
       if case .constraint = error.code {
@@ -106,10 +108,10 @@ public struct SQLiteSink: DocumentSink {
       try database.execute(
         """
         CREATE TABLE \(table.quoted)(id INTEGER PRIMARY KEY, title TEXT, text TEXT NOT NULL, key, created TEXT, \
-        modified TEXT, attributes TEXT, position INTEGER NOT NULL)
+        modified TEXT, attributes TEXT, parent INTEGER, json INTEGER NOT NULL, position INTEGER NOT NULL)
         """)
       try database.execute("CREATE INDEX \("\(table) order".quoted) ON \(table.quoted)(position, id)")
-      insert = try database.statement("INSERT INTO \(table.quoted) VALUES(?,?,?,?,?,?,?,?)")
+      insert = try database.statement("INSERT INTO \(table.quoted) VALUES(?,?,?,?,?,?,?,?,?,?)")
       inserts[name] = insert
     }
     current = (name, insert)

@@ -140,10 +140,8 @@ extension SQLiteTable {
     return index(of: column.name)
   }
 
-  /// The index of a name as SQL compares names: the case of ASCII letters is ignored, unless two columns differ in it.
-  func index(of name: String) -> Int? {
-    columns.firstIndex { $0.utf8.elementsEqual(name.utf8) }
-      ?? columns.firstIndex { $0.asciiLowercased == name.asciiLowercased }
+  func index(of name: String, excluding excluded: Set<Int> = []) -> Int? {
+    ColumnNames(columns).index(of: name, excluding: excluded)
   }
 }
 

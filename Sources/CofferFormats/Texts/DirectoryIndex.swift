@@ -96,7 +96,8 @@ extension DirectoryIndex.Entry {
       scanner.integer(of: token).flatMap { $0 >= 1 ? DocumentID($0) : nil }
     }
     func date(_ token: JSONScanner.StringToken) -> Timestamp? {
-      Timestamp(iso8601: String(decoding: scanner.value(of: token), as: UTF8.self))
+      var reader = DateReader(unit: nil)
+      return scanner.value(of: token).withUnsafeBytes { try? reader.read($0) }
     }
     switch (member, value.content) {
     case (.id, .number(let token)):

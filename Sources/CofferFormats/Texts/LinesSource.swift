@@ -19,6 +19,7 @@ public struct LinesSource: DraftSource, ReportingSource, Sendable {
 }
 
 struct LineParser: RecordParser {
+  static let refusesMark = false
   static let usualEmptyText = Document.EmptyText.skip
 
   func parse(

@@ -34,6 +34,7 @@ public struct TextSource: DraftSource, ReportingSource, Sendable {
 }
 
 struct TextParser: RecordParser {
+  static let refusesMark = false
   static let usualMaximum = ReadingOptions.maximumTextByteCount
 
   var title: [UInt8]?

@@ -158,7 +158,7 @@ enum PackedHeader {
       id: DocumentID(id), collection: CollectionID(collection), position: position, parent: parent, title: title,
       key: key,
       attributes: attributes.map { $0.isEmpty ? Attributes() : Attributes(uncheckedCanonicalJSON: $0) } ?? Attributes(),
-      created: Timestamp(millisecondsSince1970: created), modified: Timestamp(millisecondsSince1970: modified),
+      created: Timestamp(clampingMilliseconds: created), modified: Timestamp(clampingMilliseconds: modified),
       byteCount: Int(count), isJSON: flags & Flag.json != 0)
   }
 }

@@ -3,6 +3,11 @@ struct CodePage: Sendable {
   /// The code point of each byte from 0x80 on, or 0 where the page defines none.
   let upperHalf: [UInt16]
 
+  /// Whether the page defines all of these bytes.
+  func decodes(_ bytes: some Sequence<UInt8>) -> Bool {
+    bytes.allSatisfy { $0 < 0x80 || upperHalf[Int($0) - 0x80] != 0 }
+  }
+
   /// For each byte its UTF-8 in the lower three bytes, the first lowest, and their number in the highest; 0 for an
   /// undefined byte.
   var decodingTable: [UInt32] {

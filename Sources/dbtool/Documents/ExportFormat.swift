@@ -5,11 +5,11 @@ internal import CofferFormats
 enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
   case ndjson, json, csv, tsv, text, plist, sqlite, store
 
-  /// The format for an output's file name extension; NDJSON for an unknown one.
+  /// The format for an output's file name extension; for an unknown one, NDJSON, or CSV for a table.
   ///
   /// - Throws: `usage` for an extension whose format is not written.
-  init(outputPath path: String?) throws {
-    self = .ndjson
+  init(outputPath path: String?, isTable: Bool) throws {
+    self = isTable ? .csv : .ndjson
     let name = path.map(InputFile.name(of:)) ?? ""
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return }
     let ending = name[name.index(after: dot)...]
@@ -38,7 +38,7 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  private var isDelimited: Bool { self == .csv || self == .tsv }
+  var isDelimited: Bool { self == .csv || self == .tsv }
 
   /// Holds the documents of one collection only.
   var isTable: Bool { isDelimited || self == .plist }

@@ -15,10 +15,10 @@ final class ExportTarget {
   ///   - isOneText: `path` is a file for one text, not a directory.
   ///   - store: the file that is read.
   ///   - highestID: the highest id that the store has assigned.
-  ///   - attributes: the attributes that a table holds, too; nil leaves them out.
+  ///   - table: the columns and the delimiter of a table.
   init(
     _ path: String?, format: ExportFormat, options: WritingOptions, separatesCollections: Bool, isForced: Bool,
-    isOneText: Bool, store: String, highestID: Int64, attributes: AttributeNames?
+    isOneText: Bool, store: String, highestID: Int64, table: ExportTable
   ) throws {
     if format == .text, !isOneText {
       guard let path else {
@@ -48,7 +48,7 @@ final class ExportTarget {
         self.file = file
         return
       }
-      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID, attributes)
+      sink = Self.sink(to: FileByteSink(descriptor: file.descriptor), format, options, highestID, table)
       self.file = file
       return
     }
@@ -63,9 +63,9 @@ final class ExportTarget {
           "a terminal shows UTF-8, not \(options.encoding.rawValue)", hint: "write it to a file with -o")
       }
       sink = Self.sink(
-        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID, attributes)
+        to: TerminalSink(output, isJSON: format == .ndjson || format == .json), format, options, highestID, table)
     } else {
-      sink = Self.sink(to: output, format, options, highestID, attributes)
+      sink = Self.sink(to: output, format, options, highestID, table)
     }
   }
 
@@ -81,13 +81,12 @@ final class ExportTarget {
 
   private static func sink<Sink: ByteSink>(
     to output: Sink, _ format: ExportFormat, _ options: WritingOptions, _ highestID: Int64,
-    _ attributes: AttributeNames?
+    _ table: ExportTable
   ) -> any DocumentSink {
     switch format {
-    case .csv: DelimitedSink(output, dialect: .csv, attributes: attributes ?? AttributeNames(), options: options)
-    case .tsv: DelimitedSink(output, dialect: .tsv, attributes: attributes ?? AttributeNames(), options: options)
+    case .csv, .tsv: DelimitedSink(output, dialect: table.dialect, columns: table.columns, options: options)
     case .json: JSONSink(output)
-    case .plist: PropertyListSink(output, highestID: highestID, writesAttributes: attributes != nil)
+    case .plist: PropertyListSink(output, highestID: highestID, writesAttributes: true)
     case .text: TextSink(output, options: options)
     case .ndjson, .sqlite: NDJSONSink(output)
     case .store: preconditionFailure("internal error: a store is made by StoreExport")

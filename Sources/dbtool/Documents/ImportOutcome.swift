@@ -13,7 +13,7 @@ struct ImportOutcome {
   private(set) var collections: [String: Int] = [:]
   private(set) var firstID: DocumentID?
   private(set) var lastID: DocumentID?
-  /// Assigned ids, as ranges to save memory.
+  /// Assigned ids, as ranges to save memory, in the order of the documents.
   private(set) var ids: [ClosedRange<Int64>] = []
   var inputs: [ImportQueue.InputReport] = []
 
@@ -67,7 +67,7 @@ struct ImportOutcome {
   /// The report for people.
   func lines(isDryRun: Bool, isSync: Bool) -> [String] {
     var line = "\(counted(created, "document")) \(isDryRun ? "would be " : "")created"
-    if let firstID, let lastID { line += created == 1 ? ", id \(firstID)" : ", ids \(firstID) to \(lastID)" }
+    if let words = IDCollector.words(ids) { line += ", \(words)" }
     if updated > 0 || isSync { line += ", \(updated) updated" }
     if unchanged > 0 || isSync { line += ", \(unchanged) unchanged" }
     if let sync { line += ", \(sync.deleted.count) removed" }
@@ -78,8 +78,11 @@ struct ImportOutcome {
   }
 }
 
-/// Ids collected as ranges.
+/// Ids collected as ranges, in the order in which they come.
 final class IDCollector {
+  /// The most ranges that a list for people names.
+  private static let shown = 10
+
   private(set) var ranges: [ClosedRange<Int64>] = []
 
   func add(_ id: DocumentID) {
@@ -88,6 +91,19 @@ final class IDCollector {
     } else {
       ranges.append(id.rawValue...id.rawValue)
     }
+  }
+
+  /// The ids for people: `id 7`, `ids 3 to 9`, or `ids 1, 3-5, 9`; nil without any.
+  static func words(_ ranges: [ClosedRange<Int64>]) -> String? {
+    guard let first = ranges.first else { return nil }
+    if ranges.count == 1 {
+      return first.count == 1 ? "id \(first.lowerBound)" : "ids \(first.lowerBound) to \(first.upperBound)"
+    }
+    return "ids \(list(ranges.prefix(shown)))" + (ranges.count > shown ? " and more" : "")
+  }
+
+  static func list(_ ranges: some Sequence<ClosedRange<Int64>>) -> String {
+    ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ", ")
   }
 }
 
@@ -113,10 +129,7 @@ extension SyncReport {
       guard !ids.isEmpty else { return nil }
       let collector = IDCollector()
       ids.sorted().forEach(collector.add)
-      let ranges = collector.ranges.map {
-        $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
-      }
-      return "\(what): \(ranges.joined(separator: ", "))"
+      return "\(what): \(IDCollector.list(collector.ranges))"
     }
     return [
       line("updated", updated), line("removed", deleted.map(\.id)),

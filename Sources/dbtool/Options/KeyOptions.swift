@@ -138,8 +138,10 @@ extension Recipient {
       throw ValidationError(
         "\(option) takes a public recipient, not a secret: the shell's history may hold it, so make a new one")
     }
-    if option == "--recipient", recipients.contains(where: { !$0.hasPrefix("coffer-") && InputFile.exists($0) }) {
-      throw ValidationError("--recipient takes the line, not a file: use --recipients-file")
+    if option == "--recipient",
+      let file = recipients.first(where: { !$0.hasPrefix("coffer-") && InputFile.exists($0) })
+    {
+      throw ValidationError("--recipient takes the line, not a file: --recipient \"$(cat '\(file)')\"")
     }
   }
 }

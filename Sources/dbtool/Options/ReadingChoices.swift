@@ -58,7 +58,7 @@ struct ReadingChoices: ParsableArguments {
     help: ArgumentHelp(
       """
       The columns or members of each part: id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL, by \
-      name or number from 1; dates=unix, unix-ms or 2001 for dates that are numbers.
+      name or number from 1; dates=unix, unix-ms, unix-us, chrome or apple for dates that are numbers.
       """,
       valueName: "parts"))
   var map: String?
@@ -110,7 +110,7 @@ struct ReadingChoices: ParsableArguments {
       throw ValidationError(
         """
         --map takes id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL,dates=UNIT, each at most \
-        once; UNIT is unix, unix-ms or 2001
+        once; UNIT is unix, unix-ms, unix-us, chrome or apple
         """)
     }
     if delimiter != nil, ![.auto, .csv, .tsv].contains(from) {

@@ -10,13 +10,27 @@ final class StandardOutput {
   private var buffer: [UInt8] = []
   private let descriptor: Int32
   private let queue: OutputQueue?
+  /// The output's name in errors.
+  private let name: String
   let isTerminal: Bool
 
+  /// Standard output.
+  ///
   /// - Parameter readsAhead: nothing waits for the reader before ``flush()``, so that a store is read to its end, and
   ///   free for writers, however slow the reader is.
-  init(descriptor: Int32 = STDOUT_FILENO, readsAhead: Bool = false) {
-    self.descriptor = descriptor
+  init(readsAhead: Bool = false) {
+    descriptor = STDOUT_FILENO
+    name = "standard output"
     queue = readsAhead ? OutputQueue(descriptor) : nil
+    isTerminal = isatty(descriptor) == 1
+    buffer.reserveCapacity(Self.bufferSize)
+  }
+
+  /// A file.
+  init(to file: OutputFile) {
+    descriptor = file.descriptor
+    name = file.path
+    queue = nil
     isTerminal = isatty(descriptor) == 1
     buffer.reserveCapacity(Self.bufferSize)
   }
@@ -77,18 +91,20 @@ final class StandardOutput {
     if let queue {
       try queue.append(bytes)
     } else {
-      try Self.writeAll(bytes, to: descriptor)
+      try Self.writeAll(bytes, to: descriptor, named: name)
     }
   }
 
-  static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+  static func writeAll(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, named name: String = "standard output"
+  ) throws {
     var rest = bytes
     while !rest.isEmpty {
       let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
       if count < 0 {
         if errno == EINTR { continue }
         if errno == EPIPE { throw ClosedPipe() }
-        throw Failure.system(errno, "standard output")
+        throw Failure.system(errno, name)
       }
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }

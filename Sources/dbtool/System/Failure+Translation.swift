@@ -13,7 +13,7 @@ extension Failure {
     case let error as StoreError: self.init(error)
     case let error as SealingError: self.init(error)
     case let error as FormatError: self.init(error)
-    case let error as TextCodingError: self.init(error, in: "the input", optionName: "--encoding")
+    case let error as TextCodingError: self.init(error, in: "the input") { "--encoding \($0.rawValue)" }
     case let error as TerminalError: self.init(error)
     case is ClosedPipe: self = .failed("standard output was closed")
     default: self = .failed("\(error)")
@@ -40,37 +40,30 @@ extension Failure {
   }
 
   init(_ error: FormatError) {
-    let hint: String?
-    switch error.code {
-    case .missingColumn:
-      hint = error.names.isEmpty ? nil : "there are: \(listed(error.names))"
-    case .missingTable:
-      hint = error.names.isEmpty ? nil : "name it with --table; there are: \(listed(error.names))"
-    case .tooLarge:
-      hint = error.reason.hasPrefix("a record longer") ? "--max-record allows longer ones" : nil
-    case .undecodable:
-      hint = error.advice ?? Self.hint(for: error.suggestions, optionName: "--encoding")
-    case .undecidedFormat, .unsupportedFormat:
-      hint = "say what it is with --from \(ImportFormat.names)"
-    default:
-      hint = nil
-    }
+    let hint: String? =
+      switch error.code {
+      case _ where error.advice != nil: error.advice
+      case .missingColumn where !error.names.isEmpty: "there are: \(listed(error.names))"
+      case .missingTable where !error.names.isEmpty: "name it with --table; there are: \(listed(error.names))"
+      case .undecodable: Self.hint(for: error.suggestions) { "--encoding \($0.rawValue)" }
+      case .undecidedFormat, .unsupportedFormat: "say what it is with --from \(ImportFormat.names)"
+      default: nil
+      }
     self.init(error.code.status, kind: Self.kind("\(error.code)"), error.description, hint: hint)
   }
 
-  /// - Parameter optionName: the option that chooses an encoding, where the verb has one.
-  init(_ error: TextCodingError, in name: String, optionName: String?) {
+  /// - Parameter choice: the option that chooses an encoding, or the command for a verb that has none.
+  init(_ error: TextCodingError, in name: String, choice: (TextEncoding) -> String) {
     let status: ExitStatus = error.code == .unencodableCharacter ? .failed : .undecodable
     self.init(
       status, kind: Self.kind("\(error.code)"), "\(name): \(error)",
-      hint: optionName.flatMap { Self.hint(for: error.suggestions, optionName: $0) }
-        ?? (error.suggestions.isEmpty ? nil : "convert it first: dbtool convert"))
+      hint: error.lookalike?.advice ?? Self.hint(for: error.suggestions, choice: choice))
   }
 
   /// The same, where the first bytes may show that the input is no text at all.
-  init(_ error: TextCodingError, in name: String, head: [UInt8], optionName: String?) {
+  init(_ error: TextCodingError, in name: String, head: [UInt8], choice: (TextEncoding) -> String) {
     guard error.code != .unencodableCharacter, let foreign = ForeignContent(head: head) else {
-      self.init(error, in: name, optionName: optionName)
+      self.init(error, in: name, choice: choice)
       return
     }
     self.init(
@@ -78,12 +71,15 @@ extension Failure {
     )
   }
 
-  private static func hint(for suggestions: [TextEncoding], optionName: String) -> String? {
+  private static func hint(for suggestions: [TextEncoding], choice: (TextEncoding) -> String) -> String? {
     guard let first = suggestions.first else { return nil }
-    switch first {
-    case .utf16LittleEndian: return "looks like UTF-16, little end first: \(optionName) utf-16le"
-    case .utf16BigEndian: return "looks like UTF-16, big end first: \(optionName) utf-16be"
-    default: return "try " + suggestions.map { "\(optionName) \($0.rawValue)" }.joined(separator: " or ")
+    let choices = suggestions.map(choice).joined(separator: " or ")
+    guard suggestions.count == 1 else { return "try " + choices }
+    return switch first {
+    case .utf16LittleEndian: "looks like UTF-16, little end first: \(choices)"
+    case .utf16BigEndian: "looks like UTF-16, big end first: \(choices)"
+    case .utf8: "this is UTF-8 with U+0000 in it: \(choices)"
+    default: "try \(choices)"
     }
   }
 

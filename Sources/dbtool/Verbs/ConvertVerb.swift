@@ -70,10 +70,10 @@ struct ConvertVerb: ParsableCommand {
     do {
       try Interrupt.deferring {
         try conversion.run(
-          from: source, named: name, to: StandardOutput(descriptor: file?.descriptor ?? STDOUT_FILENO))
+          from: source, named: name, to: file.map { StandardOutput(to: $0) } ?? StandardOutput())
       }
     } catch let error as TextCodingError {
-      throw Failure(error, in: name, head: conversion.head, optionName: "--from")
+      throw Failure(error, in: name, head: conversion.head) { "--from \($0.rawValue)" }
     }
     try file?.commit()
   }

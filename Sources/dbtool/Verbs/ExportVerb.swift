@@ -10,9 +10,9 @@ struct ExportVerb: ParsableCommand {
     commandName: "export",
     abstract: "Write documents to standard output, a file, a directory or a new store.",
     discussion: """
-      All of one moment, in order. NDJSON and JSON keep every fact; CSV and TSV keep id, title, text and key; plist \
-      keeps id, title and text; all three keep attributes with --attributes; text makes a file each, with all \
-      else in an index.ndjson beside them; sqlite a plain database, a table each. 'import --keep-ids' reads each \
+      All of one moment, in order. NDJSON, JSON and SQLite keep every fact, a table for each collection in SQLite; CSV \
+      and TSV have a column for each part and attribute; plist keeps id, title, text and attributes; text makes a file \
+      each, with all else in an index.ndjson beside them. A note counts what a format leaves out. 'import --keep-ids' reads each \
       back. The output is not encrypted: files are made for you alone.
 
       A store is the exception: it is sealed for the recipients and keys given. It has a new identity, and is never \
@@ -64,8 +64,17 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Begin csv, tsv and text with a byte order mark.")
   var bom = false
 
-  @Flag(help: "Append the attributes in csv, tsv and plist, as columns or a member; other formats hold them anyway.")
-  var attributes = false
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "The columns of csv and tsv, in this order: id, title, text, key, created, modified, parent, json, or attributes.",
+      valueName: "list"))
+  var columns: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The separator of fields in csv and tsv: a character, or 'tab'.", valueName: "char"))
+  var delimiter: FieldDelimiter?
 
   @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
   var frontMatter = false
@@ -109,7 +118,10 @@ struct ExportVerb: ParsableCommand {
 
   func run() throws {
     let path = output == InputFile.standardInput ? nil : output
-    let format = try to ?? ExportFormat(outputPath: path)
+    let format = try to ?? ExportFormat(outputPath: path, isTable: columns != nil || delimiter != nil)
+    if !format.isDelimited, columns != nil || delimiter != nil {
+      throw Failure.usage("--columns and --delimiter belong to csv and tsv, not to \(format.rawValue)")
+    }
     if format.hasFixedEncoding, encoding != nil || bom {
       throw Failure.usage(
         "\(format.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
@@ -127,17 +139,18 @@ struct ExportVerb: ParsableCommand {
     umask(0o077)
     let store = try options.open(readOnly: true)
     var target: ExportTarget?
-    var totals = Totals()
+    var totals = Totals(leftOut: LeftOutParts(format))
     do {
       try Interrupt.deferring {
         try store.read { reader in
+          var table = ExportTable(format, delimiter: delimiter)
+          if format.isDelimited { table.columns = try tableColumns(in: reader, of: store) }
           let opened = try ExportTarget(
             path, format: format, options: writing, separatesCollections: all || collections.count > 1,
             isForced: force, isOneText: isOneText, store: options.store.path,
-            highestID: reader.highestID?.rawValue ?? 0,
-            attributes: attributes && format.isTable ? try attributeNames(in: reader, of: store, for: format) : nil)
+            highestID: reader.highestID?.rawValue ?? 0, table: table)
           target = opened
-          totals = try write(reader, of: store, to: opened, isTable: format.isTable)
+          try write(reader, of: store, to: opened, isTable: format.isTable, &totals)
         }
       }
     } catch {
@@ -146,17 +159,12 @@ struct ExportVerb: ParsableCommand {
     }
     try target?.commit()
     try store.close()
-    let leftOut = format.isTable && !attributes ? totals.withAttributes : 0
-    if leftOut > 0 {
-      options.common.diagnostics.note(
-        "the attributes of \(counted(leftOut, "document")) are left out: --attributes adds them to \(format.rawValue); "
-          + "ndjson holds everything")
-    }
+    if let note = totals.leftOut.note(format) { options.common.diagnostics.note(note) }
     if let path {
       if options.common.isMachineReadable {
         try Report([
           ("path", .string(path)), ("format", .string(format.rawValue)), ("documents", .integer(totals.documents)),
-          ("attributes_left_out", .integer(leftOut)),
+          ("left_out", totals.leftOut.json),
         ]).print(as: options.common.listFormat)
       } else {
         options.common.diagnostics.note("\(counted(totals.documents, "document")) written to \(path)")
@@ -169,11 +177,11 @@ struct ExportVerb: ParsableCommand {
     var documents = 0
     /// The error to throw after the output if the documents aren't the set that was written.
     var mismatch: StoreError?
-    var withAttributes = 0
+    var leftOut: LeftOutParts
 
     mutating func add(_ header: DocumentHeader) {
       documents += 1
-      if !header.attributes.isEmpty { withAttributes += 1 }
+      leftOut.add(header)
     }
   }
 
@@ -191,37 +199,37 @@ struct ExportVerb: ParsableCommand {
     return number == EPIPE ? ClosedPipe() : Failure.system(number, error.path ?? path ?? "standard output")
   }
 
-  /// The names of all attributes that a table is to hold; a property list needs none.
-  private func attributeNames(
-    in reader: borrowing ReadTransaction, of store: DocumentStore, for format: ExportFormat
-  ) throws -> AttributeNames {
-    var names = AttributeNames()
-    guard format != .plist else { return names }
-    guard words.isEmpty else {
-      for header in try words.existing(in: reader, of: store, isReading: true) {
-        names.insert(namesOf: header.attributes)
+  /// The columns of a table: those that its documents need, or those of `--columns`.
+  private func tableColumns(
+    in reader: borrowing ReadTransaction, of store: DocumentStore
+  ) throws -> TableColumns {
+    var columns = TableColumns()
+    if words.isEmpty {
+      for name in try Collections.named(collections, in: reader, of: store) {
+        try reader.forEachHeader(in: DocumentCollection(name)) {
+          try Interrupt.check()
+          columns.insert(columnsOf: $0)
+        }
       }
-      return names
+    } else {
+      for header in try words.existing(in: reader, of: store, isReading: true) { columns.insert(columnsOf: header) }
     }
-    for name in try Collections.named(collections, in: reader, of: store) {
-      try reader.forEachHeader(in: DocumentCollection(name)) {
-        try Interrupt.check()
-        names.insert(namesOf: $0.attributes)
-      }
+    if let names = self.columns?.split(separator: ",", omittingEmptySubsequences: false) {
+      try columns.narrow(to: names.map(String.init))
     }
-    return names
+    return columns
   }
 
   /// Writes the selected documents, all from one snapshot.
   private func write(
-    _ reader: borrowing ReadTransaction, of store: DocumentStore, to target: ExportTarget, isTable: Bool
-  ) throws -> Totals {
+    _ reader: borrowing ReadTransaction, of store: DocumentStore, to target: ExportTarget, isTable: Bool,
+    _ totals: inout Totals
+  ) throws {
     let known = try reader.collections()
     if !words.isEmpty {
       let headers = try words.existing(in: reader, of: store, isReading: true)
-      return try write(headers, known, reader, target, isTable: isTable)
+      return try write(headers, known, reader, target, isTable: isTable, &totals)
     }
-    var totals = Totals()
     let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
     let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
     let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
@@ -237,14 +245,12 @@ struct ExportVerb: ParsableCommand {
     }
     totals.mismatch = try reader.forEach(in: wanted, isVerified: !unverified, visit)
     try target.sink.finish()
-    return totals
   }
 
   private func write(
     _ headers: [DocumentHeader], _ known: [CollectionInfo], _ reader: borrowing ReadTransaction, _ target: ExportTarget,
-    isTable: Bool
-  ) throws -> Totals {
-    var totals = Totals()
+    isTable: Bool, _ totals: inout Totals
+  ) throws {
     let names = Collections.names(known)
     if isTable, Set(headers.map(\.collection)).count > 1 {
       throw Failure.usage("a table takes documents of one collection", hint: "use ndjson")
@@ -259,6 +265,5 @@ struct ExportVerb: ParsableCommand {
       try Interrupt.check()
     }
     try target.sink.finish()
-    return totals
   }
 }

@@ -68,7 +68,7 @@ struct ImportRunner {
           isFirst = false
           let ids = IDCollector()
           var bulk = bulkOptions
-          if verb.printIds { bulk.onInsert = { ids.add($0) } }
+          bulk.onInsert = { ids.add($0) }
           let before = outcome.stored
           bulk.progress = { try advance(before + $0.done) }
           let report = try store.write { writer in

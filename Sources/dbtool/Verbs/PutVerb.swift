@@ -166,7 +166,9 @@ struct PutVerb: ParsableCommand {
       return String(decoding: try TextDecoder.utf8(from: bytes, in: .automatic), as: UTF8.self)
     } catch {
       let name = path == InputFile.standardInput ? "standard input" : path
-      throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount)), optionName: nil)
+      throw Failure(error, in: name, head: Array(bytes.prefix(ForeignContent.headCount))) { encoding in
+        "dbtool convert --from \(encoding.rawValue) --bom add"
+      }
     }
   }
 }

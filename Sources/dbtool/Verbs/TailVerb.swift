@@ -86,7 +86,7 @@ struct TailVerb: ParsableCommand {
   private func write(from store: DocumentStore, since state: State, to file: OutputFile?) throws
     -> (tail: StoreTail, unread: [(id: DocumentID, reason: String)])
   {
-    let output = file.map { StandardOutput(descriptor: $0.descriptor) } ?? StandardOutput(readsAhead: true)
+    let output = file.map { StandardOutput(to: $0) } ?? StandardOutput(readsAhead: true)
     var unread: [(id: DocumentID, reason: String)] = []
     let tail = try store.read { reader in
       let tail =

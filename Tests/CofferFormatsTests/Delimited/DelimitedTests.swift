@@ -23,7 +23,7 @@ import Testing
     #expect(error?.location == InputLocation(record: 2, line: 3, column: 6, byteOffset: 21))
   }
 
-  @Test(arguments: ["a,b\n1\n", "a,b\n1,2,3\n", "a,b\n1,2\n\n", "a\n1\n1,2"])
+  @Test(arguments: ["a,b\n1\n", "a,b\n1,2,3\n", "a,b\n1,2\n\"\"\n", "a\n1\n1,2"])
   func rejectsRowsOfDifferentLength(text: String) {
     #expect(error(text)?.code == .malformed)
   }
@@ -168,6 +168,78 @@ import Testing
     #expect(source.report.headBytes == Array("sep=;\ntitle;text\n".utf8))
   }
 
+  // MARK: Files of other programs
+
+  @Test(arguments: ["\n", "\r\n"], [nil, DelimitedDialect.csv])
+  func skipsBlankLines(lineEnd: String, dialect: DelimitedDialect?) throws {
+    let lines = ["", "", "title,text", "", "a,b", "", " ", "\t ", "c,\"d", "", "e\"", "", ""]
+    for chunk in [1, 7, 1000] {
+      let bytes = MemoryByteSource(lines.joined(separator: lineEnd), chunk: chunk)
+      var source = DelimitedSource(bytes, dialect: dialect)
+      let read = try drafts(&source)
+      #expect(read.map(\.title) == ["a", "c"])
+      #expect(read.map(\.text) == ["b", "d\(lineEnd)\(lineEnd)e"])
+      #expect(read.map(\.record) == [1, 2])
+    }
+  }
+
+  @Test func skipsBlankLinesOfOneColumn() throws {
+    #expect(try drafts(DelimitedSource(csv: "\ntext\n\na\n\n\" \"\n \n\"\"\n\n")).map(\.text) == ["a", " ", " ", ""])
+    #expect(try drafts(DelimitedSource(csv: "\n\n1,2\n\n3,4\n", header: .no)).count == 2)
+    #expect(try drafts(DelimitedSource(csv: "\n\n\n")).isEmpty)
+    #expect(try delimiter("\n\nsep=;\n\na;b\n\n1;2\n") == ";")
+    #expect(try delimiter("\n\na;b\n\n1;2\n") == ";")
+    #expect(try delimiter("\n\na,b\n\n1,2;3\n") == ",")
+  }
+
+  @Test func reportsLocationBehindBlankLines() {
+    let error = error("\n\na,b\n\n1,2\n\n1\n")
+    #expect(error?.location == InputLocation(record: 2, line: 7, column: 1, byteOffset: 12))
+  }
+
+  @Test(arguments: ["Title,Text,KEY", " TITLE , tExt,Key", "title,Text,key"])
+  func matchesHeaderNamesInAnyCase(header: String) throws {
+    let read = try drafts(DelimitedSource(csv: "\(header),Notes\na,b,k,n\n"))
+    #expect(read.map(\.title) == ["a"] && read.map(\.text) == ["b"] && read.map(\.keyText) == ["k"])
+    #expect(read.map(\.attributes) == [#"{"Notes":"n"}"#])
+  }
+
+  @Test(arguments: ["text=notes", "text=NOTES", "text=Notes"])
+  func matchesMappedNamesInAnyCase(mapping: String) throws {
+    let source = DelimitedSource(csv: "Name,Notes\na,b\n", mapping: ColumnMapping(parsing: mapping)!)
+    #expect(try drafts(source).map(\.text) == ["b"])
+  }
+
+  /// A name that is equal is preferred, in any script and composition otherwise.
+  @Test func prefersEqualHeaderName() throws {
+    #expect(try drafts(DelimitedSource(csv: "Text,text\na,b\n")).map(\.text) == ["b"])
+    #expect(try drafts(DelimitedSource(csv: "TEXT,Text\na,b\n")).map(\.text) == ["a"])
+    for (name, wanted) in [("ТЕКСТ", "текст"), ("U\u{308}bersicht", "übersicht"), ("STRASSE", "straße")] {
+      let source = DelimitedSource(csv: "\(name),b\nx,y\n", mapping: ColumnMapping(parsing: "text=\(wanted)")!)
+      #expect(try drafts(source).map(\.text) == ["x"])
+    }
+  }
+
+  @Test func namesSecondByteOrderMark() throws {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    for format in [InputFormat.csv, .tsv, .json, .ndjson, .plist] {
+      let bytes = mark + mark + Array("title,text\na,b\n".utf8)
+      let error = failure(try InputSource(MemoryByteSource(bytes), format: format))
+      #expect(error?.reason == "a second byte order mark", "\(format)")
+      #expect(error?.location?.byteOffset == 3, "\(format)")
+      #expect(error?.advice == "remove the first 3 bytes of the file: tail -c +4", "\(format)")
+    }
+    let wide = utf16("\u{FEFF}title,text\na,b\n", mark: true)
+    let error = failure(DelimitedSource(MemoryByteSource(wide), dialect: .csv))
+    #expect(error?.advice == "remove the first 2 bytes of the file: tail -c +3")
+    #expect(try drafts(DelimitedSource(MemoryByteSource(mark + Array("text\na\n".utf8)), dialect: .csv)).count == 1)
+    // In a text, it's a character.
+    let texts = [
+      try drafts(TextSource(MemoryByteSource(mark + mark))), try drafts(LinesSource(MemoryByteSource(mark + mark))),
+    ]
+    #expect(texts.allSatisfy { $0.map(\.text) == ["\u{FEFF}"] })
+  }
+
   // MARK: Valid input
 
   @Test(arguments: ["\n", "\r\n"], [true, false])
@@ -214,6 +286,10 @@ import Testing
     var own = DelimitedSource(csv: "id,title,text,key\n")
     _ = try drafts(&own)
     #expect(own.report.columns.map(\.use) == [.dropped, .title, .text, .key])
+    own = DelimitedSource(csv: "id,title,text,key,created,parent,parent,json\n")
+    _ = try drafts(&own)
+    #expect(
+      own.report.columns.map(\.use) == [.dropped, .title, .text, .key, .created, .parent, .attribute, .attribute])
   }
 
   @Test func usesRowAsTextWithoutTextColumn() throws {

@@ -31,7 +31,8 @@ import Testing
 
   @Test(arguments: [
     ("2026-11-21T14:35:00.123Z", 1_795_271_700_123), ("2026-11-21 14:35:00", 1_795_271_700_000),
-    ("2026-11-21 14:35", 1_795_271_700_000), ("2026-11-21", 1_795_219_200_000), ("1.5", 1_500), ("-1", -1_000),
+    ("2026-11-21 14:35", 1_795_271_700_000), ("2026-11-21", 1_795_219_200_000), ("1795271700.5", 1_795_271_700_500),
+    ("20261121", 1_795_219_200_000),
     ("2026-11-21T14:35:00+02:00", 1_795_264_500_000),
   ])
   func readsDatesInEveryFormat(text: String, milliseconds: Int64) throws {
@@ -55,7 +56,8 @@ import Testing
 
   @Test(arguments: [
     (ColumnMapping.NumericDates.unix, 1.5, 1_500), (.unixMilliseconds, 1_500, 1_500),
-    (.since2001, 0, 978_307_200_000), (.since2001, -978_307_200, 0),
+    (.unixMicroseconds, 1_500_400, 1_500), (.chrome, 0, -11_644_473_600_000),
+    (.apple, 0, 978_307_200_000), (.apple, -978_307_200, 0), (.unix, 20_240_107, 20_240_107_000),
   ])
   func appliesMappedDateUnit(unit: ColumnMapping.NumericDates, number: Double, milliseconds: Int64) throws {
     var mapping = ColumnMapping(parsing: "created=made")!
@@ -73,7 +75,7 @@ import Testing
         == [milliseconds])
   }
 
-  @Test(arguments: ["yesterday", "1e300", "2026-13-01", "nan"])
+  @Test(arguments: ["yesterday", "1e300", "2026-13-01", "nan", "1704651840123", "-1", "+010000-01-01T00:00:00Z"])
   func reportsLocationOfInvalidDate(text: String) throws {
     let csv = failure(
       DelimitedSource(

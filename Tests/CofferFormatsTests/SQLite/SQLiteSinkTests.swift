@@ -29,6 +29,7 @@ import Testing
       #expect(draft.attributes ?? "" == String(decoding: header.attributes.canonicalJSON, as: UTF8.self))
       #expect(draft.created == header.created.millisecondsSince1970)
       #expect(draft.modified == header.modified.millisecondsSince1970)
+      #expect(draft.parent == header.parent?.rawValue && draft.isJSON == header.isJSON)
       #expect(draft.isComplete)
     }
   }

@@ -41,7 +41,7 @@ enum Samples {
       (
         header(
           20, title: "rich", key: DocumentKey(bytes: [0xFF, 0x00]), attributes: ["b": 1, "a": ["x": "é\"", "y": nil]],
-          parent: 1, created: -1, modified: 253_402_300_800_000, isJSON: true), "{\"n\":1}"
+          parent: 1, created: -1, modified: 253_402_300_799_999, isJSON: true), "{\"n\":1}"
       ),
       (header(21, created: 1_795_271_700_123, modified: 1_795_305_599_999), "dates"),
     ]
@@ -90,12 +90,53 @@ extension DocumentSink {
 
   @Test(arguments: [DelimitedDialect.csv, .tsv], [TextEncoding.utf8, .utf16LittleEndian, .utf16BigEndian])
   func tablesPreserveDocuments(dialect: DelimitedDialect, encoding: TextEncoding) throws {
+    let documents =
+      Samples.rich.filter { $0.0.key == nil || $0.0.key?.text != nil } + [
+        (
+          Samples.header(
+            30, title: "child", attributes: ["title": "own", "created": "", "parent": "p", "": "unnamed", "n": 1],
+            parent: 21, created: Timestamp.earliest.millisecondsSince1970,
+            modified: Timestamp.latest.millisecondsSince1970, isJSON: true), "{}"
+        )
+      ]
+    var columns = TableColumns()
+    for (header, _) in documents { columns.insert(columnsOf: header) }
     var sink = DelimitedSink(
-      MemoryByteSink(), dialect: dialect, options: WritingOptions(encoding: encoding, byteOrderMark: true))
-    try sink.writeAll(Samples.withNUL)
+      MemoryByteSink(), dialect: dialect, columns: columns,
+      options: WritingOptions(encoding: encoding, byteOrderMark: true))
+    try sink.writeAll(documents)
     let options = ReadingOptions(keepsIDs: true)
     let read = try drafts(DelimitedSource(MemoryByteSource(sink.sink.bytes), dialect: dialect, options: options))
-    try expectEqual(read, Samples.withNUL)
+    try expectEqual(read, documents)
+    for (draft, (header, _)) in zip(read, documents) {
+      #expect(draft.created == header.created.millisecondsSince1970)
+      #expect(draft.modified == header.modified.millisecondsSince1970)
+      #expect(draft.parent == header.parent?.rawValue && draft.isJSON == header.isJSON)
+    }
+    #expect(read.last?.attributes == #"{"":"unnamed","created":"","n":"1","parent":"p","title":"own"}"#)
+  }
+
+  /// Each narrowed table has only these columns, and a row for each document.
+  @Test(arguments: [["text"], ["title"], ["key"], ["n"], ["text", "id"], ["json", "parent", "modified"], ["n", "n"]])
+  func narrowedTablesHaveRowForEachDocument(names: [String]) throws {
+    let documents = Samples.withNUL + [(Samples.header(30, attributes: ["n": ""], parent: 7), "")]
+    var columns = TableColumns()
+    for (header, _) in documents { columns.insert(columnsOf: header) }
+    try columns.narrow(to: names)
+    var sink = DelimitedSink(MemoryByteSink(), dialect: .csv, columns: columns)
+    try sink.writeAll(documents)
+    var source = DelimitedSource(MemoryByteSource(sink.sink.bytes), dialect: .csv, header: .no)
+    #expect(try drafts(&source).count == documents.count + 1)
+    #expect(source.report.columns.count == names.count)
+  }
+
+  @Test func narrowingRejectsUnknownColumns() throws {
+    var columns = TableColumns()
+    columns.insert(columnsOf: Samples.header(1, attributes: ["n": 1]))
+    for names in [["Title"], ["id", ""], ["m"]] {
+      let error = #expect(throws: FormatError.self) { try columns.narrow(to: names) }
+      #expect(error?.code == .missingColumn && error?.names.last == "n")
+    }
   }
 
   @Test(arguments: [

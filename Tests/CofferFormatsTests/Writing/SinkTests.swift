@@ -24,7 +24,9 @@ import Testing
   }
 
   @Test func quotesCSVOnlyIfNecessary() throws {
-    var sink = DelimitedSink(MemoryByteSink(), dialect: .csv)
+    var columns = TableColumns()
+    try columns.narrow(to: ["id", "title", "text", "key"])
+    var sink = DelimitedSink(MemoryByteSink(), dialect: .csv, columns: columns)
     try sink.writeAll([
       (Samples.header(1, title: "a b", key: "k"), "x\ty"), (Samples.header(2, title: ""), "say \"hi\""),
       (Samples.header(3), "a,b"), (Samples.header(4), "a\r"), (Samples.header(5), "a\nb"),
@@ -32,6 +34,46 @@ import Testing
     #expect(
       String(decoding: sink.sink.bytes, as: UTF8.self)
         == "id,title,text,key\n1,a b,x\ty,k\n2,\"\",\"say \"\"hi\"\"\",\n3,,\"a,b\",\n4,,\"a\r\",\n5,,\"a\nb\",\n")
+  }
+
+  @Test func tablesHoldDatesAndParents() throws {
+    let documents = [
+      (Samples.header(1, created: 1_795_271_700_123), "a"), (Samples.header(2, parent: 1, isJSON: true), "{}"),
+    ]
+    var columns = TableColumns()
+    for (header, _) in documents { columns.insert(columnsOf: header) }
+    var sink = DelimitedSink(
+      MemoryByteSink(), dialect: DelimitedDialect(delimiter: UInt8(ascii: ";")), columns: columns)
+    try sink.writeAll(documents)
+    #expect(
+      String(decoding: sink.sink.bytes, as: UTF8.self) == """
+        id;title;text;key;created;modified;parent;json
+        1;;a;;2026-11-21T14:35:00.123Z;1970-01-01T00:00:00.001Z;;
+        2;;{};;1970-01-01T00:00:00.000Z;1970-01-01T00:00:00.001Z;1;true
+
+        """)
+  }
+
+  /// Dates that no document has, which their writers clamp.
+  @Test(arguments: [Int64.min, Int64.min + 1, Int64.max])
+  func sinksAcceptExtremeDates(milliseconds: Int64) throws {
+    let document = [(Samples.header(1, created: milliseconds, modified: milliseconds), "a")]
+    let end = Timestamp(clampingMilliseconds: milliseconds).millisecondsSince1970
+    var lines = NDJSONSink(MemoryByteSink())
+    try lines.writeAll(document)
+    var table = DelimitedSink(MemoryByteSink(), dialect: .csv)
+    try table.writeAll(document)
+    for read in [
+      try drafts(NDJSONSource(MemoryByteSource(lines.sink.bytes))),
+      try drafts(DelimitedSource(MemoryByteSource(table.sink.bytes), dialect: .csv)),
+    ] {
+      #expect(read.map(\.created) == [end] && read.map(\.modified) == [end])
+    }
+    let directory = try TemporaryDirectory()
+    var files = TextDirectorySink(path: "\(directory.path)/out")
+    try files.writeAll(document)
+    var list = PropertyListSink(MemoryByteSink())
+    try list.writeAll(document)
   }
 
   @Test func tableRejectsBinaryKeys() throws {

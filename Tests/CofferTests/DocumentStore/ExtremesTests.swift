@@ -29,9 +29,33 @@ struct ExtremesTests {
     }
   }
 
-  @Test func storesExtremeDates() throws {
+  /// Dates around the ends of the range, and those of damaged or hostile values.
+  private static let beyond: [Timestamp] = [
+    Timestamp(millisecondsSince1970: .min), Timestamp(millisecondsSince1970: .min + 1),
+    Timestamp(millisecondsSince1970: Timestamp.earliest.millisecondsSince1970 - 1),
+    Timestamp(millisecondsSince1970: Timestamp.latest.millisecondsSince1970 + 1),
+    Timestamp(millisecondsSince1970: .max), Timestamp(Date(timeIntervalSince1970: .nan)),
+    Timestamp(Date(timeIntervalSince1970: -.infinity)), Timestamp(Date(timeIntervalSince1970: 1e308)),
+  ]
+
+  @Test(arguments: beyond) func rejectsDatesBeyondRange(date: Timestamp) throws {
     try withTestStore { test in
-      let ends = [Timestamp(millisecondsSince1970: .min), Timestamp(millisecondsSince1970: .max)]
+      try test.store.write { writer throws in
+        let id = try writer.insert(Document(text: "a", key: "a"), into: test.notes)
+        for document in [Document(text: "", created: date), Document(text: "", modified: date)] {
+          expect(.invalidArgument) { try writer.insert(document, into: test.notes) }
+          expect(.invalidArgument) { try writer.put(document, into: test.notes, key: "a") }
+          expect(.invalidArgument) { try writer.insert(contentsOf: [document], into: test.notes) }
+          expect(.invalidArgument) { try writer.update(id) { $0.modified = date } }
+        }
+      }
+      #expect(try test.store.everything()["notes"]?.map(\.text) == ["a"])
+    }
+  }
+
+  @Test func storesDatesAtRangeEnds() throws {
+    try withTestStore { test in
+      let ends = [Timestamp.earliest, .latest]
       try test.store.write { writer in
         for date in ends {
           try writer.insert(Document(text: "", created: date, modified: date), into: test.notes)

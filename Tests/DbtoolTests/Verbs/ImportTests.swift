@@ -101,7 +101,7 @@ import Testing
     let result = try sandbox.succeed(
       "import", "s.coffer", "in.txt", "in.txt", "--from", "lines", "--batch", "700", "--print-ids")
     #expect(result.lines == (1...5000).map(String.init))
-    let texts = try sandbox.succeed("export", "s.coffer", "--to", "csv").lines.dropFirst()
+    let texts = try sandbox.succeed("export", "s.coffer", "--columns", "id,title,text,key").lines.dropFirst()
     #expect(texts.count == 5000)
     #expect(texts.first == "1,line 1,line 1,")
     #expect(texts.last == "5000,line 2500,line 2500,")
