@@ -51,6 +51,8 @@ public struct StoreError: Error, Sendable {
     case indexBehind
     /// Documents remain under old keys.
     case rekeyUnfinished
+    /// There's no unfinished rekey to resume.
+    case noUnfinishedRekey
     /// Another process changed the root key, and the current key can't be used or isn't allowed to be. Pass the new key
     /// to `unlock(with:)`.
     case keyChanged
