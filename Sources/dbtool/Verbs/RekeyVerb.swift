@@ -95,7 +95,7 @@ struct RekeyVerb: ParsableCommand {
     if let batch { rekey.batchSize = batch }
     if let titles { rekey.changeTitles(to: titles.mode) }
     let replacements = try newKeys.inOrder.map {
-      try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
+      try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix, recipients: nil)
     }
     let bar = Progress("rekey", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
