@@ -142,7 +142,10 @@ let package = Package(
       swiftSettings: settings),
     tests(
       of: "Dbtool",
-      ["dbtool", "CofferSQLite", "CofferSealing", "CofferEngine", "Coffer", "CofferTerminal", "CofferBrowser"]),
+      [
+        "dbtool", "CofferPlatform", "CofferSQLite", "CofferSealing", "CofferEngine", "Coffer", "CofferTerminal",
+        "CofferBrowser",
+      ]),
     tests(of: "Examples", ["notes", "dataset", "sync", "Coffer", "CofferEngine", "CofferSealing"]),
   ],
   swiftLanguageModes: [.v6]

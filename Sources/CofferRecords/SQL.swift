@@ -31,6 +31,10 @@ package enum SQL {
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
   package static let documentCount = "SELECT count(*) FROM coffer_record"
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
+  /// The newest generation that a row still shows.
+  package static let newestRevision = """
+    SELECT max((SELECT coalesce(max(rev),0) FROM coffer_record),(SELECT coalesce(max(rev),0) FROM coffer_collection))
+    """
   package static let highestID = "SELECT max(id) FROM coffer_record"
   package static let allIDs = "SELECT id FROM coffer_record ORDER BY id"
   package static let idsFrom = "SELECT id FROM coffer_record WHERE id>=? ORDER BY id"

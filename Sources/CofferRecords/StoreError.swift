@@ -51,6 +51,8 @@ public struct StoreError: Error, Sendable {
     case indexBehind
     /// Documents remain under old keys.
     case rekeyUnfinished
+    /// There's no unfinished rekey to resume.
+    case noUnfinishedRekey
     /// Another process changed the root key, and the current key can't be used or isn't allowed to be. Pass the new key
     /// to `unlock(with:)`.
     case keyChanged
@@ -140,6 +142,10 @@ extension StoreError {
     case .invalidKeyLine:
       self.init(.keyFileInvalid, error.message, hint: "take the file that \(.makeKey) made, or a copy of it")
     case .invalidPassphrase: self.init(.keyFileInvalid, error.message)
+    case .misplacedSecret:
+      self.init(
+        .keyFileInvalid, error.message,
+        hint: "give a key as a key file, a recipient as a recipient, and a passphrase as UTF-8 without a mark")
     case .parametersRefused:
       self.init(
         .parametersRefused, error.message, hint: "no writer makes such a slot: restore the store from a backup")

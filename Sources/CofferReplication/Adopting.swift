@@ -116,7 +116,7 @@ struct Adopting {
   private func adopt(after current: Current?, in copies: ReplicaCopies) throws(StoreError) -> Adoption.Copy {
     let name = try copies.nextName
     let path = folder + "/" + name
-    let file = try StagedFile(path)
+    let file = StagedFile(path)
     var adopted: Adoption.Copy?
     try file.discardingOnError { () throws(StoreError) in
       try file.checkTarget()

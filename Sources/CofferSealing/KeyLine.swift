@@ -75,13 +75,24 @@ extension KeyLine {
 
   /// Reads the one key line of a file; `#` lines and empty lines are passed over.
   ///
-  /// - Throws: `invalidKeyLine` unless the file has exactly one key line, complete and with a correct checksum.
+  /// - Throws: `invalidKeyLine` unless the file has exactly one key line, complete and with a correct checksum. The
+  ///   message names another encoding, and text around the line.
   public init(parsing file: Secret) throws(SealingError) {
+    do throws(SealingError) {
+      self = try Self.onlyLine(of: file)
+    } catch {
+      guard error.code == .invalidKeyLine, let fault = SecretForm(of: file).encoding.fault else { throw error }
+      throw SealingError(.invalidKeyLine, "the key file \(fault), and should be plain ASCII")
+    }
+  }
+
+  private static func onlyLine(of file: Secret) throws(SealingError) -> KeyLine {
     var found: KeyLine?
-    var start = 0
+    var (start, number) = (0, 0)
     while start < file.count {
-      let range = Self.line(in: file, from: start)
+      let range = line(in: file, from: start)
       start = range.upperBound + 1
+      number += 1
       let line = file.withUnsafeBytes { bytes in
         var end = range.upperBound
         if end < bytes.count, end > range.lowerBound, bytes[end - 1] == 0x0D { end -= 1 }
@@ -90,10 +101,10 @@ extension KeyLine {
       let isComment = file.withUnsafeBytes { !line.isEmpty && $0[line.lowerBound] == UInt8(ascii: "#") }
       if line.isEmpty || isComment { continue }
       guard found == nil else { throw SealingError(.invalidKeyLine, "the key file holds more than one key line") }
-      found = try Self.parse(file, line)
+      found = try parse(file, line, "line \(number)")
     }
     guard let found else { throw SealingError(.invalidKeyLine, "the key file holds no key line") }
-    self = found
+    return found
   }
 
   /// Reads a recipient, which, being public, may be a String.
@@ -102,7 +113,7 @@ extension KeyLine {
   public init(recipient text: String) throws(SealingError) {
     var text = text
     let secret = text.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0)) }
-    let line = try Self.parse(secret, 0..<secret.count)
+    let line = try Self.parse(secret, 0..<secret.count, "this line")
     guard line.kind == .recipient else {
       throw SealingError(
         .invalidKeyLine,
@@ -130,13 +141,20 @@ extension KeyLine {
     }
   }
 
-  private static func parse(_ file: Secret, _ range: Range<Int>) throws(SealingError) -> KeyLine {
+  /// - Parameter place: The line in words, for errors.
+  private static func parse(
+    _ file: Secret, _ range: Range<Int>, _ place: String
+  ) throws(SealingError) -> KeyLine {
     for kind in Kind.allCases {
       for isTest in [false, true] {
         let prefix = Array(prefix(kind, isTest: isTest).utf8)
         let fits = file.withUnsafeBytes { $0[range].starts(with: prefix) }
         guard fits else { continue }
         let article = kind == .identity ? "an identity" : "a \(kind.rawValue)"
+        let digitsHere = file.withUnsafeBytes { $0[range].dropFirst(prefix.count).prefix(while: isDigit).count }
+        guard digitsHere != digitCount || range.count == prefix.count + digitCount else {
+          throw SealingError(.invalidKeyLine, "\(place): something follows the digits of \(article)")
+        }
         guard range.count == prefix.count + digitCount else {
           throw SealingError(.invalidKeyLine, "\(article) has \(digitCount) digits, this line another number")
         }
@@ -151,7 +169,17 @@ extension KeyLine {
         return line
       }
     }
-    throw SealingError(.invalidKeyLine, "this line is no key, identity or recipient of format 1")
+    guard let line = SecretForm(of: file.slice(range)).line else {
+      throw SealingError(.invalidKeyLine, "\(place) is no key, identity or recipient of format 1")
+    }
+    throw SealingError(
+      .invalidKeyLine,
+      "\(place) holds \(line.name), but not alone or not in the form in which it was made: look for quotes, spaces and "
+        + "capital letters")
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
   }
 
   private static func decodeHex(_ file: Secret, _ digits: Range<Int>) -> Secret? {

@@ -6,8 +6,13 @@ package enum Passphrase {
   package static let maximumByteCount = 16 * 1024
 
   /// The form that keys are derived from. ASCII already has that form; other text is composed in secret memory.
+  ///
+  /// - Throws: `misplacedSecret` for a key line, a byte order mark, and UTF-16; `invalidPassphrase`.
   package static func normalized(_ typed: Secret) throws(SealingError) -> Secret {
     guard typed.count > 0 else { throw SealingError(.invalidPassphrase, "the passphrase is empty") }
+    if let fault = SecretForm(of: typed).passphraseFault {
+      throw SealingError(.misplacedSecret, "the passphrase \(fault)")
+    }
     guard typed.count <= maximumByteCount else {
       throw SealingError(.invalidPassphrase, "the passphrase is longer than \(maximumByteCount) bytes")
     }

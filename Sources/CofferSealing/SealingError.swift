@@ -10,6 +10,8 @@ public struct SealingError: Error, Hashable, Sendable {
     case invalidKeyLine
     /// A passphrase that is empty, too long, not UTF-8 or holds U+0000.
     case invalidPassphrase
+    /// A key line, or text in another encoding, in place of a passphrase.
+    case misplacedSecret
     /// Slot parameters outside the bounds of FORMAT, "Slots".
     case parametersRefused
     /// A file that can't be read or written.

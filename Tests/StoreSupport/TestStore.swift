@@ -115,6 +115,11 @@ extension Recipient {
 extension StoreKey {
   static func published(_ name: String) -> StoreKey { .keyFile(PublishedKeys.url(name)) }
   static func words(_ text: String) -> StoreKey { .passphrase { .text(text) } }
+
+  /// A passphrase from a file, as the command reads it.
+  static func passphraseFile(_ url: URL) -> StoreKey {
+    .passphrase { Passphrase.droppingLineEnd(try Secret.readAll(path: url.path)) }
+  }
 }
 
 extension DocumentStore {

@@ -25,7 +25,7 @@ extension DocumentStore {
     at url: URL, to target: URL, replacing isReplacing: Bool = false, allowingDamage allowsDamage: Bool = false,
     wait: Duration? = .seconds(10), progress: ProgressHandler? = nil
   ) throws(StoreError) {
-    let file = try StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
+    let file = StagedFile(target.path, replacesExisting: isReplacing, source: url.path)
     try file.checkTarget()
     try stage(file, from: url, permissionsOf: url.path, allowsDamage: allowsDamage, wait, progress)
     try file.discardingOnError { () throws(StoreError) in try file.publish() }
@@ -33,37 +33,48 @@ extension DocumentStore {
 
   /// Replaces the store at `url` with a copy of the backup at `source`. Doesn't need a key.
   ///
-  /// The copy is checked like a backup. Before it gets its name, the replaced store's journal, log and `-shm` file are
-  /// deleted, because SQLite would apply them to the copy. During these steps, a kernel write lease (`fcntl(2)`) stops
-  /// other processes from opening the store. A power failure at this moment leaves the old store without its log.
+  /// The copy is checked like a backup, and then takes the store's place. The replaced store is kept beside it, with its
+  /// journal or log, as `NAME.replaced`, or `NAME.replaced-2` and so on. To go back, restore that file. During these
+  /// steps, a kernel write lease (`fcntl(2)`) stops other processes from opening the store. If a killed writer left a
+  /// journal or log, a power failure at this moment can leave the old store without it.
   ///
   /// - Parameters:
   ///   - url: The restored store's file.
   ///   - source: The backup's file, which is only read.
   ///   - isReplacing: Whether to replace an existing store and its leftover files. The store keeps its permissions.
+  ///   - keepsReplaced: Whether to keep the replaced store. It's deleted otherwise.
   ///   - wait: The maximum time to wait for another process's lock, or `nil` to wait indefinitely.
   ///   - progress: Called with the numbers of copied pages and total pages. If it throws, the store is unchanged.
-  /// - Throws: `alreadyExists` unless `isReplacing` is `true`. `locked` if a process has the store open. This is
-  ///   detected if you own the file and its file system supports leases, and otherwise only in WAL mode. `damaged` if
-  ///   `source` is damaged. `cancelled`, `diskFull`, and errors of opening `source`. The store is unchanged then.
-  ///   `ioFailure` in the same cases as for a backup.
+  /// - Returns: The kept store's file, or `nil` if no store was replaced or kept.
+  /// - Throws: `alreadyExists` unless `isReplacing` is `true`, and if the existing file isn't a store. `locked` if a
+  ///   process has the store open. This is detected if you own the file and its file system supports leases, and
+  ///   otherwise only in WAL mode. `damaged` if `source` is damaged. `cancelled`, `diskFull`, and errors of opening
+  ///   `source`. The store is unchanged then. `ioFailure` in the same cases as for a backup.
+  @discardableResult
   public static func restore(
-    at url: URL, from source: URL, replacing isReplacing: Bool = false, wait: Duration? = .seconds(10),
-    progress: ProgressHandler? = nil
-  ) throws(StoreError) {
+    at url: URL, from source: URL, replacing isReplacing: Bool = false, keepingReplaced keepsReplaced: Bool = true,
+    wait: Duration? = .seconds(10), progress: ProgressHandler? = nil
+  ) throws(StoreError) -> URL? {
     // Renaming the copy to a symbolic link would replace the link.
     let place = isReplacing ? try? FileLocation(of: url.path) : nil
-    let file = try StagedFile(place?.path ?? url.path, replacesExisting: isReplacing, source: source.path)
+    let file = StagedFile(place?.path ?? url.path, replacesExisting: isReplacing, source: source.path)
     try isReplacing ? file.checkName() : file.checkTarget()
     // Check before the long copy, and again before replacing the store.
     _ = try FileLease.taken(on: file.path)
+    if isReplacing { try file.requireReplacingStore() }
     try stage(file, from: source, permissionsOf: place?.path ?? source.path, allowsDamage: false, wait, progress)
+    var kept: String?
     try file.discardingOnError { () throws(StoreError) in
       let lease = try FileLease.taken(on: file.path)
-      if isReplacing { try file.removeSQLiteFiles() }
-      try file.publish()
+      if place != nil, keepsReplaced {
+        kept = try file.publishKeepingReplaced()
+      } else {
+        if isReplacing { try file.removeSQLiteFiles() }
+        try file.publish()
+      }
       lease.end()
     }
+    return kept.map { URL(filePath: $0) }
   }
 
   /// Copies this store's last committed state to a single file, like

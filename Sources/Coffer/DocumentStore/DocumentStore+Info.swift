@@ -45,6 +45,17 @@ extension DocumentStore {
     }
   }
 
+  /// Returns the generation of the newest row, which the store has reached at least. Doesn't need a key, and doesn't
+  /// prove anything. Reads all rows.
+  package static func newestRevision(at url: URL, wait: Duration? = .seconds(10)) throws(StoreError) -> UInt64 {
+    try StoreFile.reading(url.path, wait) { file throws(StoreError) in
+      try translatingErrors { () throws(SQLiteError) in
+        guard case .integer(let newest)? = try file.database.connection.firstValue(SQL.newestRevision) else { return 0 }
+        return UInt64(clamping: newest)
+      }
+    }
+  }
+
   /// Returns the number of documents in each epoch. Outside a rekey, all documents have the same epoch. Checking that
   /// takes a third of the time that sorting them takes.
   private static func epochs(of documents: Int, in database: Database) throws(SQLiteError) -> [(

@@ -104,7 +104,7 @@ package struct StoreMaker {
 
   private func draft(_ parts: Parts) throws(StoreError) -> Draft {
     let session = try SessionKeys(root: parts.root, header: parts.header, slots: parts.slots)
-    let file = try StagedFile(path, replacesExisting: replacesExisting, source: source)
+    let file = StagedFile(path, replacesExisting: replacesExisting, source: source)
     do throws(StoreError) {
       try write(session, parts.slots, to: file)
     } catch {

@@ -103,33 +103,36 @@ package struct FileMark: Equatable {
 
 /// A sealed copy of a store and its journal or log, in a new directory that only this user can enter.
 ///
-/// A killed process leaves the copy in the temporary folder. The copy contains only data from the original.
+/// A killed process leaves the copy in the temporary folder until the next copy is made there. The copy contains only
+/// data from the original.
 final class SealedCopy: Sendable {
   let path: String
-  private let directory: String
+  private let entry: TemporaryEntry
 
   init(of original: String) throws(StoreError) {
     let folder = TemporaryFolder.path
-    // The template that mkdtemp fills in.
-    var name = Array((folder + "/coffer-" + String(repeating: "X", count: 6)).utf8CString)
-    guard mkdtemp(&name) != nil else { throw StagedFile.failure(folder) }
-    directory = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    path = directory + "/copy"
+    TemporaryEntry.removeAbandoned(in: folder)
+    guard let entry = TemporaryEntry(folder: folder + "/" + TemporaryName.privateCopy()) else {
+      throw StagedFile.failure(folder)
+    }
+    self.entry = entry
+    path = entry.path + "/copy"
     do throws(StoreError) {
       for suffix in ["", "-journal", "-wal"] { try Self.copy(original + suffix, to: path + suffix) }
     } catch {
-      Self.remove(path, directory)
+      remove()
       throw error
     }
   }
 
   deinit {
-    Self.remove(path, directory)
+    remove()
   }
 
-  private static func remove(_ path: String, _ directory: String) {
+  private func remove() {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-    rmdir(directory)
+    rmdir(entry.path)
+    entry.release()
   }
 
   /// Copies a file, or returns without an error if the source doesn't exist.

@@ -1,28 +1,39 @@
 internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferRecords
-internal import CofferSealing
 
 /// A file that is written under a temporary name in the target's folder and renamed when it's complete.
 ///
-/// After a failure, the caller must discard the file. A killed process leaves the temporary file on disk.
-package struct StagedFile {
+/// After a failure, the caller must discard the file. A killed process leaves the temporary file on disk, and the next
+/// staged file in that folder removes it.
+package final class StagedFile {
   package let path: String
   /// Whether an existing file at `path` may be replaced.
   let replacesExisting: Bool
   /// A file that is read at the same time and must not be replaced.
   let source: String?
-  /// `.NAME.<16 hex digits>.new` in the same folder.
-  package let temporary: String
+  private let folder: String
+  /// The temporary file, from ``make()`` until it's renamed or discarded.
+  private var entry: TemporaryEntry?
 
-  package init(_ path: String, replacesExisting: Bool = false, source: String? = nil) throws(StoreError) {
+  /// Removes the temporary files that killed processes have left in the folder.
+  package init(_ path: String, replacesExisting: Bool = false, source: String? = nil) {
     self.path = path
     self.replacesExisting = replacesExisting
     self.source = source
-    let mark = try translatingErrors { () throws(SealingError) in try SystemRandom.bytes(8) }
-    let url = URL(filePath: path)
-    temporary =
-      url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(Hexadecimal.text(mark)).new").path
+    folder = URL(filePath: path).deletingLastPathComponent().path
+    TemporaryEntry.removeAbandoned(in: folder)
+  }
+
+  /// The path of the file until it's renamed. Call ``make()`` first.
+  package var temporary: String { made.path }
+
+  /// The temporary file for reading and writing, which is locked.
+  var descriptor: Int32 { made.descriptor }
+
+  private var made: TemporaryEntry {
+    guard let entry else { preconditionFailure("internal error: a staged file wasn't made") }
+    return entry
   }
 
   /// Verifies that `path` can be used, and that SQLite won't find a journal or log there.
@@ -52,6 +63,29 @@ package struct StagedFile {
     }
   }
 
+  /// Verifies that the existing file that is replaced is a store, even a damaged one.
+  ///
+  /// Call this method while this process doesn't have the file open.
+  ///
+  /// - Throws: `alreadyExists` if the file isn't a store.
+  package func requireReplacingStore() throws(StoreError) {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else {
+      guard errno == ENOENT else { throw Self.failure(path) }
+      return
+    }
+    defer { close(file) }
+    var header = [UInt8](repeating: 0, count: 72)
+    let count = pread(file, &header, header.count, 0)
+    let application = header[68..<72].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+    guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)),
+      application == StoreFormat.applicationID
+    else {
+      throw StoreError(
+        .alreadyExists, "\(path) is no store, and was left as it is", hint: "move it away, and restore again")
+    }
+  }
+
   /// Durably deletes the replaced file's journal, log and `-shm` file, because SQLite would apply them to the new file.
   ///
   /// Call this method while the replaced file isn't open in any process.
@@ -69,10 +103,9 @@ package struct StagedFile {
 
   /// Creates an empty file that only its owner can read.
   package func make() throws(StoreError) {
-    let descriptor = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Self.failure(path) }
-    // This doesn't drop any locks, because this process has no other connection to the file.
-    close(descriptor)
+    let name = TemporaryName.beside(URL(filePath: path).lastPathComponent)
+    entry = TemporaryEntry(file: folder + "/" + name)
+    guard entry != nil else { throw Self.failure(path) }
   }
 
   /// Renames the finished file and makes the name durable, unless another file has taken the name.
@@ -80,8 +113,70 @@ package struct StagedFile {
   /// - Throws: `ioFailure` if the disk doesn't confirm the name, although the file already has that name.
   package func publish() throws(StoreError) {
     try checkTarget()
+    try moveIntoPlace()
+  }
+
+  /// Does the same as ``publish()`` for a file that isn't a store, so a journal beside it has no effect.
+  func moveIntoPlace() throws(StoreError) {
     try takeName()
+    entry?.release()
+    entry = nil
     try Durability.confirmName(of: path)
+  }
+
+  /// Replaces an existing store with the finished file, and keeps the store beside it with its journal and log.
+  ///
+  /// The path always leads to a whole file, because the two are exchanged. A kill right before that leaves the finished
+  /// file with the name of the kept one.
+  ///
+  /// - Returns: The kept store's path: `NAME.replaced`, or `NAME.replaced-2` and so on if that is taken.
+  package func publishKeepingReplaced() throws(StoreError) -> String {
+    let kept = unusedKeptPath()
+    try movingSideFiles(to: kept) { () throws(StoreError) in
+      guard AtomicRename.withoutReplacing(temporary, as: kept) else { throw Self.failure(kept) }
+      if AtomicRename.exchanging(kept, path) { return }
+      // The file system can't exchange: for a moment the path leads to no file.
+      guard rename(kept, temporary) == 0, rename(path, kept) == 0 else { throw Self.failure(path) }
+      guard rename(temporary, path) == 0 else {
+        let failure = Self.failure(path)
+        rename(kept, path)
+        throw failure
+      }
+    }
+    entry?.release()
+    entry = nil
+    try Durability.confirmName(of: path)
+    return kept
+  }
+
+  private func unusedKeptPath() -> String {
+    var (number, status) = (1, stat())
+    while true {
+      let kept = path + ".replaced" + (number == 1 ? "" : "-\(number)")
+      guard ["", "-journal", "-wal"].contains(where: { lstat(kept + $0, &status) == 0 }) else { return kept }
+      number += 1
+    }
+  }
+
+  /// Gives a killed writer's journal and log the name of the kept store, around `exchange`. SQLite makes `-shm` again.
+  private func movingSideFiles(
+    to kept: String, _ exchange: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var moved: [String] = []
+    do throws(StoreError) {
+      for suffix in ["-journal", "-wal"] {
+        var status = stat()
+        guard lstat(path + suffix, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+        guard rename(path + suffix, kept + suffix) == 0 else { throw Self.failure(path + suffix) }
+        moved.append(suffix)
+      }
+      if !moved.isEmpty { try Durability.confirmName(of: path) }
+      try removeSQLiteFiles()
+      try exchange()
+    } catch {
+      for suffix in moved { rename(kept + suffix, path + suffix) }
+      throw error
+    }
   }
 
   private func takeName() throws(StoreError) {
@@ -96,12 +191,12 @@ package struct StagedFile {
       unlink(temporary)
       return
     }
-    if errno == EEXIST { try checkTarget() }
+    if errno == EEXIST { try checkName() }
     // Without hard links, reserve the name with an empty file and rename the finished file over it.
     let placeholder = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     guard placeholder >= 0 else {
       let failure = Self.failure(path)
-      try checkTarget()
+      try checkName()
       throw failure
     }
     close(placeholder)
@@ -122,8 +217,12 @@ package struct StagedFile {
     }
   }
 
+  /// Removes the temporary file. Does nothing before ``make()`` and after ``publish()``.
   func discard() {
-    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) }
+    guard let entry else { return }
+    for suffix in ["-journal", "-wal", "-shm", ""] { unlink(entry.path + suffix) }
+    entry.release()
+    self.entry = nil
   }
 
   /// Returns the error for errno after a failed system call.

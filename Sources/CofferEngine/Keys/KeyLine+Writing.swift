@@ -11,20 +11,18 @@ extension KeyLine {
   ///   written, after removing an incomplete file. Also `ioFailure` if the disk doesn't confirm the name, although the
   ///   file already has that name.
   package func write(toNewFile path: String) throws(StoreError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      guard errno == EEXIST else { throw StagedFile.failure(path) }
+    let file = StagedFile(path)
+    do throws(StoreError) {
+      try file.checkName()
+    } catch {
       throw StoreError(.alreadyExists, "\(path) exists already: a key is never written over")
     }
-    do throws(StoreError) {
-      defer { close(descriptor) }
-      try write(descriptor: descriptor, named: path)
-      guard fsync(descriptor) == 0 else { throw StagedFile.failure(path) }
-    } catch {
-      unlink(path)
-      throw error
+    try file.make()
+    try file.discardingOnError { () throws(StoreError) in
+      try write(descriptor: file.descriptor, named: path)
+      guard fsync(file.descriptor) == 0 else { throw StagedFile.failure(path) }
+      try file.moveIntoPlace()
     }
-    try Durability.confirmName(of: path)
   }
 
   /// Writes the line and LF with write(2) from locked memory.

@@ -54,18 +54,14 @@ public struct StoreKey: Sendable {
 
   /// Uses a passphrase as typed, which `ask` returns in UTF-8.
   ///
-  /// Each passphrase slot that is created or tried costs one scrypt operation (2^17), about 0.4 s and 128 MiB.
+  /// Each passphrase slot that is created or tried costs one scrypt operation (2^17), about 0.4 s and 128 MiB. A secret
+  /// that holds a key line, or is saved as UTF-16 or with a byte order mark, isn't a passphrase (`keyFileInvalid`).
   public static func passphrase(_ ask: @escaping @Sendable () throws -> Secret) -> StoreKey {
     StoreKey(ways: [.passphrase(ask)])
   }
 
-  /// Uses a passphrase from a file, without a trailing line end.
-  package static func passphraseFile(_ url: URL) -> StoreKey {
-    .passphrase { Passphrase.droppingLineEnd(try Secret.readAll(path: url.path)) }
-  }
-
-  /// Uses the output of a descriptor or command. If it starts with `coffer-` or `#`, it's a key or identity file.
-  /// Otherwise, it's a passphrase, without a trailing line end.
+  /// Uses the output of a descriptor or command. If it holds a key line, or starts with `coffer-` or `#`, it's a key or
+  /// identity file. Otherwise, it's a passphrase, without a trailing line end.
   package static func keyMaterial(_ read: @escaping @Sendable () throws -> Secret) -> StoreKey {
     StoreKey(ways: [.material(read)])
   }
@@ -109,6 +105,7 @@ extension Secret {
   /// Whether the bytes are a key file instead of a passphrase (Commands, "Key options").
   var looksLikeKeyFile: Bool {
     withUnsafeBytes { $0.starts(with: Array("coffer-".utf8)) || $0.first == UInt8(ascii: "#") }
+      || SecretForm(of: self).line != nil
   }
 }
 

@@ -87,6 +87,7 @@ package struct Unlocking {
       passphrase = try Passphrase.normalized(typed)
     } catch {
       // An invalid passphrase can't open a slot, because slots are only created with valid passphrases.
+      guard error.code == .invalidPassphrase else { throw StoreError(error) }
       return nil
     }
     return try unlock(secret: .passphrase(passphrase))

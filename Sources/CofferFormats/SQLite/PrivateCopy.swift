@@ -2,12 +2,12 @@ internal import CofferPlatform
 
 /// A copy of a database and its journal or log in a new directory that only this user may enter (mode 0700).
 ///
-/// The names are removed as soon as SQLite has opened the files, so that even a killed process leaves nothing; open files
-/// stay readable.
+/// The names are removed as soon as SQLite has opened the files; open files stay readable. A process that is killed before
+/// leaves the directory until the next copy is made beside it.
 final class PrivateCopy {
   /// The path of the database.
   let path: String
-  private let directory: String
+  private let directory: TemporaryEntry
   private var isNamed = true
 
   /// Copies a database and the files beside it.
@@ -16,12 +16,12 @@ final class PrivateCopy {
   init(_ options: ReadingOptions, _ copy: (Files) throws(FormatError) -> Void) throws(FormatError) {
     let usual = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
     let parent = options.temporaryDirectory ?? usual
-    var template = Array("\(parent)/coffer-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
+    TemporaryEntry.removeAbandoned(in: parent)
+    guard let directory = TemporaryEntry(folder: parent + "/" + TemporaryName.privateCopy()) else {
       throw .system(.unwritable, "cannot make a directory for a private copy", path: parent)
     }
-    directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    path = directory + "/copy"
+    self.directory = directory
+    path = directory.path + "/copy"
     do throws(FormatError) {
       try copy(Files(path: path, shouldStop: options.shouldStop))
     } catch {
@@ -38,7 +38,8 @@ final class PrivateCopy {
     guard isNamed else { return }
     isNamed = false
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-    rmdir(directory)
+    rmdir(directory.path)
+    directory.release()
   }
 
   /// Writes the files of the copy.

@@ -12,25 +12,34 @@ struct TextEdit {
   enum Outcome: Equatable { case unchanged, stored }
 
   let id: DocumentID
+  /// The store's path, for messages.
+  private let path: String
   private let original: Original
 
   /// The document as it was when the editor began.
   private struct Original {
     let text: [UInt8]
     let title: String?
+    /// Whether the title is the beginning of the text.
+    let isDerived: Bool
     let collection: String
   }
 
-  init(of id: DocumentID, in reader: borrowing ReadTransaction) throws {
+  /// - Parameter path: the store's path, for messages.
+  init(of id: DocumentID, in reader: borrowing ReadTransaction, at path: String) throws {
     self.id = id
+    self.path = path
+    let document = try reader.document(id)
     let header = try reader.header(of: id)
     let collection = try reader.collections().first { $0.id == header.collection }
     original = Original(
-      text: try reader.withText(of: id) { Array($0.utf8) }, title: header.title,
+      text: Array(document.text.utf8), title: document.title,
+      isDerived: document.title == nil || document.title == document.derivedTitle,
       collection: collection?.name ?? defaultCollection)
   }
 
-  /// Runs the editor on a file in memory, which is wiped in every case, and stores the text if it was changed.
+  /// Runs the editor on a file in memory, and stores the text if it was changed. The file is wiped after. If a changed
+  /// text can't be stored, and the user doesn't give it up, the file is kept and the error names it.
   ///
   /// - Parameter onDisk: uses a file on disk where there is no file system in memory.
   /// - Throws: `changed-meanwhile` if the document was changed or deleted by another writer; the text is then a new
@@ -49,7 +58,13 @@ struct TextEdit {
           diagnostics.warning("\(left) could not be wiped and may still hold text: see that it is gone")
         }
       }
-      return try edit(in: file, with: editor, store)
+      do {
+        return try edit(in: file, with: editor, store)
+      } catch let error as GivenUp {
+        throw error.failure
+      } catch {
+        throw keeping(file, after: Failure(error))
+      }
     }
     switch outcome {
     case .unchanged: return .unchanged
@@ -60,6 +75,27 @@ struct TextEdit {
         "document \(id) was changed or deleted meanwhile; your text was stored as document \(copy)",
         hint: "compare the two, and delete one: rm")
     }
+  }
+
+  /// The user was told of a failure, and gave up the text.
+  private struct GivenUp: Error {
+    let failure: Failure
+  }
+
+  /// Keeps the file if its text was changed, and returns the failure with the way to store the text.
+  private func keeping(_ file: PrivateFile, after failure: Failure) -> Failure {
+    guard var text = try? InputFile.contents(of: file.path, limit: TextLimit.inputBytes), !text.isEmpty else {
+      return failure
+    }
+    Self.dropAddedLineEnd(&text, original.text)
+    guard text != original.text else { return failure }
+    let kept = file.keep()
+    let place = file.isInMemory ? "in memory, until a restart or the end of the session" : "on disk"
+    let (store, words) = (Shell.quoted(path), Shell.quoted(kept))
+    let folder = Shell.quoted(String(OutputFile.folder(of: kept).dropLast()))
+    return Failure(
+      failure.status, kind: failure.kind, "\(failure.message); your text is in \(kept) (\(place))",
+      hint: "store it with: dbtool put \(store) --id \(id) \(words); then delete it: rm -r \(folder)")
   }
 
   private enum Stored {
@@ -80,7 +116,10 @@ struct TextEdit {
         guard new != original.text else { return .unchanged }
         return try put(new, into: store)
       } catch {
-        guard Self.userRetries(after: Failure(error)) else {
+        switch Self.answer(to: Failure(error)) {
+        case .retry: continue
+        case .giveUp: throw GivenUp(failure: Failure(error))
+        case nil:
           try Interrupt.check()
           throw error
         }
@@ -108,7 +147,8 @@ struct TextEdit {
     return try store.write { writer in
       let before = try writer.exists(id) ? try writer.document(id) : nil
       guard let before, before.text.utf8.elementsEqual(original.text) else {
-        let copy = Document(title: original.title, text: text, isJSON: before?.isJSON ?? false)
+        var copy = Document(title: original.title, text: text, isJSON: before?.isJSON ?? false)
+        if original.isDerived { copy.title = copy.derivedTitle }
         let collection =
           try before == nil ? original.collection : Self.collection(of: id, in: writer) ?? original.collection
         return .kept(
@@ -129,12 +169,16 @@ struct TextEdit {
     return try writer.collections().first { $0.id == number }?.name
   }
 
-  private static func userRetries(after failure: Failure) -> Bool {
+  private enum Answer { case retry, giveUp }
+
+  /// - Returns: nil without a terminal, and after a signal.
+  private static func answer(to failure: Failure) -> Answer? {
     guard Terminal.standardInputIsTerminal, Terminal.standardErrorIsTerminal, failure.status != .interrupted else {
-      return false
+      return nil
     }
     Diagnostics.print("dbtool: " + failure.message + "; Return edits again, Ctrl-D gives it up")
-    return readsLine()
+    if readsLine() { return .retry }
+    return Interrupt.isRequested ? nil : .giveUp
   }
 
   /// Reads a line from the terminal. `readLine()` would remember a Ctrl-D, and answer every later question by it.

@@ -16,6 +16,9 @@ struct CreationOptions: ParsableArguments {
     }
   }
 
+  /// The option that reads recipients.
+  static let fileOption = "--recipients-file"
+
   enum JournalName: String, CaseIterable, ExpressibleByArgument {
     case rollback, wal
 
@@ -97,7 +100,9 @@ struct CreationOptions: ParsableArguments {
     if given.isEmpty, !namesRecipients {
       given = [Environment.key ?? .passphrase]
     }
-    let keys = try given.map { try $0.newKey(for: options.store.path, policy: options.policy) }
+    let keys = try given.map {
+      try $0.newKey(for: options.store.path, policy: options.policy, recipients: Self.fileOption)
+    }
     return GivenSlots(keys: keys, recipients: try givenRecipients())
   }
 }
@@ -122,7 +127,9 @@ struct NewStoreOptions: ParsableArguments {
   func newSlots(for path: String, policy: KeyPolicy) throws -> GivenSlots {
     var given = keys.inOrder
     if given.isEmpty, !creation.namesRecipients { given = [.passphrase] }
-    let keys = try given.map { try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix) }
+    let keys = try given.map {
+      try $0.newKey(for: path, policy: policy, prefix: NewFamily.prefix, recipients: CreationOptions.fileOption)
+    }
     return GivenSlots(keys: keys, recipients: try creation.givenRecipients())
   }
 }

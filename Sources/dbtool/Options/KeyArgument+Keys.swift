@@ -3,13 +3,14 @@ internal import CofferDocuments
 internal import CofferEngine
 internal import CofferFoundation
 internal import CofferPlatform
+internal import CofferSealing
 internal import CofferTerminal
 internal import Synchronization
 
 extension KeyArgument {
   /// The key for opening a store.
   func openingKey(for store: String, policy: KeyPolicy) throws -> StoreKey {
-    try key(policy) {
+    try key(policy, for: .opening) {
       try policy.requireQuestions()
       return try Terminal.askPassphrase("Passphrase for \(escapingControls(store)): ")
     }
@@ -17,9 +18,13 @@ extension KeyArgument {
 
   /// The key for a new slot.
   ///
-  /// - Parameter prefix: the prefix of the option's family.
-  func newKey(for store: String, policy: KeyPolicy, prefix: String = "") throws -> StoreKey {
-    try key(policy) {
+  /// - Parameters:
+  ///   - prefix: the prefix of the option's family.
+  ///   - recipients: the verb's option that makes a slot for a recipient, if it has one.
+  func newKey(
+    for store: String, policy: KeyPolicy, prefix: String = "", recipients: String?
+  ) throws -> StoreKey {
+    try key(policy, for: .newSlot(prefix: prefix, recipients: recipients)) {
       try policy.requireQuestions(optionPrefix: prefix)
       let passphrase = try Terminal.askNewPassphrase(
         "New passphrase for \(escapingControls(store)): ", optionPrefix: prefix)
@@ -33,7 +38,9 @@ extension KeyArgument {
 
   /// A descriptor or an answer can be read once only. It is cached in locked memory while the command runs, because
   /// opening and rekeying may each need it.
-  private func key(_ policy: KeyPolicy, asking ask: @escaping @Sendable () throws -> Secret) throws -> StoreKey {
+  private func key(
+    _ policy: KeyPolicy, for purpose: PassphraseSource.Purpose, asking ask: @escaping @Sendable () throws -> Secret
+  ) throws -> StoreKey {
     switch self {
     case .keyFile(let path):
       try policy.checkPrivacy(of: path)
@@ -43,9 +50,11 @@ extension KeyArgument {
       return .identity(URL(filePath: path))
     case .passphraseFile(let path):
       try policy.checkPrivacy(of: path)
-      return .passphraseFile(URL(filePath: path))
+      let source = PassphraseSource(path: path, purpose: purpose)
+      return .passphrase { try Passphrase.droppingLineEnd(source.checked(Secret.readAll(path: path))) }
     case .passphrase:
-      let answer = CachedSecret(ask)
+      let source = PassphraseSource(path: nil, purpose: purpose)
+      let answer = CachedSecret { try source.checked(ask()) }
       return .passphrase { try answer.value() }
     case .descriptor(let number):
       let secret = CachedSecret { try Self.read(descriptor: number) }

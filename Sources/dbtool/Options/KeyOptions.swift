@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferEngine
 internal import CofferPlatform
+internal import CofferSealing
 
 /// The prefix of a family of key options.
 protocol KeyFamily {
@@ -112,6 +114,10 @@ extension Recipient {
   /// Reads the file of `--recipients-file`, with one recipient per line. Skips empty lines and lines that start with #.
   static func inFile(_ path: String) throws -> [Recipient] {
     let bytes = try InputFile.contents(of: path, limit: 1 << 20)
+    if let fault = bytes.withUnsafeBytes({ SecretForm(of: Secret(copying: $0)) }).encoding.fault {
+      throw Failure(
+        .failed, kind: "not-recipients", "\(path) \(fault)", hint: "save it as UTF-8 without a byte order mark")
+    }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Failure(.failed, kind: "not-recipients", "\(path) is not UTF-8, as a list of recipients is")
     }
@@ -120,10 +126,19 @@ extension Recipient {
       let word =
         line.trimmingPrefix { $0.isWhitespace }.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? ""
       guard !word.isEmpty, !word.hasPrefix("#") else { continue }
+      let place = "\(path), line \(number + 1)"
       // The line may be a secret: it is not repeated.
       guard word.hasPrefix("coffer-recipient-1-") || word.hasPrefix("coffer-test-recipient-1-") else {
-        throw Failure.usage(
-          "\(path), line \(number + 1) is no recipient", hint: "'dbtool recipient' prints the one of an identity")
+        switch SecretForm(of: Secret(typed: String(line))).line {
+        case .recipient:
+          throw Failure.usage(
+            "\(place) holds a recipient, but not alone", hint: "remove quotes and other text around it")
+        case let form?:
+          throw Failure.usage(
+            "\(place) holds \(form.name), not a recipient", hint: "'dbtool recipient' prints the one of an identity")
+        case nil:
+          throw Failure.usage("\(place) is no recipient", hint: "'dbtool recipient' prints the one of an identity")
+        }
       }
       recipients.append(try Recipient(word))
     }

@@ -6,12 +6,8 @@ internal import CofferPlatform
 /// The file that a backup goes to: as named, or in a folder, perhaps with the time in its name.
 struct BackupPlace {
   let path: String
-  /// The folder of copies with times in their names, and what their names begin with; nil without times.
-  private let series: (folder: String, prefix: String)?
-
-  private static let ending = ".coffer"
-  /// The length of `20261122T081500Z`.
-  private static let stampCount = 16
+  /// The copies with times in their names, to which this one belongs; nil without times.
+  private let series: Series?
 
   /// - Throws: `failed` for a folder that does not exist, `usage` for a stamped copy that is in no folder.
   init(_ output: String, of store: String, isStamped: Bool) throws {
@@ -32,13 +28,114 @@ struct BackupPlace {
       (path, series) = (folder + name, nil)
       return
     }
-    let base = name.hasSuffix(Self.ending) ? String(name.dropLast(Self.ending.count)) : name
-    path = folder + base + "-" + Self.stamp(time(nil)) + Self.ending
-    series = (folder, base + "-")
+    let series = Series(in: folder, of: name)
+    (path, self.series) = (series.unusedPath(), series)
   }
 
-  private static func stamp(_ moment: time_t) -> String {
-    var moment = moment
+  /// Whether another process took the name meanwhile, so that the next one of the series is to be tried.
+  var wasTaken: Bool { series != nil && InputFile.exists(path) }
+
+  /// Deletes the oldest copies of the same store, by the times in their names; other files are left alone.
+  ///
+  /// A copy that is dated in the future is named in a warning. It stays, and takes no place among those to keep: the
+  /// clock was wrong when it was made, or is wrong now.
+  ///
+  /// - Returns: the paths of the deleted copies.
+  func removeOldest(keeping count: Int, _ diagnostics: Diagnostics) throws -> [String] {
+    guard let series else { return [] }
+    let id = try DocumentStore.info(at: URL(filePath: path)).storeID
+    let now = BackupStamp(time(nil))
+    var earlier: [(stamp: BackupStamp, path: String)] = []
+    for (stamp, copy) in try series.files() where copy != path {
+      guard (try? DocumentStore.info(at: URL(filePath: copy)))?.storeID == id else { continue }
+      if stamp.time > now.time {
+        diagnostics.warning("\(copy) is dated in the future: it stays, and is not counted")
+      } else {
+        earlier.append((stamp, copy))
+      }
+    }
+    var removed: [String] = []
+    // This copy is one of those to keep.
+    for (_, copy) in earlier.sorted(by: { $0.stamp < $1.stamp }).dropLast(count - 1) {
+      guard unlink(copy) == 0 else {
+        // Another backup may have deleted it meanwhile.
+        if errno != ENOENT {
+          diagnostics.warning(Failure.system(errno, copy).message + ", so that it was kept")
+        }
+        continue
+      }
+      removed.append(copy)
+    }
+    return removed
+  }
+}
+
+/// The copies of one store in a folder: `NAME-20261122T081500Z.coffer`, and `NAME-20261122T081500Z-2.coffer` for a
+/// second copy of the same second.
+private struct Series {
+  private static let ending = ".coffer"
+
+  private let folder: String
+  /// What the names begin with.
+  private let prefix: String
+
+  init(in folder: String, of store: String) {
+    self.folder = folder
+    prefix = (store.hasSuffix(Self.ending) ? String(store.dropLast(Self.ending.count)) : store) + "-"
+  }
+
+  /// The path of a copy that is made now.
+  func unusedPath() -> String {
+    var stamp = BackupStamp(time(nil))
+    while InputFile.exists(path(stamp)) { stamp.number += 1 }
+    return path(stamp)
+  }
+
+  private func path(_ stamp: BackupStamp) -> String { folder + prefix + stamp.description + Self.ending }
+
+  /// The regular files with such names, in any order. A link is none of ours.
+  func files() throws -> [(BackupStamp, path: String)] {
+    guard let names = FolderNames.of(folder) else { throw Failure.system(errno, folder) }
+    return names.compactMap { name in
+      guard name.hasPrefix(prefix), name.hasSuffix(Self.ending),
+        let stamp = BackupStamp(name.dropFirst(prefix.count).dropLast(Self.ending.count))
+      else { return nil }
+      var status = stat()
+      guard lstat(folder + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+      return (stamp, folder + name)
+    }
+  }
+}
+
+/// The time of a copy in UTC, `20261122T081500Z`, and its number among the copies of that second, `-2` and so on.
+private struct BackupStamp: Comparable, CustomStringConvertible {
+  let time: time_t
+  var number = 1
+
+  init(_ time: time_t) {
+    self.time = time
+  }
+
+  /// Nil unless the text is a date that exists, as it is written here.
+  init?(_ text: Substring) {
+    let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    let bytes = Array(parts[0].utf8)
+    guard bytes.count == 16 else { return nil }
+    func field(_ range: Range<Int>) -> Int32 { Int32(String(decoding: bytes[range], as: UTF8.self)) ?? -1 }
+    var date = tm()
+    (date.tm_year, date.tm_mon, date.tm_mday) = (field(0..<4) - 1900, field(4..<6) - 1, field(6..<8))
+    (date.tm_hour, date.tm_min, date.tm_sec) = (field(9..<11), field(11..<13), field(13..<15))
+    time = timegm(&date)
+    if parts.count > 1 { number = Int(parts[1]) ?? 0 }
+    guard number >= 1, description == text else { return nil }
+  }
+
+  static func < (one: BackupStamp, other: BackupStamp) -> Bool {
+    (one.time, one.number) < (other.time, other.number)
+  }
+
+  var description: String {
+    var moment = time
     var parts = tm()
     gmtime_r(&moment, &parts)
     func digits(_ number: Int32, _ count: Int) -> String {
@@ -47,41 +144,6 @@ struct BackupPlace {
     }
     return digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2) + "T"
       + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
-  }
-
-  /// Deletes the oldest copies of the same store, by the times in their names; other files are left alone.
-  ///
-  /// - Returns: the paths of the deleted copies.
-  func removeOldest(keeping count: Int, _ diagnostics: Diagnostics) throws -> [String] {
-    guard let (folder, prefix) = series else { return [] }
-    let id = try DocumentStore.info(at: URL(filePath: path)).storeID
-    // Names of one form sort by time.
-    guard let all = FolderNames.of(folder) else { throw Failure.system(errno, folder) }
-    let names = all.filter { Self.isStamped($0, prefix) }.sorted()
-    let copies = names.filter { name in
-      (try? DocumentStore.info(at: URL(filePath: folder + name)))?.storeID == id
-    }
-    var removed: [String] = []
-    for name in copies.dropLast(count) where folder + name != path {
-      guard unlink(folder + name) == 0 else {
-        diagnostics.warning(Failure.system(errno, folder + name).message + ", so that it was kept")
-        continue
-      }
-      removed.append(folder + name)
-    }
-    return removed
-  }
-
-  private static func isStamped(_ name: String, _ prefix: String) -> Bool {
-    guard name.hasPrefix(prefix), name.hasSuffix(ending) else { return false }
-    let stamp = Array(name.utf8.dropFirst(prefix.utf8.count).dropLast(ending.utf8.count))
-    return stamp.count == stampCount
-      && stamp.enumerated().allSatisfy { index, byte in
-        switch index {
-        case 8: byte == UInt8(ascii: "T")
-        case 15: byte == UInt8(ascii: "Z")
-        default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-        }
-      }
+      + (number == 1 ? "" : "-\(number)")
   }
 }

@@ -6,8 +6,9 @@ internal import CofferPlatform
 /// A directory of files being written under a temporary name beside its target: renamed when complete, else removed.
 final class OutputDirectory {
   /// The directory to write into.
-  let temporaryPath: String
+  var temporaryPath: String { entry.path }
   private let path: String
+  private let entry: TemporaryEntry
   private let replacesExisting: Bool
   private let cleanup: CleanupGuard
   private var isDone = false
@@ -18,7 +19,9 @@ final class OutputDirectory {
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
     replacesExisting = try Self.isReplaceable(path, isForced: isForced)
-    (temporaryPath, cleanup) = try CleanupGuard.makeFolder(OutputFile.folder(of: path) + ".dbtool-", for: path)
+    let folder = OutputFile.folder(of: path)
+    TemporaryEntry.removeAbandoned(in: folder)
+    (entry, cleanup) = try CleanupGuard.makeFolder(at: folder + TemporaryName.output(), for: path)
   }
 
   deinit {

@@ -12,9 +12,9 @@ final class OutputFile {
     case target
     /// Unnamed: the file system frees it when its descriptor is closed.
     case unnamed
-    case beside(String)
+    case beside(TemporaryEntry)
     /// Written under a temporary name that is unlinked; `commit` copies it to this unnamed file.
-    case copied(to: Int32)
+    case copied(TemporaryEntry, to: Int32)
   }
 
   let path: String
@@ -46,32 +46,32 @@ final class OutputFile {
         return
       }
     }
-    if !needsName, let unnamed = Self.openUnnamed(in: Self.folder(of: path)) {
+    let folder = Self.folder(of: path)
+    TemporaryEntry.removeAbandoned(in: folder)
+    if !needsName, let unnamed = Self.openUnnamed(in: folder) {
       descriptor = unnamed
       place = .unnamed
     } else {
-      var template = Array((Self.folder(of: path) + ".dbtool-XXXXXX").utf8CString)
-      descriptor = mkstemp(&template)
-      guard descriptor >= 0 else { throw Failure.system(errno, path) }
-      place = .beside(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
-      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      guard let entry = TemporaryEntry(file: folder + TemporaryName.output()) else { throw Failure.system(errno, path) }
+      descriptor = entry.descriptor
+      place = .beside(entry)
     }
     fchmod(descriptor, permissions)
   }
 
   /// The name until it is complete; nil if it has none.
   var temporaryPath: String? {
-    if case .beside(let path) = place { path } else { nil }
+    if case .beside(let entry) = place { entry.path } else { nil }
   }
 
   /// Unlinks ``temporaryPath`` after the writer has opened it, so that a killed process leaves nothing; ``commit()``
   /// copies the file. Keeps the name on file systems without unnamed files.
   func unlinkTemporaryName() {
-    guard let temporaryPath, let copy = Self.openUnnamed(in: Self.folder(of: path)) else { return }
+    guard case .beside(let entry) = place, let copy = Self.openUnnamed(in: Self.folder(of: path)) else { return }
     var status = stat()
     if fstat(descriptor, &status) == 0 { fchmod(copy, status.st_mode & 0o777) }
-    place = .copied(to: copy)
-    unlink(temporaryPath)
+    place = .copied(entry, to: copy)
+    unlink(entry.path)
   }
 
   deinit {
@@ -100,23 +100,23 @@ final class OutputFile {
     case .unnamed:
       guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
       try publishUnnamed(descriptor)
-    case .copied(let copy):
+    case .copied(_, let copy):
       try Self.copyAll(from: descriptor, to: copy, path)
       guard fsync(copy) == 0 else { throw Failure.system(errno, path) }
       try publishUnnamed(copy)
       close(copy)
-    case .beside(let temporaryPath):
+    case .beside(let entry):
       guard fsync(descriptor) == 0 else { throw Failure.system(errno, path) }
       if replacesExisting {
-        guard rename(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
-      } else if !AtomicRename.withoutReplacing(temporaryPath, as: path) {
+        guard rename(entry.path, path) == 0 else { throw Failure.system(errno, path) }
+      } else if !AtomicRename.withoutReplacing(entry.path, as: path) {
         // The file system has no such rename; a link never replaces an existing file either.
-        guard link(temporaryPath, path) == 0 else { throw Failure.system(errno, path) }
-        unlink(temporaryPath)
+        guard link(entry.path, path) == 0 else { throw Failure.system(errno, path) }
+        unlink(entry.path)
       }
     }
     isOpen = false
-    close(descriptor)
+    closeDescriptor()
     try Durability.confirmName(of: path)
   }
 
@@ -124,9 +124,16 @@ final class OutputFile {
   func discard() {
     guard isOpen else { return }
     isOpen = false
-    close(descriptor)
     if let temporaryPath { unlink(temporaryPath) }
-    if case .copied(let copy) = place { close(copy) }
+    if case .copied(_, let copy) = place { close(copy) }
+    closeDescriptor()
+  }
+
+  private func closeDescriptor() {
+    switch place {
+    case .target, .unnamed: close(descriptor)
+    case .beside(let entry), .copied(let entry, _): entry.release()
+    }
   }
 
   static func folder(of path: String) -> String {
@@ -182,7 +189,8 @@ extension OutputFile {
     if linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
     // A link can't replace a file: the complete file gets a temporary name, to be renamed at once.
-    let name = "\(Self.folder(of: path)).dbtool-\(UInt64.random(in: .min ... .max))"
+    let name = Self.folder(of: path) + TemporaryName.output()
+    flock(descriptor, LOCK_EX)
     let cleanup = CleanupGuard(over: name)
     defer { cleanup.release() }
     guard linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else { throw Failure.system(errno, path) }

@@ -25,20 +25,20 @@ final class CleanupGuard {
     release()
   }
 
-  /// Creates a folder with a random name, guarded from before it exists.
+  /// Creates a folder at a temporary path, guarded from before it exists.
   ///
   /// - Parameter place: the path that an error names.
-  static func makeFolder(_ prefix: String, for place: String, untilChildrenEnd outlives: Bool = false) throws -> (
-    path: String, cleanup: CleanupGuard
-  ) {
-    let path = prefix + String(UInt64.random(in: .min ... .max), radix: 36)
+  static func makeFolder(
+    at path: String, for place: String, untilChildrenEnd outlives: Bool = false
+  ) throws -> (entry: TemporaryEntry, cleanup: CleanupGuard) {
     let cleanup = CleanupGuard(over: path, untilChildrenEnd: outlives)
-    guard mkdir(path, 0o700) == 0 else {
+    guard let entry = TemporaryEntry(folder: path) else {
       let reason = errno
       cleanup.release()
       throw Failure.system(reason, place)
     }
-    return (path, cleanup)
+    if outlives { entry.shareWithChildren() }
+    return (entry, cleanup)
   }
 
   /// Ends the guard: the folder is removed, or renamed to its target.

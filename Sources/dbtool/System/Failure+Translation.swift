@@ -134,7 +134,8 @@ extension StoreError.Code {
     case .invalidArgument, .indexOutOfRange: .usage
     case .notDecodable, .notText: .undecodable
     case .cancelled: .interrupted
-    case .alreadyExists, .indexBehind, .noNumberLeft, .duplicateKey, .removalRefused, .readOnly, .diskFull,
+    case .alreadyExists, .noUnfinishedRekey, .indexBehind, .noNumberLeft, .duplicateKey, .removalRefused, .readOnly,
+      .diskFull,
       .queryFailed, .tooLarge,
       .emptyText,
       .keyFileInvalid, .misuse, .ioFailure, .systemFailure, .notEncodable, .closed:

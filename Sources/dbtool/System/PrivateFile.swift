@@ -1,23 +1,31 @@
+internal import CofferEngine
 internal import CofferFoundation
 internal import CofferPlatform
 
 /// A temporary file with a document's text, in a folder that only its owner may enter, on a file system in memory.
 ///
-/// ``wipe()`` overwrites and removes it with every other file of the folder; if this process is killed, the folder is
-/// removed once the editor has ended.
+/// ``wipe()`` overwrites and removes it with every other file of the folder, unless ``keep()`` leaves it to the user. If
+/// this process is killed, the folder is removed once the editor has ended, by a shell or by the next edit.
 final class PrivateFile {
   /// TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h.
   private static let memoryFileSystems: Set<Int> = [0x0102_1994, 0x8584_58F6]
 
   let path: String
-  private let folder: String
+  let isInMemory: Bool
+  private let entry: TemporaryEntry
   private let cleanup: CleanupGuard
+  private var isKept = false
+
+  private var folder: String { entry.path }
 
   /// - Parameter allowsDisk: uses `$TMPDIR` or `/tmp` if there is no file system in memory.
   init(named name: String, holding text: UnsafeRawBufferPointer, allowsDisk: Bool) throws {
     let place = try Self.place(allowsDisk: allowsDisk)
-    (folder, cleanup) = try CleanupGuard.makeFolder("\(place)/dbtool-", for: place, untilChildrenEnd: true)
-    path = "\(folder)/\(name)"
+    isInMemory = Self.isInMemory(place)
+    TemporaryEntry.removeAbandoned(in: place)
+    (entry, cleanup) = try CleanupGuard.makeFolder(
+      at: "\(place)/\(TemporaryName.draft())", for: place, untilChildrenEnd: true)
+    path = "\(entry.path)/\(name)"
     do {
       try Self.write(text, to: path)
     } catch {
@@ -71,14 +79,33 @@ final class PrivateFile {
     }
   }
 
-  /// Overwrites and removes everything in the folder, and the folder.
+  /// Keeps the file with the text after this process has ended, and wipes every other file of the folder. The folder gets
+  /// a name that says so, and that no later run removes.
+  ///
+  /// - Returns: the file's new path.
+  func keep() -> String {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where "\(folder)/\(name)" != path {
+      Self.wipe("\(folder)/\(name)")
+    }
+    let name = InputFile.name(of: path)
+    let kept = "\(OutputFile.folder(of: folder))dbtool-unsaved-\(UInt64.random(in: .min ... .max))"
+    let isRenamed = AtomicRename.withoutReplacing(folder, as: kept) || rename(folder, kept) == 0
+    isKept = true
+    entry.release()
+    cleanup.release()
+    return isRenamed ? "\(kept)/\(name)" : path
+  }
+
+  /// Overwrites and removes everything in the folder, and the folder. Does nothing after ``keep()``.
   ///
   /// - Returns: the folder if some of it remains; the shell of the ``CleanupGuard`` removes it then.
   @discardableResult
   func wipe() -> String? {
+    guard !isKept else { return nil }
     // Wiped by name: listing the folder may fail for want of a descriptor.
     Self.wipe(path)
     Self.wipe(folder: folder)
+    entry.release()
     guard access(folder, F_OK) == 0 else {
       cleanup.release()
       return nil

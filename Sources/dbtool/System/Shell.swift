@@ -35,6 +35,17 @@ enum Shell {
     return child
   }
 
+  /// A word as a shell reads it, in quotes where it needs them.
+  static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80...: true
+      default: "-_./+:@%,".utf8.contains(byte)
+      }
+    }
+    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+  }
+
   /// Describes the failure of a command by its status from `waitpid`; nil for success.
   static func failure(_ status: Int32) -> String? {
     guard status != 0 else { return nil }

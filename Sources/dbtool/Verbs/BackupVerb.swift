@@ -12,7 +12,8 @@ struct BackupVerb: ParsableCommand {
       The copy is of one moment, a store with the same keys in one file, checked before it gets its name: a damaged \
       store is not copied, and no good copy is replaced by it. With the write-ahead log others go on writing \
       meanwhile; in the rollback journal they wait. A folder (DIR/) gets a file of the store's name; with --keep the \
-      time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. To make \
+      time is in it, in UTC, and the oldest such copies of this store are deleted once the new one is durable. A copy \
+      that is dated in the future is named, and neither deleted nor counted. To make \
       a store with a new identity, use 'export --to store' instead.
 
         dbtool backup texts.coffer -o texts-monday.coffer
@@ -45,14 +46,8 @@ struct BackupVerb: ParsableCommand {
 
   func run() throws {
     try store.requireExpected()
-    let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
-    guard force || !InputFile.exists(place.path) else { throw Failure.outputExists(place.path) }
     let bar = Progress("backup", unit: "page", style: progress.progress, isQuiet: common.quiet)
-    try bar.interruptible { step in
-      try DocumentStore.backup(
-        at: store.url, to: URL(filePath: place.path), replacing: force, allowingDamage: damaged,
-        wait: store.access.waitingTime(), progress: step)
-    }
+    let place = try bar.interruptible { step in try copy(step) }
     let removed = try keep.map { try place.removeOldest(keeping: $0, common.diagnostics) } ?? []
     let size = InputFile.size(of: place.path)
     if common.isMachineReadable {
@@ -67,15 +62,33 @@ struct BackupVerb: ParsableCommand {
   }
 }
 
+extension BackupVerb {
+  /// Copies the store. In a series, the next name is tried if another backup takes this one meanwhile.
+  private func copy(_ progress: @escaping ProgressHandler) throws -> BackupPlace {
+    while true {
+      let place = try BackupPlace(output, of: store.path, isStamped: keep != nil)
+      guard force || !InputFile.exists(place.path) else { throw Failure.outputExists(place.path) }
+      do {
+        try DocumentStore.backup(
+          at: store.url, to: URL(filePath: place.path), replacing: force && keep == nil, allowingDamage: damaged,
+          wait: store.access.waitingTime(), progress: progress)
+        return place
+      } catch {
+        guard error.code == .alreadyExists, place.wasTaken else { throw error }
+      }
+    }
+  }
+}
+
 extension Progress {
   /// Runs work on pages that a signal ends.
-  func interruptible(_ work: (@escaping ProgressHandler) throws -> Void) throws {
+  func interruptible<R>(_ work: (@escaping ProgressHandler) throws -> R) throws -> R {
     defer { finish() }
     do {
-      try Interrupt.deferring {
+      return try Interrupt.deferring {
         // From here on a signal waits until the unfinished copy is deleted.
         try Interrupt.check()
-        try work { step in
+        return try work { step in
           self.update(step)
           try Interrupt.check()
         }

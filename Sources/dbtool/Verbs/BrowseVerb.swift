@@ -84,7 +84,7 @@ struct BrowseVerb: ParsableCommand {
     return BrowserProgram(
       reopen: { try options.open(readOnly: isReadOnly) },
       edit: { id, reader in
-        let edit = try TextEdit(of: id, in: reader)
+        let edit = try TextEdit(of: id, in: reader, at: options.store.path)
         return { store in
           let outcome = Result { try edit.run(in: store, with: Editor(), onDisk: false, Diagnostics(isQuiet: false)) }
           try Interrupt.check()

@@ -65,19 +65,32 @@ struct KeyAddVerb: ParsableCommand {
     help: ArgumentHelp("A public recipient, in place of a key.", valueName: "coffer-recipient-1-…"))
   var recipients: [String] = []
 
+  @Option(
+    name: .customLong("recipients-file"),
+    help: ArgumentHelp("The public recipient in a file, in place of a key.", valueName: "path"), completion: .file())
+  var recipientFiles: [String] = []
+
   func validate() throws {
-    if recipients.count + newKey.keys.inOrder.count > 1 { throw ValidationError("one new key at a time") }
+    if recipients.count + recipientFiles.count + newKey.keys.inOrder.count > 1 {
+      throw ValidationError("one new key at a time")
+    }
     try Recipient.requirePublic(recipients)
   }
 
   func run() throws {
+    let recipients = try recipients.map { try Recipient($0) } + recipientFiles.flatMap { try Recipient.inFile($0) }
+    guard recipients.count <= 1 else {
+      throw Failure.usage(
+        "\(recipientFiles[0]) has \(recipients.count) recipients, and key add makes one slot",
+        hint: "use --recipient with one line at a time")
+    }
     let store = try options.open(readOnly: false)
     let label = newKey.label ?? ""
     let slot =
       if let recipient = recipients.first {
-        try store.keys.add(Recipient(recipient), label: label)
+        try store.keys.add(recipient, label: label)
       } else {
-        try store.keys.add(newKey.single(for: options), label: label)
+        try store.keys.add(newKey.single(for: options, recipients: CreationOptions.fileOption), label: label)
       }
     try store.close()
     try options.common.printSlot(slot: slot)
@@ -130,7 +143,7 @@ struct KeyPasswdVerb: ParsableCommand {
   func run() throws {
     let store = try options.open(readOnly: false)
     let made = try store.keys.replace(
-      slot: slot, with: newKey.single(for: options), label: newKey.label)
+      slot: slot, with: newKey.single(for: options, recipients: nil), label: newKey.label)
     try store.close()
     try options.common.printSlot(slot: made)
   }
@@ -159,9 +172,12 @@ struct NewKeyOptions: ParsableArguments {
   }
 
   /// The key; by default a passphrase, asked for twice on the terminal.
-  func single(for options: StoreOptions) throws -> StoreKey {
+  ///
+  /// - Parameter recipients: the verb's option that makes a slot for a recipient, if it has one.
+  func single(for options: StoreOptions, recipients: String?) throws -> StoreKey {
     let key = keys.inOrder.first ?? .passphrase
-    return try key.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
+    return try key.newKey(
+      for: options.store.path, policy: options.policy, prefix: NewFamily.prefix, recipients: recipients)
   }
 }
 

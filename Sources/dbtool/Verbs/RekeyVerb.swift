@@ -27,10 +27,13 @@ struct RekeyVerb: ParsableCommand {
   @Flag(help: "Stop after the change of keys.")
   var keysOnly = false
 
-  @Flag(help: "Go on with a rekey that was interrupted.")
+  @Flag(help: "Go on with a rekey that was interrupted; exit code 1 if there is none.")
   var resume = false
 
-  @Flag(help: "Say how far a rekey is, with the proved pin; exit code 23 while documents remain under old keys.")
+  @Flag(
+    help:
+      "Say how far a rekey is, with the proved pin; exit code 23 while it is unfinished, 1 if no rekey is unfinished."
+  )
   var status = false
 
   @Flag(help: "Remove the slots whose secrets are not given and the recipients that are not kept.")
@@ -92,7 +95,7 @@ struct RekeyVerb: ParsableCommand {
     if let batch { rekey.batchSize = batch }
     if let titles { rekey.changeTitles(to: titles.mode) }
     let replacements = try newKeys.inOrder.map {
-      try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix)
+      try $0.newKey(for: options.store.path, policy: options.policy, prefix: NewFamily.prefix, recipients: nil)
     }
     let bar = Progress("rekey", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     let report: RekeyReport
@@ -190,5 +193,6 @@ struct RekeyVerb: ParsableCommand {
       options.common.diagnostics.note("documents remain under old keys: go on with rekey --resume")
       throw Outcome(.rekeyUnfinished)
     }
+    throw Failure(StoreError(.noUnfinishedRekey, "\(options.store.path) has no unfinished rekey"))
   }
 }

@@ -10,8 +10,9 @@ struct RestoreVerb: ParsableCommand {
     abstract: "Put a backup in the place of a store, or single documents of it.",
     discussion: """
       Without --id, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A store \
-      that exists is replaced with --force only, and only while no process has it open; its journal or log, which would \
-      be laid over the copy, is deleted with it.
+      that exists is replaced with --force only, and only while no process has it open. It is kept beside the copy as \
+      STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store is never \
+      replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is older.
 
       With --id, the documents become as they are in FROM, with their places, and everything else stays. FROM is a backup \
       or another copy of the store. It is proved as a whole; --allow-damage takes documents from one that is damaged.
@@ -33,6 +34,9 @@ struct RestoreVerb: ParsableCommand {
   @Flag(help: "Replace an existing store.")
   var force = false
 
+  @Flag(help: "With --force: delete the replaced store, in place of keeping it as STORE.replaced.")
+  var discardReplaced = false
+
   @Flag(help: "With --id: take documents that open from a damaged backup.")
   var allowDamage = false
 
@@ -43,6 +47,7 @@ struct RestoreVerb: ParsableCommand {
 
   func validate() throws {
     if !ids.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with --id") }
+    if discardReplaced, !force { throw ValidationError("--discard-replaced belongs to --force") }
     if ids.isEmpty, allowDamage { throw ValidationError("--allow-damage belongs to --id") }
   }
 
@@ -53,17 +58,60 @@ struct RestoreVerb: ParsableCommand {
       try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin)
     }
     guard force || !InputFile.exists(store.path) else { throw Failure.outputExists(store.path) }
+    let states = InputFile.exists(store.path) ? try compare() : nil
     let bar = Progress("restore", unit: "page", style: progress.progress, isQuiet: common.quiet)
-    try bar.interruptible { step in
+    let replaced = try bar.interruptible { step in
       try DocumentStore.restore(
-        at: store.url, from: source, replacing: force, wait: store.access.waitingTime(), progress: step)
+        at: store.url, from: source, replacing: force, keepingReplaced: !discardReplaced,
+        wait: store.access.waitingTime(), progress: step)
     }
     let size = InputFile.size(of: store.path)
     if common.isMachineReadable {
-      try Report([("path", .string(store.path)), ("size", size.map { .integer($0) })]).print(as: common.listFormat)
+      try Report([
+        ("path", .string(store.path)), ("size", size.map { .integer($0) }),
+        ("generation", states?.backup.map { .integer(Int64($0.generation)) }),
+        ("replaced_generation", states?.store.map { .integer(Int64($0.generation)) }),
+        ("replaced", replaced.map { .string($0.path) }),
+      ]).print(as: common.listFormat)
     } else {
       common.diagnostics.note("\(store.path) restored from \(backup)" + (size.map { " (\(ByteCount($0)))" } ?? ""))
     }
+    if let replaced {
+      let path = InputFile.name(of: store.path) == store.path ? InputFile.name(of: replaced.path) : replaced.path
+      common.diagnostics.note(
+        "the replaced store is \(path); to go back: dbtool restore \(store.path) \(path) --force")
+    }
+  }
+
+  /// Notes the generations of the store and of the backup, and warns before an older one replaces a newer one.
+  private func compare() throws -> (store: StoreGeneration?, backup: StoreGeneration?) {
+    // Otherwise this process would have the store open.
+    _ = try FileLease.taken(on: store.path)
+    let key = openingKey
+    func state(_ path: String) -> StoreGeneration? {
+      do {
+        return try StoreGeneration(of: path, key: key, options.openOptions(true))
+      } catch {
+        common.diagnostics.note("\(path): its generation can't be read: \(Failure(error).message)")
+        return nil
+      }
+    }
+    let states = (store: state(store.path), backup: state(backup))
+    for (path, state) in [(store.path, states.store), (backup, states.backup)] {
+      if let state { common.diagnostics.note("\(path): \(state)") }
+    }
+    if let old = states.store, let new = states.backup {
+      for warning in new.warnings(replacing: old) { common.diagnostics.warning("\(backup) \(warning)") }
+    }
+    return states
+  }
+
+  /// A key that is given without asking, since none is needed.
+  private var openingKey: StoreKey? {
+    let given = options.keys.inOrder
+    let arguments = given.isEmpty ? [Environment.key].compactMap { $0 } : given
+    let keys = arguments.compactMap { try? $0.openingKey(for: store.path, policy: options.policy) }
+    return keys.isEmpty ? nil : .anyOf(keys)
   }
 
   /// Single documents.

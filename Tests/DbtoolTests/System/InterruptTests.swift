@@ -136,7 +136,7 @@ import Testing
     #expect(status.status == 23)
     try sandbox.succeed("verify", "s.coffer")
     try sandbox.succeed("rekey", "s.coffer", "--resume")
-    #expect(try sandbox.run("rekey", "s.coffer", "--status").status == 0)
+    #expect(try sandbox.run("rekey", "s.coffer", "--status").status == 1)
     try sandbox.succeed("verify", "s.coffer")
   }
 

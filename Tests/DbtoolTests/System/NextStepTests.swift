@@ -25,7 +25,7 @@ import Testing
       ["ls", "s.coffer", "--key-file", "wrong.key"]
     },
     Case(name: "wrong passphrase", status: 12, kind: "cannot-unlock", hint: "info lists the slots") { _ in
-      ["ls", "s.coffer", "--passphrase-file", "wrong.key"]
+      ["ls", "s.coffer", "--passphrase-file", "passphrase.txt"]
     },
     Case(name: "key needed", status: 13, kind: "key-needed", hint: "give one of --key-file") { _ in
       ["ls", "s.coffer", "--passphrase"]

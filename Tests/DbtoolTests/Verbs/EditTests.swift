@@ -1,3 +1,5 @@
+import CofferPlatform
+import CofferSQLite
 import CofferTestSupport
 import Foundation
 import Glibc
@@ -96,14 +98,44 @@ import Testing
     try expectNoTraces(sandbox)
   }
 
-  @Test func failedEditorLeavesStoreUnchanged() throws {
+  /// Returns the file that an error names, and removes it with its folder.
+  private func takeKeptText(_ errors: String, of sandbox: Sandbox) throws -> [UInt8] {
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    let line = try #require(errors.split(separator: "\n").first { $0.contains("; your text is in ") }, "\(errors)")
+    let match = try #require(line.firstMatch(of: #/your text is in ([^ ]+) \(in memory/#), "\(errors)")
+    let path = String(match.1)
+    #expect(path.hasPrefix("\(memory)/dbtool-unsaved-") && path.hasSuffix("/document-1.txt"))
+    let folder = String(path.dropLast("/document-1.txt".count))
+    #expect(
+      errors.contains("hint: store it with: dbtool put s.coffer --id 1 \(path); then delete it: rm -r \(folder)\n"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["document-1.txt"])
+    for (name, mode) in [(folder, 0o700), (path, 0o600)] {
+      #expect(try FileManager.default.attributesOfItem(atPath: name)[.posixPermissions] as? Int == mode)
+    }
+    let text = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    try FileManager.default.removeItem(atPath: folder)
+    return text
+  }
+
+  @Test func failedEditorKeepsText() throws {
     let sandbox = try sandbox()
     let before = try sandbox.read("s.coffer")
-    sandbox.environment["EDITOR"] = #"f() { echo other > "$1"; exit 3; }; f"#
-    let result = try sandbox.run("edit", "s.coffer", "1")
-    #expect(result.status == 1)
-    #expect(result.diagnostics == "dbtool: error: the editor ended with 3: nothing was changed\n")
+    for (end, words) in [("exit 3", "ended with 3"), ("kill -9 $$", "was ended by signal 9")] {
+      sandbox.environment["EDITOR"] = #"f() { echo other > "$1"; echo old > "$1~"; \#(end); }; f"#
+      let result = try sandbox.run("edit", "s.coffer", "1")
+      #expect(result.status == 1)
+      #expect(result.diagnostics.hasPrefix("dbtool: error: the editor \(words): nothing was changed; your text is in "))
+      #expect(try takeKeptText(result.errors, of: sandbox) == Array("other\n".utf8))
+    }
     #expect(try sandbox.read("s.coffer") == before)
+    try expectNoTraces(sandbox)
+  }
+
+  @Test func failedEditorWithoutChangesLeavesNoText() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] = "false"
+    let result = try sandbox.run("edit", "s.coffer", "1")
+    #expect(result.diagnostics == "dbtool: error: the editor ended with 1: nothing was changed\n")
     try expectNoTraces(sandbox)
   }
 
@@ -113,10 +145,95 @@ import Testing
     sandbox.environment["EDITOR"] = #"f() { printf '\377\376' > "$1"; echo old > "$1~"; }; f"#
     let result = try sandbox.run("edit", "s.coffer", "1")
     #expect(result.status == 22)
+    #expect(try takeKeptText(result.errors, of: sandbox) == [0xFF, 0xFE])
     sandbox.environment["EDITOR"] = "truncate -s 0"
     let empty = try sandbox.run("edit", "s.coffer", "1")
     #expect(empty.status == 1 && empty.errors.contains("the text is empty"))
     #expect(try sandbox.read("s.coffer") == before)
+    try expectNoTraces(sandbox)
+  }
+
+  @Test func lockedStoreKeepsText() throws {
+    let sandbox = try sandbox()
+    // Another process begins to write while the editor runs.
+    let database = try Database(sandbox.path("s.coffer"))
+    try #require(mkfifo(sandbox.path("begun"), 0o600) == 0 && mkfifo(sandbox.path("locked"), 0o600) == 0)
+    sandbox.environment["EDITOR"] = #"f() { echo mine > "$1"; echo > begun; read -r line < locked; }; f"#
+    let (nowhere, errors) = (open("/dev/null", O_RDWR | O_CLOEXEC), sandbox.path("errors"))
+    let file = open(errors, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    let child = try Child(
+      ["edit", "s.coffer", "1", "--wait", "0"], in: sandbox,
+      streams: .descriptors(input: nowhere, output: nowhere, errors: file))
+    for descriptor in [nowhere, file] { close(descriptor) }
+    _ = try String(contentsOfFile: sandbox.path("begun"), encoding: .utf8)
+    try database.execute("BEGIN IMMEDIATE")
+    try Data("\n".utf8).write(to: URL(filePath: sandbox.path("locked")))
+    let outcome = (status: child.wait(), errors: try sandbox.text(of: "errors"))
+    #expect(outcome.status == 11, "\(outcome.errors)")
+    try database.execute("ROLLBACK")
+    let line = try #require(outcome.errors.firstMatch(of: /dbtool put (s.coffer --id 1 [^;]+);/))
+    try sandbox.succeed(["put"] + line.1.split(separator: " ").map(String.init))
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "mine\n")
+    #expect(try takeKeptText(outcome.errors, of: sandbox) == Array("mine\n".utf8))
+    try expectNoTraces(sandbox)
+  }
+
+  @Test func changedKeyKeepsText() throws {
+    let sandbox = try sandbox()
+    sandbox.environment["EDITOR"] =
+      #"f() { "# + Sandbox.dbtool + #" rekey s.coffer --new-key-file next.key > /dev/null 2>&1; echo mine > "$1"; }; f"#
+    let result = try sandbox.run("edit", "s.coffer", "1")
+    #expect(result.status == 12, "\(result.errors)")
+    #expect(try takeKeptText(result.errors, of: sandbox) == Array("mine\n".utf8))
+    try expectNoTraces(sandbox)
+  }
+
+  @Test(.enabled(if: NoMemory.isPossible, "no file system can be mounted here"))
+  func fullDiskKeepsText() throws {
+    let sandbox = try sandbox()
+    try FileManager.default.createDirectory(atPath: sandbox.path("disk"), withIntermediateDirectories: false)
+    try sandbox.write(
+      "run.sh",
+      """
+      mount -t tmpfs -o size=$(($(stat -c %s s.coffer) + 16384)) none disk && cp s.coffer disk/s.coffer
+      "$@"; status=$?; umount disk; exit $status
+      """)
+    sandbox.environment["EDITOR"] = #"f() { head -c 200000 /dev/zero | tr '\0' x > "$1"; }; f"#
+    let result = try sandbox.run(
+      ["edit", "disk/s.coffer", "1"], under: ["unshare", "--mount", "sh", "run.sh"])
+    #expect(result.status == 1 && result.errors.contains("full"), "\(result.errors)")
+    let match = try #require(result.errors.firstMatch(of: #/your text is in ([^ ]+) \(/#))
+    #expect(try Data(contentsOf: URL(filePath: String(match.1))) == Data(repeating: UInt8(ascii: "x"), count: 200_000))
+    try FileManager.default.removeItem(atPath: String(match.1.dropLast("/document-1.txt".count)))
+    try expectNoTraces(sandbox)
+  }
+
+  @Test func signalKeepsChangedText() throws {
+    let sandbox = try sandbox()
+    let child = try editing(
+      sandbox, with: #"f() { echo mine > "$1"; echo yes > running; exec cat running; }; f"#)
+    child.signal(SIGHUP)
+    #expect(child.wait() == 130)
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    let folder = try #require(try FileManager.default.contentsOfDirectory(atPath: memory).first)
+    #expect(folder.hasPrefix("dbtool-unsaved-"))
+    let text = try String(contentsOfFile: "\(memory)/\(folder)/document-1.txt", encoding: .utf8)
+    #expect(text == "mine\n")
+    try FileManager.default.removeItem(atPath: "\(memory)/\(folder)")
+    try expectNoTraces(sandbox)
+  }
+
+  @Test func nextEditRemovesAbandonedText() throws {
+    let sandbox = try sandbox()
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    let folder = "\(memory)/\(TemporaryName.draft())"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try Data("text".utf8).write(to: URL(filePath: "\(folder)/document-9.txt"))
+    // The first edit is still running when the second one begins.
+    sandbox.environment["EDITOR"] =
+      #"f() { EDITOR=true "# + Sandbox.dbtool + #" edit s.coffer 1 2> /dev/null; echo mine > "$1"; }; f"#
+    try sandbox.succeed("edit", "s.coffer", "1")
+    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "mine")
     try expectNoTraces(sandbox)
   }
 
@@ -131,6 +248,7 @@ import Testing
     #expect(result.errors.contains("document 3\n"))
     #expect(try sandbox.succeed("show", "s.coffer", "1").text == "theirs")
     #expect(try sandbox.succeed("show", "s.coffer", "3").text == "mine")
+    #expect(try sandbox.succeed("ls", "s.coffer").text.contains("3\tmine\t"))
     let ids = try sandbox.succeed("ls", "s.coffer").lines.compactMap { $0.split(separator: "\t").first }
     #expect(ids == ["1", "3", "2"])
     let bytes = try sandbox.read("s.coffer")
@@ -141,6 +259,7 @@ import Testing
   @Test func keepsEditOfDeletedDocument() throws {
     let sandbox = try sandbox()
     try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "of notes", "--title", "Note")
+    // A title of its own stays, as after an edit without a conflict.
     sandbox.environment["EDITOR"] =
       #"f() { "# + Sandbox.dbtool + #" rm s.coffer 2 > /dev/null; echo mine > "$1"; }; f"#
     let result = try sandbox.run("edit", "s.coffer", "2")
@@ -242,7 +361,7 @@ import Testing
     try expectNoTraces(sandbox)
   }
 
-  @Test func signalAtQuestionWipesText() throws {
+  @Test func signalAtQuestionKeepsText() throws {
     let sandbox = try sandbox()
     let before = try sandbox.read("s.coffer")
     let (terminal, child) = try editingAtATerminal(sandbox)
@@ -251,6 +370,10 @@ import Testing
     terminal.readToEnd()
     #expect(child.wait() == 130, "\(terminal.shown)")
     #expect(try sandbox.read("s.coffer") == before)
+    let memory = try #require(sandbox.environment["XDG_RUNTIME_DIR"])
+    let folder = try #require(try FileManager.default.contentsOfDirectory(atPath: memory).first)
+    #expect(terminal.shown.contains("your text is in \(memory)/\(folder)/document-1.txt"))
+    try FileManager.default.removeItem(atPath: "\(memory)/\(folder)")
     try expectNoTraces(sandbox)
   }
 

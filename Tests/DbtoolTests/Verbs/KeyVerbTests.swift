@@ -102,7 +102,12 @@ import Testing
     #expect(unfinished.text.hasPrefix("{\"finished\":false,\"remaining\":3,\"documents\":3,"))
     try sandbox.succeed("rekey", "s.coffer", "--resume", "--batch", "1")
     let finished = try sandbox.run("rekey", "s.coffer", "--status")
-    #expect(finished.status == 0)
+    #expect(finished.status == 1 && finished.text.contains("finished:"))
+    let resumed = try sandbox.run("rekey", "s.coffer", "--resume")
+    for result in [finished, resumed] {
+      #expect(result.diagnostics.hasSuffix("s.coffer has no unfinished rekey\n"), "\(result.errors)")
+    }
+    #expect(resumed.status == 1)
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2", "3").text == "abc")
     try sandbox.succeed("verify", "s.coffer")
   }

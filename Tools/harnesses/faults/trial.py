@@ -18,7 +18,9 @@ DOCUMENTED = (0, 1)
 OURS = ("fsync", "syncfs")
 BESIDE = {workloads.STORE + suffix for suffix in ("", "-journal", "-wal", "-shm")}
 # The unfinished file that a kill leaves if the file system lacks unnamed files, see Commands.md.
-UNFINISHED = re.compile(r"\.dbtool-\w{6}")
+UNFINISHED = re.compile(r"\.dbtool-[0-9a-f]{16}")
+# The stores that a restore keeps. After a kill, one may be the finished copy under the kept store's name.
+REPLACED = re.compile(re.escape(workloads.STORE) + r"\.replaced(-\d+)?(-journal|-wal)?")
 # The seconds within which a folder of an ended command must be wiped.
 WIPED_AFTER = 10
 
@@ -186,6 +188,7 @@ class Trial:
         expected = BESIDE | set(self.workload.outputs)
         if self.workload.reads:
             expected |= {self.workload.reads + suffix for suffix in ("", "-wal", "-shm")}
+        expected |= {path.name for path in runner.folder.iterdir() if REPLACED.fullmatch(path.name)}
         if self.workload.is_named and was_killed:
             expected |= {path.name for path in runner.folder.iterdir() if UNFINISHED.fullmatch(path.name)}
         for path in runner.folder.iterdir():

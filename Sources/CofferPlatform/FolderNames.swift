@@ -1,5 +1,3 @@
-internal import CofferPlatform
-
 package enum FolderNames {
   /// Returns all names in a folder, including `.` and `..`, in arbitrary order.
   ///

@@ -1,0 +1,145 @@
+internal import Synchronization
+
+/// A file or folder under a ``TemporaryName``, locked by this process until it's complete.
+///
+/// The lock (`flock(2)`) ends with the last process that has the descriptor, even if the process is killed. After that,
+/// ``removeAbandoned(in:)`` removes the entry. The owner renames or removes the entry before it releases the lock.
+package final class TemporaryEntry: Sendable {
+  package let path: String
+  /// The file for reading and writing, or the folder.
+  package let descriptor: Int32
+  private let isHeld = Atomic<Bool>(true)
+
+  /// The names that this process holds. Closing another descriptor of such a file would drop SQLite's locks.
+  private static let held = Mutex<Set<String>>([])
+
+  /// Creates an empty file that only its owner can read.
+  ///
+  /// - Returns: `nil`, with errno, if the file can't be created.
+  package convenience init?(file path: String) {
+    self.init(path) { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
+  }
+
+  /// Creates a folder that only its owner can enter.
+  ///
+  /// - Returns: `nil`, with errno, if the folder can't be created.
+  package convenience init?(folder path: String) {
+    self.init(path) {
+      guard mkdir(path, 0o700) == 0 else { return -1 }
+      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      if descriptor < 0, errno == ENOENT { errno = EAGAIN }
+      return descriptor
+    }
+  }
+
+  private init?(_ path: String, create: () -> Int32) {
+    let name = Self.lastComponent(of: path)
+    Self.held.withLock { _ = $0.insert(name) }
+    while true {
+      let descriptor = create()
+      if descriptor >= 0 {
+        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        if Self.names(path, descriptor) {
+          (self.path, self.descriptor) = (path, descriptor)
+          return
+        }
+        close(descriptor)
+      } else if errno != EAGAIN {
+        let reason = errno
+        Self.held.withLock { _ = $0.remove(name) }
+        errno = reason
+        return nil
+      }
+      // Another process removed the entry before it was locked, so create it again.
+    }
+  }
+
+  deinit {
+    release()
+  }
+
+  /// Lets child processes hold the lock, too, until the last of them ends.
+  package func shareWithChildren() {
+    _ = fcntl(descriptor, F_SETFD, 0)
+  }
+
+  /// Ends the lock. The entry must have its final name, or be removed.
+  package func release() {
+    guard isHeld.exchange(false, ordering: .relaxed) else { return }
+    close(descriptor)
+    Self.held.withLock { _ = $0.remove(Self.lastComponent(of: path)) }
+  }
+}
+
+// MARK: - Abandoned entries
+
+extension TemporaryEntry {
+  /// The suffixes of SQLite's files beside a database.
+  private static let sideFiles = ["-journal", "-wal", "-shm"]
+
+  /// Removes the entries of a folder that killed processes of this user have left.
+  ///
+  /// An entry is known by its name's checksum, and kept if a process holds its lock. Doesn't follow links, and ignores
+  /// entries that can't be removed. Reads the folder once.
+  package static func removeAbandoned(in folder: String) {
+    let folder = folder.isEmpty ? "." : folder
+    for name in FolderNames.of(folder) ?? [] {
+      let path = folder + "/" + name
+      if TemporaryName.isOurs(name) {
+        removeIfAbandoned(path, name)
+      } else if let suffix = sideFiles.first(where: { name.hasSuffix($0) }),
+        TemporaryName.isOurs(String(name.dropLast(suffix.count))), type(of: String(path.dropLast(suffix.count))) == nil,
+        isOwn(path)
+      {
+        unlink(path)
+      }
+    }
+  }
+
+  private static func removeIfAbandoned(_ path: String, _ name: String) {
+    guard !held.withLock({ $0.contains(name) }), let kind = type(of: path), kind == S_IFREG || kind == S_IFDIR,
+      isOwn(path)
+    else { return }
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    // The owner may have renamed the file between these calls.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, names(path, descriptor) else { return }
+    if kind == S_IFDIR {
+      removeTree(path)
+    } else {
+      for suffix in sideFiles + [""] { unlink(path + suffix) }
+    }
+  }
+
+  /// Removes a folder with everything in it, and doesn't follow links.
+  private static func removeTree(_ path: String) {
+    for name in FolderNames.of(path) ?? [] where name != "." && name != ".." {
+      let entry = path + "/" + name
+      if type(of: entry) == S_IFDIR { removeTree(entry) } else { unlink(entry) }
+    }
+    rmdir(path)
+  }
+
+  /// Returns whether a path leads to the descriptor's file without following a link.
+  private static func names(_ path: String, _ descriptor: Int32) -> Bool {
+    var (named, open) = (stat(), stat())
+    return lstat(path, &named) == 0 && fstat(descriptor, &open) == 0 && named.st_dev == open.st_dev
+      && named.st_ino == open.st_ino
+  }
+
+  /// Returns the file type, or `nil` if nothing has that name.
+  private static func type(of path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+  }
+
+  private static func isOwn(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_uid == geteuid()
+  }
+
+  private static func lastComponent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+  }
+}

@@ -1,0 +1,144 @@
+import CofferSQLite
+import CofferTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// Tests what `restore --force` says, keeps and refuses.
+@Suite struct RestoreTests {
+  /// Creates `s.coffer`, its backup `b.coffer` with document 1, and then document 2.
+  private func sandbox(_ options: String...) throws -> Sandbox {
+    let sandbox = try Sandbox()
+    sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
+    try sandbox.succeed(["create", "s.coffer"] + options)
+    try sandbox.succeed("put", "s.coffer", "--text", "one")
+    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("put", "s.coffer", "--text", "two")
+    return sandbox
+  }
+
+  @Test(arguments: ["rollback", "wal"])
+  func namesGenerationsAndKeepsReplacedStore(_ journal: String) throws {
+    let sandbox = try sandbox("--journal", journal)
+    let (old, new) = (try sandbox.read("s.coffer"), try sandbox.read("b.coffer"))
+    let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.diagnostics.contains("dbtool: s.coffer: generation 3\n"), "\(result.errors)")
+    #expect(result.diagnostics.contains("dbtool: b.coffer: generation 2\n"))
+    #expect(
+      result.diagnostics.contains(
+        "warning: b.coffer is older: generation 2, and the store that it replaces has 3\n"))
+    #expect(
+      result.diagnostics.hasSuffix(
+        "the replaced store is s.coffer.replaced; to go back: dbtool restore s.coffer s.coffer.replaced --force\n"))
+    #expect(try sandbox.read("s.coffer") == new && sandbox.read("s.coffer.replaced") == old)
+    // The printed command goes back, and keeps the store that it replaces.
+    let back = try sandbox.succeed("restore", "s.coffer", "s.coffer.replaced", "--force", "--json")
+    #expect(back.text.contains(#""generation":3,"replaced_generation":2,"replaced":""#), "\(back.text)")
+    #expect(!back.diagnostics.contains("older"))
+    #expect(try sandbox.read("s.coffer") == old && sandbox.read("s.coffer.replaced-2") == new)
+    #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "onetwo")
+  }
+
+  @Test func namesGenerationsWithoutKey() throws {
+    let sandbox = try sandbox()
+    sandbox.environment = [:]
+    let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.errors.contains("s.coffer: generation 3 or later, not proved without a key\n"))
+    #expect(result.errors.contains("b.coffer: generation 2 or later, not proved without a key\n"))
+    #expect(result.errors.contains("warning: b.coffer is older"))
+  }
+
+  @Test func discardsReplacedStoreOnRequest() throws {
+    let sandbox = try sandbox()
+    let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force", "--discard-replaced")
+    #expect(!result.diagnostics.contains("go back") && !sandbox.exists("s.coffer.replaced"))
+    #expect(try sandbox.read("s.coffer") == sandbox.read("b.coffer"))
+    #expect(try sandbox.run("restore", "t.coffer", "b.coffer", "--discard-replaced").status == 64)
+  }
+
+  @Test func warnsAboutRekeyAndOtherStore() throws {
+    let sandbox = try sandbox()
+    try sandbox.succeed("rekey", "s.coffer", "--new-key-file", "next.key")
+    let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.diagnostics.contains("warning: b.coffer is from before a rekey"), "\(result.errors)")
+    let newer = try sandbox.succeed("restore", "s.coffer", "s.coffer.replaced", "--force")
+    #expect(!newer.diagnostics.contains("warning"), "\(newer.errors)")
+    try sandbox.succeed("create", "other.coffer")
+    let other = try sandbox.succeed("restore", "s.coffer", "other.coffer", "--force")
+    #expect(other.diagnostics.contains("warning: other.coffer is another store than the one that it replaces"))
+  }
+
+  @Test(arguments: ["text", "", "SQLite format 3\u{0}"])
+  func refusesToReplaceOtherFile(_ contents: String) throws {
+    let sandbox = try sandbox()
+    try sandbox.write("s.coffer", contents)
+    let names = try sandbox.names()
+    let result = try sandbox.run("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.status == 1 && result.errors.contains("s.coffer is no store, and was left as it is"))
+    #expect(result.errors.contains("hint: move it away, and restore again"))
+    #expect(try sandbox.text(of: "s.coffer") == contents && sandbox.names() == names)
+    try FileManager.default.moveItem(atPath: sandbox.path("s.coffer"), toPath: sandbox.path("away"))
+    try sandbox.succeed("restore", "s.coffer", "b.coffer")
+  }
+
+  @Test func refusesToReplaceOtherDatabase() throws {
+    let sandbox = try sandbox()
+    let database = try Database(sandbox.path("app.db"), mode: .create)
+    try database.execute("CREATE TABLE t(a)")
+    try database.close()
+    let before = try sandbox.read("app.db")
+    #expect(try sandbox.run("restore", "app.db", "b.coffer", "--force").status == 1)
+    #expect(try sandbox.read("app.db") == before)
+  }
+
+  @Test func replacesDamagedStore() throws {
+    let sandbox = try sandbox()
+    var bytes = try sandbox.read("s.coffer")
+    for index in 100..<bytes.count { bytes[index] = 0xFF }
+    try sandbox.write("s.coffer", bytes: bytes)
+    let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+    #expect(result.diagnostics.contains("s.coffer: its generation can't be read: "), "\(result.errors)")
+    #expect(try sandbox.read("s.coffer.replaced") == bytes && sandbox.read("s.coffer") == sandbox.read("b.coffer"))
+  }
+
+  /// A killed writer's log has the newest commits, so it's kept with the store.
+  @Test func keepsLogOfReplacedStore() throws {
+    let sandbox = try sandbox("--journal", "wal")
+    let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(nowhere) }
+    // Another connection keeps the log of a put.
+    let database = try Database(sandbox.path("s.coffer"))
+    _ = try database.query("SELECT count(*) FROM coffer_record")
+    try sandbox.succeed("put", "s.coffer", "--text", "three")
+    for suffix in ["", "-wal"] { try sandbox.write("k.coffer\(suffix)", bytes: sandbox.read("s.coffer\(suffix)")) }
+    try database.close()
+    let result = try sandbox.succeed("restore", "k.coffer", "b.coffer", "--force")
+    #expect(result.diagnostics.contains("k.coffer: generation 4\n"), "\(result.errors)")
+    #expect(sandbox.exists("k.coffer.replaced-wal") && !sandbox.exists("k.coffer-wal"))
+    #expect(try sandbox.succeed("show", "k.coffer.replaced", "1-3").text == "onetwothree")
+    #expect(try sandbox.succeed("ls", "k.coffer").lines.count == 1)
+    try sandbox.succeed("verify", "k.coffer")
+  }
+
+  /// Kills the command before each step that changes names. The store is always whole, as before or as in the backup.
+  @Test(.slow, .enabled(if: KilledRun.isPossible, "strace can't run here"), arguments: KilledRun.calls)
+  func killLeavesOneOfBothStores(_ call: String) throws {
+    let sandbox = try sandbox()
+    let (old, new) = (try sandbox.read("s.coffer"), try sandbox.read("b.coffer"))
+    for number in 1... {
+      try sandbox.write("s.coffer", bytes: old)
+      let wasKilled = try KilledRun.run(
+        "restore", "s.coffer", "b.coffer", "--force", at: call, number, in: sandbox)
+      let found = try sandbox.read("s.coffer")
+      #expect(found == old || found == new, "\(call) \(number)")
+      if found == new { #expect(try sandbox.read("s.coffer.replaced") == old) }
+      try sandbox.succeed("verify", "s.coffer")
+      try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
+      #expect(try sandbox.read("s.coffer") == new)
+      let names = try sandbox.names()
+      #expect(!names.contains { $0.hasSuffix(".new") }, "\(call) \(number): \(names)")
+      for name in names where name.contains(".replaced") { try sandbox.remove(name) }
+      guard wasKilled else { break }
+    }
+  }
+}
