@@ -109,11 +109,14 @@ struct RowParser: RecordParser {
   private mutating func fill(_ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer) -> RecordFault? {
     guard let layout else { return nil }
     let fields = scanner.fields
-    if let column = layout.id, let fault = setID(fields[column], of: bytes, &output) { return fault }
+    if let column = layout.id, let fault = setID(fields[column], of: bytes, &output) {
+      return fault.naming("column", layout.columns[column].name)
+    }
     if let column = layout.key, !fields[column].range.isEmpty {
       let range = value(of: fields[column], in: bytes, &output)
-      guard range.count <= DocumentKey.maximumByteCount else { return .keyTooLong(at: fields[column].range.lowerBound) }
-      output.draft.key = range
+      if let fault = output.setKey(range, at: fields[column].range.lowerBound) {
+        return fault.naming("column", layout.columns[column].name)
+      }
     }
     if let column = layout.collection, !fields[column].range.isEmpty {
       output.draft.collection = value(of: fields[column], in: bytes, &output)
@@ -122,7 +125,7 @@ struct RowParser: RecordParser {
       guard let column, !fields[column].range.isEmpty else { continue }
       let text = UnsafeRawBufferPointer(rebasing: bytes[fields[column].range])
       guard let date = mapping.dates.timestamp(ofText: text, &dates) else {
-        return .notADate(at: fields[column].range.lowerBound)
+        return .notADate(at: fields[column].range.lowerBound).naming("column", layout.columns[column].name)
       }
       output.draft[keyPath: part] = date
     }
@@ -139,7 +142,7 @@ struct RowParser: RecordParser {
         output.draft.attributes = object(of: columns, fields, bytes, &output)
       }
     } else {
-      output.draft.text = object(of: fields.indices, fields, bytes, &output)
+      output.setValue(object(of: fields.indices, fields, bytes, &output))
     }
     return nil
   }

@@ -8,6 +8,8 @@ protocol RecordParser: Sendable {
   static var generatesEverything: Bool { get }
   static var usualEmptyText: Document.EmptyText { get }
   static var usualMaximum: Int { get }
+  /// The fault of the input as a whole, once its end is reached.
+  var endFault: FormatError? { get }
   /// False while the parser is incomplete: it is called once more at the end of the input, with no bytes left.
   var mayEnd: Bool { get }
 
@@ -29,6 +31,7 @@ extension RecordParser {
   static var generatesEverything: Bool { false }
   static var usualEmptyText: Document.EmptyText { .store }
   static var usualMaximum: Int { ReadingOptions.usualRecordByteCount }
+  var endFault: FormatError? { nil }
   var mayEnd: Bool { true }
 
   /// Most records are lines.
@@ -60,6 +63,11 @@ struct RecordFault {
   var position: Int
   let reason: String
 
+  /// The same fault of a column or member of that name.
+  func naming(_ what: StaticString, _ name: String) -> RecordFault {
+    RecordFault(code: code, position: position, reason: "\(what) \(name): \(reason)")
+  }
+
   static func notADate(at position: Int) -> RecordFault {
     RecordFault(position: position, reason: "a date that is neither ISO 8601 nor a number")
   }
@@ -78,6 +86,8 @@ struct RecordOutput: Sendable {
   var generatedBase = 0
   /// The record's range, if it differs from the parsed one.
   var source: Range<Int>?
+  /// The record has no text: it is a value as a whole.
+  var isValue = false
 
   /// The range of the bytes appended to ``generated`` since it had `count` bytes.
   func range(generatedSince count: Int) -> Range<Int> {
