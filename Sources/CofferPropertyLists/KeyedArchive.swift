@@ -5,15 +5,14 @@ internal import CofferDocuments
 ///
 /// No class is instantiated: an object is its fields, by name.
 struct KeyedArchive: Sendable {
-  /// A root of the graph, under its name.
-  struct Top: Sendable {
-    let name: [UInt8]
-    let place: Int
-  }
-
-  let tops: [Top]
+  /// The places of the records: the graph's roots, and the elements of roots that are arrays of objects.
+  var records: [Int]
   /// The places of all objects, by number.
   let objects: [Int]
+  /// Elements that are records of their own, and their arrays: records refer to these by number.
+  var elements: Set<Int> = []
+  /// Elements that others refer to, so that they have an `$id`.
+  var linkedElements: Set<Int> = []
 
   /// Nil when the outermost dictionary is something else.
   init?(_ root: PropertyListMembers, _ reader: inout some PropertyListReader) throws(PropertyListFault) {
@@ -36,21 +35,22 @@ struct KeyedArchive: Sendable {
     reader.move(to: top)
     guard case .beginDictionary = try reader.next() else { throw reader.fault("a keyed archive without a top object") }
     let members = try PropertyListMembers(&reader)
-    tops = zip(members.keys, members.places).map { Top(name: $0, place: $1) }
+    records = members.places
+    expandArrays(reader)
   }
 
-  /// Appends a top object as JSON.
+  /// Appends a record as JSON.
   func append(
-    _ top: Top, _ reader: inout some PropertyListReader, to output: inout [UInt8]
+    record: Int, _ reader: inout some PropertyListReader, to output: inout [UInt8]
   ) throws(PropertyListFault) {
     let start = output.count
     reader.readsReferences = true
     // Shared objects are known only when all have been read; the second pass gives each of them its `$id`.
     var writer = KeyedArchiveJSON(self, reader, output: output)
-    try writer.appendValue(at: top.place)
-    if !writer.shared.isEmpty {
+    try writer.appendRecord(at: records[record])
+    if writer.needsSecondPass {
       writer.restart(keeping: start)
-      try writer.appendValue(at: top.place)
+      try writer.appendRecord(at: records[record])
     }
     output = writer.output
     reader = writer.reader
@@ -65,6 +65,8 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
   private let start: Int
   /// Objects that more than one reference names; they get an `$id`.
   private(set) var shared: Set<Int> = []
+  /// The element that is written as a record of its own.
+  private var element: Int?
   /// Objects already written with their fields.
   private var written: Set<Int> = []
   /// Arrays, sets and dictionaries being written now, the innermost included.
@@ -85,6 +87,20 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     path = []
   }
 
+  /// An object became known as shared only after it was written.
+  var needsSecondPass: Bool { !shared.isSubset(of: archive.linkedElements) }
+
+  /// Appends the value of a record.
+  mutating func appendRecord(at place: Int) throws(PropertyListFault) {
+    reader.move(to: place)
+    if case .uid(let number) = try reader.next() {
+      let number = try index(of: number)
+      element = number
+      if archive.linkedElements.contains(number) { shared.insert(number) }
+    }
+    try appendValue(at: place)
+  }
+
   /// Appends the value at a place, or the object that a reference there names.
   mutating func appendValue(at place: Int) throws(PropertyListFault) {
     guard output.count - start <= Document.maximumTextByteCount else { throw reader.tooLong() }
@@ -101,6 +117,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
   }
 
   func object(_ number: Int) -> Int { archive.objects[number] }
+  var objectCount: Int { archive.objects.count }
 
   func index(of number: UInt64) throws(PropertyListFault) -> Int {
     guard number < UInt64(archive.objects.count) else {
@@ -110,8 +127,9 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
   }
 
   private mutating func appendObject(_ number: Int) throws(PropertyListFault) {
-    if written.contains(number) || path.contains(number) {
-      shared.insert(number)
+    let isOtherRecord = number != element && archive.elements.contains(number)
+    if isOtherRecord || written.contains(number) || path.contains(number) {
+      if !isOtherRecord { shared.insert(number) }
       output += "{\"$ref\":\(number)}".utf8
       return
     }
@@ -135,7 +153,7 @@ struct KeyedArchiveJSON<Reader: PropertyListReader> {
     }
   }
 
-  private mutating func className(at place: Int) throws(PropertyListFault) -> [UInt8] {
+  mutating func className(at place: Int) throws(PropertyListFault) -> [UInt8] {
     reader.move(to: place)
     guard case .uid(let reference) = try reader.next() else { throw reader.fault("an object without a class") }
     let number = try index(of: reference)

@@ -78,7 +78,7 @@ extension KeyedArchiveJSON {
   /// The places of elements, in one array or as numbered members.
   ///
   /// - Parameter besides: the number of other members.
-  private mutating func list(
+  mutating func list(
     _ members: PropertyListMembers, _ name: StaticString, _ prefix: String, besides: Int
   ) throws(PropertyListFault) -> [Int]? {
     if let place = members[name] {

@@ -3,8 +3,8 @@ internal import CofferDocuments
 /// A property list in memory, whose records are read one by one, as JSON.
 ///
 /// An array of dictionaries has a record for each, and so has an ordered table `{autoincrement, data, index}`, in the
-/// order of its index; a keyed archive has one for each top object; any other value is one record. The bytes stay the
-/// caller's, who passes the same ones to each call.
+/// order of its index; a keyed archive has one for each top object, or for each element of one that is an array of
+/// objects; any other value is one record. The bytes stay the caller's, who passes the same ones to each call.
 package struct PropertyList: Sendable {
   /// The expected content.
   package enum Content: Sendable {
@@ -95,7 +95,7 @@ package struct PropertyList: Sendable {
     var fault: PropertyListFault?
     do throws(PropertyListFault) {
       if let archive = layout.archive {
-        try archive.append(archive.tops[number], &reader, to: &output)
+        try archive.append(record: number, &reader, to: &output)
       } else {
         reader.move(to: place)
         var writer = PropertyListJSON()

@@ -13,7 +13,7 @@ struct PropertyListLayout: Sendable {
   private(set) var isTable = false
   /// The table's `autoincrement`: the highest id it has ever given.
   private(set) var highestID: Int64?
-  /// Set for a keyed archive, whose records are its top objects.
+  /// Set for a keyed archive, whose records are its top objects, or the elements of those that are arrays of objects.
   private(set) var archive: KeyedArchive?
   /// A fault behind the records.
   private(set) var fault: PropertyListFault?
@@ -89,7 +89,7 @@ struct PropertyListLayout: Sendable {
     try finish(&reader)
     if content != .values, let archive = try KeyedArchive(members, &reader) {
       self.archive = archive
-      records = archive.tops.map { Record(place: $0.place) }
+      records = archive.records.map { Record(place: $0) }
       return true
     }
     guard content != .keyedArchive, members.count == 3, let counter = members["autoincrement"],

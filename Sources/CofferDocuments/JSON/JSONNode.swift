@@ -43,22 +43,33 @@ indirect enum JSONNode {
 
 extension JSONScanner {
   /// Parses the value that begins here as I-JSON (RFC 7493): no name twice, no number that a double changes.
-  mutating func scanNode(depth: Int = 0) throws(JSONError) -> JSONNode {
+  ///
+  /// - Parameter keepsDigits: Makes a string of a number whose digits the canonical form changes, instead of throwing.
+  mutating func scanNode(depth: Int = 0, keepsDigits: Bool = false) throws(JSONError) -> JSONNode {
     guard let first = next else { throw malformed("a value is missing") }
     switch first {
     case JSONByte.quote:
       return .string(value(of: try scanString()))
     case JSONByte.openBrace:
-      return try scanObjectNode(depth: depth + 1)
+      return try scanObjectNode(depth: depth + 1, keepsDigits: keepsDigits)
     case JSONByte.openBracket:
       try openArray(depth: depth + 1)
       var elements: [JSONNode] = []
       while try hasNextElement(isFirst: elements.isEmpty) {
-        elements.append(try scanNode(depth: depth + 1))
+        elements.append(try scanNode(depth: depth + 1, keepsDigits: keepsDigits))
       }
       return .array(elements)
     case 0x2D, 0x30...0x39:
-      return .number(try exactValue(of: try scanNumber()))
+      let token = try scanNumber()
+      if let value = exactValue(of: token), !keepsDigits || keepsEveryDigit(of: token, in: value) {
+        return .number(value)
+      }
+      guard keepsDigits else {
+        throw JSONError(
+          .inexactNumber, at: token.range.lowerBound,
+          "a number that a double cannot hold exactly; write it as a string")
+      }
+      return .string(literal(token))
     default:
       switch try skipValue() {
       case .null: return .null
@@ -67,13 +78,13 @@ extension JSONScanner {
     }
   }
 
-  private mutating func scanObjectNode(depth: Int) throws(JSONError) -> JSONNode {
+  private mutating func scanObjectNode(depth: Int, keepsDigits: Bool) throws(JSONError) -> JSONNode {
     let start = position
     try openObject(depth: depth)
     var members: [JSONNode.Member] = []
     while let name = try nextName(isFirst: members.isEmpty) {
       let name = value(of: name)
-      members.append(JSONNode.Member(name: name, value: try scanNode(depth: depth)))
+      members.append(JSONNode.Member(name: name, value: try scanNode(depth: depth, keepsDigits: keepsDigits)))
     }
     members.sort { JSONOrder.precedes($0.name, $1.name) }
     for (member, following) in zip(members, members.dropFirst()) where member.name == following.name {
@@ -82,30 +93,34 @@ extension JSONScanner {
     return .object(members)
   }
 
-  /// A number as a double.
-  ///
-  /// - Throws: `inexactNumber` for an integer literal whose canonical form differs, and beyond a double's range.
-  private func exactValue(of token: NumberToken) throws(JSONError) -> Double {
+  /// Returns a number as a double, or `nil` for an integer literal whose canonical form differs, and for a number
+  /// beyond a double's range.
+  private func exactValue(of token: NumberToken) -> Double? {
     if let integer = integer(of: token), let value = Double(exactly: integer) { return value }
-    let text = String(
-      decoding: UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count), as: UTF8.self)
-    guard let value = Double(text), value.isFinite else { throw inexact(token) }
-    if token.isInteger, !isExact(value, text) { throw inexact(token) }
+    let text = String(decoding: literal(token), as: UTF8.self)
+    guard let value = Double(text), value.isFinite, !token.isInteger || isExact(value, text) else { return nil }
     return value
   }
 
   /// The integer equals the double, or its literal is the canonical form, which reads back as the same double.
-  private func isExact(_ value: Double, _ literal: String) -> Bool {
+  private func isExact(_ value: Double, _ text: String) -> Bool {
     // Beyond 64 bits: 128 bits suffice for 38 digits, and longer plain literals are never exact on purpose.
-    if let integer = Int128(literal), Double(exactly: integer) != nil { return true }
-    var canonical: [UInt8] = []
-    JSONWriter.appendNumber(value, to: &canonical)
-    return canonical.elementsEqual(literal.utf8)
+    if let integer = Int128(text), Double(exactly: integer) != nil { return true }
+    return canonical(value).elementsEqual(text.utf8)
   }
 
-  private func inexact(_ token: NumberToken) -> JSONError {
-    JSONError(
-      .inexactNumber, at: token.range.lowerBound,
-      "a number that a double cannot hold exactly; write it as a string")
+  /// The canonical form has the digits of the integer: 2^62 does not, because 4611686018427388000 is the same double.
+  private func keepsEveryDigit(of token: NumberToken, in value: Double) -> Bool {
+    !token.isInteger || value.magnitude <= 0x1p53 || canonical(value) == literal(token)
+  }
+
+  private func canonical(_ value: Double) -> [UInt8] {
+    var digits: [UInt8] = []
+    JSONWriter.appendNumber(value, to: &digits)
+    return digits
+  }
+
+  private func literal(_ token: NumberToken) -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: base + token.range.lowerBound, count: token.range.count))
   }
 }

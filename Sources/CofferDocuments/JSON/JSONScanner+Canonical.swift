@@ -2,8 +2,11 @@
 extension JSONScanner {
   /// Parses the object that begins here and appends it in canonical form; appends nothing for `{}`.
   ///
-  /// - Throws: `notAnObject`, and what ``scanNode(depth:)`` throws.
-  package mutating func appendCanonicalObject(to output: inout [UInt8]) throws(JSONError) {
+  /// - Parameter keepsDigits: Makes a string of a number whose digits the canonical form changes, instead of throwing.
+  /// - Throws: `notAnObject`, and what ``scanNode(depth:keepsDigits:)`` throws.
+  package mutating func appendCanonicalObject(
+    to output: inout [UInt8], keepsDigits: Bool = false
+  ) throws(JSONError) {
     guard next == JSONByte.openBrace else {
       throw JSONError(.notAnObject, at: position, "attributes are a JSON object")
     }
@@ -15,7 +18,7 @@ extension JSONScanner {
       self = look
       return
     }
-    let node = try scanNode()
+    let node = try scanNode(keepsDigits: keepsDigits)
     if case .object(let members) = node, members.isEmpty { return }
     node.appendCanonical(to: &output)
   }

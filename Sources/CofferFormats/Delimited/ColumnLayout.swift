@@ -57,7 +57,7 @@ struct ColumnLayout: Sendable {
         (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
         (.collection, collection), (.created, created), (.modified, modified), (.parent, parent), (.json, json),
       ],
-      others: text == nil ? .row : .attribute)
+      others: text == nil ? .value : .attribute)
     let others = columns.indices.filter { [columns] in columns[$0].use == .attribute }
     attributes = others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }
   }

@@ -5,8 +5,8 @@ public import CofferDocuments
 /// Rows end at LF or CRLF, and blank lines are skipped; quoting is RFC 4180's. The columns `id`, `title`, `text` (else
 /// `txt`, else `body`) and `key`, in any case, become those parts of the document; every other one becomes an attribute,
 /// a string, and so does `id` where ids are not kept, except under the header of ``DelimitedSink``, where `created`,
-/// `modified`, `parent` and `json` are parts, too. If no column is the text, the text is the whole row as a
-/// JSON object, in the order of its columns, and there are no attributes; the title is then `title` or else `name`. An
+/// `modified`, `parent` and `json` are parts, too. If no column is the text, each row is a value: a JSON object in the
+/// order of its columns, without attributes; the title is then `title` or else `name`. An
 /// empty field means no title, a quoted one (`""`) an empty title. Columns with the same name get a number: `note`,
 /// `note_2`. A first line `sep=;` names the delimiter and is no row.
 public struct DelimitedSource: DraftSource, ReportingSource, Sendable {

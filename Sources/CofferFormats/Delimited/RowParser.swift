@@ -112,11 +112,14 @@ struct RowParser: RecordParser {
   private mutating func fill(_ output: inout RecordOutput, from bytes: UnsafeRawBufferPointer) -> RecordFault? {
     guard let layout else { return nil }
     let fields = scanner.fields
-    if let column = layout.id, let fault = setID(fields[column], of: bytes, &output) { return fault }
+    if let column = layout.id, let fault = setID(fields[column], of: bytes, &output) {
+      return fault.naming("column", layout.columns[column].name)
+    }
     if let column = layout.key, !fields[column].range.isEmpty {
       let range = value(of: fields[column], in: bytes, &output)
-      guard range.count <= DocumentKey.maximumByteCount else { return .keyTooLong(at: fields[column].range.lowerBound) }
-      output.draft.key = range
+      if let fault = output.setKey(range, at: fields[column].range.lowerBound) {
+        return fault.naming("column", layout.columns[column].name)
+      }
     }
     if let column = layout.collection, !fields[column].range.isEmpty {
       output.draft.collection = value(of: fields[column], in: bytes, &output)
@@ -128,7 +131,7 @@ struct RowParser: RecordParser {
       do throws(DateFault) {
         output.draft[keyPath: part] = try dates.read(text)
       } catch {
-        return RecordFault(error, at: fields[column].range.lowerBound)
+        return RecordFault(error, at: fields[column].range.lowerBound).naming("column", layout.columns[column].name)
       }
     }
     if let fault = fillOwn(layout, &output, from: bytes) { return fault }
@@ -145,7 +148,7 @@ struct RowParser: RecordParser {
         output.draft.attributes = object(of: columns, fields, bytes, &output)
       }
     } else {
-      output.draft.text = object(of: fields.indices, fields, bytes, &output)
+      output.setValue(object(of: fields.indices, fields, bytes, &output))
     }
     return nil
   }

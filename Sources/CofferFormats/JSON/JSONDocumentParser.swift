@@ -1,22 +1,62 @@
 internal import CofferDocuments
 
 /// Makes a document of a JSON value.
+///
+/// An object with a text is a document, whose other members are its parts or become attributes. Any other JSON is stored
+/// as a value. `null` is an absent part.
 struct JSONDocumentParser: Sendable {
-  private let mapping: ColumnMapping
-  private let keepsIDs: Bool
-  /// A member to ignore: it neither belongs to a record of ours nor makes an object foreign.
-  private let passedOver: StaticString?
-  private var dates: DateReader
-  /// The values of our members; ``found`` has a bit for each.
-  private var values = [ScannedValue](
-    repeating: ScannedValue(content: .null, source: 0..<0), count: DocumentMember.allCases.count)
-  private var found: UInt16 = 0
+  /// A member of an object, scanned but not parsed.
+  struct Member: Sendable {
+    let name: JSONScanner.StringToken
+    let value: ScannedValue
+  }
 
-  init(mapping: ColumnMapping, keepsIDs: Bool, passingOver passedOver: StaticString? = nil) {
-    self.passedOver = passedOver
-    self.mapping = mapping
-    self.keepsIDs = keepsIDs
+  /// Records of an export have all of these, others hardly ever.
+  private static let exported: MemberRoles.Parts =
+    [DocumentMember.collection, .id, .position, .created, .modified].reduce(0) { $0 | $1.bit }
+
+  let roles: MemberRoles
+  let keepsIDs: Bool
+  /// The parts that become attributes in documents that are no records of an export.
+  private let attributeParts: MemberRoles.Parts
+  /// A member to ignore: it is no part and no attribute.
+  var passedOver: StaticString?
+  var dates: DateReader
+  /// The members of the parts; ``found`` has a bit for each that isn't null.
+  private var parts = [Member?](repeating: nil, count: DocumentMember.allCases.count)
+  private var found: MemberRoles.Parts = 0
+  /// The parts whose member is there, null or not.
+  private var present: MemberRoles.Parts = 0
+  private var isRepeated = false
+  /// The members that are no parts.
+  private(set) var others: [Member] = []
+  private var report = MemberReport()
+  private var object: [UInt8] = []
+
+  init(mapping: ColumnMapping, options: ReadingOptions) {
+    roles = MemberRoles(mapping)
     dates = DateReader(unit: mapping.dates)
+    keepsIDs = options.keepsIDs
+    var attributes = DocumentMember.position.bit
+    if !options.keepsIDs { attributes |= DocumentMember.id.bit | DocumentMember.parent.bit }
+    if !options.namesCollections, !roles.isMapped { attributes |= DocumentMember.collection.bit }
+    attributeParts = attributes
+  }
+
+  /// What the members became so far.
+  var columns: [ColumnUse] { report.columns(roles, attributes: attributeParts) }
+
+  /// The fault of an input whose records have nothing of the mapping, or never the text.
+  var endFault: FormatError? {
+    guard roles.isMapped, report.objects > 0 else { return nil }
+    let columns = columns
+    let missing = columns.filter { $0.use == .missing }.map(\.name)
+    let text = roles.mapping.columns[.text].flatMap { missing.contains($0.name) ? $0.name : nil }
+    let isAll = missing.count == Set(roles.mapping.columns.values.map(\.name)).count
+    guard let name = text ?? (isAll ? missing.first : nil) else { return nil }
+    var error = FormatError(.missingColumn, "no record has the member \(name)")
+    error.names = columns.filter { $0.use != .missing }.map(\.name)
+    return error
   }
 
   /// Scans the value that begins here into the draft of `output`.
@@ -25,188 +65,175 @@ struct JSONDocumentParser: Sendable {
   ) throws(JSONError) -> RecordFault? {
     let start = scanner.position
     guard scanner.next == JSONByte.openBrace else {
-      try scanner.skipValue()
-      output.draft.text = start..<scanner.position
+      let kind = try scanner.skipValue()
+      if roles.isMapped {
+        let reason = "not an object, which the mapping needs, but \(kind.words)"
+        return RecordFault(position: start, reason: reason)
+      }
+      output.setValue(start..<scanner.position)
       return nil
     }
-    if !mapping.isEmpty {
-      return try MappedObject(scanning: &scanner, keepsIDs: keepsIDs, passingOver: passedOver)
-        .fill(&output, mapping, scanner, bytes)
+    try scan(&scanner)
+    report.beginObject()
+    if found & DocumentMember.text.bit == 0 { findOtherText(scanner) }
+    guard found & DocumentMember.text.bit != 0 else {
+      return fillValue(start..<scanner.position, &output, scanner, bytes)
     }
-    try scanner.openObject(depth: 1)
+    if isRepeated { throw JSONError(.duplicateName, at: start, "an object with the same name twice") }
+    let isExport = isExport(scanner)
+    if isExport { report.inExports |= present } else { report.inDocuments |= present }
+    for member in others { report.note(member.name, as: .attribute, scanner) }
+    if let fault = fillParts(isExport: isExport, &output, scanner, bytes) { return fault }
+    let attributes = isExport ? [] : attributeMembers
+    return try fillAttributes(attributes + others, at: start, &output, scanner, bytes)
+  }
+
+  private mutating func scan(_ scanner: inout JSONScanner) throws(JSONError) {
     found = 0
-    var isOurs = true
-    var hasDuplicates = false
+    present = 0
+    isRepeated = false
+    others.removeAll(keepingCapacity: true)
+    try scanner.openObject(depth: 1)
     var isFirst = true
-    var name: JSONScanner.StringToken?
-    while let memberName = try scanner.nextName(isFirst: isFirst) {
+    while let name = try scanner.nextName(isFirst: isFirst) {
       isFirst = false
       let value = try scanner.scanMemberValue()
-      if let member = scanner.documentMember(memberName) {
-        let bit = UInt16(1) << member.rawValue
-        hasDuplicates = hasDuplicates || found & bit != 0
-        found |= bit
-        values[Int(member.rawValue)] = value
-      } else if passedOver.map({ scanner.equals(memberName, $0) }) != true {
-        isOurs = false
-        if scanner.equals(memberName, "name"), case .string(let token) = value.content { name = token }
+      var parts = roles.parts(of: name, scanner)
+      if parts == 0 {
+        if passedOver.map({ scanner.equals(name, $0) }) != true { others.append(Member(name: name, value: value)) }
+        continue
+      }
+      isRepeated = isRepeated || present & parts != 0
+      present |= parts
+      if case .null = value.content { found &= ~parts } else { found |= parts }
+      while parts != 0 {
+        self.parts[parts.trailingZeroBitCount] = Member(name: name, value: value)
+        parts &= parts - 1
       }
     }
-    if isOurs, let record = ownRecord(scanner, bytes) {
-      if hasDuplicates { throw JSONError(.duplicateName, at: start, "an object with the same name twice") }
-      return try record.fill(&output, scanner, bytes)
-    }
-    if case .string(let title)? = value(.title)?.content { name = title }
-    if let name { output.draft.title = output.value(of: name, scanner) }
-    output.draft.text = start..<scanner.position
-    return nil
   }
 
-  private func value(_ member: DocumentMember) -> ScannedValue? {
-    found & (1 << member.rawValue) != 0 ? values[Int(member.rawValue)] : nil
-  }
-
-  /// The members as a record of ours; nil if one has another type, so that the object is foreign.
-  private mutating func ownRecord(_ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer) -> OwnRecord? {
-    guard case .string(let text)? = value(.text)?.content else { return nil }
-    var record = OwnRecord(text: text)
-    for member in DocumentMember.allCases {
-      guard let value = value(member) else { continue }
-      switch (member, value.content) {
-      case (.text, _): break
-      case (.collection, .string(let token)): record.collection = token
-      case (.title, .string(let token)): record.title = token
-      case (.key, .string(let token)): record.key = .text(token)
-      case (.key, .object):
-        guard let token = scanner.base64Token(in: value.source) else { return nil }
-        record.key = .base64(token)
-      case (.attributes, .object): record.attributes = value.source
-      case (.json, .bool(let flag)): record.isJSON = flag
-      case (.id, .number(let token)):
-        guard let number = scanner.integer(of: token), number >= 1 else { return nil }
-        record.id = DocumentID(number)
-      case (.parent, .number(let token)):
-        guard let number = scanner.integer(of: token), number >= 1 else { return nil }
-        record.parent = DocumentID(number)
-      case (.position, .number(let token)):
-        guard scanner.integer(of: token) != nil else { return nil }
-        record.hasPosition = true
-      case (.created, .string), (.created, .number), (.modified, .string), (.modified, .number):
-        do throws(DateFault) {
-          let date = try date(value, scanner, bytes)
-          if member == .created { record.created = date } else { record.modified = date }
-        } catch {
-          record.fault = RecordFault(error, at: value.source.lowerBound)
-        }
-      default: return nil
+  /// With a mapping, takes the first of the usual names for the text.
+  private mutating func findOtherText(_ scanner: JSONScanner) {
+    for name in roles.otherTexts {
+      let index = others.firstIndex { member in
+        if case .null = member.value.content { return false }
+        return scanner.equals(member.name, name)
       }
+      guard let index else { continue }
+      let member = others.remove(at: index)
+      report.note(member.name, as: .text, scanner)
+      parts[Int(DocumentMember.text.rawValue)] = member
+      found |= DocumentMember.text.bit
+      return
     }
-    return record
   }
 
-  private mutating func date(
-    _ value: ScannedValue, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
-  ) throws(DateFault) -> Timestamp {
-    guard case .string(let token) = value.content else {
-      return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[value.source]))
-    }
-    guard token.hasEscapes else { return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range])) }
-    let result = scanner.value(of: token).withUnsafeBytes { text in
-      Result { () throws(DateFault) in try dates.read(text) }
-    }
-    return try result.get()
-  }
-}
-
-/// A record in our own format.
-private struct OwnRecord {
-  enum Key {
-    case text(JSONScanner.StringToken)
-    case base64(JSONScanner.StringToken)
+  /// Whether the object is a complete record of an export, in which an absent title means none.
+  private func isExport(_ scanner: JSONScanner) -> Bool {
+    guard !roles.isMapped, found & Self.exported == Self.exported,
+      case .number(let token)? = self[.position]?.content
+    else { return false }
+    return scanner.integer(of: token) != nil
   }
 
-  let text: JSONScanner.StringToken
-  var id: DocumentID?
-  var parent: DocumentID?
-  var collection: JSONScanner.StringToken?
-  var title: JSONScanner.StringToken?
-  var key: Key?
-  var attributes: Range<Int>?
-  var created: Timestamp?
-  var modified: Timestamp?
-  var isJSON = false
-  var hasPosition = false
-  /// The reason why the record can't be used.
-  var fault: RecordFault?
+  /// The value of a part; nil if it is absent.
+  subscript(part: DocumentMember) -> ScannedValue? {
+    found & part.bit != 0 ? parts[Int(part.rawValue)]?.value : nil
+  }
 
-  func fill(
-    _ output: inout RecordOutput, _ scanner: JSONScanner, _ bytes: UnsafeRawBufferPointer
+  /// The members whose part isn't used.
+  private var attributeMembers: [Member] {
+    let unused = found & attributeParts
+    if unused == 0 { return [] }
+    return DocumentMember.allCases.filter { unused & $0.bit != 0 }.compactMap { parts[Int($0.rawValue)] }
+  }
+
+  /// Whether a part of a document is used, and doesn't become an attribute.
+  func uses(_ part: DocumentMember, isExport: Bool) -> Bool {
+    isExport || attributeParts & part.bit == 0
+  }
+
+  /// Notes the members of a value, of which `title` became its title.
+  mutating func noteValue(title: JSONScanner.StringToken?, _ scanner: JSONScanner) {
+    report.inValues |= present
+    for member in others { report.note(member.name, as: member.name == title ? .title : .value, scanner) }
+  }
+
+  /// Sets the attributes: the members, and those of the part `attributes`.
+  private mutating func fillAttributes(
+    _ members: [Member], at start: Int, _ output: inout RecordOutput, _ scanner: JSONScanner,
+    _ bytes: UnsafeRawBufferPointer
   ) throws(JSONError) -> RecordFault? {
-    if let fault { return fault }
-    output.draft.text = output.value(of: text, scanner)
-    output.draft.id = id
-    output.draft.parent = parent
-    output.draft.collection = collection.map { output.value(of: $0, scanner) }
-    output.draft.title = title.map { output.value(of: $0, scanner) }
-    output.draft.created = created
-    output.draft.modified = modified
-    output.draft.isJSON = isJSON
-    // Only a complete record of an export has a position; there an absent title means none.
-    output.draft.isComplete = hasPosition
-    if let attributes {
-      output.draft.attributes = try output.canonicalObject(JSONScanner(bytes, in: attributes))
+    let given = self[.attributes]?.source
+    if members.isEmpty {
+      guard let given else { return nil }
+      output.draft.attributes = try output.canonicalObject(JSONScanner(bytes, in: given))
+      return nil
     }
-    switch key {
-    case nil: return nil
-    case .text(let token): return output.setKey(output.value(of: token, scanner), at: token.range.lowerBound)
-    case .base64(let token):
-      let count = output.generated.count
-      guard Base64.append(decoding: UnsafeRawBufferPointer(rebasing: bytes[token.range]), to: &output.generated) else {
-        return RecordFault(position: token.range.lowerBound, reason: "a key that is not Base64")
+    var members = members
+    if let given { members += try JSONScanner(bytes, in: given).members() }
+    scanner.assemble(&members, into: &object)
+    let failure: JSONError? = object.withUnsafeBytes { buffer in
+      do throws(JSONError) {
+        output.draft.attributes = try output.canonicalObject(JSONScanner(buffer))
+        return nil
+      } catch {
+        return error
       }
-      return output.setKey(output.range(generatedSince: count), at: token.range.lowerBound)
     }
-  }
-}
-
-extension RecordOutput {
-  /// The value of a string: its own range, or that of a copy without escapes.
-  mutating func value(of token: JSONScanner.StringToken, _ scanner: JSONScanner) -> Range<Int> {
-    guard token.hasEscapes else { return token.range }
-    let count = generated.count
-    scanner.appendValue(of: token, to: &generated)
-    return range(generatedSince: count)
-  }
-
-  /// The object at the scanner in canonical form; nil for `{}`.
-  mutating func canonicalObject(_ scanner: JSONScanner) throws(JSONError) -> Range<Int>? {
-    var scanner = scanner
-    let count = generated.count
-    try scanner.appendCanonicalObject(to: &generated)
-    return generated.count == count ? nil : range(generatedSince: count)
-  }
-
-  mutating func setKey(_ range: Range<Int>, at position: Int) -> RecordFault? {
-    guard range.count <= DocumentKey.maximumByteCount else { return .keyTooLong(at: position) }
-    guard !range.isEmpty else { return RecordFault(position: position, reason: "an empty key") }
-    draft.key = range
-    return nil
+    // The object was assembled here, so that only the record's beginning can be reported.
+    return failure.map { RecordFault(position: start, reason: "\($0.reason), as attributes") }
   }
 }
 
 extension JSONScanner {
-  /// The string of `{"$base64":"…"}`; nil for any other object.
-  func base64Token(in range: Range<Int>) -> StringToken? {
-    var scanner = JSONScanner(UnsafeRawBufferPointer(start: base, count: range.upperBound), in: range)
-    do throws(JSONError) {
-      try scanner.openObject(depth: 1)
-      guard let name = try scanner.nextName(isFirst: true), scanner.equals(name, "$base64"),
-        scanner.next == JSONByte.quote
-      else { return nil }
-      let token = try scanner.scanString()
-      return try scanner.nextName(isFirst: false) == nil && !token.hasEscapes ? token : nil
-    } catch {
-      return nil
+  /// The members of the object that begins here.
+  fileprivate func members() throws(JSONError) -> [JSONDocumentParser.Member] {
+    var scanner = self
+    var members: [JSONDocumentParser.Member] = []
+    try scanner.openObject(depth: 1)
+    while let name = try scanner.nextName(isFirst: members.isEmpty) {
+      members.append(JSONDocumentParser.Member(name: name, value: try scanner.scanMemberValue()))
+    }
+    return members
+  }
+
+  /// Writes members as an object in canonical order, in which parsing it costs least.
+  fileprivate func assemble(_ members: inout [JSONDocumentParser.Member], into object: inout [UInt8]) {
+    func source(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
+    }
+    func precedes(_ lhs: JSONDocumentParser.Member, _ rhs: JSONDocumentParser.Member) -> Bool {
+      if lhs.name.hasEscapes || rhs.name.hasEscapes {
+        return JSONOrder.precedes(value(of: lhs.name), value(of: rhs.name))
+      }
+      return JSONOrder.precedes(source(lhs.name.range), source(rhs.name.range))
+    }
+    members.sort(by: precedes)
+    object.removeAll(keepingCapacity: true)
+    object.append(JSONByte.openBrace)
+    for (index, member) in members.enumerated() {
+      if index > 0 { object.append(JSONByte.comma) }
+      object.append(JSONByte.quote)
+      object.append(contentsOf: source(member.name.range))
+      object.append(JSONByte.quote)
+      object.append(JSONByte.colon)
+      object.append(contentsOf: source(member.value.source))
+    }
+    object.append(JSONByte.closeBrace)
+  }
+}
+
+extension JSONScanner.Kind {
+  fileprivate var words: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a Boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
     }
   }
 }

@@ -98,4 +98,19 @@ extension JSONScanner {
     default: return nil
     }
   }
+
+  /// The string of `{"$base64":"…"}`; nil for any other object.
+  func base64Token(in range: Range<Int>) -> StringToken? {
+    var scanner = JSONScanner(UnsafeRawBufferPointer(start: base, count: range.upperBound), in: range)
+    do throws(JSONError) {
+      try scanner.openObject(depth: 1)
+      guard let name = try scanner.nextName(isFirst: true), scanner.equals(name, "$base64"),
+        scanner.next == JSONByte.quote
+      else { return nil }
+      let token = try scanner.scanString()
+      return try scanner.nextName(isFirst: false) == nil && !token.hasEscapes ? token : nil
+    } catch {
+      return nil
+    }
+  }
 }

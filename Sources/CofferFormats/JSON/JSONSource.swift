@@ -17,10 +17,14 @@ public struct JSONSource: DraftSource, ReportingSource, Sendable {
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {
     reader = ParsedRecords(
-      source, options: options, parser: JSONTextParser(mapping: mapping, keepsIDs: options.keepsIDs))
+      source, options: options, parser: JSONTextParser(mapping: mapping, options: options))
   }
 
-  public var report: ReadingReport { reader.report }
+  public var report: ReadingReport {
+    var report = reader.report
+    report.columns = reader.parser.columns
+    return report
+  }
 
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
     try reader.read(into: &batch)
@@ -45,9 +49,12 @@ struct JSONTextParser: RecordParser {
   private var documents: JSONDocumentParser
   private var expected = Expected.root
 
-  init(mapping: ColumnMapping, keepsIDs: Bool) {
-    documents = JSONDocumentParser(mapping: mapping, keepsIDs: keepsIDs)
+  init(mapping: ColumnMapping, options: ReadingOptions) {
+    documents = JSONDocumentParser(mapping: mapping, options: options)
   }
+
+  var columns: [ColumnUse] { documents.columns }
+  var endFault: FormatError? { documents.endFault }
 
   var mayEnd: Bool {
     switch expected {

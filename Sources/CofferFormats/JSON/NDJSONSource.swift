@@ -2,11 +2,16 @@ public import CofferDocuments
 
 /// A document for each line of JSON; blank lines are skipped.
 ///
-/// An object is a record of an export if it has no members but `collection`, `id`, `position`, `title`, `text`, `key`,
-/// `created`, `modified`, `attributes`, `parent` and `json`, each of its right type, and a string `text`: it becomes
-/// that document. Any other value becomes a document with the value's JSON, unchanged, as text, and with the value's
-/// `title` or else `name` as title. With a mapping, objects are rows: members become the parts they are mapped to and,
-/// if the text is one of them, the others become attributes.
+/// An object with a `text` is a document: `title`, `key`, `collection`, `created`, `modified`, `attributes` and `json`
+/// are its parts, and so are `id` and `parent` where ids are kept, or in a record of an export, which also has
+/// `position`. All other members become attributes. `null` is an absent part; a part with a value that it can't have
+/// makes a bad record, whose error names the member.
+///
+/// Any other JSON is a value: a document with the JSON, unchanged, as text, marked as a value, and with its `title` or
+/// else `name` as title. It has the object's `key`, and its `id` where ids are kept.
+///
+/// With a mapping, members are columns, as in ``DelimitedSource``; a record that is no object is bad, and an input in
+/// which no record has the mapped text, or nothing of the mapping, ends with `missingColumn`.
 public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
   private var reader: ParsedRecords<JSONLineParser>
 
@@ -17,10 +22,14 @@ public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
     _ source: any ByteSource, mapping: ColumnMapping = ColumnMapping(), options: ReadingOptions = ReadingOptions()
   ) {
     reader = ParsedRecords(
-      source, options: options, parser: JSONLineParser(mapping: mapping, keepsIDs: options.keepsIDs))
+      source, options: options, parser: JSONLineParser(mapping: mapping, options: options))
   }
 
-  public var report: ReadingReport { reader.report }
+  public var report: ReadingReport {
+    var report = reader.report
+    report.columns = reader.parser.columns
+    return report
+  }
 
   public mutating func read(into batch: inout DraftBatch) throws -> Bool {
     try reader.read(into: &batch)
@@ -30,9 +39,12 @@ public struct NDJSONSource: DraftSource, ReportingSource, Sendable {
 struct JSONLineParser: RecordParser {
   private var documents: JSONDocumentParser
 
-  init(mapping: ColumnMapping, keepsIDs: Bool) {
-    documents = JSONDocumentParser(mapping: mapping, keepsIDs: keepsIDs)
+  init(mapping: ColumnMapping, options: ReadingOptions) {
+    documents = JSONDocumentParser(mapping: mapping, options: options)
   }
+
+  var columns: [ColumnUse] { documents.columns }
+  var endFault: FormatError? { documents.endFault }
 
   mutating func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput

@@ -17,26 +17,32 @@ struct PropertyListParser: RecordParser {
   private let content: PropertyList.Content
   private let keepsIDs: Bool
   private var documents: JSONDocumentParser
-  private var rowDocuments: JSONDocumentParser
   private var state = State.unread
   /// nil until the property list is read.
   private(set) var isKeyedArchive: Bool?
   private(set) var highestID: Int64?
+  private var isTable = false
   private var json: [UInt8] = []
   private var scratch = RecordOutput()
 
-  init(content: PropertyListSource.Content, mapping: ColumnMapping, keepsIDs: Bool) {
+  init(content: PropertyListSource.Content, mapping: ColumnMapping, options: ReadingOptions) {
     self.content =
       switch content {
       case .automatic: .automatic
       case .values: .values
       case .keyedArchive: .keyedArchive
       }
-    self.keepsIDs = keepsIDs
-    documents = JSONDocumentParser(mapping: mapping, keepsIDs: keepsIDs)
-    rowDocuments = JSONDocumentParser(mapping: mapping, keepsIDs: keepsIDs, passingOver: PropertyList.rowIDName)
+    keepsIDs = options.keepsIDs
+    documents = JSONDocumentParser(mapping: mapping, options: options)
   }
 
+  /// What the members became; the id of a table's row is the first.
+  var columns: [ColumnUse] {
+    let id = ColumnUse(name: PropertyList.rowIDName.description, use: keepsIDs ? .id : .key)
+    return (isTable ? [id] : []) + documents.columns
+  }
+
+  var endFault: FormatError? { documents.endFault }
   var mayEnd: Bool { if case .done = state { true } else { false } }
 
   mutating func parse(
@@ -70,6 +76,8 @@ struct PropertyListParser: RecordParser {
     let list = try PropertyList(bytes, from: start, as: content)
     isKeyedArchive = list.isKeyedArchive
     highestID = list.highestID
+    isTable = list.isTable
+    if isTable { documents.passedOver = PropertyList.rowIDName }
     return list
   }
 
@@ -84,25 +92,23 @@ struct PropertyListParser: RecordParser {
     output.source = range
     state = .records(list, next: number + 1)
     // The reader keeps the whole input until the last record is made, so that faults can point into it.
-    if let fault = fault.map(RecordFault.init) ?? fill(&output, list.isTable, list.rowID(ofRecord: number)) {
+    if let fault = fault.map(RecordFault.init) ?? fill(&output, list.rowID(ofRecord: number)) {
       return .bad(fault, end: start)
     }
     return .record(end: start)
   }
 
   /// Makes the draft of the value in `json`.
-  private mutating func fill(
-    _ output: inout RecordOutput, _ isTable: Bool, _ rowID: [UInt8]?
-  ) -> RecordFault? {
+  private mutating func fill(_ output: inout RecordOutput, _ rowID: [UInt8]?) -> RecordFault? {
     let place = output.source?.lowerBound ?? 0
     scratch.draft = output.draft
+    scratch.isValue = false
     scratch.generated.removeAll(keepingCapacity: true)
     scratch.generatedBase = json.count
     let fault: RecordFault? = json.withUnsafeBytes { bytes in
       var scanner = JSONScanner(bytes)
       do throws(JSONError) {
-        return isTable
-          ? try rowDocuments.read(&scanner, bytes, into: &scratch) : try documents.read(&scanner, bytes, into: &scratch)
+        return try documents.read(&scanner, bytes, into: &scratch)
       } catch {
         return RecordFault(position: place, reason: error.reason)
       }
@@ -116,6 +122,7 @@ struct PropertyListParser: RecordParser {
     output.generated += json
     output.generated += scratch.generated
     output.draft = scratch.draft
+    output.isValue = scratch.isValue
     output.draft.mapRanges { $0.isEmpty ? 0..<0 : $0.lowerBound + base..<$0.upperBound + base }
     guard isTable, let rowID else { return nil }
     if keepsIDs {

@@ -3,10 +3,11 @@ internal import CofferPropertyLists
 
 /// Recognises documents that were rows of an ordered table and can be written as those rows again.
 enum PropertyListRow {
-  /// True when reading the text as a row gives back the same document: id, text and title.
+  /// True when reading the text as a row gives back the same value: id, text and title.
   static func restores(_ document: OpenedDocument) -> Bool {
     let text = document.utf8
-    guard text.first == JSONByte.openBrace, let id = id(in: text), id.elementsEqual(document.header.id.description.utf8)
+    guard document.header.isJSON, text.first == JSONByte.openBrace, let id = id(in: text),
+      id.elementsEqual(document.header.id.description.utf8)
     else { return false }
     var scanner = JSONScanner(text)
     var writer = BinaryPropertyListWriter(MemoryByteSink())
@@ -14,7 +15,7 @@ enum PropertyListRow {
       (try? writer.finish(top: top)) != nil, let made = PropertyList.json(ofBinary: writer.output.sink.bytes),
       made.elementsEqual(text)
     else { return false }
-    return isTitled(document)
+    return isNamed(document)
   }
 
   /// The row's id, if it is a string.
@@ -36,10 +37,10 @@ enum PropertyListRow {
     return nil
   }
 
-  /// Reading the row gives the document's title.
-  private static func isTitled(_ document: OpenedDocument) -> Bool {
-    var parser = JSONDocumentParser(
-      mapping: ColumnMapping(), keepsIDs: true, passingOver: PropertyList.rowIDName)
+  /// Reading the row gives the document's title, and no other key.
+  private static func isNamed(_ document: OpenedDocument) -> Bool {
+    var parser = JSONDocumentParser(mapping: ColumnMapping(), options: ReadingOptions(keepsIDs: true))
+    parser.passedOver = PropertyList.rowIDName
     var output = RecordOutput()
     output.generatedBase = document.utf8.count
     var scanner = JSONScanner(document.utf8)
@@ -48,15 +49,17 @@ enum PropertyListRow {
     } catch {
       return false
     }
-    // The text differs where the row is itself one of our own JSON records.
-    guard output.draft.text == 0..<document.utf8.count else { return false }
-    guard let title = output.draft.title else {
-      return document.header.title == TitleRule.derivedTitle(fromUTF8: document.utf8)
+    // A row with a text is a document.
+    guard output.isValue, output.draft.text == 0..<document.utf8.count else { return false }
+    func bytes(_ range: Range<Int>) -> [UInt8] {
+      let base = output.generatedBase
+      return range.lowerBound < base
+        ? Array(document.utf8[range]) : Array(output.generated[range.lowerBound - base..<range.upperBound - base])
     }
-    let bytes =
-      title.lowerBound < output.generatedBase
-      ? Array(document.utf8[title])
-      : Array(output.generated[title.lowerBound - output.generatedBase..<title.upperBound - output.generatedBase])
-    return document.header.title.map { bytes.elementsEqual($0.utf8) } ?? false
+    if let key = output.draft.key, document.header.key?.bytes != bytes(key) { return false }
+    guard let title = output.draft.title else {
+      return document.header.title == TitleRule.derived.title(forUTF8: document.utf8, isJSON: true)
+    }
+    return document.header.title.map { bytes(title).elementsEqual($0.utf8) } ?? false
   }
 }

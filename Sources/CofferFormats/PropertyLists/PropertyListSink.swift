@@ -3,8 +3,9 @@ internal import CofferPropertyLists
 
 /// A binary property list with the documents of one collection as an ordered table `{autoincrement, data, index}`.
 ///
-/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, and its `title` if there is one; but a text
-/// that is the JSON of a row, with the same id and title, is written as that row again. The index maps ids to rows,
+/// A row holds its id as a string under `wgFileDbSecretId`, its `text`, its `title` if there is one, and `json` if the
+/// text is that of a value; but a value that is the JSON of a row, with the same id and title, is written as that row
+/// again. The index maps ids to rows,
 /// from 0; autoincrement is the highest id ever assigned. If attributes are wanted, a row with any has a dictionary of
 /// them under `attributes`; a value that holds null is a string of JSON there. ``PropertyListSource`` reads ids,
 /// titles, texts and order back. Texts are written at once: memory grows by some 50 bytes for each document.
@@ -62,6 +63,10 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     }
     keys.append(names.text)
     values.append(try writer.append(utf8: document.utf8))
+    if header.isJSON {
+      keys.append(try writer.append(key: Array("json".utf8)))
+      values.append(try writer.append(bool: true))
+    }
     if !attributes.isEmpty {
       keys.append(try writer.append(key: Array("attributes".utf8)))
       values.append(try append(attributes))
@@ -69,6 +74,7 @@ public struct PropertyListSink<Output: ByteSink>: DocumentSink, Sendable {
     rows.append(try writer.append(keys: keys, values: values))
   }
 
+  /// A value that holds null is a string, because a property list has none.
   private mutating func append(_ attributes: Attributes) throws(FormatError) -> UInt32 {
     var members: [(name: [UInt8], json: [UInt8], holdsNull: Bool)] = []
     attributes.forEachMember { name, value, scanner in

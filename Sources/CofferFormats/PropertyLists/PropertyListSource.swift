@@ -5,9 +5,10 @@ internal import CofferText
 ///
 /// Each dictionary of an array is a document. So is each row of an ordered table `{autoincrement, data, index}`, in the
 /// order of its index, with the row's id as key, or as id if ids are kept. Each top object of a keyed archive is a
-/// document; any other value is one document. A value becomes JSON first: in its order, without spaces, integers exact,
-/// bytes as `{"$base64":…}`, dates in ISO 8601, reals that JSON has no number for as `{"$real":"nan"}`, an archived
-/// object as `{"$class":…}` with its fields. ``NDJSONSource`` describes how JSON becomes a document.
+/// document, or each element of one that is an array of objects; any other value is one document. A value becomes JSON
+/// first: in its order, without spaces, integers exact, bytes as `{"$base64":…}`, dates in ISO 8601, reals that JSON
+/// has no number for as `{"$real":"nan"}`, an archived object as `{"$class":…}` with its fields. ``NDJSONSource``
+/// describes how JSON becomes a document.
 ///
 /// A property list is read as a whole: it may be as long as ``ReadingOptions/maximumRecordByteCount`` allows, 1 GiB if
 /// that is nil. At most 512 arrays and dictionaries may be nested. Nothing is ever fetched, no entity expanded; a file
@@ -58,6 +59,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     guard case .open(let reader) = state else { return ReadingReport() }
     var report = reader.report
     report.highestID = reader.parser.highestID
+    report.columns = reader.parser.columns
     return report
   }
 
@@ -98,7 +100,7 @@ public struct PropertyListSource: DraftSource, ReportingSource, Sendable {
     let maximum = options.maximumRecordByteCount ?? PropertyListParser.usualMaximum
     return ParsedRecords(
       peeked, options: options,
-      parser: PropertyListParser(content: content, mapping: mapping, keepsIDs: options.keepsIDs),
+      parser: PropertyListParser(content: content, mapping: mapping, options: options),
       capacity: max(DecodedReader.usualCapacity, min(sizeHint ?? 0, maximum) + 2 * DecodedReader.leastRoom),
       isText: !head.isBinary)
   }

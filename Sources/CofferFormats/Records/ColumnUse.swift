@@ -1,4 +1,4 @@
-/// One column of a table, and the part of a document that it became.
+/// One column of a table, or one member of JSON objects or dictionaries, and what it became.
 public struct ColumnUse: Hashable, Sendable {
   /// The use of a column: a part of the document by that name, or one of the others.
   public enum Use: String, Hashable, Sendable {
@@ -6,15 +6,17 @@ public struct ColumnUse: Hashable, Sendable {
     case id, title, text, key, collection, created, modified, attributes, parent, json, position
     /// An attribute by the column's name.
     case attribute
-    /// A member of the text, which is the whole row as a JSON object.
-    case row
+    /// A member of a value, which is a whole record without a text.
+    case value
     /// An id in a file of ours, while new ids are given.
     case dropped
+    /// A member in the mapping that no record has.
+    case missing
   }
 
   /// The column's name as the input has it.
   public let name: String
-  /// The part of the document that the column became.
+  /// What the column became. Members of different records may differ: a name can come more than once.
   public let use: Use
 
   /// - Parameters:

@@ -60,7 +60,10 @@ struct ParsedRecords<Parser: RecordParser>: Sendable {
       }
       let hasMoved = consumed > input.start
       input.discard(to: consumed)
-      if input.isExhausted { return false }
+      if input.isExhausted {
+        if let error = parser.endFault { throw located(error, record: nil) }
+        return false
+      }
       if let failure = input.failure { throw located(failure, record: recordCount + 1) }
       if !hasRoom, !hasMoved { try rejectOversized() }
       needsMore = true
@@ -84,6 +87,7 @@ struct ParsedRecords<Parser: RecordParser>: Sendable {
           let generated = output.generated.count
           output.draft = DraftBatch.Draft(text: 0..<0, record: recordCount + 1)
           output.source = nil
+          output.isValue = false
           let outcome = parser.parse(bytes, from: position, isFinal: isFinal, into: &output)
           guard let end = try take(outcome, from: position, generatedBefore: generated, batch: &batch) else { break }
           position = end
@@ -134,6 +138,7 @@ struct ParsedRecords<Parser: RecordParser>: Sendable {
         output.generated.removeLast(output.generated.count - generatedBefore)
       } else {
         batch.drafts.append(output.draft)
+        if output.isValue { report.values += 1 }
       }
       recordCount += 1
       return end

@@ -42,8 +42,8 @@ public struct ReadingOptions: Sendable {
   public var givesPathKeys = false
   /// A text may begin with attributes, between two lines `---`.
   public var readsFrontMatter = false
-  /// The rows of a database's table without a text column become values that `JSONDecoder` decodes: by the declared
-  /// types of the columns, booleans, dates (seconds since 2001), UUIDs and data (base64) as `JSONEncoder` writes them.
+  /// The rows of a database's table without a text column become what `JSONDecoder` decodes: by the declared types of
+  /// the columns, booleans, dates (seconds since 2001), UUIDs and data (base64) as `JSONEncoder` writes them.
   public var readsValues = false
   /// The input's name in errors and rejections.
   public var path: String?
@@ -98,13 +98,16 @@ public struct Rejection: Sendable {
 public struct ReadingReport: Hashable, Sendable {
   /// The number of documents that were read so far.
   public internal(set) var documents = 0
+  /// Documents that are values, because their record has no text.
+  public internal(set) var values = 0
   /// Records left out because they could not be read.
   public internal(set) var rejected = 0
   /// Documents left out because their text is empty.
   public internal(set) var skippedEmpty = 0
   /// Known once reading has begun.
   public internal(set) var encoding: TextEncoding?
-  /// The columns of a table, in the input's order.
+  /// The columns of a table, in the input's order; of JSON and property lists, the members of objects: those of parts
+  /// first, then others as they first came, up to 256 of these.
   public internal(set) var columns: [ColumnUse] = []
   /// The delimiter of a table's fields, once reading has begun.
   public internal(set) var delimiter: UInt8?

@@ -10,6 +10,8 @@ protocol RecordParser: Sendable {
   static var usualMaximum: Int { get }
   /// A byte order mark in front of the first record is a fault, and not a part of a text.
   static var refusesMark: Bool { get }
+  /// The fault of the input as a whole, once its end is reached.
+  var endFault: FormatError? { get }
   /// False while the parser is incomplete: it is called once more at the end of the input, with no bytes left.
   var mayEnd: Bool { get }
 
@@ -32,6 +34,7 @@ extension RecordParser {
   static var refusesMark: Bool { true }
   static var usualEmptyText: Document.EmptyText { .store }
   static var usualMaximum: Int { ReadingOptions.usualRecordByteCount }
+  var endFault: FormatError? { nil }
   var mayEnd: Bool { true }
 
   /// Most records are lines.
@@ -76,6 +79,11 @@ struct RecordFault {
     self.init(position: position, reason: fault.reason, advice: fault.advice)
   }
 
+  /// The same fault of a column or member of that name.
+  func naming(_ what: StaticString, _ name: String) -> RecordFault {
+    RecordFault(code: code, position: position, reason: "\(what) \(name): \(reason)", advice: advice)
+  }
+
   static func keyTooLong(at position: Int) -> RecordFault {
     RecordFault(position: position, reason: "a key longer than \(DocumentKey.maximumByteCount) bytes")
   }
@@ -90,6 +98,8 @@ struct RecordOutput: Sendable {
   var generatedBase = 0
   /// The record's range, if it differs from the parsed one.
   var source: Range<Int>?
+  /// The record has no text: it is a value as a whole.
+  var isValue = false
 
   /// The range of the bytes appended to ``generated`` since it had `count` bytes.
   func range(generatedSince count: Int) -> Range<Int> {

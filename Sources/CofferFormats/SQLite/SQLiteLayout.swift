@@ -58,7 +58,7 @@ struct SQLiteLayout {
         (.text, text), (.title, title), (.key, key), keepsIDs ? (.id, id) : (.dropped, isOwn ? id : nil),
         (.collection, collection), (.created, created), (.modified, modified), (.attributes, attributes),
         (.parent, parent), (.json, json), (.position, position),
-      ], others: text == nil ? .row : .attribute)
+      ], others: text == nil ? .value : .attribute)
     let others = names.indices.filter { [text, columns] in text == nil || columns[$0].use == .attribute }
     let ordered =
       text == nil ? Array(others) : others.sorted { JSONOrder.precedes(names[$0].utf8, names[$1].utf8) }

@@ -85,6 +85,7 @@ final class SQLiteReader: @unchecked Sendable {
           batch.bytes.removeLast(batch.bytes.count - count)
         } else {
           batch.drafts.append(draft)
+          if rows.areValues { report.values += 1 }
         }
       } catch {
         batch.bytes.removeLast(batch.bytes.count - count)

@@ -15,6 +15,8 @@ final class SQLiteRows {
   private let statement: Statement
   private let decoder: ValueDecoder
   private let options: ReadingOptions
+  /// Rows have no text: they are values.
+  var areValues: Bool { layout.text == nil }
   private let maximum: Int
   private var dates: DateReader
   /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
@@ -94,7 +96,7 @@ final class SQLiteRows {
       if !layout.members.isEmpty { draft.attributes = try object(isCanonical: true, &bytes) }
     } else {
       draft.text = try object(isCanonical: false, &bytes)
-      draft.isJSON = options.readsValues
+      draft.isJSON = true
     }
     if let column = layout.collection, let name = try value(column, &bytes), !name.isEmpty { draft.collection = name }
     draft.created = try date(layout.created)
@@ -224,7 +226,7 @@ final class SQLiteRows {
     let start = bytes.count
     var scanner = JSONScanner(try text(column))
     do throws(JSONError) {
-      try scanner.appendCanonicalObject(to: &bytes)
+      try scanner.appendCanonicalObject(to: &bytes, keepsDigits: true)
     } catch {
       throw fault(.malformed, "attributes that are no JSON object", column: column)
     }

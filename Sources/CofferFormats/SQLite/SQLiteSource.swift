@@ -4,7 +4,7 @@ public import CofferDocuments
 ///
 /// The table is the one that is named, or the only one with an id, a title and a text column (`text`, `txt` or `body`;
 /// `records` is preferred). Its columns become the parts assigned by ``ColumnMapping``, every other one an attribute;
-/// without a text column, the text is the whole row as a JSON object, and the title `title` or else `name`. In JSON a
+/// without a text column, each row is a value, a JSON object, and its title `title` or else `name`. In JSON a
 /// blob is `{"$base64":"…"}`, a real that is not finite `{"$real":"inf"}`, and integers are exact: as attributes,
 /// beyond 2^53, they are strings. A table that ``SQLiteSink`` made is read back in its order, with keys, dates and
 /// attributes.

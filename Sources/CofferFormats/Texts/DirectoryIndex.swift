@@ -118,7 +118,7 @@ extension DirectoryIndex.Entry {
     case (.attributes, .object):
       var object = JSONScanner(bytes, in: value.source)
       var canonical: [UInt8] = []
-      try object.appendCanonicalObject(to: &canonical)
+      try object.appendCanonicalObject(to: &canonical, keepsDigits: true)
       attributes = canonical.isEmpty ? nil : canonical
     case (.key, _):
       key = scanner.key(value, bytes)

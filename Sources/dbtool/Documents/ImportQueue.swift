@@ -93,6 +93,7 @@ extension ImportQueue.InputReport {
       ("path", .string(path)), ("format", .string(format.rawValue)),
       ("encoding", reading.encoding.map { .string($0.rawValue) } ?? .null),
       ("delimiter", delimiter.map { .string($0) }), ("documents", .integer(reading.documents)),
+      ("values", reading.values > 0 ? .integer(reading.values) : nil),
       (
         "columns",
         reading.columns.isEmpty
@@ -114,16 +115,19 @@ extension ImportQueue.InputReport {
     return "\(path): \(counted(reading.documents, "document")) (\(kind)\(encoding))"
   }
 
-  /// The columns that became something else than their names say; nil if there is none.
+  /// The columns and members that became something else than their names say; nil if there is none.
   var columnNote: String? {
     func names(_ use: ColumnUse.Use) -> [String] { reading.columns.filter { $0.use == use }.map(\.name) }
     let renamed = reading.columns.filter {
-      ![.attribute, .row, .dropped].contains($0.use) && $0.name.lowercased() != $0.use.rawValue
+      ![.attribute, .value, .dropped, .missing].contains($0.use) && $0.name.lowercased() != $0.use.rawValue
     }
     var parts = renamed.map { "\($0.use.rawValue) from \(listed([$0.name]))" }
-    if reading.columns.contains(where: { $0.use == .row }) { parts.append("text from the whole row, as JSON") }
+    if reading.values > 0 {
+      parts.append("records without a text are values: \(reading.values) of \(reading.documents)")
+    }
     if !names(.attribute).isEmpty { parts.append("attributes: \(listed(names(.attribute)))") }
     if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
+    if !names(.missing).isEmpty { parts.append("no record has \(listed(names(.missing)))") }
     if reading.columns.count == 1, reading.columns[0].name.contains(where: { ";\t|".contains($0) }) {
       parts.append("one field in each row (--delimiter CHAR says what separates fields)")
     }

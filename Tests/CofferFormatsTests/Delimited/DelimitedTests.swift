@@ -282,7 +282,7 @@ import Testing
     #expect(source.report.columns.map(\.use) == [.title, .attribute, .text, .attribute])
     var row = DelimitedSource(csv: "name,id\nn,1\n")
     _ = try drafts(&row)
-    #expect(row.report.columns.map(\.use) == [.title, .row])
+    #expect(row.report.columns.map(\.use) == [.title, .value])
     var own = DelimitedSource(csv: "id,title,text,key\n")
     _ = try drafts(&own)
     #expect(own.report.columns.map(\.use) == [.dropped, .title, .text, .key])
@@ -299,7 +299,9 @@ import Testing
     #expect(read[0].title == "Ada")
     #expect(read[0].id == 1)
     #expect(read[0].attributes == nil)
+    #expect(read[0].isJSON)
     #expect(source.report.attributeColumns == [])
+    #expect(source.report.values == 1)
   }
 
   @Test func mapsColumnsByName() throws {

@@ -103,6 +103,54 @@ import Testing
     #expect(read.map(\.title) == ["T", nil, nil])
   }
 
+  @Test(arguments: ["NSArray", "NSMutableArray", "NSSet", "NSOrderedSet"])
+  func readsArrayOfObjectsAsDocuments(list: String) throws {
+    let data = archive(
+      "<dict><key>$class</key>#4#<key>NS.objects</key><array>#2##3#</array></dict>",
+      "<dict><key>$class</key>#5#<key>title</key><string>T</string><key>text</key><string>X</string></dict>",
+      "<dict><key>$class</key>#6#<key>NS.keys</key><array>#7#</array><key>NS.objects</key><array>#8#</array></dict>",
+      type(list), type("Note"), type("NSDictionary"), "<string>text</string>", "<string>Y</string>")
+    let read = try drafts(source(data))
+    #expect(read.map(\.text) == ["X", "Y"])
+    #expect(read.map(\.title) == ["T", nil])
+    #expect(read.map(\.attributes) == ["{\"$class\":\"Note\"}", nil])
+    let mapping = ColumnMapping(parsing: "text=title")!
+    let mapped = PropertyListSource(MemoryByteSource(data), mapping: mapping)
+    #expect(try drafts(mapped).map(\.text) == ["T", "{\"text\":\"Y\"}"])
+  }
+
+  /// Each record is written once: others refer to it by its number.
+  @Test func recordsReferToEachOther() throws {
+    let data = archive(
+      "<dict><key>$class</key>#5#<key>NS.objects</key><array>#2##3##4#</array></dict>",
+      "<dict><key>$class</key>#6#<key>next</key>#3#<key>all</key>#1#</dict>",
+      "<dict><key>$class</key>#6#<key>next</key>#4#<key>me</key>#3#</dict>", "<dict><key>$class</key>#6#</dict>",
+      type("NSArray"), type("Note"))
+    #expect(
+      try texts(data) == [
+        #"{"$class":"Note","next":{"$ref":3},"all":{"$ref":1}}"#,
+        #"{"$class":"Note","$id":3,"next":{"$ref":4},"me":{"$ref":3}}"#, #"{"$class":"Note","$id":4}"#,
+      ])
+  }
+
+  @Test(arguments: ["<string>s</string>", "<integer>1</integer>", "<array/>"])
+  func readsOtherArraysAsSingleDocument(element: String) throws {
+    let data = archive(
+      "<dict><key>$class</key>#4#<key>NS.objects</key><array>#2##3#</array></dict>",
+      "<dict><key>$class</key>#5#</dict>", element, type("NSArray"), type("Note"))
+    #expect(try drafts(source(data)).count == 1)
+  }
+
+  @Test func skipsOnlyInvalidElement() throws {
+    let rejections = Rejections()
+    let data = archive(
+      "<dict><key>$class</key>#4#<key>NS.objects</key><array>#2##3##2#</array></dict>",
+      "<dict><key>$class</key>#5#</dict>", "<dict><key>$class</key>#5#<key>x</key>#99#</dict>", type("NSArray"),
+      type("Note"))
+    #expect(try drafts(source(data, options: rejections.options())).count == 2)
+    #expect(rejections.all.map(\.error.location?.record) == [2])
+  }
+
   @Test func numbersSharedObjects() throws {
     let data = archive(
       "<dict><key>$class</key>#4#<key>a</key>#2#<key>b</key>#2#<key>c</key>#3#</dict>",

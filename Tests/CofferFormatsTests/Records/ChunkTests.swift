@@ -53,7 +53,7 @@ import Testing
       {"position":1,"text":"\(Self.filler)","created":"2026-11-21T14:35:00.123Z"}
       [1]
       """
-    try expectSame(text, JSONLineParser(mapping: ColumnMapping(), keepsIDs: false))
+    try expectSame(text, JSONLineParser(mapping: ColumnMapping(), options: ReadingOptions()))
   }
 
   @Test func jsonElementsAreTheSameInAnyChunks() throws {
@@ -63,7 +63,7 @@ import Testing
       null, -1.5e+10] \r
 
       """
-    try expectSame(text, JSONTextParser(mapping: ColumnMapping(), keepsIDs: false))
+    try expectSame(text, JSONTextParser(mapping: ColumnMapping(), options: ReadingOptions()))
   }
 
   @Test func textIsTheSameInAnyChunks() throws {

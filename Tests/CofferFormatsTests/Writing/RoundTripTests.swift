@@ -180,7 +180,7 @@ extension DocumentSink {
       #"{"wgFileDbSecretId":"7","text":"t"}"#, #"{ "wgFileDbSecretId":"8"}"#,
     ]
     let titles = ["N", String(rows[1].prefix(50)), "other", "5", "6", "7", "8"]
-    let documents = rows.indices.map { (Samples.header(Int64($0) + 2, title: titles[$0]), rows[$0]) }
+    let documents = rows.indices.map { (Samples.header(Int64($0) + 2, title: titles[$0], isJSON: true), rows[$0]) }
     var sink = PropertyListSink(MemoryByteSink(), highestID: 40)
     try sink.writeAll(documents)
     let list = try #require(
@@ -196,6 +196,7 @@ extension DocumentSink {
     let read = try drafts(&source)
     #expect(read.map(\.text) == rows)
     #expect(read.map(\.id) == Array(2...8))
+    #expect(read.allSatisfy { $0.isJSON })
     #expect(source.report.highestID == 40)
   }
 
