@@ -40,7 +40,8 @@ import Testing
       name: "UTF-32", input: text("title,text\na,b\n").flatMap { [$0, 0, 0, 0] as [UInt8] }, command: [],
       hint: "looks like UTF-32LE: iconv"),
     Case(
-      name: "UTF-32 with mark", input: [0xFF, 0xFE, 0, 0] + text("a\n").flatMap { [$0, 0, 0, 0] as [UInt8] }, command: [],
+      name: "UTF-32 with mark", input: [0xFF, 0xFE, 0, 0] + text("a\n").flatMap { [$0, 0, 0, 0] as [UInt8] },
+      command: [],
       hint: "looks like UTF-32: iconv"),
     Case(
       name: "second byte order mark", input: text("\u{FEFF}\u{FEFF}title,text\na,b\n"), command: [],
