@@ -41,7 +41,9 @@ import Testing
     ("search", { _ = try $0.search(for: .text("text"), in: $1) }),
     ("count(*)", { reader, _ in _ = try reader.query("SELECT count(*) FROM documents") }),
     ("rows", { reader, _ in _ = try reader.query("SELECT title FROM documents") }),
-    ("rows of a collection", { reader, _ in _ = try reader.query("SELECT id FROM documents WHERE collection='notes'") }),
+    (
+      "rows of a collection", { reader, _ in _ = try reader.query("SELECT id FROM documents WHERE collection='notes'") }
+    ),
     ("rows by id", { reader, _ in _ = try reader.query("SELECT text FROM documents ORDER BY id DESC") }),
   ]
 

@@ -86,7 +86,8 @@ import Testing
     try damage(sandbox, "CREATE TABLE old AS SELECT * FROM coffer_record WHERE id = 2")
     try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
     try damage(
-      sandbox, "DELETE FROM coffer_record WHERE id = 2", "INSERT INTO coffer_record SELECT * FROM old", "DROP TABLE old")
+      sandbox, "DELETE FROM coffer_record WHERE id = 2", "INSERT INTO coffer_record SELECT * FROM old", "DROP TABLE old"
+    )
     let result = try sandbox.run("export", "s.coffer", "--all")
     #expect(result.status == 21)
     #expect(result.text.contains("two"))
