@@ -35,7 +35,7 @@ import Testing
     let back = try sandbox.succeed("restore", "s.coffer", "s.coffer.replaced", "--force", "--json")
     #expect(back.text.contains(#""generation":3,"replaced_generation":2,"replaced":""#), "\(back.text)")
     #expect(!back.diagnostics.contains("older"))
-    #expect(try sandbox.read("s.coffer") == old && sandbox.read("s.coffer.replaced-2") == new)
+    #expect(try sandbox.read("s.coffer.replaced") == old && sandbox.read("s.coffer.replaced-2") == new)
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "onetwo")
   }
 
