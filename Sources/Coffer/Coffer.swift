@@ -28,6 +28,7 @@
 @_exported public import struct CofferDocuments.DocumentHeader
 @_exported public import struct CofferDocuments.DocumentID
 @_exported public import struct CofferDocuments.DocumentKey
+@_exported public import struct CofferDocuments.DraftBatch
 @_exported public import protocol CofferDocuments.DraftSource
 @_exported public import struct CofferDocuments.JSONPath
 @_exported public import struct CofferDocuments.OpenedDocument
@@ -61,6 +62,7 @@
 @_exported public import struct CofferEngine.Verdict
 @_exported public import protocol CofferEngine.VersionedValue
 @_exported public import struct CofferEngine.WorkProgress
+@_exported public import struct CofferRecords.ErrorHint
 @_exported public import struct CofferRecords.StoreError
 @_exported public import struct CofferSQLite.QueryResult
 @_exported public import struct CofferSQLite.SQLiteRow

@@ -66,10 +66,19 @@ extension DocumentStore {
         subscribe: subscription(to: nil),
         read: { [weak engine] sql, parameters in
           guard let engine else { return nil }
-          defer { engine.updateOutdatedIndexes() }
-          return try engine.reading(nil) { transaction throws(StoreError) in
-            let (result, reads) = try QueryRunner(transaction).queryWithReads(sql, parameters)
-            return (result, reads, transaction.state.generation)
+          func run() throws(StoreError) -> (QueryResult, QueryReads, UInt64) {
+            try engine.reading(nil) { transaction throws(StoreError) in
+              let (result, reads) = try QueryRunner(transaction).queryWithReads(sql, parameters)
+              return (result, reads, transaction.state.generation)
+            }
+          }
+          do throws(StoreError) {
+            let result = try run()
+            engine.updateOutdatedIndexes()
+            return result
+          } catch {
+            guard engine.canRepeatRead(after: error) else { throw error }
+            return try run()
           }
         }))
   }

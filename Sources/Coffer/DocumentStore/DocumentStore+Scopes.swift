@@ -7,12 +7,27 @@ extension DocumentStore {
   ///
   /// In rollback journal mode, commits wait until the closure returns. Other threads can read concurrently.
   ///
+  /// If the closure uses an outdated index, the missing documents are added to the index in memory, and after the closure
+  /// also in the file, if the store is writable and no other writer is active. If the index needs more memory than
+  /// ``OpenOptions/indexMemoryBytes`` allows, it's updated in the file first, and the closure is called a second time.
+  ///
   /// - Returns: The result of the closure.
   /// - Throws: Errors of the closure, `locked`, `keyChanged`, `rolledBack`, `damaged`, `closed`, or `misuse` inside
   ///   `write` in rollback journal mode.
   @discardableResult
   public func read<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T {
-    defer { engine.updateOutdatedIndexes() }
+    let result: T
+    do {
+      result = try readOnce(body)
+    } catch {
+      guard engine.canRepeatRead(after: error) else { throw error }
+      return try readOnce(body)
+    }
+    engine.updateOutdatedIndexes()
+    return result
+  }
+
+  private func readOnce<T>(_ body: (inout ReadTransaction) throws -> T) throws -> T {
     let read = try engine.beginReading()
     var reader = ReadTransaction(read.transaction)
     return try body(&reader)

@@ -128,7 +128,7 @@ package final class ConnectionPool: Sendable {
     var noted: InterruptHandle?
     do throws(StoreError) {
       let new = Taken(
-        connection: try newConnection(cacheBytes: readerCache) { interrupts throws(StoreError) in
+        connection: try newConnection(cacheBytes: readerCache, wait: wait) { interrupts throws(StoreError) in
           try self.idle.withLock { idle throws(StoreError) in
             guard !idle.isClosed else { throw StoreError.storeClosed }
             idle.note(interrupts)
@@ -191,7 +191,7 @@ package final class ConnectionPool: Sendable {
     if let writingConnection {
       connection = writingConnection
     } else {
-      connection = try newConnection(cacheBytes: max(readerCache, StoreFile.writerCache))
+      connection = try newConnection(cacheBytes: max(readerCache, StoreFile.writerCache), wait: wait)
       writingConnection = connection
     }
     try writeAheadLock?.lock(wait: wait, cancellation)
@@ -234,7 +234,8 @@ package final class ConnectionPool: Sendable {
 
   /// Opens a connection, or throws `noSuchFile` if a different file is now at the path.
   private func newConnection(
-    cacheBytes: Int, willRead: (InterruptHandle) throws(StoreError) -> Void = { _ throws(StoreError) in }
+    cacheBytes: Int, wait: Duration?,
+    willRead: (InterruptHandle) throws(StoreError) -> Void = { _ throws(StoreError) in }
   ) throws(StoreError) -> StoreConnection {
     let file = try StoreFile(
       at: place.path, wait: wait, cacheBytes: cacheBytes, mode: original?.mode ?? .readWrite, willRead: willRead)

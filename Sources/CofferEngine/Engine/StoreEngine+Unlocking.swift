@@ -87,7 +87,11 @@ extension StoreEngine {
         log.info("unlocked again after a change of the root key")
       }
     }
-    try result.get()
+    do throws(StoreError) {
+      try result.get()
+    } catch {
+      throw session.errorWhileClosing(error)
+    }
   }
 }
 

@@ -61,8 +61,8 @@ struct KeyChange {
     return Plan(header: header, slots: slots, planned: planned, unchanged: listed)
   }
 
-  /// Commits the key change.
-  func run(_ plan: Plan) throws(StoreError) {
+  /// Commits the key change, and returns the new keys.
+  func run(_ plan: Plan) throws(StoreError) -> SessionKeys {
     let before = plan.header
     guard before.rootGeneration < UInt64(StoreFormat.maximumCounter) else {
       throw StoreError(
@@ -78,19 +78,21 @@ struct KeyChange {
       }
       return (root, wrapped)
     }
-    try store.writing { transaction throws(StoreError) in
+    let new = try store.writing { transaction throws(StoreError) in
       let proved = try transaction.proveHeader()
       guard proved.keys.header == before, proved.slots == plan.slots else {
         throw StoreError(
           .locked, "another process changed the keys meanwhile; nothing was changed here", hint: "try again")
       }
-      try RootChange(transaction: transaction).run(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
+      return try RootChange(transaction: transaction)
+        .run(to: root, slots: wrapped, titles: options.titles, from: proved.keys)
     }
     store.holder.withLock { holder in
       let opened = holder.slot
       if !wrapped.contains(where: { $0.slot == opened }), let first = wrapped.first { holder.slot = first.slot }
       holder.key = .anyOf(keys + [holder.key])
     }
+    return new
   }
 
   /// Returns the slots for the new keys. The first key replaces the slot that opened the store. Others get new numbers.
@@ -208,11 +210,11 @@ extension StoreError {
 private struct RootChange {
   let transaction: StoreTransaction
 
-  /// Sets the root key, adds an active epoch, seals the collections under it, and begins the rekey in one commit.
+  /// Sets the root key, adds an active epoch, seals the collections under it, and begins the rekey in one commit. Returns the new keys.
   ///
   /// - Parameter titles: The new title mode. Rows under older epochs can be in any mode.
   func run(to root: RootKey, slots: [KeySlotRecord], titles: CreateOptions.Titles?, from old: SessionKeys)
-    throws(StoreError)
+    throws(StoreError) -> SessionKeys
   {
     let epoch = (old.keyring.epochs.last?.epoch ?? 0) + 1
     guard old.keyring.epochs.count < Keyring.maximumEpochs, epoch <= UInt32(Int32.max) else {
@@ -251,6 +253,7 @@ private struct RootChange {
       writer.state.target = epoch
       writer.state.cursor = 0
       try transaction.commit(new, slots)
+      return new
     } catch {
       transaction.rollback()
       try transaction.connection.use(old)

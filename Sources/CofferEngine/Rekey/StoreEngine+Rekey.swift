@@ -41,9 +41,9 @@ extension StoreEngine {
       report.unchangedSlots = plan.unchanged
       try reportKeys(nil)
       try tell(.beginning)
-      try change.run(plan)
+      let keys = try change.run(plan)
       report.isFinished = false
-      try report.update(try session.keys)
+      try report.update(keys)
       try reportKeys(report.finalPin)
       log.info("changed the root key")
     }

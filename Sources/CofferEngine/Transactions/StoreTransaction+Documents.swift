@@ -33,20 +33,28 @@ extension StoreTransaction {
   @usableFromInline
   package func visit(_ id: DocumentID, _ body: (OpenedDocument) -> Void) throws(StoreError) {
     // Skip the generic function for cached texts, because its closure costs as much as the lookup.
-    if case .document(let cached) = try cached(id) { return body(cached.opened) }
-    try withOpened(id) { opened throws(StoreError) in body(opened) }
+    switch try cached(id) {
+    case .document(let cached): body(cached.opened)
+    case .missing(let room): try open(id, room: room) { opened throws(StoreError) in body(opened) }
+    }
   }
 
   package func withOpened<R>(_ id: DocumentID, _ body: (OpenedDocument) throws(StoreError) -> R) throws(StoreError) -> R
   {
     switch try cached(id) {
     case .document(let cached): return try body(cached.opened)
-    case .missing(let room):
-      return try reading { reader throws(StoreError) in
-        let opened = try reader.document(id, within: limits)
-        if opened.utf8.count <= room { keep(opened) }
-        return try body(opened)
-      }
+    case .missing(let room): return try open(id, room: room, body)
+    }
+  }
+
+  /// Opens a document that isn't cached, and caches it if its text has at most `room` bytes.
+  private func open<R>(
+    _ id: DocumentID, room: Int, _ body: (OpenedDocument) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try reading { reader throws(StoreError) in
+      let opened = try reader.document(id, within: limits)
+      if opened.utf8.count <= room { keep(opened) }
+      return try body(opened)
     }
   }
 

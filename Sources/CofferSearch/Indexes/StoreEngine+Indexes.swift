@@ -115,37 +115,42 @@ extension StoreEngine {
 
   /// Updates the indexes in the file after a reader had to update them in memory, if little is missing and no other
   /// writer is active.
-  package func updateOutdatedIndexes() {
+  ///
+  /// - Returns: Whether an index was written.
+  @discardableResult
+  package func updateOutdatedIndexes() -> Bool {
     guard session.hasOutdatedIndexes.load(ordering: .relaxed), !isReadOnly, connections.canWriteImmediately else {
-      return
+      return false
     }
     session.hasOutdatedIndexes.store(false, ordering: .relaxed)
     do throws(StoreError) {
-      try writeOutdatedIndexes()
+      return try writeOutdatedIndexes()
     } catch {
-      // Another writer is active, the disk is full, or a page is damaged. Readers update the indexes in memory.
-      log.debug("an index was not brought up to date: \(error.message)")
+      // Readers update the indexes in memory until then.
+      switch error.code {
+      case .locked, .cancelled: session.hasOutdatedIndexes.store(true, ordering: .relaxed)
+      case .closed, .readOnly, .diskFull, .damaged: log.debug("an index wasn't updated: \(error.message)")
+      default: log.warning("an index wasn't updated: \(error.message)")
+      }
+      return false
     }
   }
 
-  private func writeOutdatedIndexes() throws(StoreError) {
-    let behind = try reading { transaction throws(StoreError) in
-      let indexes = StoreIndexes(transaction)
-      var behind: [UInt32] = []
-      for part in IndexPart.all {
-        guard let root = try indexes.root(part)?.root else { continue }
-        let missing = try indexes.gap(since: root.contents).limit(of: transaction.state.count)
-        if (1...IndexGap.automaticUpdateLimit).contains(missing) { behind.append(part) }
-      }
-      return behind
-    }
-    guard !behind.isEmpty else { return }
+  /// Returns whether a failed read can be repeated, because it failed only for lack of memory to update an index, which
+  /// is now updated in the file.
+  package func canRepeatRead(after error: any Error) -> Bool {
+    (error as? StoreError)?.code == .indexBehind && updateOutdatedIndexes()
+  }
+
+  private func writeOutdatedIndexes() throws(StoreError) -> Bool {
     try writing(wait: .zero) { transaction throws(StoreError) in
+      let indexes = StoreIndexes(transaction)
       var hasWritten = false
-      for part in behind where try StoreIndexes(transaction).write(part, limit: IndexGap.automaticUpdateLimit) {
+      for part in IndexPart.all where try indexes.write(part, limit: IndexGap.automaticUpdateLimit) {
         hasWritten = true
       }
       if hasWritten { try transaction.commit() }
+      return hasWritten
     }
   }
 

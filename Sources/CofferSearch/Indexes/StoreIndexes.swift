@@ -137,9 +137,10 @@ package struct StoreIndexes {
   func update(_ file: IndexFile) throws(StoreError) {
     let gap = try gap(since: file.contents)
     if case .nothing = gap { return }
+    // Note it first, because the update may need more memory than readers have.
+    if !transaction.isWriter { transaction.connection.session.hasOutdatedIndexes.store(true, ordering: .relaxed) }
     try IndexUpdate(file, transaction).run(gap)
     file.didUpdateMemory(try contents(), hasUncommittedChanges: transaction.hasWritten)
-    if !transaction.isWriter { transaction.connection.session.hasOutdatedIndexes.store(true, ordering: .relaxed) }
   }
 
   // MARK: Writing

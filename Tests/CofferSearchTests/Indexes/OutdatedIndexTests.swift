@@ -1,0 +1,84 @@
+import Coffer
+import CofferSQLite
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferStoreTestSupport
+
+/// Reads that use an outdated index, and the update of the index in the file after them.
+@Suite struct OutdatedIndexTests {
+  /// A store with an index of words, reopened with little memory for updates.
+  private func indexed(documents: Int, memory: Int) throws -> (TestStore, DocumentStore) {
+    let test = try TestStore()
+    try test.store.write { tx in
+      for number in 0..<documents {
+        try tx.insert(
+          Document(title: "note \(number)", text: "needle \(number) in the hay \(number % 17)"), into: test.notes)
+      }
+    }
+    try test.store.index(test.notes, .words(), .titles)
+    try test.store.close()
+    var options = OpenOptions.testing
+    options.indexMemoryBytes = memory
+    return (test, try test.reopened(.published("primary"), options))
+  }
+
+  private func sealedIndex(_ test: TestStore) throws -> [[SQLiteValue]] {
+    try test.raw().query("SELECT sealed FROM coffer_x_index").rows.map(\.values)
+  }
+
+  @Test func readUpdatesIndexBeyondMemoryLimit() throws {
+    let (test, store) = try indexed(documents: 400, memory: 64 << 10)
+    try store.write { tx in
+      for number in 0..<100 { try tx.insert(Document(text: "needle, new \(number)"), into: test.notes) }
+    }
+    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 500)
+    #expect(try store.read { try $0.search(ranked: "new", in: test.notes) }.total == 100)
+    #expect(try store.verify(.full).isSound)
+  }
+
+  @Test(.slow) func searchSucceedsAfterEachOfManyChanges() throws {
+    let (test, store) = try indexed(documents: 400, memory: 1 << 20)
+    for number in 1...150 {
+      try store.write { try $0.update(DocumentID(number)) { $0.text = "needle, changed \(number)" } }
+      #expect(try store.read { try $0.search(ranked: "changed", in: test.notes) }.total == number)
+    }
+  }
+
+  @Test func updatesIndexInFileAfterRead() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    try store.write { _ = try $0.insert(Document(text: "needle"), into: test.notes) }
+    let before = try sealedIndex(test)
+    _ = try store.read { try $0.search(ranked: "needle", in: test.notes) }
+    #expect(try sealedIndex(test) != before)
+  }
+
+  /// Another program's lock keeps the update from the file. The read has its result at once, and a later one updates.
+  @Test func lockedFileIsUpdatedByLaterRead() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    try store.write { _ = try $0.insert(Document(text: "needle"), into: test.notes) }
+    let before = try sealedIndex(test)
+    let other = try test.raw()
+    try other.begin(.immediate)
+    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 21)
+    #expect(try sealedIndex(test) == before)
+    try other.rollback()
+    try other.close()
+    _ = try store.read { try $0.search(ranked: "needle", in: test.notes) }
+    #expect(try sealedIndex(test) != before)
+  }
+
+  @Test func failedReadIsRunOnce() throws {
+    let (test, store) = try indexed(documents: 20, memory: 8 << 20)
+    var calls = 0
+    expect(.noSuchDocument) {
+      try store.read { reader in
+        calls += 1
+        return try reader.text(of: 99)
+      }
+    }
+    #expect(calls == 1)
+    _ = test
+  }
+}
