@@ -103,15 +103,35 @@ extension TextDecoder {
     let units = window.count / 2
     let (more, fewer) = (max(zeros.even, zeros.odd), min(zeros.even, zeros.odd))
     guard more > 4 * fewer, more * 128 >= units, units > 0 else { return nil }
+    let order: TextEncoding = zeros.odd > zeros.even ? .utf16LittleEndian : .utf16BigEndian
+    let (high, low) = Self.halves(of: window, at: offset, order)
+    guard !zip(high, low).contains(where: { $0 == 0 && ($1 & 0x7F).isControl && !$1.isWhitespace }) else { return nil }
     let isText = UTF8Validity.isValid(window.withoutCutCharacter) && !window.contains(where: \.isUnusualControl)
-    if isText, 2 * more <= units { return nil }
-    return zeros.odd > zeros.even ? .utf16LittleEndian : .utf16BigEndian
+    guard isText, 2 * more <= units else { return order }
+    // The letters of most alphabets are below U+2000, so their high bytes would be control characters in UTF-8.
+    let small = (high: high.count(where: \.isControl), low: low.count(where: \.isControl))
+    return units >= 8 && 10 * small.high >= 9 * high.count && 4 * small.low < small.high ? order : nil
+  }
+
+  /// The high and the low bytes of the whole UTF-16 code units.
+  private static func halves(
+    of window: UnsafeRawBufferPointer, at offset: Int, _ order: TextEncoding
+  ) -> (high: [UInt8], low: [UInt8]) {
+    let start = offset % 2
+    let units = max(0, window.count - start) / 2
+    let first = (0..<units).map { window[start + 2 * $0] }
+    let second = (0..<units).map { window[start + 2 * $0 + 1] }
+    return order == .utf16BigEndian ? (first, second) : (second, first)
   }
 }
 
 extension UInt8 {
   /// A control character that is neither NUL nor white space nor ESC.
-  fileprivate var isUnusualControl: Bool { self < 0x20 && self != 0 && !(0x09...0x0D).contains(self) && self != 0x1B }
+  fileprivate var isUnusualControl: Bool { isControl && self != 0 && !isWhitespace && self != 0x1B }
+
+  fileprivate var isControl: Bool { self < 0x20 }
+
+  fileprivate var isWhitespace: Bool { (0x09...0x0D).contains(self) }
 }
 
 extension UnsafeRawBufferPointer {

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "a:b\0001 some text\nc:d\0002 more\n", "a\0b\n", "one\0two\0three\0", "\0", "x\0\0\0\0y\0\0", "é\0à",
+    "a:b\0001 some text\nc:d\0002 more\n", "a\0b\n", "one\0two\0three\0", "\0", "x\0\0\0\0yy\0", "é\0à",
   ])
   func suggestsUTF8ForTextWithNUL(text: String) {
     #expect(suggestions(Array(text.utf8)) == [.utf8])

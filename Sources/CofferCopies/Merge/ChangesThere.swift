@@ -1,6 +1,6 @@
 internal import CofferDocuments
-package import CofferEngine
-package import CofferRecords
+internal import CofferEngine
+internal import CofferRecords
 
 /// The other store's documents that may have changed or been deleted since this store last saw them.
 struct ChangesThere {

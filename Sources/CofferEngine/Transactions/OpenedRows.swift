@@ -1,4 +1,5 @@
 internal import CofferRecords
+internal import CofferSealing
 
 /// A batch's opened rows, limited to the matches of a search. The results point into the batch's memory.
 final class OpenedRows: RowWork {

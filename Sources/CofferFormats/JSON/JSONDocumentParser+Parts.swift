@@ -119,8 +119,8 @@ extension JSONDocumentParser {
         Result { () throws(DateFault) in try dates.read(text) }
       }
       return try result.get()
-    case .string(let token), .number(let token):
-      return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range]))
+    case .string(let token): return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range]))
+    case .number(let token): return try dates.read(UnsafeRawBufferPointer(rebasing: bytes[token.range]))
     default: throw .notADate
     }
   }

@@ -284,9 +284,10 @@ struct FinalPinTests {
     }
   }
 
-  @Test func omitsFinalPinWithoutUnfinishedRekey() throws {
+  @Test func resumingRequiresUnfinishedRekey() throws {
     let test = try TestStore()
-    let report = try test.store.rekey(options: .resuming, onKeys: { _, finalPin in #expect(finalPin == nil) })
+    let report = try test.store.rekeyStatus()
     #expect(report.pin == test.store.pin && report.finalPin == report.pin)
+    expect(.noUnfinishedRekey) { try test.store.rekey(options: .resuming, onKeys: { _, _ in Issue.record("called") }) }
   }
 }

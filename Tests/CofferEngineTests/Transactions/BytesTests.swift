@@ -92,7 +92,7 @@ struct BytesTests {
     let test = try TestStore {
       $0.titles = mode; $0.journal = journal
     }
-    let dates: [Int64] = [1_234_567_890_123, 1_987_654_321_987, 0x0123_4567_89AB_CDEF, -0x0123_4567_89AB_CDEF]
+    let dates: [Int64] = [1_234_567_890_123, 1_987_654_321_987, 0x0000_E677_89AB_CDEF, -0x0000_3877_89AB_CDEF]
     try test.store.write { writer in
       for date in dates {
         try writer.insert(

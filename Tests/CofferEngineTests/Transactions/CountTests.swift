@@ -59,9 +59,7 @@ import Testing
     expect(.setMismatch) { try test.store.read { try walk($0, test.notes) } }
     expect(.setMismatch) { try test.store.anchor() }
     // A page and a single document don't list the whole collection.
-    try test.store.read { reader in
-      #expect(try reader.headers(in: test.notes, limit: 1).count == 1)
-      #expect(try reader.text(of: 2) == "text 2")
-    }
+    #expect(try test.store.read { try $0.headers(in: test.notes, limit: 1) }.count == 1)
+    #expect(try test.store.read { try $0.text(of: 2) } == "text 2")
   }
 }

@@ -40,14 +40,14 @@ struct ExtremesTests {
 
   @Test(arguments: beyond) func rejectsDatesBeyondRange(date: Timestamp) throws {
     try withTestStore { test in
-      try test.store.write { writer throws in
-        let id = try writer.insert(Document(text: "a", key: "a"), into: test.notes)
-        for document in [Document(text: "", created: date), Document(text: "", modified: date)] {
+      let id = try test.store.write { try $0.insert(Document(text: "a", key: "a"), into: test.notes) }
+      for document in [Document(text: "", created: date), Document(text: "", modified: date)] {
+        try test.store.write { writer throws in
           expect(.invalidArgument) { try writer.insert(document, into: test.notes) }
           expect(.invalidArgument) { try writer.put(document, into: test.notes, key: "a") }
-          expect(.invalidArgument) { try writer.insert(contentsOf: [document], into: test.notes) }
           expect(.invalidArgument) { try writer.update(id) { $0.modified = date } }
         }
+        expect(.invalidArgument) { try test.store.write { try $0.insert(contentsOf: [document], into: test.notes) } }
       }
       #expect(try test.store.everything()["notes"]?.map(\.text) == ["a"])
     }

@@ -34,7 +34,7 @@ struct WritingTests {
       let parent = try test.store.write { try $0.insert(Document(text: ""), into: test.notes) }
       let document = Document(
         title: "t", text: "{\"a\":1}", key: DocumentKey(bytes: [0, 255]), attributes: ["b": 1, "a": ["x", nil]],
-        parent: parent, created: Timestamp(millisecondsSince1970: -5), modified: Timestamp(millisecondsSince1970: .max),
+        parent: parent, created: Timestamp(millisecondsSince1970: -5), modified: .latest,
         isJSON: true)
       let id = try test.store.write { try $0.insert(document, into: test.notes) }
       #expect(try test.store.read { try $0.document(id) } == document)

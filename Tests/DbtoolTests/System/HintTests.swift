@@ -125,9 +125,8 @@ import Testing
       try sandbox.succeed(words + [example.file, "-o", fixed])
       return try sandbox.run(command.map { $0 == example.file ? fixed : $0 })
     }
-    if let recipient = diagnostics.firstRange(of: /--recipient ".*"/) {
-      let words = command.prefix { $0 != "--recipient" }.joined(separator: " ")
-      return try shell("'\(Sandbox.dbtool)' \(words) \(diagnostics[recipient])", [], example, in: sandbox)
+    if let option = diagnostics.firstMatch(of: /use (--recipients-file) (\S+)/) {
+      return try sandbox.run(command.prefix { $0 != "--recipient" } + [String(option.1), String(option.2)])
     }
     let words = cure.split(separator: " ").map {
       $0.trimmingCharacters(in: .punctuationCharacters.subtracting(["-", "="]))

@@ -97,15 +97,18 @@ import Testing
     #expect(try sandbox.names().contains(link) && sandbox.text(of: "in.txt") == "one\ntwo\n")
   }
 
-  /// A command that reads a store with a killed writer's journal makes a private copy in TMPDIR.
+  /// A command that reads a database from standard input makes a private copy in TMPDIR.
   @Test func nextRunRemovesPrivateCopy() throws {
     let sandbox = try sandbox()
     let copy = TemporaryName.privateCopy()
     try FileManager.default.createDirectory(atPath: sandbox.path("tmp/\(copy)"), withIntermediateDirectories: true)
     try sandbox.write("tmp/\(copy)/copy", "sealed")
     sandbox.environment["TMPDIR"] = sandbox.path("tmp")
-    try sandbox.write("s.coffer-journal", bytes: [UInt8](repeating: 0, count: 512))
-    try sandbox.succeed("info", "s.coffer")
+    try sandbox.succeed("put", "s.coffer", "--text", "one")
+    try sandbox.succeed("export", "s.coffer", "--to", "sqlite", "-o", "out.db")
+    let imported = try sandbox.run(
+      ["import", "s.coffer", "-", "--from", "sqlite"], input: Array(sandbox.read("out.db")))
+    #expect(imported.status == 0, "\(imported.errors)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")).isEmpty)
   }
 }

@@ -35,7 +35,7 @@ import Testing
     ["rekey", "s", "--batch", "{}"], ["tail", "s", "--since", "{}"], ["query", "s", "SELECT ?", "--", "{}"],
     ["query", "s", "SELECT id FROM documents WHERE id >= ? AND created > ?", "--", "{}", "{}"],
     ["query", "s", "SELECT id FROM documents WHERE id < {} LIMIT {}"], ["sort", "s", "--by", "json:a[{}]"],
-    ["index", "s", "add", "--field", "n=$.a[{}]"], ["restore", "s", "other", "--id", "{}"],
+    ["index", "s", "add", "-c", "documents", "--field", "n=$.a[{}]:number"], ["restore", "s", "other", "--id", "{}"],
     ["adopt", "s", "copies", "--keep", "{}"], ["browse", "s", "--lock-after", "{}"],
   ]
 
@@ -43,7 +43,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x\ny", "--title", "t")
     try sandbox.succeed("put", "s.coffer", "--text", "{\"a\":[1,2]}")
-    try sandbox.succeed("index", "s.coffer", "add", "--words")
+    try sandbox.succeed("index", "s.coffer", "add", "-c", "documents", "--words")
     let store = try sandbox.read("s.coffer")
     try sandbox.write("other", bytes: store)
     if command.contains("clear") { try sandbox.succeed("create", "clear", "--titles", "clear") }

@@ -40,8 +40,8 @@ import Testing
     #expect(result.status == 22)
     #expect(
       result.diagnostics == """
-        dbtool: error: in.csv: a number that is no date from 1990 to 2100 in seconds since 1970 (record 2, line 3, \
-        column 5, byte 52)
+        dbtool: error: in.csv: column created: a number that is no date from 1990 to 2100 in seconds since 1970 \
+        (record 2, line 3, column 5, byte 52)
         hint: name the unit of dates that are numbers: --map dates=unix-ms
 
         """)

@@ -165,9 +165,14 @@ import Testing
       ["edit", "s.coffer", "1", "--wait", "0"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: file))
     for descriptor in [nowhere, file] { close(descriptor) }
-    _ = try String(contentsOfFile: sandbox.path("begun"), encoding: .utf8)
+    let begun = open(sandbox.path("begun"), O_RDONLY | O_CLOEXEC)
+    var byte: UInt8 = 0
+    #expect(read(begun, &byte, 1) == 1)
+    close(begun)
     try database.execute("BEGIN IMMEDIATE")
-    try Data("\n".utf8).write(to: URL(filePath: sandbox.path("locked")))
+    let locked = open(sandbox.path("locked"), O_WRONLY | O_CLOEXEC)
+    #expect(write(locked, "\n", 1) == 1)
+    close(locked)
     let outcome = (status: child.wait(), errors: try sandbox.text(of: "errors"))
     #expect(outcome.status == 11, "\(outcome.errors)")
     try database.execute("ROLLBACK")

@@ -191,7 +191,7 @@ import Testing
       ([0x1F, 0x8B, 8, 0], "a gzip file", "decompress it first: gunzip"),
       (Array("%PDF-1.7\n%".utf8) + [0xE2], "a PDF", "extract its text first, with pdftotext for example"),
       (
-        [0x50, 0x4B, 3, 4, 20, 0] + Array("[Content_Types].xml".utf8),
+        [0x50, 0x4B, 3, 4] + [UInt8](repeating: 0, count: 22) + [19, 0, 0, 0] + Array("[Content_Types].xml".utf8),
         "an office document, such as a spreadsheet (.xlsx)",
         "save it as CSV or as Unicode Text in the program that made it"
       ),

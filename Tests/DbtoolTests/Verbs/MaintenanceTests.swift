@@ -54,18 +54,21 @@ import Testing
     #expect(result.text == "the text of document 2 is missing\n")
   }
 
-  /// An old version of one row replaces the current one, and another row disappears. Every remaining row authenticates.
-  private func replay(_ sandbox: Sandbox) throws {
-    try damage(sandbox, "CREATE TABLE old AS SELECT * FROM coffer_record WHERE id = 2")
+  /// Puts the old version of document 2 in place of the current one, without a key. The row authenticates.
+  private func replay(_ sandbox: Sandbox, _ statements: String...) throws {
+    try FileManager.default.copyItem(atPath: sandbox.path("s.coffer"), toPath: sandbox.path("old.coffer"))
     try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
-    try damage(
-      sandbox, "DELETE FROM coffer_record WHERE id IN (1, 2)", "INSERT INTO coffer_record SELECT * FROM old",
-      "DROP TABLE old")
+    let database = try Database(sandbox.path("s.coffer"))
+    try database.execute("ATTACH '\(sandbox.path("old.coffer"))' AS old")
+    try database.execute("DELETE FROM coffer_record WHERE id = 2")
+    try database.execute("INSERT INTO coffer_record SELECT * FROM old.coffer_record WHERE id = 2")
+    for statement in statements { try database.execute(statement) }
+    try database.close()
   }
 
   @Test func walksDetectReplayedAndDeletedRows() throws {
     let sandbox = try filled()
-    try replay(sandbox)
+    try replay(sandbox, "DELETE FROM coffer_record WHERE id = 1")
     for words in [
       ["ls"], ["search", "t"], ["query", "SELECT count(*) FROM documents"], ["query", "SELECT title FROM documents"],
       ["anchor"], ["verify"], ["export"], ["export", "-c", "documents"], ["export", "--all", "-o", "all.ndjson"],
@@ -83,11 +86,7 @@ import Testing
 
   @Test func exportDetectsReplayedRow() throws {
     let sandbox = try filled()
-    try damage(sandbox, "CREATE TABLE old AS SELECT * FROM coffer_record WHERE id = 2")
-    try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
-    try damage(
-      sandbox, "DELETE FROM coffer_record WHERE id = 2", "INSERT INTO coffer_record SELECT * FROM old", "DROP TABLE old"
-    )
+    try replay(sandbox)
     let result = try sandbox.run("export", "s.coffer", "--all")
     #expect(result.status == 21)
     #expect(result.text.contains("two"))
