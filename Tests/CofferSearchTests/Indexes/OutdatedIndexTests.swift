@@ -81,4 +81,29 @@ import Testing
     #expect(calls == 1)
     _ = test
   }
+
+  /// Batches of a rekey change the seals of rows that an index has already taken.
+  @Test func verifyAcceptsIndexesDuringRekey() throws {
+    let (test, store) = try indexed(documents: 30, memory: 8 << 20)
+    var options = RekeyOptions()
+    options.isKeysOnly = true
+    try store.rekey(to: [.published("next")], options: options) { _ in }
+    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 30)
+    options = RekeyOptions()
+    options.isResuming = true
+    options.batchSize = 7
+    var steps = 0
+    #expect(throws: StoreError.self) {
+      try store.rekey(options: options) { _ in
+        steps += 1
+        if steps == 3 { throw Interruption() }
+      }
+    }
+    #expect(try !store.rekeyStatus().isFinished)
+    #expect(try store.verify(.full).error == nil)
+    #expect(try store.read { try $0.search(ranked: "needle", in: test.notes) }.total == 30)
+    options.batchSize = 1000
+    try store.rekey(options: options) { _ in }
+    #expect(try store.verify(.full).isSound)
+  }
 }
