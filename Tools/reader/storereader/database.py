@@ -1,5 +1,6 @@
 """FORMAT, "The SQLite file": the files beside it, opening, hardening, the schema, storage classes of columns."""
 
+import errno
 import os
 import sqlite3
 import stat
@@ -75,10 +76,15 @@ def check_neighbours(path, write_version, read_version):
     store = os.stat(path)
     journal = _neighbour(path, "-journal", store)
     if journal and journal.st_size >= len(JOURNAL_MAGIC):
-        with open(f"{path}-journal", "rb") as file:
-            file.seek(-len(JOURNAL_MAGIC), os.SEEK_END)
-            if file.read() == JOURNAL_MAGIC:
-                raise Refused("the journal names a super-journal")
+        try:
+            with open(f"{path}-journal", "rb") as file:
+                file.seek(-len(JOURNAL_MAGIC), os.SEEK_END)
+                if file.read() == JOURNAL_MAGIC:
+                    raise Refused("the journal names a super-journal")
+        except OSError as error:
+            # Its writer has finished meanwhile, and removed or emptied it.
+            if error.errno not in (errno.ENOENT, errno.EINVAL):
+                raise
     if _neighbour(path, "-wal", store) and write_version == ROLLBACK:
         raise Refused("a log beside a store in rollback mode")
     # Playing back the journal may set the versions to those of a log.
