@@ -200,7 +200,7 @@ class Trial:
             yield f"{shown} shows what is sealed"
         for place in runner.places:
             # An edit keeps a text that can't be stored, in memory, and says where.
-            is_kept = self.workload.command[0] == "edit" and not was_killed and any(place.glob("dbtool-unsaved-*"))
+            is_kept = self.workload.command[0] == "edit" and any(place.glob("dbtool-unsaved-*"))
             if not is_kept and not runner.is_bare(place):
                 yield f"{[path.name for path in place.rglob('*')]} was left in {place.name}"
 

@@ -76,7 +76,7 @@ func readEditedIndexes(_ input: [UInt8]) {
 
 /// Writes some bytes of some pages of one index, sealed and summed as a writer does.
 private func edit(_ part: UInt32, _ slices: inout Slices, _ transaction: StoreTransaction) throws(StoreError) {
-  guard let found = try transaction.indexRoot(part) else { fatalError("no index") }
+  guard let found = try StoreIndexes(transaction).root(part) else { fatalError("no index") }
   try transaction.keys.beginIndexRun(transaction.connection.nonceSource)
   let pages = IndexPages(found.root, transaction.database, transaction.keys, .inStore)
   let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: pages.pageSize, alignment: 16)
