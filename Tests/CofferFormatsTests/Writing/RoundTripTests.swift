@@ -125,7 +125,8 @@ extension DocumentSink {
     try columns.narrow(to: names)
     var sink = DelimitedSink(MemoryByteSink(), dialect: .csv, columns: columns)
     try sink.writeAll(documents)
-    var source = DelimitedSource(MemoryByteSource(sink.sink.bytes), dialect: .csv, header: .no)
+    var source = DelimitedSource(
+      MemoryByteSource(sink.sink.bytes), dialect: .csv, header: .no, options: ReadingOptions(encoding: .fixed(.utf8)))
     #expect(try drafts(&source).count == documents.count + 1)
     #expect(source.report.columns.count == names.count)
   }
