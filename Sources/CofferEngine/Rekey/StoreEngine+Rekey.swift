@@ -72,13 +72,13 @@ extension StoreEngine {
     return report
   }
 
-  /// Builds the indexes whose pages the key change deleted. If there are damaged documents, which the report lists, the
-  /// indexes are built later.
+  /// Builds the indexes whose pages the key change deleted. If documents are damaged or missing, which the report says,
+  /// the indexes are built later.
   private func rebuildIndexes(_ buildIndexes: () throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) {
       try buildIndexes()
     } catch {
-      guard error.code == .damaged else { throw error }
+      guard error.code == .damaged || error.code == .setMismatch else { throw error }
       log.info("the indexes were not built: \(error.message)")
     }
   }

@@ -32,14 +32,20 @@ extension StoreTransaction {
 
   /// Requires the number of rows to match the state's count, so no row is missing from a list that reached its end.
   ///
-  /// Reads an index entry for each row, once for each version of the file.
+  /// Reads an index entry for each row, once for each version of the file and for each transaction. Later changes of the
+  /// transaction update rows and count alike.
   ///
   /// - Throws: `setMismatch`.
   package func requireCount() throws(StoreError) {
+    guard !isCounted else { return }
     let version = hasWritten ? nil : try connection.fileVersion()
-    if let version, connection.countedVersion == version { return }
-    guard let count = try database.integer(SQL.documentCount), UInt64(count) == state.count else { throw .setMismatch }
+    if version == nil || connection.countedVersion != version {
+      guard let count = try database.integer(SQL.documentCount), UInt64(count) == state.count else {
+        throw .setMismatch
+      }
+    }
     connection.countedVersion = version
+    isCounted = true
   }
 
   /// Walks all rows and verifies them against the state's set hash and count.

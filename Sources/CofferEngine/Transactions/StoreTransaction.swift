@@ -20,6 +20,8 @@ public final class _StoreTransaction {
   var isChangingKeys = false
   /// Whether the store has indexes after this transaction, or `nil` if that doesn't change.
   package var hasIndexesAfter: Bool?
+  /// Whether this transaction has compared the number of rows with the state's count.
+  var isCounted = false
   /// The number of rows moved to free positions.
   var renumbered = 0
   /// Whether this transaction is inserting documents from a source, which any thread may be reading.

@@ -63,9 +63,14 @@ struct RekeyErrorTests {
     #expect(try reopened.verify().isSound)
   }
 
-  @Test func reportsMissingRowAndKeepsOldKeys() throws {
+  @Test(arguments: [false, true]) func reportsMissingRowAndKeepsOldKeys(_ hasIndexes: Bool) throws {
     let test = try TestStore()
     try test.fillForRekey()
+    if hasIndexes {
+      for collection in try test.store.read({ try $0.collections() }) {
+        try test.store.index(collection.handle, .words(), .titles)
+      }
+    }
     try test.raw().execute("DELETE FROM coffer_record WHERE id = 4; DELETE FROM coffer_body WHERE id = 4")
     let report = try test.store.rekey(options: .batched) { _ in }
     #expect(!report.isFinished && !report.setMatches && report.skipped.isEmpty)

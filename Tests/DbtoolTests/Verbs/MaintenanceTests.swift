@@ -72,6 +72,7 @@ import Testing
     for words in [
       ["ls"], ["search", "t"], ["query", "SELECT count(*) FROM documents"], ["query", "SELECT title FROM documents"],
       ["anchor"], ["verify"], ["export"], ["export", "-c", "documents"], ["export", "--all", "-o", "all.ndjson"],
+      ["export", "-o", "all.csv"],
     ] {
       let result = try sandbox.run([words[0], "s.coffer"] + words.dropFirst())
       #expect(result.status == 21, "\(words)")
@@ -81,6 +82,8 @@ import Testing
     let lines = try sandbox.run("export", "s.coffer").text.split(separator: "\n")
     #expect(lines.count == 2)
     #expect(try sandbox.text(of: "all.ndjson").split(separator: "\n").count == 2)
+    #expect(try sandbox.text(of: "all.csv").split(separator: "\n").count == 3)
+    try sandbox.succeed("export", "s.coffer", "--unverified", "-o", "unverified.csv")
     #expect(try sandbox.succeed("export", "s.coffer", "--unverified").text.split(separator: "\n") == lines)
   }
 
