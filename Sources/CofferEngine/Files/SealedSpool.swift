@@ -136,9 +136,7 @@ private final class SpoolFile {
 
   /// Opens a file without a name. If the file system doesn't support that, removes the name immediately.
   private static func open(in folder: String) -> Int32 {
-    // O_TMPFILE of linux/fcntl.h, which Swift doesn't import.
-    let unnamed = Glibc.open(folder, 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)
-    guard unnamed < 0 else { return unnamed }
+    if let unnamed = UnnamedFile.open(in: folder) { return unnamed }
     var template = Array("\(folder)/coffer-XXXXXX".utf8CString)
     let named = mkstemp(&template)
     guard named >= 0 else { return named }

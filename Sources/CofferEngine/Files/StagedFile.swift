@@ -28,9 +28,6 @@ package final class StagedFile {
   /// The path of the file until it's renamed. Call ``make()`` first.
   package var temporary: String { made.path }
 
-  /// The temporary file for reading and writing, which is locked.
-  var descriptor: Int32 { made.descriptor }
-
   private var made: TemporaryEntry {
     guard let entry else { preconditionFailure("internal error: a staged file wasn't made") }
     return entry
@@ -113,11 +110,6 @@ package final class StagedFile {
   /// - Throws: `ioFailure` if the disk doesn't confirm the name, although the file already has that name.
   package func publish() throws(StoreError) {
     try checkTarget()
-    try moveIntoPlace()
-  }
-
-  /// Does the same as ``publish()`` for a file that isn't a store, so a journal beside it has no effect.
-  func moveIntoPlace() throws(StoreError) {
     try takeName()
     entry?.release()
     entry = nil

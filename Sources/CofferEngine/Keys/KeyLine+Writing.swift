@@ -1,3 +1,4 @@
+internal import CofferFoundation
 internal import CofferPlatform
 internal import CofferRecords
 package import CofferSealing
@@ -11,18 +12,33 @@ extension KeyLine {
   ///   written, after removing an incomplete file. Also `ioFailure` if the disk doesn't confirm the name, although the
   ///   file already has that name.
   package func write(toNewFile path: String) throws(StoreError) {
-    let file = StagedFile(path)
-    do throws(StoreError) {
-      try file.checkName()
-    } catch {
-      throw StoreError(.alreadyExists, "\(path) exists already: a key is never written over")
+    if let unnamed = UnnamedFile.open(in: URL(filePath: path).deletingLastPathComponent().path) {
+      // A key never has a temporary name, and a kill leaves no part of it.
+      defer { close(unnamed) }
+      try writeAndSync(unnamed, named: path)
+      guard UnnamedFile.link(unnamed, as: path) else { throw Self.failure(path) }
+    } else {
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw Self.failure(path) }
+      defer { close(descriptor) }
+      do throws(StoreError) {
+        try writeAndSync(descriptor, named: path)
+      } catch {
+        unlink(path)
+        throw error
+      }
     }
-    try file.make()
-    try file.discardingOnError { () throws(StoreError) in
-      try write(descriptor: file.descriptor, named: path)
-      guard fsync(file.descriptor) == 0 else { throw StagedFile.failure(path) }
-      try file.moveIntoPlace()
-    }
+    try Durability.confirmName(of: path)
+  }
+
+  private func writeAndSync(_ descriptor: Int32, named path: String) throws(StoreError) {
+    try write(descriptor: descriptor, named: path)
+    guard fsync(descriptor) == 0 else { throw StagedFile.failure(path) }
+  }
+
+  private static func failure(_ path: String) -> StoreError {
+    guard errno == EEXIST else { return StagedFile.failure(path) }
+    return StoreError(.alreadyExists, "\(path) exists already: a key is never written over")
   }
 
   /// Writes the line and LF with write(2) from locked memory.

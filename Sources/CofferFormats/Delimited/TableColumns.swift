@@ -91,13 +91,7 @@ extension Attributes {
     canonicalJSON.withUnsafeBytes { bytes in
       var scanner = JSONScanner(bytes)
       do throws(JSONError) {
-        try scanner.openObject(depth: 1)
-        var isFirst = true
-        while let name = try scanner.nextName(isFirst: isFirst) {
-          isFirst = false
-          let value = try scanner.scanMemberValue()
-          body(scanner.value(of: name), value, scanner)
-        }
+        try scanner.forEachMember { name, value, scanner in body(scanner.value(of: name), value, scanner) }
       } catch {
         preconditionFailure("internal error: attributes that are not canonical")
       }

@@ -38,6 +38,19 @@ struct ScannedValue: Sendable {
 }
 
 extension JSONScanner {
+  /// Reads an object, and calls `body` with each name and value.
+  mutating func forEachMember(
+    _ body: (_ name: StringToken, _ value: ScannedValue, _ scanner: JSONScanner) -> Void
+  ) throws(JSONError) {
+    try openObject(depth: 1)
+    var isFirst = true
+    while let name = try nextName(isFirst: isFirst) {
+      isFirst = false
+      let value = try scanMemberValue()
+      body(name, value, self)
+    }
+  }
+
   /// Scans the value of a member of the record's root.
   mutating func scanMemberValue() throws(JSONError) -> ScannedValue {
     let start = position

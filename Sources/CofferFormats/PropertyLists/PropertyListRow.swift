@@ -21,20 +21,14 @@ enum PropertyListRow {
   /// The row's id, if it is a string.
   private static func id(in text: UnsafeRawBufferPointer) -> [UInt8]? {
     var scanner = JSONScanner(text)
-    do throws(JSONError) {
-      try scanner.openObject(depth: 1)
-      var isFirst = true
-      while let name = try scanner.nextName(isFirst: isFirst) {
-        isFirst = false
-        let value = try scanner.scanMemberValue()
-        if scanner.equals(name, PropertyList.rowIDName), case .string(let token) = value.content {
-          return scanner.value(of: token)
-        }
+    var id: [UInt8]?
+    try? scanner.forEachMember { name, value, scanner in
+      guard id == nil, scanner.equals(name, PropertyList.rowIDName), case .string(let token) = value.content else {
+        return
       }
-    } catch {
-      return nil
+      id = scanner.value(of: token)
     }
-    return nil
+    return id
   }
 
   /// Reading the row gives the document's title, and no other key.

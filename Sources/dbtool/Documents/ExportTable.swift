@@ -6,8 +6,8 @@ struct ExportTable {
   var columns = TableColumns()
   let dialect: DelimitedDialect
 
-  init(_ format: ExportFormat, delimiter: FieldDelimiter?) {
-    dialect = delimiter.map { DelimitedDialect(delimiter: $0.byte) } ?? (format == .tsv ? .tsv : .csv)
+  init(_ format: ExportFormat, delimiter: UInt8?) {
+    dialect = delimiter.map { DelimitedDialect(delimiter: $0) } ?? (format == .tsv ? .tsv : .csv)
   }
 }
 

@@ -48,7 +48,7 @@ final class OutputFile {
     }
     let folder = Self.folder(of: path)
     TemporaryEntry.removeAbandoned(in: folder)
-    if !needsName, let unnamed = Self.openUnnamed(in: folder) {
+    if !needsName, let unnamed = UnnamedFile.open(in: folder) {
       descriptor = unnamed
       place = .unnamed
     } else {
@@ -67,7 +67,7 @@ final class OutputFile {
   /// Unlinks ``temporaryPath`` after the writer has opened it, so that a killed process leaves nothing; ``commit()``
   /// copies the file. Keeps the name on file systems without unnamed files.
   func unlinkTemporaryName() {
-    guard case .beside(let entry) = place, let copy = Self.openUnnamed(in: Self.folder(of: path)) else { return }
+    guard case .beside(let entry) = place, let copy = UnnamedFile.open(in: Self.folder(of: path)) else { return }
     var status = stat()
     if fstat(descriptor, &status) == 0 { fchmod(copy, status.st_mode & 0o777) }
     place = .copied(entry, to: copy)
@@ -156,23 +156,6 @@ final class OutputFile {
 // MARK: - Files without a name
 
 extension OutputFile {
-  /// The path under which Linux shows a descriptor of this process.
-  private static func procPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
-
-  /// O_TMPFILE of linux/fcntl.h, which Swift does not import.
-  private static let temporary: Int32 = 0o20_000_000 | O_DIRECTORY
-
-  /// - Returns: nil if the system or the file system does not support unnamed files.
-  private static func openUnnamed(in folder: String) -> Int32? {
-    let descriptor = open(folder.isEmpty ? "." : folder, temporary | O_WRONLY | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return nil }
-    guard access(procPath(of: descriptor), F_OK) == 0 else {
-      close(descriptor)
-      return nil
-    }
-    return descriptor
-  }
-
   private static func copyAll(from source: Int32, to target: Int32, _ path: String) throws {
     guard lseek(source, 0, SEEK_SET) == 0 else { throw Failure.system(errno, path) }
     while true {
@@ -185,15 +168,14 @@ extension OutputFile {
 
   /// Links the unnamed file to its path; replaces an existing file only if ``replacesExisting``.
   private func publishUnnamed(_ descriptor: Int32) throws {
-    let file = Self.procPath(of: descriptor)
-    if linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 { return }
+    if UnnamedFile.link(descriptor, as: path) { return }
     guard errno == EEXIST, replacesExisting else { throw Failure.system(errno, path) }
     // A link can't replace a file: the complete file gets a temporary name, to be renamed at once.
     let name = Self.folder(of: path) + TemporaryName.output()
     flock(descriptor, LOCK_EX)
     let cleanup = CleanupGuard(over: name)
     defer { cleanup.release() }
-    guard linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else { throw Failure.system(errno, path) }
+    guard UnnamedFile.link(descriptor, as: name) else { throw Failure.system(errno, path) }
     guard rename(name, path) == 0 else {
       let reason = errno
       unlink(name)

@@ -143,7 +143,7 @@ struct ExportVerb: ParsableCommand {
     do {
       try Interrupt.deferring {
         try store.read { reader in
-          var table = ExportTable(format, delimiter: delimiter)
+          var table = ExportTable(format, delimiter: delimiter?.byte)
           if format.isDelimited { table.columns = try tableColumns(in: reader, of: store) }
           let opened = try ExportTarget(
             path, format: format, options: writing, separatesCollections: all || collections.count > 1,

@@ -56,7 +56,7 @@ import Testing
       }
     }
     // Files without a name leave nothing.
-    #expect(leftovers > 0 || ["n.sqlite", "n.ndjson", "texts"].contains(example.output))
+    #expect(leftovers > 0 || ["n.sqlite", "n.ndjson", "n.key", "texts"].contains(example.output))
   }
 
   /// Stops one run with its temporary file, so that the second run meets it.

@@ -21,9 +21,9 @@ from .disk import Disk
 NAMES = ("primary", "next")
 # SQLite rebuilds the index of the log from the log after a cut.
 INDEX = STORE + "-shm"
-# Files that an interrupted command leaves: unfinished stores, sealed like this one, keys, and the temporary directory of an
+# Files that an interrupted command leaves: unfinished stores, sealed like this one, and the temporary directory of an
 # export to text files. A shell removes the directory after a kill, but a power cut ends the shell too.
-BESIDE = re.compile(r"\.((copy|s)\.coffer|new\.key)\.[0-9a-f]{16}\.new(-journal|-wal|-shm)?|\.dbtool-[0-9a-f]{16}")
+BESIDE = re.compile(r"\.(copy|s)\.coffer\.[0-9a-f]{16}\.new(-journal|-wal|-shm)?|\.dbtool-[0-9a-f]{16}")
 # One state in this many is also written to.
 GOING_ON = 8
 # A judge keeps a descriptor for each file in WAL mode that it has ever opened.

@@ -1,0 +1,28 @@
+/// Files without a name, which vanish with a killed process (`O_TMPFILE`, open(2)).
+package enum UnnamedFile {
+  /// O_TMPFILE of linux/fcntl.h, which Swift doesn't import.
+  private static let temporary: Int32 = 0o20_000_000 | O_DIRECTORY
+
+  /// Opens an empty file for reading and writing that only its owner can read.
+  ///
+  /// - Returns: `nil` if the system or the file system doesn't support such files, or can't give them a name later.
+  package static func open(in folder: String) -> Int32? {
+    let descriptor = Glibc.open(folder.isEmpty ? "." : folder, temporary | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return nil }
+    guard access(path(of: descriptor), F_OK) == 0 else {
+      close(descriptor)
+      return nil
+    }
+    return descriptor
+  }
+
+  /// Gives the file a name, and never replaces another file.
+  ///
+  /// - Returns: `false`, with errno, if the name is taken or can't be given.
+  package static func link(_ descriptor: Int32, as name: String) -> Bool {
+    linkat(AT_FDCWD, path(of: descriptor), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
+  }
+
+  /// The path under which Linux shows a descriptor of this process.
+  private static func path(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+}
