@@ -7,6 +7,9 @@ public struct DraftBatch: Sendable {
   public var bytes: [UInt8] = []
   /// The documents, in their order.
   public var drafts: [Draft] = []
+  /// Reads a record without a text, in JSON, as the parts of a document that keeps its text. The arguments are the
+  /// record and its number, the result is a batch of one document.
+  package var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)?
 
   /// An empty batch.
   public init() {}
@@ -19,8 +22,12 @@ public struct DraftBatch: Sendable {
     public var collection: Range<Int>?
     /// The title; nil for none, or for the one that the collection's rule derives.
     public var title: Range<Int>?
-    /// The text.
-    public var text: Range<Int>
+    /// The title is that of a new document only: a file's name, or the `name` of a value.
+    package var isUsualTitle = false
+    /// The text; nil if the input doesn't give it. A new document is then empty, and an updated one keeps its text.
+    public var text: Range<Int>?
+    /// The text is the whole record, which has no text of its own.
+    package var isWholeRecord = false
     /// The key, 1 to 1024 bytes; nil for none.
     public var key: Range<Int>?
     /// A canonical JSON object (RFC 8785), as `Attributes` writes it.
@@ -40,7 +47,7 @@ public struct DraftBatch: Sendable {
 
     /// A draft without title, key, attributes and dates. `text` is its range in the batch's bytes, `record` its number
     /// in the input, from 1.
-    public init(text: Range<Int>, record: Int) {
+    public init(text: Range<Int>?, record: Int) {
       self.text = text
       self.record = record
     }

@@ -23,11 +23,11 @@ struct Manifest: Codable, Equatable {
     var source = try InputSource(
       opening: folder.appending(path: "feed.json").path, format: .json, options: ReadingOptions(path: "feed.json"))
     var batch = DraftBatch()
-    guard try source.read(into: &batch), batch.drafts.count == 1 else {
+    guard try source.read(into: &batch), batch.drafts.count == 1, let text = batch.drafts[0].text else {
       throw FeedError(description: "feed.json: not one JSON object")
     }
     do {
-      self = try JSONDecoder().decode(Manifest.self, from: Data(batch.bytes[batch.drafts[0].text]))
+      self = try JSONDecoder().decode(Manifest.self, from: Data(batch.bytes[text]))
     } catch let error as DecodingError {
       throw FeedError(description: "feed.json: \(error.sentence)")
     }
@@ -71,7 +71,7 @@ struct FeedRecords: DraftSource {
       let draft = batch.drafts[index]
       let article: Article
       do {
-        article = try decoder.decode(Article.self, from: Data(batch.bytes[draft.text]))
+        article = try decoder.decode(Article.self, from: Data(draft.text.map { batch.bytes[$0] } ?? []))
       } catch let error as DecodingError {
         throw FeedError(description: "\(files.first ?? ""), record \(draft.record): \(error.sentence)")
       }

@@ -26,10 +26,14 @@ package struct BulkUpsert {
         for draft in drafts.drafts {
           if draft.parent != nil, !options.keepsIDs { report.parentsDropped += 1 }
           let record = try record(for: draft, of: drafts, in: collection, options)
-          let incoming = try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)
-          do throws(StoreError) {
-            try merge(incoming, in: record, &upsert, options, &report)
-          } catch {
+          var incoming = try Incoming(draft, of: drafts, keepingIDs: options.keepsIDs)
+          do {
+            let match = try match(incoming, in: record, upsert)
+            if let match, options.onConflict == .update, let parts = try parts(of: draft, in: drafts, for: match) {
+              incoming = try Incoming(parts.drafts[0], of: parts, keepingIDs: options.keepsIDs)
+            }
+            try merge(incoming, with: match, in: record, &upsert, options, &report)
+          } catch let error as StoreError {
             throw error.of(record: draft.record)
           }
         }
@@ -43,13 +47,18 @@ package struct BulkUpsert {
     return report
   }
 
+  private func match(
+    _ incoming: Incoming, in record: CollectionRecord, _ upsert: Upsert
+  ) throws(StoreError) -> DocumentHeader? {
+    if let id = incoming.id, let match = try upsert.match(id, in: record) { return match }
+    guard let key = incoming.document.key else { return nil }
+    return try upsert.match(key, in: record)
+  }
+
   private func merge(
-    _ incoming: Incoming, in record: CollectionRecord, _ upsert: inout Upsert, _ options: BulkOptions,
-    _ report: inout BulkReport
+    _ incoming: Incoming, with match: DocumentHeader?, in record: CollectionRecord, _ upsert: inout Upsert,
+    _ options: BulkOptions, _ report: inout BulkReport
   ) throws(StoreError) {
-    var match: DocumentHeader?
-    if let id = incoming.id { match = try upsert.match(id, in: record) }
-    if match == nil, let key = incoming.document.key { match = try upsert.match(key, in: record) }
     if match != nil, options.onConflict == .skip {
       report.skipped += 1
       return
@@ -64,6 +73,14 @@ package struct BulkUpsert {
     case .updated: report.updated += 1
     case .unchanged: report.unchanged += 1
     }
+  }
+
+  /// Returns the parts of a record without a text, which updates a document whose text isn't such a record. Otherwise,
+  /// returns `nil`.
+  private func parts(of draft: DraftBatch.Draft, in batch: DraftBatch, for match: DocumentHeader) throws -> DraftBatch?
+  {
+    guard draft.isWholeRecord, !match.isJSON, let text = draft.text, let readParts = batch.readParts else { return nil }
+    return try batch.bytes[text].withUnsafeBytes { try readParts($0, draft.record) }
   }
 
   /// Returns the draft's collection, and creates it if it's missing.

@@ -86,7 +86,7 @@ package final class SealingStage {
     try choose(isFixed ? nil : part(draft.collection), batch)
     let record = targets[current].record
     let id = try number(draft)
-    let text = UnsafeRawBufferPointer(rebasing: bytes[draft.text])
+    let text = part(draft.text) ?? UnsafeRawBufferPointer(start: nil, count: 0)
     // Check the text first, because sealed bytes that aren't valid UTF-8 could never be read.
     guard UTF8Validity.isValid(text) else {
       throw StoreError(.notText, "record \(draft.record): its text is not UTF-8")

@@ -4,6 +4,10 @@ internal import CofferSQLite
 /// An incoming document with the details that identify the stored document.
 package struct Incoming {
   package var document: Document
+  /// Whether the source gives the text. Otherwise, `document` has an empty text.
+  var givesText = true
+  /// Whether the title is for a new document only.
+  var isUsualTitle = false
   /// The ID in the source.
   package var id: DocumentID?
   /// The document's number in its source, starting at 1.
@@ -34,19 +38,21 @@ extension Incoming {
       }
       return text
     }
-    var document = Document(text: try text(draft.text, "text"))
+    var document = Document(text: try draft.text.map { range throws(StoreError) in try text(range, "text") } ?? "")
     document.title = if let title = draft.title { try text(title, "title") } else { nil }
     document.key = draft.key.map { DocumentKey(bytes: batch.bytes[$0]) }
     if let attributes = draft.attributes {
       document.attributes = Attributes(uncheckedCanonicalJSON: batch.bytes[attributes])
     }
     document.parent = keepingIDs ? draft.parent : nil
-    document.created = draft.created ?? draft.modified
+    document.created = draft.created
     document.modified = draft.modified
     document.isJSON = draft.isJSON
     self.init(
       document: document, id: keepingIDs ? draft.id : nil, record: draft.record, isComplete: draft.isComplete,
       keepsParent: !(draft.isComplete && keepingIDs))
+    givesText = draft.text != nil
+    isUsualTitle = draft.isUsualTitle
   }
 }
 
@@ -77,11 +83,11 @@ package struct Upsert {
   package mutating func apply(
     _ incoming: Incoming, on match: DocumentHeader?, in record: CollectionRecord, keepingID: Bool
   ) throws(StoreError) -> Outcome {
-    var document = incoming.document
-    if document.title == nil, !incoming.isComplete {
-      document.title = (titleRule ?? record.titleRule).title(for: document)
-    }
+    let rule = titleRule ?? record.titleRule
     guard let match else {
+      var document = incoming.document
+      if document.title == nil, !incoming.isComplete { document.title = rule.title(for: document) }
+      document.created = document.created ?? document.modified
       let id = try transaction.editor.add(
         document, in: record, id: keepingID ? incoming.id : nil, titleRule: nil, requiringParent: false
       ) { () throws(StoreError) in try takePosition(in: record.id) }
@@ -89,19 +95,52 @@ package struct Upsert {
     }
     let stored = try transaction.storedDocument(match.id)
     let old = stored.document
-    document.key = document.key ?? old.key
-    if incoming.keepsParent { document.parent = document.parent ?? old.parent }
-    if !replacesWhole {
-      if document.attributes.isEmpty { document.attributes = old.attributes }
-      if !incoming.isComplete { document.title = document.title ?? old.title }
-    }
-    let modified = document.modified
+    var document = replacesWhole ? whole(incoming, rule, old) : try updated(old, with: incoming, rule)
+    let (created, modified) = (document.created, document.modified)
     (document.created, document.modified) = (old.created, old.modified)
-    if document.isIdentical(to: old) { return .unchanged(match.id) }
-    document.created = incoming.document.created ?? old.created
-    document.modified = modified ?? .now()
+    if document.isIdentical(to: old), replacesWhole || created == old.created && modified == old.modified {
+      return .unchanged(match.id)
+    }
+    document.created = created
+    document.modified = incoming.document.modified ?? .now()
     try transaction.editor.replace(stored, with: document, requiringParent: false)
     return .updated(match.id)
+  }
+
+  /// Returns the incoming document, which replaces the stored document except for its key and creation date.
+  private func whole(_ incoming: Incoming, _ rule: TitleRule, _ old: Document) -> Document {
+    var document = incoming.document
+    if document.title == nil, !incoming.isComplete { document.title = rule.title(for: document) }
+    document.key = document.key ?? old.key
+    if incoming.keepsParent { document.parent = document.parent ?? old.parent }
+    document.created = document.created ?? document.modified ?? old.created
+    return document
+  }
+
+  /// Returns the stored document with the parts that the incoming document gives. A title that the old text gave
+  /// changes with the text.
+  private func updated(_ old: Document, with incoming: Incoming, _ rule: TitleRule) throws(StoreError) -> Document {
+    let given = incoming.document
+    var document = old
+    if incoming.givesText { (document.text, document.isJSON) = (given.text, given.isJSON) }
+    if let title = given.title, !incoming.isUsualTitle {
+      document.title = title
+    } else if old.title != nil {
+      document.title = rule.title(for: document, insteadOf: old)
+    }
+    document.key = given.key ?? old.key
+    document.parent = given.parent ?? old.parent
+    document.created = given.created ?? old.created
+    document.modified = given.modified ?? old.modified
+    if !given.attributes.isEmpty {
+      let members = old.attributes.members.merging(given.attributes.members) { $1 }
+      do throws(JSONError) {
+        document.attributes = try Attributes(members)
+      } catch {
+        throw .refusedAttributes(error)
+      }
+    }
+    return document
   }
 
   private mutating func takePosition(in collection: UInt32) throws(StoreError) -> Int64 {

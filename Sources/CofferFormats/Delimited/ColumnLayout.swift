@@ -17,6 +17,10 @@ struct ColumnLayout: Sendable {
   /// Columns that become attributes, in canonical order.
   let attributes: [Int]
   let columns: [ColumnUse]
+  /// The names of the columns of a row without a text that are parts of a document.
+  let parts: [ColumnMapping.Part: String]
+  /// The title is in the column `name`, which a mapping doesn't name.
+  let isUsualTitle: Bool
   /// The header is that of ``DelimitedSink``.
   let isOwn: Bool
 
@@ -50,6 +54,12 @@ struct ColumnLayout: Sendable {
     collection = places[.collection]
     (created, modified) = (places[.created] ?? ours(.created), places[.modified] ?? ours(.modified))
     (parent, json) = (ours(.parent), ours(.json))
+    isUsualTitle = text == nil && places[.title] == nil && title.map { names[$0].lowercased() == "name" } ?? false
+    parts = ColumnMapping.names(
+      of: [
+        .id: id, .title: isUsualTitle ? nil : title, .key: key, .collection: collection, .created: created,
+        .modified: modified,
+      ], in: Array(names))
     prefixes = names.map(Self.prefix(for:))
     columns = ColumnUse.list(
       Array(names),

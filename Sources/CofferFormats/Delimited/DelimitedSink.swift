@@ -66,7 +66,7 @@ public struct DelimitedSink<Output: ByteSink>: DocumentSink, Sendable {
     switch part {
     case .id: JSONWriter.appendInteger(header.id.rawValue, to: &output.buffer)
     case .title: append(header.title.map { Array($0.utf8) }, quotingEmpty: true)
-    case .text where document.utf8.isEmpty: append(nil)
+    case .text where document.utf8.isEmpty: append([], quotingEmpty: true)
     case .text: try append(document.utf8)
     case .key:
       guard header.key == nil || header.key?.text != nil else {

@@ -97,6 +97,11 @@ struct RowParser: RecordParser {
 
   var columns: [ColumnUse] { layout?.columns ?? [] }
 
+  var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? {
+    guard let layout, layout.text == nil else { return nil }
+    return JSONDocumentParser(parts: layout.parts, dates: mapping.dates, ReadingOptions(keepsIDs: keepsIDs)).readParts
+  }
+
   private mutating func layOut(names: [String]) throws(FormatError) {
     fieldCount = names.count
     layout = try ColumnLayout(names: names, mapping: mapping, keepsIDs: keepsIDs)
@@ -137,9 +142,12 @@ struct RowParser: RecordParser {
     if let fault = fillOwn(layout, &output, from: bytes) { return fault }
     if let column = layout.title, !fields[column].range.isEmpty || fields[column].isQuoted {
       output.draft.title = value(of: fields[column], in: bytes, &output)
+      output.draft.isUsualTitle = layout.isUsualTitle
     }
     if let column = layout.text {
-      output.draft.text = value(of: fields[column], in: bytes, &output)
+      if !fields[column].range.isEmpty || fields[column].isQuoted {
+        output.draft.text = value(of: fields[column], in: bytes, &output)
+      }
       // In a table of ours an empty field is no attribute, a quoted one an empty string.
       let columns =
         layout.isOwn

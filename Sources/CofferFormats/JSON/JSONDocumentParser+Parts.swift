@@ -43,6 +43,7 @@ extension JSONDocumentParser {
       output.draft.title = output.scalar(title, scanner)
     } else if let member = others.last(where: { $0.value.isString && scanner.equals($0.name, "name") }) {
       output.draft.title = output.scalar(member.value, scanner)
+      output.draft.isUsualTitle = true
       name = member.name
     }
     noteValue(title: name, scanner)
@@ -150,7 +151,7 @@ extension RecordOutput {
   mutating func setValue(_ source: Range<Int>) {
     draft.text = source
     draft.isJSON = true
-    isValue = true
+    draft.isWholeRecord = true
   }
 
   /// The characters of a string, number or Boolean; nil for anything else.

@@ -19,6 +19,10 @@ struct JSONDocumentParser: Sendable {
   let keepsIDs: Bool
   /// The parts that become attributes in documents that are no records of an export.
   private let attributeParts: MemberRoles.Parts
+  /// A record without a text is read as the parts of a document.
+  private var readsParts = false
+  /// An empty string is an absent part, as an empty field of a table.
+  private var ignoresEmptyParts = false
   /// A member to ignore: it is no part and no attribute.
   var passedOver: StaticString?
   var dates: DateReader
@@ -41,6 +45,37 @@ struct JSONDocumentParser: Sendable {
     if !options.keepsIDs { attributes |= DocumentMember.id.bit | DocumentMember.parent.bit }
     if !options.namesCollections, !roles.isMapped { attributes |= DocumentMember.collection.bit }
     attributeParts = attributes
+  }
+
+  /// A parser of rows of a table as JSON objects.
+  init(parts: [ColumnMapping.Part: String], dates: ColumnMapping.NumericDates?, _ options: ReadingOptions) {
+    var mapping = ColumnMapping(parts.mapValues { ColumnMapping.Column($0) })
+    mapping.dates = dates
+    self.init(mapping: mapping, options: options)
+    ignoresEmptyParts = true
+  }
+
+  /// See ``DraftBatch/readParts``.
+  var readParts: @Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch {
+    var parser = self
+    parser.readsParts = true
+    return { [parser] record, number in
+      var parser = parser
+      var output = RecordOutput()
+      output.draft.record = number
+      output.generatedBase = record.count
+      var scanner = JSONScanner(record)
+      if let fault = try parser.read(&scanner, record, into: &output) {
+        var error = FormatError(fault.code, fault.reason)
+        error.location = InputLocation(record: number, line: nil, column: nil, byteOffset: nil)
+        error.advice = fault.advice
+        throw error
+      }
+      var batch = DraftBatch()
+      batch.bytes = Array(record) + output.generated
+      batch.drafts = [output.draft]
+      return batch
+    }
   }
 
   /// What the members became so far.
@@ -76,7 +111,7 @@ struct JSONDocumentParser: Sendable {
     try scan(&scanner)
     report.beginObject()
     if found & DocumentMember.text.bit == 0 { findOtherText(scanner) }
-    guard found & DocumentMember.text.bit != 0 else {
+    guard readsParts || found & DocumentMember.text.bit != 0 else {
       return fillValue(start..<scanner.position, &output, scanner, bytes)
     }
     if isRepeated { throw JSONError(.duplicateName, at: start, "an object with the same name twice") }
@@ -105,11 +140,19 @@ struct JSONDocumentParser: Sendable {
       }
       isRepeated = isRepeated || present & parts != 0
       present |= parts
-      if case .null = value.content { found &= ~parts } else { found |= parts }
+      if isAbsent(value) { found &= ~parts } else { found |= parts }
       while parts != 0 {
         self.parts[parts.trailingZeroBitCount] = Member(name: name, value: value)
         parts &= parts - 1
       }
+    }
+  }
+
+  private func isAbsent(_ value: ScannedValue) -> Bool {
+    switch value.content {
+    case .null: true
+    case .string(let token): ignoresEmptyParts && token.range.isEmpty
+    default: false
     }
   }
 

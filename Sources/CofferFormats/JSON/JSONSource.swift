@@ -55,6 +55,7 @@ struct JSONTextParser: RecordParser {
 
   var columns: [ColumnUse] { documents.columns }
   var endFault: FormatError? { documents.endFault }
+  var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { documents.readParts }
 
   var mayEnd: Bool {
     switch expected {

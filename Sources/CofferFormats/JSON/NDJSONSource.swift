@@ -45,6 +45,7 @@ struct JSONLineParser: RecordParser {
 
   var columns: [ColumnUse] { documents.columns }
   var endFault: FormatError? { documents.endFault }
+  var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { documents.readParts }
 
   mutating func parse(
     _ bytes: UnsafeRawBufferPointer, from start: Int, isFinal: Bool, into output: inout RecordOutput

@@ -43,6 +43,7 @@ struct PropertyListParser: RecordParser {
   }
 
   var endFault: FormatError? { documents.endFault }
+  var readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)? { documents.readParts }
   var mayEnd: Bool { if case .done = state { true } else { false } }
 
   mutating func parse(
@@ -102,7 +103,6 @@ struct PropertyListParser: RecordParser {
   private mutating func fill(_ output: inout RecordOutput, _ rowID: [UInt8]?) -> RecordFault? {
     let place = output.source?.lowerBound ?? 0
     scratch.draft = output.draft
-    scratch.isValue = false
     scratch.generated.removeAll(keepingCapacity: true)
     scratch.generatedBase = json.count
     let fault: RecordFault? = json.withUnsafeBytes { bytes in
@@ -122,7 +122,6 @@ struct PropertyListParser: RecordParser {
     output.generated += json
     output.generated += scratch.generated
     output.draft = scratch.draft
-    output.isValue = scratch.isValue
     output.draft.mapRanges { $0.isEmpty ? 0..<0 : $0.lowerBound + base..<$0.upperBound + base }
     guard isTable, let rowID else { return nil }
     if keepsIDs {

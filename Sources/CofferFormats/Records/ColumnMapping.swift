@@ -57,4 +57,9 @@ public struct ColumnMapping: Hashable, Sendable {
   public var isEmpty: Bool { columns.isEmpty }
   /// Whether a column is given by its number: then the first row is a record, unless the caller says otherwise.
   public var usesNumbers: Bool { columns.values.contains { $0.number != nil } }
+
+  /// The names at the places of parts.
+  static func names(of places: [Part: Int?], in names: [String]) -> [Part: String] {
+    places.compactMapValues { place in place.map { names[$0] } }
+  }
 }

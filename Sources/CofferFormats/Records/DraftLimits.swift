@@ -18,7 +18,7 @@ enum DraftLimits {
     of draft: DraftBatch.Draft, _ options: ReadingOptions
   ) -> (code: FormatError.Code, reason: String)? {
     let textLimit = ReadingOptions.maximumTextByteCount
-    guard draft.text.count <= textLimit else { return (.tooLarge, "a text longer than \(textLimit) bytes") }
+    guard draft.text?.count ?? 0 <= textLimit else { return (.tooLarge, "a text longer than \(textLimit) bytes") }
     guard draft.title?.count ?? 0 <= titleByteCount else {
       return (.tooLarge, "a title longer than \(titleByteCount) bytes")
     }

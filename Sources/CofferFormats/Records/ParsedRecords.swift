@@ -55,6 +55,7 @@ struct ParsedRecords<Parser: RecordParser>: Sendable {
           batch.moveRanges(by: distance, generatedBase: output.generatedBase, newGeneratedBase: batch.bytes.count)
           batch.bytes += output.generated
         }
+        batch.readParts = parser.readParts
         report.documents += batch.drafts.count
         return true
       }
@@ -85,9 +86,8 @@ struct ParsedRecords<Parser: RecordParser>: Sendable {
       do throws(FormatError) {
         while !isFull(batch), position < bytes.count || isFinal && !parser.mayEnd {
           let generated = output.generated.count
-          output.draft = DraftBatch.Draft(text: 0..<0, record: recordCount + 1)
+          output.draft = DraftBatch.Draft(text: nil, record: recordCount + 1)
           output.source = nil
-          output.isValue = false
           let outcome = parser.parse(bytes, from: position, isFinal: isFinal, into: &output)
           guard let end = try take(outcome, from: position, generatedBefore: generated, batch: &batch) else { break }
           position = end
@@ -130,7 +130,7 @@ struct ParsedRecords<Parser: RecordParser>: Sendable {
       let range = output.source ?? start..<end
       if let fault = undecodable(in: range) ?? refused(range) {
         try reject(fault, range, generatedBefore: generatedBefore)
-      } else if output.draft.text.isEmpty, emptyText != .store {
+      } else if output.draft.text?.isEmpty ?? true, emptyText != .store {
         if emptyText == .fail {
           throw located(RecordFault(code: .emptyText, position: range.lowerBound, reason: "a document without text"))
         }
@@ -256,7 +256,7 @@ extension DraftBatch {
 
 extension DraftBatch.Draft {
   mutating func mapRanges(_ moved: (Range<Int>) -> Range<Int>) {
-    text = moved(text)
+    text = text.map(moved)
     title = title.map(moved)
     key = key.map(moved)
     collection = collection.map(moved)

@@ -25,6 +25,10 @@ struct SQLiteLayout {
   /// Columns that become attributes, in canonical order; without a text column, all columns in the table's order.
   let members: [(column: Int, prefix: [UInt8])]
   let columns: [ColumnUse]
+  /// The names of the columns of a row without a text that are parts of a document.
+  let parts: [ColumnMapping.Part: String]
+  /// The title is in the column `name`, which a mapping doesn't name.
+  let isUsualTitle: Bool
   let isOwn: Bool
 
   /// - Parameter keepsIDs: otherwise a column of ids becomes an attribute, except in a table of ours.
@@ -52,6 +56,12 @@ struct SQLiteLayout {
     (created, modified) = isOwn ? (4, 5) : (places[.created], places[.modified])
     (attributes, parent, json, position) = isOwn ? (6, 7, 8, 9) : (nil, nil, nil, nil)
     let names = table.columns
+    isUsualTitle = text == nil && places[.title] == nil && title.map { names[$0].lowercased() == "name" } ?? false
+    parts = ColumnMapping.names(
+      of: [
+        .id: id, .title: isUsualTitle ? nil : title, .key: key, .collection: collection, .created: created,
+        .modified: modified,
+      ], in: names)
     columns = ColumnUse.list(
       names,
       parts: [

@@ -68,6 +68,7 @@ final class SQLiteReader: @unchecked Sendable {
 
   private func read(_ rows: SQLiteRows, of file: SQLiteFile, into batch: inout DraftBatch) throws(FormatError) {
     let emptyText = options.emptyText ?? .store
+    batch.readParts = rows.readParts
     while batch.drafts.count < Self.batchCount, batch.bytes.count < Self.batchByteCount {
       guard try rows.next() else {
         try file.requireUnchanged()
@@ -77,10 +78,11 @@ final class SQLiteReader: @unchecked Sendable {
       recordCount += 1
       let count = batch.bytes.count
       do throws(SQLiteRows.Fault) {
-        var draft = DraftBatch.Draft(text: count..<count, record: recordCount)
+        var draft = DraftBatch.Draft(text: nil, record: recordCount)
         try rows.fill(&draft, &batch.bytes)
-        if draft.text.isEmpty, emptyText == .fail { throw rows.fault(.emptyText, "a document without text") }
-        if draft.text.isEmpty, emptyText == .skip {
+        let isEmpty = draft.text?.isEmpty ?? true
+        if isEmpty, emptyText == .fail { throw rows.fault(.emptyText, "a document without text") }
+        if isEmpty, emptyText == .skip {
           report.skippedEmpty += 1
           batch.bytes.removeLast(batch.bytes.count - count)
         } else {

@@ -17,6 +17,8 @@ final class SQLiteRows {
   private let options: ReadingOptions
   /// Rows have no text: they are values.
   var areValues: Bool { layout.text == nil }
+  /// See ``DraftBatch/readParts``.
+  let readParts: (@Sendable (UnsafeRawBufferPointer, Int) throws -> DraftBatch)?
   private let maximum: Int
   private var dates: DateReader
   /// The last row: rows must be in order, or a damaged tree could repeat them for ever.
@@ -32,6 +34,7 @@ final class SQLiteRows {
     self.table = table
     self.layout = layout
     self.options = options
+    readParts = layout.text == nil ? JSONDocumentParser(parts: layout.parts, dates: dateUnit, options).readParts : nil
     let limit = ReadingOptions.maximumTextByteCount
     maximum = min(options.maximumRecordByteCount ?? ReadingOptions.usualRecordByteCount, limit)
     do throws(SQLiteError) {
@@ -91,18 +94,20 @@ final class SQLiteRows {
     if let column = layout.id { draft.id = try id(column) }
     if let column = layout.key { draft.key = try key(column, &bytes) }
     if let column = layout.title { draft.title = try value(column, &bytes) }
+    draft.isUsualTitle = layout.isUsualTitle
     if let column = layout.text {
       if let text = try value(column, &bytes) { draft.text = text }
       if !layout.members.isEmpty { draft.attributes = try object(isCanonical: true, &bytes) }
     } else {
       draft.text = try object(isCanonical: false, &bytes)
       draft.isJSON = true
+      draft.isWholeRecord = true
     }
     if let column = layout.collection, let name = try value(column, &bytes), !name.isEmpty { draft.collection = name }
     draft.created = try date(layout.created)
     draft.modified = try date(layout.modified)
     if layout.isOwn { try fillOwn(&draft, &bytes) }
-    guard draft.text.count <= maximum else {
+    guard draft.text?.count ?? 0 <= maximum else {
       var error = fault(.tooLarge, "a text longer than \(maximum) bytes").error
       error.advice = ReadingOptions.advice(beyond: maximum, isText: true)
       throw Fault(error: error)

@@ -42,7 +42,9 @@ struct DirectoryIndex {
     do throws(FormatError) {
       while try lines.read(into: &batch) {
         for draft in batch.drafts {
-          guard let entry = batch.bytes.withUnsafeBytes({ Self.entry($0, in: draft.text) }) else { return nil }
+          guard let line = draft.text, let entry = batch.bytes.withUnsafeBytes({ Self.entry($0, in: line) }) else {
+            return nil
+          }
           entries.append(entry)
         }
       }

@@ -93,6 +93,7 @@ public struct DirectorySource: DraftSource, ReportingSource, Sendable {
       draft.isComplete = true
       draft.id = entry.id
       draft.title = add(entry.title)
+      draft.isUsualTitle = false
       draft.key = add(entry.key) ?? draft.key
       draft.collection = add(entry.collection)
       // An export with front matter has none in its index.

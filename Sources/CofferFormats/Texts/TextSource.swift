@@ -72,7 +72,8 @@ struct TextParser: RecordParser {
       }
       output.draft.key = output.add(key)
     }
-    (output.draft.created, output.draft.modified) = (modified, modified)
+    output.draft.isUsualTitle = true
+    output.draft.modified = modified
     output.draft.text = textStart..<bytes.count
     return .record(end: bytes.count)
   }

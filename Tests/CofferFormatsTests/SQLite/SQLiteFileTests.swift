@@ -19,7 +19,7 @@ struct SQLiteFileTests {
     var texts: [String] = []
     while try source.read(into: &batch) {
       #expect(try copies.names() == [])
-      texts += batch.drafts.map { String(decoding: batch.bytes[$0.text], as: UTF8.self) }
+      texts += batch.drafts.compactMap(\.text).map { String(decoding: batch.bytes[$0], as: UTF8.self) }
     }
     #expect(try directory.everything() == before)
     return (texts, source.report)

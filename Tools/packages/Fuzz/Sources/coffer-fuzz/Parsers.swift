@@ -86,7 +86,7 @@ struct Reading: Equatable {
             guard let range else { continue }
             precondition(range == draft.key || isUTF8(batch.bytes[range]), "a part that is not UTF-8")
           }
-          texts.append(Array(batch.bytes[draft.text]))
+          texts.append(draft.text.map { Array(batch.bytes[$0]) } ?? [])
         }
       }
     } catch {

@@ -158,7 +158,7 @@ private func compare(_ sample: Sample, _ draft: DraftBatch.Draft, _ bytes: [UInt
   func part(_ range: Range<Int>?) -> [UInt8]? { range.map { Array(bytes[$0]) } }
   let header = sample.header
   precondition(draft.id == header.id, "another id")
-  precondition(part(draft.text) == sample.text, "another text")
+  precondition(part(draft.text) ?? [] == sample.text, "another text")
   let title = header.title.map { Array($0.utf8) }
   if part(draft.title) != title {
     let derived = sample.text.withUnsafeBytes { TitleRule.derivedTitle(fromUTF8: $0) }
