@@ -35,8 +35,11 @@ package final class StoreConnection {
 
   // MARK: Canceling
 
+  // Internal, because the compiler checks each access to a package property at run time, and every lookup of a cached
+  // text makes one.
+  private(set) var cancellation: Cancellation?
   /// The cancellation of the current work.
-  package private(set) var cancellation: Cancellation?
+  package var currentCancellation: Cancellation? { cancellation }
   /// The cancellation's action before this connection's work.
   private var outerAction: (@Sendable () -> Void)?
 

@@ -153,7 +153,7 @@ package final class IndexFile {
   func watching<R>(_ transaction: StoreTransaction, _ work: () throws(StoreError) -> R) throws(StoreError) -> R {
     // A query already has a stricter stop condition.
     guard !database.hasStopCondition else { return try rule.lifting(work) }
-    let cancellation = transaction.connection.cancellation
+    let cancellation = transaction.connection.currentCancellation
     let session = transaction.isWriter ? nil : transaction.connection.session
     try run { database throws(SQLiteError) in
       try database.setStopCondition { session?.isClosing == true || cancellation?.isCancelled == true }

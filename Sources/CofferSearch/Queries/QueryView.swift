@@ -141,7 +141,7 @@ final class QueryView: IndexUser {
   private static func stopCondition(
     of transaction: StoreTransaction, within limit: Duration?
   ) -> (@Sendable () -> Bool)? {
-    let cancellation = transaction.connection.cancellation
+    let cancellation = transaction.connection.currentCancellation
     let session = transaction.isWriter ? nil : transaction.connection.session
     let end = limit.map { ContinuousClock.now + $0 }
     guard cancellation != nil || end != nil || session != nil else { return nil }

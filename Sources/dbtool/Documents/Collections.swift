@@ -15,19 +15,43 @@ enum Collections {
     }
   }
 
-  /// The named collections, which must exist. Without a name: the default one, where that is missing the only other one,
-  /// and none in an empty store.
-  static func named(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
+  /// The collections that a verb reads: the named ones, which must exist, or all.
+  static func covered(_ names: [String], in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
     throws -> [String]
   {
-    // Counting the documents of all collections is slow, so that it is left to the error.
-    if names.isEmpty, try !reader.exists(DocumentCollection(defaultCollection)) {
-      let there = try reader.collections().map(\.name)
-      if there.count <= 1 { return there }
+    if names.isEmpty { return try reader.collections().map(\.name) }
+    try require(names, in: reader, of: store)
+    return names
+  }
+
+  /// The collection that a verb writes to: the named one, or else the only one. It may be missing.
+  ///
+  /// - Returns: ``defaultCollection`` for a store without collections.
+  /// - Throws: `usage` with the names if there are several.
+  static func target(_ name: String?, in reader: borrowing some StoreReading & ~Copyable) throws -> String {
+    try name ?? target(among: reader.collections().map(\.name))
+  }
+
+  /// The only one of a store's collections, or ``defaultCollection`` if there is none.
+  static func target(among there: [String]) throws -> String {
+    guard there.count <= 1 else {
+      throw Failure.usage("the store has \(there.count) collections: \(listed(there))", hint: "choose one with -c")
     }
-    let wanted = names.isEmpty ? [defaultCollection] : names
-    try require(wanted, in: reader, of: store)
-    return wanted
+    return there.first ?? defaultCollection
+  }
+
+  /// The collection that a verb changes: the named one, or else the only one, which must exist.
+  static func existing(_ name: String?, in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore)
+    throws -> String
+  {
+    let name = try target(name, in: reader)
+    try require([name], in: reader, of: store)
+    return name
+  }
+
+  /// Says that a verb has made collections: a name may be a slip of the keyboard.
+  static func note(new names: [String]) -> String {
+    names.count == 1 ? "\(names[0]) is a new collection" : "\(names.count) new collections: \(listed(names))"
   }
 
   static func names(_ collections: [CollectionInfo]) -> [CollectionID: String] {

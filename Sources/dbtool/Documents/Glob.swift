@@ -18,6 +18,9 @@ struct Glob {
 
   private let parts: [Part]
 
+  /// Whether a word has a character that means something else than itself.
+  static func isPattern(_ word: String) -> Bool { word.contains { "*?[\\".contains($0) } }
+
   init(_ pattern: String) {
     var parts: [Part] = []
     var rest = Substring(pattern)

@@ -16,6 +16,8 @@ struct ImportOutcome {
   /// Assigned ids, as ranges to save memory, in the order of the documents.
   private(set) var ids: [ClosedRange<Int64>] = []
   var inputs: [ImportQueue.InputReport] = []
+  /// Collections that the import has made.
+  var newCollections: [String] = []
 
   mutating func add(_ report: BulkReport, ids newIDs: [ClosedRange<Int64>]) {
     created += report.created
@@ -50,9 +52,9 @@ struct ImportOutcome {
   private var skippedEmpty: Int { inputs.reduce(0) { $0 + $1.reading.skippedEmpty } }
   var rejected: Int { inputs.reduce(sync?.invalid.count ?? 0) { $0 + $1.reading.rejected } }
 
-  /// The report for programs; `collection` is null if the input names several.
+  /// The report for programs; `collection` is null if documents were created in several, or none.
   func report(collection: String?) -> Report {
-    let named = collection ?? (collections.count <= 1 ? collections.keys.first ?? defaultCollection : nil)
+    let named = collection ?? (collections.count == 1 ? collections.keys.first : nil)
     return Report([
       ("collection", named.map { .string($0) } ?? .null),
       ("created", .integer(created)), ("updated", .integer(updated)), ("unchanged", .integer(unchanged)),

@@ -20,6 +20,9 @@ final class ImportQueue: DraftSource {
   /// Documents read but not yet returned, from the last batch of an earlier portion.
   private var pending = DraftBatch()
   private var allowance = 0
+  /// The collection of documents whose input names none; `nil` for sources that go to one collection. Throws if there
+  /// are several that could be meant.
+  var defaultCollection: (() throws -> String)?
   private(set) var finished: [InputReport] = []
 
   init(paths: [String], open: @escaping (String) throws -> InputSource) {
@@ -64,6 +67,16 @@ final class ImportQueue: DraftSource {
   /// The highest id that the inputs ever assigned, as far as they record it.
   var highestID: Int64? { reports.compactMap(\.reading.highestID).max() }
 
+  private func nameCollections(in batch: inout DraftBatch) throws {
+    guard let defaultCollection, batch.drafts.contains(where: { $0.collection == nil }) else { return }
+    let name = try defaultCollection().utf8
+    let range = batch.bytes.count..<batch.bytes.count + name.count
+    batch.bytes += name
+    for index in batch.drafts.indices where batch.drafts[index].collection == nil {
+      batch.drafts[index].collection = range
+    }
+  }
+
   private func readNext(into batch: inout DraftBatch) throws -> Bool {
     while true {
       if current == nil {
@@ -76,7 +89,10 @@ final class ImportQueue: DraftSource {
       let hasRead = Result { try current!.source.read(into: &batch) }
       // An interrupt ends the input early: neither its documents nor its error count then.
       try Interrupt.check()
-      if try hasRead.get() { return true }
+      if try hasRead.get() {
+        try nameCollections(in: &batch)
+        return true
+      }
       if let current { finished.append(InputReport(current.path, current.source)) }
       current = nil
     }

@@ -2,29 +2,20 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferFoundation
 
-/// The collection to use if none is named.
+/// The collection that is made for documents in a store without collections.
 let defaultCollection = "documents"
 
 /// The collections that a list covers: one, or all.
 struct CollectionChoice: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: documents).", valueName: "name"),
+    help: ArgumentHelp("One collection (default: all).", valueName: "name"),
     completion: .custom { words, _, _ in CollectionCompletion.numbers(in: words) })
   var collection: String?
 
-  @Flag(help: "All collections, one after the other.")
-  var all = false
-
-  func validate() throws {
-    if all, collection != nil { throw ValidationError("give -c or --all, not both") }
-  }
-
   /// Their names; the error for a missing one lists the existing ones.
   func names(in reader: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> [String] {
-    all
-      ? try reader.collections().map(\.name)
-      : try Collections.named(collection.map { [$0] } ?? [], in: reader, of: store)
+    try Collections.covered(collection.map { [$0] } ?? [], in: reader, of: store)
   }
 }
 

@@ -1,117 +1,182 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// One document named on the command line: by its id, or by its key in a collection.
-struct DocumentChoice: ParsableArguments {
+/// Options that say in which sense words name documents.
+struct NamingOptions: ParsableArguments {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection that --key-name looks in (default: documents).", valueName: "name"))
-  var collection: String?
-
-  @Option(
-    name: .customLong("key-name"), parsing: .unconditional,
-    help: ArgumentHelp("The document with this key, in place of an id.", valueName: "key"))
-  var key: String?
-
-  @Argument(help: "The document's id.")
-  var id: Int64?
-
-  func validate() throws {
-    guard (id == nil) != (key == nil) else {
-      throw ValidationError("name one document by its id, or by --key-name")
-    }
-    if collection != nil, key == nil {
-      throw ValidationError("-c belongs to --key-name: an id names a document in the whole store")
-    }
-  }
-
-  /// - Throws: `noSuchDocument`.
-  func header(in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> DocumentHeader {
-    guard let key else { return try scope.header(of: DocumentID(id!)) }
-    return try scope.header(ofKey: key, in: collection ?? defaultCollection, of: store)
-  }
-}
-
-/// Documents named on the command line: by ids and ranges of ids, by the keys or titles that they have in a collection.
-struct DocumentSelection: ParsableArguments {
-  @Option(
-    name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection that --key-name and --title look in (default: documents).", valueName: "name"))
+    help: ArgumentHelp("Look in this collection only.", valueName: "name"))
   var collection: String?
 
   @Option(
     name: .customLong("key-name"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("The document with this key (repeatable).", valueName: "key"))
+    help: ArgumentHelp("The document with this key, whatever it looks like (repeatable).", valueName: "key"))
   var keys: [String] = []
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("The documents whose title this glob matches: * ? [a-z] [!a].", valueName: "glob"))
-  var title: String?
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "The documents with this title, or a glob of titles: * ? [a-z] [!a] (repeatable).", valueName: "title"))
+  var title: [String] = []
 
-  @Argument(help: ArgumentHelp("Ids of documents, or ranges of them (17-20).", valueName: "id"))
-  var ids: [IDRange] = []
+  func words(_ names: [String]) -> DocumentWords {
+    DocumentWords(
+      words: names.map { .any($0) } + keys.map { .key($0) } + title.map { .title($0) }, collection: collection)
+  }
+}
+
+/// One document named on the command line.
+struct DocumentChoice: ParsableArguments {
+  @OptionGroup var naming: NamingOptions
+
+  @Argument(help: "The document: its id, key or title.")
+  var name: String?
+
+  private var words: DocumentWords { naming.words(name.map { [$0] } ?? []) }
 
   func validate() throws {
-    guard [!ids.isEmpty, !keys.isEmpty, title != nil].count(where: { $0 }) == 1 else {
-      throw ValidationError("name documents by ids, by --key-name or by --title: one of them")
-    }
-    if collection != nil, !ids.isEmpty {
-      throw ValidationError("-c belongs to --key-name and --title: an id names a document in the whole store")
+    guard words.words.count == 1 else {
+      throw ValidationError("name one document by its id, key or title")
     }
   }
 
-  var words: DocumentWords { DocumentWords(ids: ids, keys: keys, title: title, collection: collection) }
+  /// - Throws: `noSuchDocument`, or `usage` for a word that names several documents.
+  func header(in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore) throws -> DocumentHeader {
+    let found = try words.existing(in: scope, of: store)
+    guard found.count == 1 else { throw DocumentWords.ambiguous("that name", found) }
+    return found[0]
+  }
 }
 
-/// Words that name documents: ids and ranges of them, keys, or a glob of titles.
+/// Documents named on the command line.
+struct DocumentSelection: ParsableArguments {
+  @OptionGroup var naming: NamingOptions
+
+  @Argument(help: ArgumentHelp("Ids, ranges of them (17-20), keys, titles or globs of titles.", valueName: "name"))
+  var names: [String] = []
+
+  func validate() throws {
+    if words.isEmpty { throw ValidationError("name documents by their ids, keys or titles") }
+  }
+
+  var words: DocumentWords { naming.words(names) }
+}
+
+/// A word that names documents.
+enum DocumentWord {
+  /// Digits are an id or a range of ids. Any other word is a key, or else a title, or else a glob of titles.
+  case any(String)
+  case key(String)
+  /// A title, or a glob of titles.
+  case title(String)
+}
+
+/// Words that name documents, in all collections or in one.
 struct DocumentWords {
-  let ids: [IDRange]
-  let keys: [String]
-  let title: String?
-  /// The collection of keys and titles.
+  let words: [DocumentWord]
   let collection: String?
 
-  var isEmpty: Bool { ids.isEmpty && keys.isEmpty && title == nil }
+  var isEmpty: Bool { words.isEmpty }
 
   /// Whether they may name more documents than there are words.
-  var isPattern: Bool { title != nil || ids.contains { $0.bounds.count > 1 } }
-
-  /// The documents' headers in the order of the command line, those of a range by id, those of a title as in the list.
-  ///
-  /// - Parameter isReading: without -c, a verb that reads takes the only collection of a store that lacks the default one.
-  /// - Throws: `noSuchDocument` with the first word that names nothing.
-  func existing(
-    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, isReading: Bool
-  ) throws -> [DocumentHeader] {
-    if let title {
-      let name = try collection(in: scope, of: store, isReading)
-      let glob = Glob(title)
-      var found: [DocumentHeader] = []
-      try scope.forEachHeader(in: DocumentCollection(name)) { header in
-        if glob.matches(header.title ?? "") { found.append(header) }
+  var isPattern: Bool {
+    words.contains { word in
+      switch word {
+      case .any(let text): IDRange(argument: text).map { $0.bounds.count > 1 } ?? Glob.isPattern(text)
+      case .key: false
+      case .title(let text): Glob.isPattern(text)
       }
-      guard !found.isEmpty else { throw Failure.noSuchDocument("no title in \(name) matches") }
-      return found
     }
-    if !keys.isEmpty {
-      let name = try collection(in: scope, of: store, isReading)
-      return try keys.map { try scope.header(ofKey: $0, in: name, of: store) }
-    }
+  }
+
+  /// The documents' headers in the order of the command line, those of a range by id, those of a glob as in the list.
+  ///
+  /// - Throws: `noSuchDocument` with the first word that names nothing, and `usage` if a key or title names several
+  ///   documents.
+  func existing(
+    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore
+  ) throws -> [DocumentHeader] {
     var found: [DocumentHeader] = []
-    for range in ids { found += try range.existing(in: scope) }
+    for word in words {
+      if case .any(let text) = word, let range = IDRange(argument: text) {
+        found += try existing(range, in: scope)
+        continue
+      }
+      // An id needs no collection, whose name may be damaged.
+      let collections = try Collections.covered(collection.map { [$0] } ?? [], in: scope, of: store)
+      switch word {
+      case .any(let text):
+        if let document = try document(ofKey: text, in: collections, scope) {
+          found.append(document)
+        } else {
+          found += try documents(titled: text, in: collections, scope)
+        }
+      case .key(let key):
+        guard let document = try document(ofKey: key, in: collections, scope) else {
+          throw Failure.noSuchDocument("nothing\(place) has that key")
+        }
+        found.append(document)
+      case .title(let title): found += try documents(titled: title, in: collections, scope)
+      }
+    }
     return found
   }
 
-  private func collection(
-    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, _ isReading: Bool
-  ) throws -> String {
-    if isReading, collection == nil {
-      return try Collections.named([], in: scope, of: store).first ?? defaultCollection
+  private var place: String { collection.map { " in \($0)" } ?? "" }
+
+  private func existing(
+    _ range: IDRange, in scope: borrowing some StoreReading & ~Copyable
+  ) throws -> [DocumentHeader] {
+    let found = try range.existing(in: scope)
+    guard let collection else { return found }
+    let id = try scope.info(of: DocumentCollection(collection)).id
+    let here = found.filter { $0.collection == id }
+    guard !here.isEmpty else { throw Failure.noSuchDocument("no document with that id is in \(collection)") }
+    return here
+  }
+
+  private func document(
+    ofKey key: String, in collections: [String], _ scope: borrowing some StoreReading & ~Copyable
+  ) throws -> DocumentHeader? {
+    guard (1...DocumentKey.maximumByteCount).contains(key.utf8.count) else { return nil }
+    var found: [DocumentHeader] = []
+    for name in collections {
+      if let id = try scope.id(forKey: DocumentKey(key), in: DocumentCollection(name)) {
+        found.append(try scope.header(of: id))
+      }
     }
-    let name = collection ?? defaultCollection
-    try Collections.require([name], in: scope, of: store)
-    return name
+    guard found.count <= 1 else { throw Self.ambiguous("the key \(key)", found) }
+    return found.first
+  }
+
+  /// Opens the titles of all documents, unless the collections have an index of them.
+  private func documents(
+    titled title: String, in collections: [String], _ scope: borrowing some StoreReading & ~Copyable
+  ) throws -> [DocumentHeader] {
+    let glob = Glob.isPattern(title) ? Glob(title) : nil
+    var (exact, matching): ([DocumentHeader], [DocumentHeader]) = ([], [])
+    for name in collections {
+      try scope.forEachHeader(in: DocumentCollection(name)) { header in
+        guard let other = header.title else { return }
+        if other.utf8.elementsEqual(title.utf8) {
+          exact.append(header)
+        } else if glob?.matches(other) == true {
+          matching.append(header)
+        }
+      }
+    }
+    guard exact.count <= 1 else { throw Self.ambiguous("the title \(title)", exact) }
+    if let only = exact.first { return [only] }
+    guard !matching.isEmpty else { throw Failure.noSuchDocument("nothing\(place) has that id, key or title") }
+    return matching
+  }
+
+  /// The error for a name of several documents.
+  static func ambiguous(_ name: String, _ found: [DocumentHeader]) -> Failure {
+    let shown = found.prefix(10).map(\.id.description).joined(separator: ", ")
+    return .usage(
+      "\(name) names \(found.count) documents: ids \(shown)\(found.count > 10 ? " and more" : "")",
+      hint: "name one by its id")
   }
 }
 
@@ -155,15 +220,5 @@ struct IDRange: ExpressibleByArgument {
       throw Failure.noSuchDocument("no id from \(bounds.lowerBound) to \(bounds.upperBound) is there")
     }
     return found
-  }
-}
-
-extension StoreReading where Self: ~Copyable {
-  /// - Throws: `noSuchDocument`.
-  fileprivate func header(ofKey key: String, in name: String, of store: DocumentStore) throws -> DocumentHeader {
-    guard let id = try id(forKey: DocumentKey(key), in: DocumentCollection(name)) else {
-      throw Failure.noSuchDocument("nothing in \(name) has that key")
-    }
-    return try header(of: id)
   }
 }

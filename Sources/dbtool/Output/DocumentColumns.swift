@@ -9,6 +9,13 @@ enum HeaderField: String, CaseIterable {
   static let short: [HeaderField] = [.id, .title, .size, .modified]
   static let long: [HeaderField] = [.id, .position, .title, .size, .key, .created, .modified, .attributes]
 
+  /// The columns of a list that may hold documents of several collections. Other programs always get the collection,
+  /// as the last column; a table shows it only if there are several.
+  static func columns(_ columns: [HeaderField], of collections: [String], as format: ListFormat?) -> [HeaderField] {
+    if format == .json || format == .ndjson { return allCases }
+    return columns + (collections.count > 1 || !TableWriter.isTable(format) ? [.collection] : [])
+  }
+
   var column: TableWriter.Column {
     TableWriter.Column(name: rawValue, isNumber: self == .id || self == .size || self == .position)
   }

@@ -68,6 +68,11 @@ struct TableWriter {
     output = StandardOutput(readsAhead: true)
   }
 
+  /// Whether rows are printed for people.
+  static func isTable(_ format: ListFormat?) -> Bool {
+    format == .table || format == nil && Terminal.standardOutputIsTerminal
+  }
+
   mutating func add(_ cells: [JSONValue?]) throws {
     switch format {
     case .json:

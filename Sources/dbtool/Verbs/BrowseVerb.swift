@@ -59,7 +59,7 @@ struct BrowseVerb: ParsableCommand {
     let store = try options.open(readOnly: isReadOnly)
     if let collection {
       // The error for a missing one lists the existing ones.
-      _ = try store.read { try Collections.named([collection], in: $0, of: store) }
+      try store.read { try Collections.require([collection], in: $0, of: store) }
     }
     let browser = try Browser(
       store, named: options.store.path, at: collection, lockAfter: lockAfter * 60,

@@ -14,7 +14,7 @@ struct EditVerb: ParsableCommand {
       (exit code 1).
 
         dbtool edit texts.coffer 17
-        EDITOR='code --wait' dbtool edit texts.coffer -c notes --key-name n-42
+        EDITOR='code --wait' dbtool edit texts.coffer n-42
       """)
 
   @OptionGroup var options: StoreOptions

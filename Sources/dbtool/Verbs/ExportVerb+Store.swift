@@ -35,11 +35,12 @@ extension ExportVerb {
   }
 
   private func selection(in store: DocumentStore) throws -> Selection {
-    if all { return .everything }
     if !words.isEmpty {
-      return .documents(try store.read { try words.existing(in: $0, of: store, isReading: true).map(\.id) })
+      return .documents(try store.read { try words.existing(in: $0, of: store).map(\.id) })
     }
-    let names = try store.read { try Collections.named(collections, in: $0, of: store) }
+    if collections.isEmpty { return .everything }
+    let names = collections
+    try store.read { try Collections.require(names, in: $0, of: store) }
     return .collections(names.map { DocumentCollection($0) })
   }
 }

@@ -4,7 +4,7 @@ internal import CofferFormats
 internal import CofferPlatform
 internal import CofferText
 
-/// `export STORE`: documents in order, to standard output, a file or a directory.
+/// `export STORE [NAME…]`: documents in order, to standard output, a file or a directory.
 struct ExportVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -20,8 +20,8 @@ struct ExportVerb: ParsableCommand {
 
         dbtool export texts.coffer --key-file my.key > all.ndjson
         dbtool export texts.coffer -c notes -o notes.csv
-        dbtool export texts.coffer --all --to text -o texts/
-        dbtool export texts.coffer --id 17 -o letter.txt
+        dbtool export texts.coffer --to text -o texts/
+        dbtool export texts.coffer 17 -o letter.txt
         dbtool export texts.coffer -c news -o customer.coffer --recipient coffer-recipient-1-…
       """)
 
@@ -29,26 +29,23 @@ struct ExportVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("A collection (repeatable; default: documents).", valueName: "name"))
+    help: ArgumentHelp("A collection (repeatable; default: all).", valueName: "name"))
   var collections: [String] = []
-
-  @Flag(help: "All collections.")
-  var all = false
-
-  @Option(
-    name: .customLong("id"), help: ArgumentHelp("This document, or a range such as 17-20 (repeatable).", valueName: "n")
-  )
-  var ids: [IDRange] = []
 
   @Option(
     name: .customLong("key-name"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("The document with this key (repeatable).", valueName: "key"))
+    help: ArgumentHelp("The document with this key, whatever it looks like (repeatable).", valueName: "key"))
   var keys: [String] = []
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("The documents whose title this glob matches: * ? [a-z] [!a].", valueName: "glob"))
-  var title: String?
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("The document with this title, or a glob of titles (repeatable).", valueName: "title"))
+  var title: [String] = []
+
+  @Argument(
+    help: ArgumentHelp("Documents by id, range of ids, key, title or glob of titles (default: all).", valueName: "name")
+  )
+  var names: [String] = []
 
   @Option(help: ArgumentHelp("The format (default: that of -o's extension, else ndjson).", valueName: "format"))
   var to: ExportFormat?
@@ -89,29 +86,28 @@ struct ExportVerb: ParsableCommand {
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    guard [all, !ids.isEmpty, !keys.isEmpty, title != nil].count(where: { $0 }) <= 1 else {
-      throw ValidationError("give --all, --id, --key-name or --title: one of them")
-    }
-    if !collections.isEmpty, all || !ids.isEmpty { throw ValidationError("give -c, --all or --id: one of them") }
     if collections.count > 1, !words.isEmpty {
-      throw ValidationError("--key-name and --title look in one collection: give one -c")
+      throw ValidationError("documents are looked up in all collections, or in one: give one -c")
     }
     if let to, to.hasFixedEncoding, encoding != nil || bom {
       throw ValidationError("\(to.rawValue) has its own encoding: --encoding and --bom belong to csv, tsv and text")
     }
   }
 
-  var words: DocumentWords { DocumentWords(ids: ids, keys: keys, title: title, collection: collections.first) }
+  var words: DocumentWords {
+    DocumentWords(
+      words: names.map { .any($0) } + keys.map { .key($0) } + title.map { .title($0) }, collection: collections.first)
+  }
 
   /// Whether the output is a file for one text: not a folder, by its name.
   private func isOneText(_ path: String?, _ format: ExportFormat) throws -> Bool {
     guard format == .text, let path, path.lowercased().hasSuffix(".txt"), !InputFile.isDirectory(path) else {
       return false
     }
-    guard !words.isPattern, ids.count + keys.count == 1 else {
+    guard !words.isPattern, words.words.count == 1 else {
       throw Failure.usage(
         "\(path) is a file, and texts go to a folder, a file each",
-        hint: "name a folder (-o texts/), or one document with --id or --key-name")
+        hint: "name a folder (-o texts/), or one document")
     }
     return true
   }
@@ -131,9 +127,6 @@ struct ExportVerb: ParsableCommand {
     if newStore.isUsed {
       throw Failure.usage("keys, --recipient and what a store is made as belong to --to store")
     }
-    if format.isTable, all || collections.count > 1 {
-      throw Failure.usage("\(format.rawValue) takes one collection", hint: "use ndjson, or -c NAME for one")
-    }
     let isOneText = try isOneText(path, format)
     // The output is plaintext: files and directories are readable by their owner alone.
     umask(0o077)
@@ -143,14 +136,20 @@ struct ExportVerb: ParsableCommand {
     do {
       try Interrupt.deferring {
         try store.read { reader in
+          let wanted = words.isEmpty ? try Collections.covered(collections, in: reader, of: store) : []
+          if format.isTable, wanted.count > 1 {
+            throw Failure.usage(
+              "\(format.rawValue) takes one collection, and these are \(wanted.count): \(listed(wanted))",
+              hint: "choose one with -c, or use ndjson")
+          }
           var table = ExportTable(format, delimiter: delimiter?.byte)
-          if format.isDelimited { table.columns = try tableColumns(in: reader, of: store) }
+          if format.isDelimited { table.columns = try tableColumns(wanted, in: reader, of: store) }
           let opened = try ExportTarget(
-            path, format: format, options: writing, separatesCollections: all || collections.count > 1,
+            path, format: format, options: writing, separatesCollections: wanted.count > 1,
             isForced: force, isOneText: isOneText, store: options.store.path,
             highestID: reader.highestID?.rawValue ?? 0, table: table)
           target = opened
-          try write(reader, of: store, to: opened, isTable: format.isTable, &totals)
+          try write(wanted, reader, of: store, to: opened, isTable: format.isTable, &totals)
         }
       }
     } catch {
@@ -201,11 +200,11 @@ struct ExportVerb: ParsableCommand {
 
   /// The columns of a table: those that its documents need, or those of `--columns`.
   private func tableColumns(
-    in reader: borrowing ReadTransaction, of store: DocumentStore
+    _ wanted: [String], in reader: borrowing ReadTransaction, of store: DocumentStore
   ) throws -> TableColumns {
     var columns = TableColumns()
     if words.isEmpty {
-      for name in try Collections.named(collections, in: reader, of: store) {
+      for name in wanted {
         do {
           try reader.forEachHeader(in: DocumentCollection(name)) {
             try Interrupt.check()
@@ -217,7 +216,7 @@ struct ExportVerb: ParsableCommand {
         }
       }
     } else {
-      for header in try words.existing(in: reader, of: store, isReading: true) { columns.insert(columnsOf: header) }
+      for header in try words.existing(in: reader, of: store) { columns.insert(columnsOf: header) }
     }
     if let names = self.columns?.split(separator: ",", omittingEmptySubsequences: false) {
       try columns.narrow(to: names.map(String.init))
@@ -227,15 +226,15 @@ struct ExportVerb: ParsableCommand {
 
   /// Writes the selected documents, all from one snapshot.
   private func write(
-    _ reader: borrowing ReadTransaction, of store: DocumentStore, to target: ExportTarget, isTable: Bool,
+    _ wanted: [String], _ reader: borrowing ReadTransaction, of store: DocumentStore, to target: ExportTarget,
+    isTable: Bool,
     _ totals: inout Totals
   ) throws {
     let known = try reader.collections()
     if !words.isEmpty {
-      let headers = try words.existing(in: reader, of: store, isReading: true)
+      let headers = try words.existing(in: reader, of: store)
       return try write(headers, known, reader, target, isTable: isTable, &totals)
     }
-    let wanted = all ? known.map(\.name) : try Collections.named(collections, in: reader, of: store)
     let total = known.reduce(0) { $0 + (wanted.contains($1.name) ? $1.count : 0) }
     let bar = Progress("export", unit: "document", style: progress.progress, isQuiet: options.common.quiet)
     defer { bar.finish() }

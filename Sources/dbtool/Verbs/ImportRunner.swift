@@ -29,8 +29,11 @@ struct ImportRunner {
   }
 
   /// Reads everything and stores nothing.
-  func readOnly() throws -> ImportOutcome {
+  ///
+  /// - Parameter collections: those of the store.
+  func readOnly(collections: [String]) throws -> ImportOutcome {
     let queue = makeQueue(CountingSource.Count())
+    if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: collections) } }
     var outcome = ImportOutcome()
     var batch = DraftBatch()
     try Interrupt.deferring {
@@ -53,6 +56,8 @@ struct ImportRunner {
       "import", unit: "document", style: verb.progress.progress, isQuiet: verb.options.common.quiet)
     defer { bar.finish() }
     var outcome = ImportOutcome()
+    let before = try store.read { try $0.collections().map(\.name) }
+    if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: before) } }
     func advance(_ done: Int) throws {
       try Interrupt.check()
       bar.update(done, fraction: size.map { min(1, Double(count.value) / Double(max($0, 1))) })
@@ -87,6 +92,7 @@ struct ImportRunner {
       throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
     outcome.inputs = queue.reports
+    outcome.newCollections = try store.read { try $0.collections().map(\.name) }.filter { !before.contains($0) }
     return outcome
   }
 
@@ -112,9 +118,10 @@ struct ImportRunner {
     var report = SyncReport()
     do {
       try store.write { writer in
+        queue.defaultCollection = nil
         _ = try queue.beginPortion(of: .max)
         report = try writer.synchronize(
-          DocumentCollection(verb.collection ?? defaultCollection), with: queue, options: options)
+          DocumentCollection(try Collections.target(verb.collection, in: writer)), with: queue, options: options)
         if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()
         // Rolls the whole transaction back, so that not a byte of the file changes.

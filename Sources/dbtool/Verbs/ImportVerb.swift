@@ -31,7 +31,7 @@ struct ImportVerb: ParsableCommand {
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
     help: ArgumentHelp(
-      "The collection, made if missing (default: the input's, else documents).", valueName: "name"))
+      "The collection, made if missing (default: the input's, else the only one).", valueName: "name"))
   var collection: String?
 
   @OptionGroup var reading: ReadingChoices
@@ -105,10 +105,12 @@ struct ImportVerb: ParsableCommand {
   }
 
   private func run(_ runner: ImportRunner, isNew: Bool) throws -> ImportOutcome {
-    if isNew { return try dryRun ? runner.readOnly() : importIntoNewStore(runner) }
+    if isNew { return try dryRun ? runner.readOnly(collections: []) : importIntoNewStore(runner) }
     if dryRun, !conflicts.sync {
-      try options.open(readOnly: true).close()
-      return try runner.readOnly()
+      let store = try options.open(readOnly: true)
+      let collections = try store.read { try $0.collections().map(\.name) }
+      try store.close()
+      return try runner.readOnly(collections: collections)
     }
     if creation.isUsed {
       options.common.diagnostics.warning(
@@ -134,6 +136,9 @@ struct ImportVerb: ParsableCommand {
       options.common.diagnostics.note(
         "\(isStream ? "standard input" : input.path) was copied to a private temporary file, now deleted"
           + (isStream ? "" : ", because \(reason)"))
+    }
+    if !outcome.newCollections.isEmpty {
+      options.common.diagnostics.note(Collections.note(new: outcome.newCollections))
     }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)

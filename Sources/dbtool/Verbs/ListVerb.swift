@@ -52,30 +52,25 @@ struct ListVerb: ParsableCommand {
   func run() throws {
     if keyless { return try listKeyless() }
     let store = try options.open(readOnly: true)
-    let fields = fields
-    var table = TableWriter(
-      columns: fields.map(\.column), format: options.common.listFormat, isUTC: options.common.utc)
+    var table: TableWriter?
     try store.read { reader in
       let names = try choice.names(in: reader, of: store)
+      let fields = HeaderField.columns(
+        long ? HeaderField.long : HeaderField.short, of: names, as: options.common.listFormat)
+      table = TableWriter(
+        columns: fields.map(\.column), format: options.common.listFormat, isUTC: options.common.utc)
       if sort == .position, !reverse {
         try listInOrder(names, reader, store) { header, name in
-          try table.add(fields.map { $0.value(in: header, of: name) })
+          try table?.add(fields.map { $0.value(in: header, of: name) })
         }
       } else {
         for (header, name) in try sorted(names, reader, store) {
-          try table.add(fields.map { $0.value(in: header, of: name) })
+          try table?.add(fields.map { $0.value(in: header, of: name) })
         }
       }
     }
     try store.close()
-    try table.finish()
-  }
-
-  private var fields: [HeaderField] {
-    // JSON for programs has every member, like an export.
-    let isObjects = options.common.listFormat == .json || options.common.listFormat == .ndjson
-    if isObjects { return HeaderField.allCases }
-    return (choice.all ? [.collection] : []) + (long ? HeaderField.long : HeaderField.short)
+    try table?.finish()
   }
 
   private func listInOrder(
@@ -86,7 +81,7 @@ struct ListVerb: ParsableCommand {
     var left = limit ?? .max
     for name in names where left > 0 {
       let collection = DocumentCollection(name)
-      if toSkip > 0, choice.all {
+      if toSkip > 0, names.count > 1 {
         let count = try reader.count(in: collection)
         if count <= toSkip {
           toSkip -= count
@@ -142,13 +137,15 @@ extension ListVerb {
         hint: "list it with a key")
     }
     var columns: [TableWriter.Column] = [.init(name: "id", isNumber: true), .init(name: "title", isNumber: false)]
-    if choice.all { columns.insert(.init(name: "collection", isNumber: false), at: 0) }
+    let showsCollection =
+      info.collections.count > 1 && choice.collection == nil || !TableWriter.isTable(options.common.listFormat)
+    if showsCollection { columns.append(.init(name: "collection", isNumber: false)) }
     var table = TableWriter(columns: columns, format: options.common.listFormat)
     try DocumentStore.forEachClearHeader(
       at: options.store.url, in: try keylessCollections(info), offset: offset, limit: limit ?? .max, wait: wait
     ) { header in
       let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
-      try table.add(choice.all ? [.string(header.collection.description)] + cells : cells)
+      try table.add(showsCollection ? cells + [.string(header.collection.description)] : cells)
     }
     try table.finish()
   }
@@ -156,13 +153,7 @@ extension ListVerb {
   /// - Returns: nil for all.
   private func keylessCollections(_ info: StoreInfo) throws -> [CollectionID]? {
     let numbers = info.collections.map(\.0.description).joined(separator: ", ")
-    if choice.all { return nil }
-    guard let collection = choice.collection else {
-      guard info.collections.count <= 1 else {
-        throw Failure.usage("several collections are there: \(numbers)", hint: "choose one with -c, or --all")
-      }
-      return nil
-    }
+    guard let collection = choice.collection else { return nil }
     guard collection.hasPrefix("#"), let number = UInt32(collection.dropFirst()) else {
       throw Failure.usage("without a key, collections have numbers only: -c '#1'")
     }

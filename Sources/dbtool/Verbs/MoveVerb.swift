@@ -13,7 +13,7 @@ struct MoveVerb: ParsableCommand {
 
         dbtool mv texts.coffer 17 --to top
         dbtool mv texts.coffer 17 --to after:12
-        dbtool mv texts.coffer -c notes --key-name n-42 --to 3
+        dbtool mv texts.coffer n-42 --to 3
         dbtool mv texts.coffer 17 --to-collection archive
       """)
 

@@ -39,7 +39,7 @@ struct PutVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: documents), made if missing.", valueName: "name"))
+    help: ArgumentHelp("The collection, made if missing (default: the only one).", valueName: "name"))
   var collection: String?
 
   @Option(parsing: .unconditional, help: ArgumentHelp("The title.", valueName: "text"))
@@ -96,10 +96,12 @@ struct PutVerb: ParsableCommand {
         "\(options.store.path) keeps no titles, so that --title would be lost",
         hint: "'rekey --titles sealed' makes it keep them")
     }
+    var newCollection: String?
     let stored = try store.write { writer in
-      try put(text, into: DocumentCollection(collection ?? defaultCollection), with: writer)
+      try put(text, with: writer, noting: &newCollection)
     }
     try store.close()
+    if let newCollection { options.common.diagnostics.note(Collections.note(new: [newCollection])) }
     if options.common.isMachineReadable {
       try Report([("id", .integer(stored.rawValue))]).print(as: options.common.listFormat)
     } else {
@@ -108,12 +110,14 @@ struct PutVerb: ParsableCommand {
   }
 
   private func put(
-    _ text: String?, into collection: DocumentCollection, with writer: borrowing WriteTransaction
+    _ text: String?, with writer: borrowing WriteTransaction, noting newCollection: inout String?
   ) throws -> DocumentID {
-    guard let existing = try existingDocument(in: collection, writer) else {
+    guard let existing = try existingDocument(writer) else {
       guard let text, !updateOnly else {
-        throw Failure.noSuchDocument(id.map(String.init) ?? "nothing in \(collection.name) has that key")
+        throw Failure.noSuchDocument(id.map(String.init) ?? "nothing has that key")
       }
+      let collection = DocumentCollection(try Collections.target(collection, in: writer))
+      if try !writer.exists(collection) { newCollection = collection.name }
       let new = Document(
         title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { DocumentKey($0) },
         attributes: try changed(Attributes()))
@@ -142,16 +146,17 @@ struct PutVerb: ParsableCommand {
   }
 
   /// The document to replace; nil where a new one is to be made.
-  private func existingDocument(
-    in collection: DocumentCollection, _ writer: borrowing WriteTransaction
-  ) throws -> DocumentHeader? {
+  private func existingDocument(_ writer: borrowing WriteTransaction) throws -> DocumentHeader? {
     if let key {
+      let collection = DocumentCollection(try Collections.target(collection, in: writer))
+      guard try writer.exists(collection) else { return nil }
       return try writer.id(forKey: DocumentKey(key), in: collection).map { try writer.header(of: $0) }
     }
     guard let id = id.map({ DocumentID($0) }), try writer.exists(id) else { return nil }
     let header = try writer.header(of: id)
-    if self.collection != nil {
-      guard try writer.exists(collection), try writer.info(of: collection).id == header.collection else {
+    if let collection {
+      let wanted = DocumentCollection(collection)
+      guard try writer.exists(wanted), try writer.info(of: wanted).id == header.collection else {
         throw Failure(.failed, kind: "already-exists", "document \(id) is in another collection")
       }
     }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `rm STORE ID…`: deletes documents, all of them or none.
+/// `rm STORE NAME…`: deletes documents, all of them or none.
 struct RemoveVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm",
@@ -12,8 +12,8 @@ struct RemoveVerb: ParsableCommand {
 
         dbtool rm texts.coffer 17 18
         dbtool rm texts.coffer 17-20 --force
-        dbtool rm texts.coffer -c notes --title 'draft *' --dry-run
-        dbtool rm texts.coffer -c notes --key-name n-42 --dry-run
+        dbtool rm texts.coffer -c notes 'draft *' --dry-run
+        dbtool rm texts.coffer n-42
       """)
 
   @OptionGroup var options: StoreOptions
@@ -35,10 +35,10 @@ struct RemoveVerb: ParsableCommand {
     let store = try options.open(readOnly: dryRun)
     let headers: [DocumentHeader]
     if dryRun {
-      headers = try store.read { try selection.words.existing(in: $0, of: store, isReading: false) }
+      headers = try store.read { try selection.words.existing(in: $0, of: store) }
     } else {
       headers = try store.write { writer in
-        let found = try selection.words.existing(in: writer, of: store, isReading: false)
+        let found = try selection.words.existing(in: writer, of: store)
         for id in Set(found.map(\.id)) {
           try writer.delete(id)
         }

@@ -9,16 +9,16 @@ struct RestoreVerb: ParsableCommand {
     commandName: "restore",
     abstract: "Put a backup in the place of a store, or single documents of it.",
     discussion: """
-      Without --id, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A store \
+      Without NAME, no key is needed. The copy is checked before it replaces anything, and FROM stays as it is. A store \
       that exists is replaced with --force only, and only while no process has it open. It is kept beside the copy as \
       STORE.replaced, with its journal or log; --discard-replaced deletes it instead. A file that is no store is never \
       replaced. The generations of both are noted, exactly if a key is given, and a warning says if FROM is older.
 
-      With --id, the documents become as they are in FROM, with their places, and everything else stays. FROM is a backup \
+      With names, the documents become as they are in FROM, with their places, and everything else stays. FROM is a backup \
       or another copy of the store. It is proved as a whole; --allow-damage takes documents from one that is damaged.
 
         dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --force
-        dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer --id 17 --id 30-34 --key-file my.key
+        dbtool restore texts.coffer backups/texts-20261122T081500Z.coffer 17 30-34 --key-file my.key
       """)
 
   @OptionGroup var options: StoreOptions
@@ -26,10 +26,10 @@ struct RestoreVerb: ParsableCommand {
   @Argument(help: ArgumentHelp("The backup.", valueName: "from"), completion: .file())
   var backup: String
 
-  @Option(
-    name: .customLong("id"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("Bring back this document, or a range of ids (repeatable).", valueName: "id"))
-  var ids: [IDRange] = []
+  @Argument(
+    help: ArgumentHelp(
+      "Documents to bring back, by their ids, keys or titles in FROM (default: everything).", valueName: "name"))
+  var names: [String] = []
 
   @Flag(help: "Replace an existing store.")
   var force = false
@@ -37,7 +37,7 @@ struct RestoreVerb: ParsableCommand {
   @Flag(help: "With --force: delete the replaced store, in place of keeping it as STORE.replaced.")
   var discardReplaced = false
 
-  @Flag(help: "With --id: take documents that open from a damaged backup.")
+  @Flag(help: "Take single documents that open from a damaged backup.")
   var allowDamage = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
@@ -46,13 +46,13 @@ struct RestoreVerb: ParsableCommand {
   private var common: CommonOptions { options.common }
 
   func validate() throws {
-    if !ids.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with --id") }
+    if !names.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with names") }
     if discardReplaced, !force { throw ValidationError("--discard-replaced belongs to --force") }
-    if ids.isEmpty, allowDamage { throw ValidationError("--allow-damage belongs to --id") }
+    if names.isEmpty, allowDamage { throw ValidationError("--allow-damage is for single documents") }
   }
 
   func run() throws {
-    guard ids.isEmpty else { return try bringBack() }
+    guard names.isEmpty else { return try bringBack() }
     let source = URL(filePath: backup)
     if store.access.expect != nil {
       try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin)
@@ -118,11 +118,8 @@ struct RestoreVerb: ParsableCommand {
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
     let source = try options.openOther(backup)
-    let wanted = try source.read { scope in
-      var found: [DocumentID] = []
-      for range in ids { found += try range.existing(in: scope).map(\.id) }
-      return found
-    }
+    let words = DocumentWords(words: names.map { .any($0) }, collection: nil)
+    let wanted = try source.read { try words.existing(in: $0, of: source).map(\.id) }
     let outcomes = try Interrupt.deferring {
       try target.restore(wanted, from: source, allowingDamage: allowDamage)
     }

@@ -86,9 +86,9 @@ struct SearchVerb: ParsableCommand {
     }
     if rank,
       regex || ignoresCase || ignoresDiacritics || titles || memberNames || attributes || showsLines
-        || context != nil || choice.all
+        || context != nil
     {
-      throw ValidationError("--rank searches for words in one collection: only --limit and --count go with it")
+      throw ValidationError("--rank searches for words: only -c, --limit and --count go with it")
     }
     if regex, ignoresDiacritics { throw ValidationError("--regex takes -i, but not -d: write [eé] for both") }
     if titles, memberNames { throw ValidationError("--titles opens no text, so --member-names finds nothing") }
@@ -128,25 +128,32 @@ struct SearchVerb: ParsableCommand {
       try store.close()
       try printCount(found)
     } else if printsLines {
-      let printer = MatchPrinter(context: context ?? 0, showsCollection: choice.all)
-      found = try store.read { try find(pattern, $0, store) { try printer.print($0, in: $1) } }
+      var printer: MatchPrinter?
+      found = try store.read { reader in
+        let names = try choice.names(in: reader, of: store)
+        let opened = MatchPrinter(context: context ?? 0, showsCollection: names.count > 1)
+        printer = opened
+        return try find(pattern, reader, store) { try opened.print($0, in: $1) }
+      }
       try store.close()
-      try printer.finish()
+      try printer?.finish()
     } else {
-      let fields = isObjects ? HeaderField.allCases : (choice.all ? [.collection] : []) + HeaderField.short
       let facts = isObjects ? ["title_places", "text_places", "lines", "values", "attribute_values"] : []
-      var table = TableWriter(
-        columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
-        format: options.common.listFormat, isUTC: options.common.utc)
-      found = try store.read {
-        try find(pattern, $0, store) { document, name in
+      var table: TableWriter?
+      found = try store.read { reader in
+        let fields = HeaderField.columns(
+          HeaderField.short, of: try choice.names(in: reader, of: store), as: options.common.listFormat)
+        table = TableWriter(
+          columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
+          format: options.common.listFormat, isUTC: options.common.utc)
+        return try find(pattern, reader, store) { document, name in
           var cells = fields.map { $0.value(in: document.document.header, of: name) }
           if isObjects { cells += Self.facts(document) }
-          try table.add(cells)
+          try table?.add(cells)
         }
       }
       try store.close()
-      try table.finish()
+      try table?.finish()
     }
     if found == 0 { throw Outcome(.answerIsNo) }
   }
@@ -156,23 +163,43 @@ struct SearchVerb: ParsableCommand {
 
   private func printRanked(_ words: String) throws {
     let store = try options.open(readOnly: true)
-    let name = try store.read { reader in try choice.names(in: reader, of: store)[0] }
-    let found = try store.read {
-      try $0.search(
-        ranked: words, in: DocumentCollection(name), limit: count ? 1 : limit ?? Self.page, withSnippets: !count)
+    let limit = count ? 1 : limit ?? Self.page
+    let found = try store.read { reader in
+      var names = try choice.names(in: reader, of: store)
+      var unindexed: [String] = []
+      if names.count > 1 {
+        let indexed = try names.filter {
+          try reader.indexes(of: DocumentCollection($0)).contains { if case .words = $0 { true } else { false } }
+        }
+        // Without any index, the search's own error says what to do.
+        if !indexed.isEmpty {
+          unindexed = names.filter { !indexed.contains($0) }
+          names = indexed
+        }
+      }
+      var matches: [(match: RankedMatches.Match, collection: String)] = []
+      var total = 0
+      for name in names {
+        let found = try reader.search(
+          ranked: words, in: DocumentCollection(name), limit: limit, withSnippets: !count)
+        total += found.total
+        matches += found.matches.map { ($0, name) }
+      }
+      if names.count > 1 { matches.sort { $0.match.score > $1.match.score } }
+      return (matches: matches.prefix(limit), total: total, names: names, unindexed: unindexed)
     }
     try store.close()
     if count {
       try printCount(found.total)
     } else {
-      let fields = isObjects ? HeaderField.allCases : [.id, .title]
+      let fields = HeaderField.columns([.id, .title], of: found.names, as: options.common.listFormat)
       var table = TableWriter(
         columns: [.init(name: "score", isNumber: true)] + fields.map(\.column) + [
           .init(name: "snippet", isNumber: false)
         ]
           + (isObjects ? ["title_places", "snippet_places"] : []).map { .init(name: $0, isNumber: false) },
         format: options.common.listFormat, isUTC: options.common.utc)
-      for match in found.matches {
+      for (match, name) in found.matches {
         let score = JSONValue.number((match.score * 1000).rounded() / 1000)
         var cells: [JSONValue?] = [score] + fields.map { $0.value(in: match.header, of: name) }
         cells.append(match.snippet.map { .string($0.text) })
@@ -180,6 +207,9 @@ struct SearchVerb: ParsableCommand {
         try table.add(cells)
       }
       try table.finish()
+    }
+    if !found.unindexed.isEmpty {
+      options.common.diagnostics.note("not searched, for want of an index of words: \(listed(found.unindexed))")
     }
     if count ? found.total == 0 : found.matches.isEmpty { throw Outcome(.answerIsNo) }
   }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// `show STORE ID…`: texts, byte for byte.
+/// `show STORE NAME…`: texts, byte for byte.
 struct ShowVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
@@ -11,9 +11,9 @@ struct ShowVerb: ParsableCommand {
       escaped. If one document is missing, nothing is printed.
 
         dbtool show texts.coffer 17
-        dbtool show texts.coffer -c notes --key-name n-42
+        dbtool show texts.coffer n-42 Greeting
         dbtool show texts.coffer 17-20 --json
-        dbtool show texts.coffer --title 'Plan*'
+        dbtool show texts.coffer -c notes 'Plan*'
       """)
 
   @OptionGroup var options: StoreOptions
@@ -31,7 +31,7 @@ struct ShowVerb: ParsableCommand {
     let output = StandardOutput(readsAhead: true)
     let isJSON = options.common.listFormat == .json || options.common.listFormat == .ndjson
     try store.read { reader in
-      let headers = try selection.words.existing(in: reader, of: store, isReading: true)
+      let headers = try selection.words.existing(in: reader, of: store)
       let names = isJSON ? Collections.names(try reader.collections()) : [:]
       for header in headers {
         try reader.withText(of: header.id) { opened in

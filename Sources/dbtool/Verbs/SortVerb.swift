@@ -54,7 +54,7 @@ struct SortVerb: ParsableCommand {
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
-    help: ArgumentHelp("The collection (default: documents).", valueName: "name"))
+    help: ArgumentHelp("The collection (default: the only one).", valueName: "name"))
   var collection: String?
 
   @Flag(help: "List the documents in that order, and change nothing.")
@@ -62,14 +62,12 @@ struct SortVerb: ParsableCommand {
 
   func run() throws {
     let store = try options.open(readOnly: dryRun)
-    let names = [collection ?? defaultCollection]
-    let documents = DocumentCollection(names[0])
     if dryRun {
-      try list(documents, names, in: store)
+      try list(store)
       return try store.close()
     }
     let (count, moved) = try store.write { writer in
-      try Collections.require(names, in: writer, of: store)
+      let documents = DocumentCollection(try Collections.existing(collection, in: writer, of: store))
       return (
         try writer.count(in: documents), try writer.sort(documents, by: by.order, descending: descending)
       )
@@ -79,10 +77,10 @@ struct SortVerb: ParsableCommand {
     try Report([("documents", .integer(count)), ("moved", .integer(moved))]).print(as: options.common.listFormat)
   }
 
-  private func list(_ documents: DocumentCollection, _ names: [String], in store: DocumentStore) throws {
+  private func list(_ store: DocumentStore) throws {
     var table = HeaderField.briefTable(as: options.common.listFormat)
     try store.read { reader in
-      try Collections.require(names, in: reader, of: store)
+      let documents = DocumentCollection(try Collections.existing(collection, in: reader, of: store))
       for id in try reader.ids(in: documents, sortedBy: by.order, descending: descending) {
         try table.add(HeaderField.briefCells(of: try reader.header(of: id)))
       }

@@ -32,7 +32,7 @@ import Testing
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
     ["index", "s.coffer"], ["index", "s.coffer", "add", "-c", "documents", "--words"], ["index", "s.coffer", "update"],
     ["index", "s.coffer", "check"], ["merge", "s.coffer", "b.coffer"],
-    ["restore", "s.coffer", "b.coffer", "--id", "1"], ["promote", "s.coffer", "--no-anchor"],
+    ["restore", "s.coffer", "b.coffer", "1"], ["promote", "s.coffer", "--no-anchor"],
     ["tail", "s.coffer", "--since", "1"], ["adopt", "s.coffer", "copies"],
   ]
 

@@ -23,8 +23,41 @@ import Testing
       #expect(result.status == 14 && result.output.isEmpty, "\(words)")
     }
     for word in ["4-2", "0-3", "1-2-3", "a-b"] {
-      #expect(try sandbox.run("show", "s.coffer", word).status == 64, "\(word)")
+      #expect(try sandbox.run("show", "s.coffer", word).status == 14, "\(word)")
     }
+  }
+
+  /// Digits are an id; any other word is a key, or else a title, or else a glob.
+  @Test func wordsNameDocuments() throws {
+    let sandbox = try filled()
+    for (title, key, collection) in [
+      ("k1", "5", "more"), ("Plan A", "only", "more"), ("[x]*", "Plan B", "more"), ("4-6", "17-20", "notes"),
+    ] {
+      try sandbox.succeed(
+        "put", "s.coffer", "--title", title, "--text", "<\(key)>", "--key-name", key, "-c", collection)
+    }
+    for (words, wanted) in [
+      (["5"], "5"), (["--key-name", "5"], "<5>"), (["k1"], "1"), (["--title", "k1"], "<5>"), (["only"], "<only>"),
+      (["plan c"], "5"), (["Plan B"], "<Plan B>"), (["-c", "notes", "Plan B"], "2"), (["[x]*"], "<Plan B>"),
+      (["-c", "notes", "Plan A"], "1"), (["-c", "notes", "Plan [AB]", "k4"], "124"), (["17-20"], ""),
+      (["--key-name", "17-20"], "<17-20>"), (["--title", "4-6"], "<17-20>"), (["-c", "more", "1"], ""),
+      (["-c", "more", "7-99"], "<5><only><Plan B>"), ([""], "6"), (["Größe"], "4"),
+    ] {
+      let result = try sandbox.run(["show", "s.coffer"] + words)
+      #expect(result.text == wanted && result.status == (wanted.isEmpty ? 14 : 0), "\(words) \(result.errors)")
+    }
+    let several = try sandbox.run("show", "s.coffer", "Plan A")
+    let none = try sandbox.run("show", "s.coffer", "hunter2")
+    #expect(none.status == 14 && !none.errors.contains("hunter2"))
+    #expect(several.status == 64 && several.errors.contains("names 2 documents: ids 1, 8"))
+    for verb in [["rm"], ["mv", "--to", "top"], ["export"]] {
+      let result = try sandbox.run([verb[0], "s.coffer", "Plan A"] + verb.dropFirst())
+      #expect(result.status == 64 && result.errors.contains("names 2 documents"), "\(verb)")
+    }
+    try sandbox.succeed("put", "s.coffer", "--key-name", "k1", "--text", "x", "-c", "more")
+    #expect(try sandbox.run("show", "s.coffer", "k1").status == 64)
+    #expect(try sandbox.run("mv", "s.coffer", "plan ?", "--to", "top", "-c", "notes").status == 0)
+    #expect(try sandbox.run("mv", "s.coffer", "Plan ?", "--to", "top", "-c", "notes").status == 64)
   }
 
   @Test(arguments: [
@@ -52,21 +85,47 @@ import Testing
     let keys = ["--key-name", "k4", "--key-name", "k1"]
     #expect(try sandbox.succeed(["show", "s.coffer", "-c", "notes"] + keys).text == "41")
     #expect(try sandbox.run(["show", "s.coffer", "-c", "notes", "--key-name", "none"] + keys).status == 14)
-    #expect(try sandbox.run(["show", "s.coffer", "1"] + keys).status == 64)
+    #expect(try sandbox.succeed(["show", "s.coffer", "2"] + keys).text == "241")
   }
 
-  /// Only reading verbs default to the only collection.
-  @Test func readsOnlyCollectionByDefault() throws {
+  @Test func verbsUseAllCollectionsOrOnlyOne() throws {
     let sandbox = try filled()
-    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 6)
-    #expect(try sandbox.succeed("show", "s.coffer", "--key-name", "k2").text == "2")
-    #expect(try sandbox.succeed("export", "s.coffer").lines.count == 6)
-    #expect(try sandbox.succeed("search", "s.coffer", "5").lines.count == 1)
-    #expect(try sandbox.run("rm", "s.coffer", "--key-name", "k2").status == 14)
-    #expect(try sandbox.run("rm", "s.coffer", "--title", "*", "--force").status == 14)
-    try sandbox.succeed("put", "s.coffer", "-c", "more", "--text", "x")
-    let result = try sandbox.run("ls", "s.coffer")
-    #expect(result.status == 14 && result.errors.contains("there are: notes, more"))
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.allSatisfy { $0.hasSuffix("\tnotes") })
+    #expect(try sandbox.succeed("put", "s.coffer", "--text", "seven").diagnostics.isEmpty)
+    try sandbox.write("in.txt", "eight\n")
+    #expect(try sandbox.succeed("import", "s.coffer", "in.txt").errors.contains("new collection") == false)
+    #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tnotes\t8"])
+    let made = try sandbox.succeed("put", "s.coffer", "-c", "more", "--text", "x")
+    #expect(made.diagnostics == "dbtool: more is a new collection\n")
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 9)
+    #expect(try sandbox.succeed("ls", "s.coffer", "--format", "csv").lines[0] == "id,title,size,modified,collection")
+    #expect(try sandbox.succeed("export", "s.coffer").lines.count == 9)
+    #expect(try sandbox.succeed("search", "s.coffer", "--regex", "^(seven|eight)$").lines.count == 2)
+    #expect(try sandbox.succeed("ls", "s.coffer", "-c", "more").lines.count == 1)
+    let before = try sandbox.read("s.coffer")
+    for words in [
+      ["put", "s.coffer", "--text", "y"], ["put", "s.coffer", "--text", "y", "--key-name", "k1"],
+      ["import", "s.coffer", "in.txt"], ["import", "s.coffer", "in.txt", "--dry-run"],
+      ["import", "s.coffer", "in.txt", "--sync"], ["sort", "s.coffer", "--by", "title"],
+      ["export", "s.coffer", "--to", "csv"], ["export", "s.coffer", "--to", "plist", "-o", "out.plist"],
+    ] {
+      let result = try sandbox.run(words)
+      #expect(result.status == 64 && result.errors.contains("notes, more"), "\(words) \(result.errors)")
+    }
+    #expect(try sandbox.read("s.coffer") == before)
+    // Records that name a collection need no other.
+    let all = try sandbox.succeed("export", "s.coffer").text
+    try sandbox.succeed("import", "s.coffer", "-", "--on-conflict", "update", "--keep-ids", input: all)
+    #expect(try sandbox.run("import", "s.coffer", "-", input: all + #"{"text":"no name"}"# + "\n").status == 64)
+  }
+
+  @Test func emptyStoreGetsCollection() throws {
+    let sandbox = try Sandbox.withStore()
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.isEmpty)
+    #expect(try sandbox.succeed("export", "s.coffer", "--to", "csv").lines.count == 1)
+    #expect(
+      try sandbox.succeed("put", "s.coffer", "--text", "x").diagnostics == "dbtool: documents is a new collection\n")
+    #expect(try sandbox.succeed("put", "s.coffer", "--text", "y").diagnostics.isEmpty)
   }
 
   @Test func deletingByPatternRequiresForce() throws {
@@ -91,26 +150,25 @@ import Testing
       try sandbox.succeed(["export", "s.coffer", "--to", "csv"] + words).lines.dropFirst()
         .map { $0.split(separator: ",")[2] }.joined()
     }
-    #expect(try texts("--id", "2-4", "--id", "1") == "2341")
+    #expect(try texts("2-4", "1") == "2341")
     #expect(try texts("--key-name", "k3", "--key-name", "k1") == "31")
     #expect(try texts("--title", "?lan*") == "125")
     try sandbox.succeed(
       "export", "s.coffer", "--title", "Plan*", "-o", "plans.coffer", "--test", "--new-key-file", "next.key")
     #expect(try sandbox.succeed("ls", "plans.coffer", "-c", "notes", "--key-file", "next.key").lines.count == 2)
-    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "--title", "*").status == 64)
-    #expect(try sandbox.run("export", "s.coffer", "--all", "--key-name", "k1").status == 64)
+    #expect(try texts("1", "--title", "*") == "1123456")
     #expect(try sandbox.run("export", "s.coffer", "--title", "none").status == 14)
   }
 
   @Test func exportsSingleTextToFile() throws {
     let sandbox = try filled()
-    try sandbox.succeed("export", "s.coffer", "--id", "4", "-o", "x.txt")
+    try sandbox.succeed("export", "s.coffer", "4", "-o", "x.txt")
     #expect(try sandbox.read("x.txt") == Array("4".utf8))
     #expect(try sandbox.mode(of: "x.txt") == 0o600)
     try sandbox.succeed("export", "s.coffer", "--key-name", "k2", "-o", "y.txt", "--encoding", "utf-16le", "--bom")
     #expect(try sandbox.read("y.txt") == [0xFF, 0xFE, 0x32, 0])
-    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "-o", "x.txt").status == 1)
-    for words in [[], ["--id", "1", "--id", "2"], ["--id", "1-2"], ["--title", "Plan A"], ["--all"]] {
+    #expect(try sandbox.run("export", "s.coffer", "1", "-o", "x.txt").status == 1)
+    for words in [[], ["1", "2"], ["1-2"], ["--title", "Plan *"]] {
       let result = try sandbox.run(["export", "s.coffer", "-o", "z.txt"] + words)
       #expect(result.status == 64 && result.errors.contains("z.txt is a file"), "\(words)")
     }

@@ -123,7 +123,7 @@ import Testing
   /// An unknown word can be a misplaced key.
   @Test(arguments: [
     "hunter2 s.coffer", "hunter2", "hunter2 --key-file x", "key hunter2 s.coffer", "--quiet hunter2 ls s.coffer",
-    "ls s.coffer hunter2", "ls s.coffer x hunter2", "show s.coffer hunter2", "collections s.coffer hunter2",
+    "ls s.coffer hunter2", "ls s.coffer x hunter2", "collections s.coffer hunter2",
     "--passphrase hunter2 ls s.coffer", "--passphrase=hunter2 ls s.coffer",
   ])
   func hidesUnknownWord(_ line: String) throws {

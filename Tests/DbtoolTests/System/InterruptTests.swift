@@ -87,7 +87,7 @@ import Testing
     if signal != SIGKILL { #expect(try sandbox.names() == names) }
     #expect(!sandbox.exists("n.coffer"))
     #expect(try sandbox.read("s.coffer") == before)
-    try sandbox.succeed("export", "s.coffer", "--id", "7", "-o", "n.coffer", "--new-key-file", "next.key")
+    try sandbox.succeed("export", "s.coffer", "7", "-o", "n.coffer", "--new-key-file", "next.key")
     try sandbox.succeed("verify", "n.coffer", "--key-file", "next.key")
   }
 

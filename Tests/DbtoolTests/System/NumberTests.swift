@@ -12,7 +12,7 @@ import Testing
 
   /// Commands with `{}` in place of the number.
   private static let commands: [[String]] = [
-    ["ls", "s", "--limit", "{}", "--offset", "{}"], ["ls", "s", "--all", "--offset", "{}"],
+    ["ls", "s", "--limit", "{}", "--offset", "{}"], ["ls", "s", "--offset", "{}"],
     ["ls", "s", "--wait", "{}"],
     ["ls", "s", "--sort", "size", "--reverse", "--limit", "{}", "--offset", "{}"],
     ["ls", "clear", "--keyless", "--limit", "{}", "--offset", "{}"], ["ls", "clear", "--keyless", "-c", "#{}"],
@@ -27,7 +27,7 @@ import Testing
     ["import", "s", "./{}.csv", "--map", "created=id,dates=chrome"],
     ["import", "s", "./{}.csv", "--map", "created=id,dates=apple"],
     ["backup", "s", "-o", "copies/", "--keep", "{}"], ["anchor", "s", "--confirmed", "no.sock", "--timeout", "{}"],
-    ["anchor", "s", "--check", "coffer2:{}:{}:{}:{}"], ["export", "s", "--id", "{}"], ["show", "s", "--", "{}"],
+    ["anchor", "s", "--check", "coffer2:{}:{}:{}:{}"], ["export", "s", "{}"], ["show", "s", "--", "{}"],
     ["rm", "s", "--dry-run", "--", "{}"], ["mv", "s", "1", "--to", "{}"], ["mv", "s", "1", "--to", "after:{}"],
     ["cp", "s", "1", "--to", "{}"], ["put", "s", "--text", "x", "--id", "{}"],
     ["put", "s", "--text", "x", "--attr", "n:={}"],
@@ -35,7 +35,7 @@ import Testing
     ["rekey", "s", "--batch", "{}"], ["tail", "s", "--since", "{}"], ["query", "s", "SELECT ?", "--", "{}"],
     ["query", "s", "SELECT id FROM documents WHERE id >= ? AND created > ?", "--", "{}", "{}"],
     ["query", "s", "SELECT id FROM documents WHERE id < {} LIMIT {}"], ["sort", "s", "--by", "json:a[{}]"],
-    ["index", "s", "add", "-c", "documents", "--field", "n=$.a[{}]:number"], ["restore", "s", "other", "--id", "{}"],
+    ["index", "s", "add", "-c", "documents", "--field", "n=$.a[{}]:number"], ["restore", "s", "other", "{}"],
     ["adopt", "s", "copies", "--keep", "{}"], ["browse", "s", "--lock-after", "{}"],
   ]
 

@@ -198,11 +198,11 @@ import Testing
     let verbs = [
       ["ls", "s.coffer"], ["search", "s.coffer", "red"], ["query", "s.coffer", "SELECT title FROM documents"],
       ["collections", "s.coffer"], ["info", "s.coffer"], ["key", "list", "s.coffer"],
-      ["rm", "s.coffer", "1", "--dry-run"], ["sort", "s.coffer", "--by", "title", "--dry-run"],
+      ["rm", "s.coffer", "1", "--dry-run"], ["sort", "s.coffer", "-c", "documents", "--by", "title", "--dry-run"],
     ]
     let inFormats = verbs.flatMap { verb in ["csv", "tsv", "json", "table"].map { verb + ["--format", $0] } }
     for arguments in [
-      ["ls", "s.coffer"], ["show", "s.coffer", "1"], ["export", "s.coffer", "--to", "csv"],
+      ["ls", "s.coffer"], ["show", "s.coffer", "1"], ["export", "s.coffer", "-c", "documents", "--to", "csv"],
       ["show", "s.coffer", "1", "--json"], ["export", "s.coffer"],
     ] + inFormats {
       let terminal = try PseudoTerminal()

@@ -74,7 +74,7 @@ import Testing
         #"{"author":"Ann, \"A\"","tags":"[\"x\",\"y\"]","year":"1999"}"#, #"{"author":"","none":"null","title":"own"}"#,
         "{}",
       ])
-    let one = try sandbox.succeed("export", "s.coffer", "--to", "tsv", "--id", "3", "--columns", "id,title,text,key")
+    let one = try sandbox.succeed("export", "s.coffer", "--to", "tsv", "3", "--columns", "id,title,text,key")
     #expect(one.text == "id\ttitle\ttext\tkey\n3\tc\tc\t\n")
     let unknown = try sandbox.run("export", "s.coffer", "--columns", "id,Author")
     #expect(unknown.status == 64)

@@ -150,7 +150,7 @@ import Testing
   @Test func missingCollectionListsExistingCollections() throws {
     let sandbox = try Sandbox.withStore()
     for name in ["notes", "more"] { try sandbox.succeed("put", "s.coffer", "-c", name, "--text", "x") }
-    let result = try sandbox.run("ls", "s.coffer")
+    let result = try sandbox.run("ls", "s.coffer", "-c", "documents")
     #expect(result.status == 14)
     #expect(result.diagnostics == "dbtool: error: there is no collection documents\nhint: there are: notes, more\n")
   }

@@ -21,19 +21,19 @@ import Testing
 
   @Test(.slow) func tableAcceptsSingleCollection() throws {
     let sandbox = try filled()
-    #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "csv").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "--to", "csv").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "-c", "notes", "-c", "documents", "--to", "tsv").status == 64)
-    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "--id", "3", "--to", "csv").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "1", "3", "--to", "csv").status == 64)
   }
 
   @Test func writesExpectedCSV() throws {
-    let result = try filled().succeed("export", "s.coffer", "--columns", "id,title,text,key")
+    let result = try filled().succeed("export", "s.coffer", "-c", "documents", "--columns", "id,title,text,key")
     #expect(result.text == "id,title,text,key\n1,Eins,\"a,\"\"b\"\"\nc\u{0301}\",k1\n2,Zwei,tab\there,\n")
   }
 
   @Test func infersFormatFromOutputName() throws {
     let sandbox = try filled()
-    let result = try sandbox.succeed("export", "s.coffer", "-o", "out.tsv")
+    let result = try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "out.tsv")
     #expect(result.output.isEmpty)
     #expect(result.diagnostics == "dbtool: 2 documents written to out.tsv\n")
     #expect(try sandbox.text(of: "out.tsv").hasPrefix("id\ttitle\ttext\tkey\tcreated\tmodified\n"))
@@ -49,13 +49,13 @@ import Testing
     #expect(result.status == 64)
     #expect(result.errors.contains("\(name) asks for ") && result.errors.contains("plist, sqlite, store with --to\n"))
     #expect(!sandbox.exists(name))
-    try sandbox.succeed("export", "s.coffer", "-o", name, "--to", "csv")
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", name, "--to", "csv")
     #expect(try sandbox.text(of: name).hasPrefix("id,title,text,key,created,modified\n"))
   }
 
   @Test func restrictsOutputToOwner() throws {
     let sandbox = try filled()
-    try sandbox.succeed("export", "s.coffer", "-o", "out.csv")
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "out.csv")
     #expect(try sandbox.mode(of: "out.csv") == 0o600)
     try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
     #expect(try sandbox.mode(of: "out") == 0o700)
@@ -64,9 +64,9 @@ import Testing
   @Test(.slow) func replacingOutputRequiresForce() throws {
     let sandbox = try filled()
     try sandbox.write("out.csv", "mine")
-    #expect(try sandbox.run("export", "s.coffer", "-o", "out.csv").status == 1)
+    #expect(try sandbox.run("export", "s.coffer", "-c", "documents", "-o", "out.csv").status == 1)
     #expect(try sandbox.text(of: "out.csv") == "mine")
-    try sandbox.succeed("export", "s.coffer", "-o", "out.csv", "--force")
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "out.csv", "--force")
     #expect(try sandbox.text(of: "out.csv").hasPrefix("id,"))
   }
 
@@ -90,11 +90,11 @@ import Testing
 
   @Test(.slow) func replacesEarlierTextsOfSeveralCollections() throws {
     let sandbox = try filled()
-    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out")
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
     #expect(!sandbox.exists("out/index.ndjson"))
-    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out", "--force")
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out", "--force")
     try sandbox.write("out/precious.txt", "precious")
-    #expect(try sandbox.run("export", "s.coffer", "--all", "--to", "text", "-o", "out", "--force").status == 1)
+    #expect(try sandbox.run("export", "s.coffer", "--to", "text", "-o", "out", "--force").status == 1)
     #expect(try sandbox.text(of: "out/precious.txt") == "precious")
   }
 
@@ -113,45 +113,45 @@ import Testing
 
   @Test(.slow) func exportsSelectedDocumentsInGivenOrder() throws {
     let sandbox = try filled()
-    let result = try sandbox.succeed("export", "s.coffer", "--id", "3", "--id", "1")
+    let result = try sandbox.succeed("export", "s.coffer", "3", "1")
     #expect(result.lines.map { $0.contains("\"id\":3") } == [true, false])
-    let missing = try sandbox.run("export", "s.coffer", "--id", "1", "--id", "9")
+    let missing = try sandbox.run("export", "s.coffer", "1", "9")
     #expect(missing.status == 14)
     #expect(missing.output.isEmpty)
   }
 
   @Test(.slow) func roundTripsNDJSON() throws {
     let sandbox = try filled()
-    let first = try sandbox.succeed("export", "s.coffer", "--all")
+    let first = try sandbox.succeed("export", "s.coffer")
     try sandbox.write("all.ndjson", bytes: first.output)
     try sandbox.succeed("import", "t.coffer", "all.ndjson", "--keep-ids", "--create")
-    #expect(try sandbox.succeed("export", "t.coffer", "--all").text == first.text)
+    #expect(try sandbox.succeed("export", "t.coffer").text == first.text)
   }
 
   @Test(.slow) func roundTripsJSON() throws {
     let sandbox = try filled()
-    let before = try sandbox.succeed("export", "s.coffer", "--all").text
-    try sandbox.succeed("export", "s.coffer", "--all", "-o", "all.json")
+    let before = try sandbox.succeed("export", "s.coffer").text
+    try sandbox.succeed("export", "s.coffer", "-o", "all.json")
     try sandbox.succeed("import", "t.coffer", "all.json", "--keep-ids", "--create")
-    #expect(try sandbox.succeed("export", "t.coffer", "--all").text == before)
+    #expect(try sandbox.succeed("export", "t.coffer").text == before)
   }
 
   @Test(.slow) func roundTripsPropertyList() throws {
     let sandbox = try filled()
-    let before = try sandbox.succeed("export", "s.coffer", "--columns", "id,title,text").text
-    try sandbox.succeed("export", "s.coffer", "-o", "out.plist")
+    let before = try sandbox.succeed("export", "s.coffer", "-c", "documents", "--columns", "id,title,text").text
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "out.plist")
     #expect(Array(try sandbox.read("out.plist").prefix(8)) == Array("bplist00".utf8))
     try sandbox.succeed("import", "t.coffer", "out.plist", "--keep-ids", "--create")
     #expect(try sandbox.succeed("export", "t.coffer", "--columns", "id,title,text").text == before)
-    #expect(try sandbox.run("export", "s.coffer", "--all", "-o", "all.plist").status == 64)
+    #expect(try sandbox.run("export", "s.coffer", "-o", "all.plist").status == 64)
     #expect(!sandbox.exists("all.plist"))
   }
 
   @Test(.slow, arguments: ["csv", "tsv", "text"])
   func roundTripsDocumentFields(format: String) throws {
     let sandbox = try filled()
-    let before = try sandbox.succeed("export", "s.coffer", "--to", "csv").text
-    try sandbox.succeed("export", "s.coffer", "--to", format, "-o", "out.\(format)")
+    let before = try sandbox.succeed("export", "s.coffer", "-c", "documents", "--to", "csv").text
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "--to", format, "-o", "out.\(format)")
     try sandbox.succeed("import", "t.coffer", "out.\(format)", "--keep-ids", "--create")
     #expect(try sandbox.succeed("export", "t.coffer", "--to", "csv").text == before)
   }
@@ -170,6 +170,6 @@ import Testing
     try sandbox.succeed("export", "s.coffer", "-o", "out.ndjson")
     #expect(try sandbox.read("out.ndjson").isEmpty)
     #expect(try sandbox.run("export", "s.coffer", "-c", "documents").status == 14)
-    #expect(try sandbox.run("export", "s.coffer", "--id", "1").status == 14)
+    #expect(try sandbox.run("export", "s.coffer", "1").status == 14)
   }
 }

@@ -36,14 +36,14 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try folder(sandbox)
     let told = try sandbox.succeed("import", "s.coffer", "notes", "--path-keys")
-    #expect(told.diagnostics.isEmpty)
+    #expect(told.diagnostics == "dbtool: documents is a new collection\n")
     let read = try documents(sandbox)
     #expect(read.map(\.key) == ["a/b/LICENSE", "a/plan.txt", "readme.md", "z.md"])
     #expect(read.map(\.title) == ["LICENSE", "plan.txt", "readme.md", "z.md"])
     #expect(read.map(\.modified) == [2, 1, 0, 3].map { "2020-09-13T12:26:4\($0).000Z" })
     #expect(read[0].text == "text of notes/a/b/LICENSE\n")
     let flat = try sandbox.succeed("import", "s.coffer", "notes", "-c", "flat", "--no-recurse")
-    #expect(flat.diagnostics == "dbtool: notes: passed over: 1 folder (--no-recurse)\n")
+    #expect(flat.diagnostics.hasSuffix("dbtool: notes: passed over: 1 folder (--no-recurse)\n"))
     #expect(flat.lines.first == "notes: 2 documents (text, utf-8)")
     try sandbox.succeed("import", "s.coffer", "notes/z.md", "-c", "one", "--path-keys")
     let one = try sandbox.succeed("export", "s.coffer", "-c", "one").text
@@ -72,8 +72,8 @@ import Testing
     let told = try sandbox.succeed("import", "s.coffer", "notes", "--json")
     #expect(told.text.contains(#""passed_over":{"links":3,"hidden":1}"#))
     #expect(
-      told.diagnostics
-        == "dbtool: notes: passed over: 3 symbolic links (--follow-links reads them), 1 hidden name\n")
+      told.diagnostics.hasSuffix(
+        "dbtool: notes: passed over: 3 symbolic links (--follow-links reads them), 1 hidden name\n"))
     #expect(try documents(sandbox).count == 4)
     let followed = try sandbox.succeed("import", "t.coffer", "notes", "--follow-links", "--create", "--json")
     #expect(followed.text.contains(#""passed_over":{"links":2,"hidden":1}"#))
@@ -132,13 +132,13 @@ import Testing
 
       """
     try sandbox.succeed("import", "s.coffer", "-", "--from", "ndjson", "--keep-ids", "-c", "b", input: objects)
-    let before = try sandbox.succeed("export", "s.coffer", "--all").text
-    try sandbox.succeed("export", "s.coffer", "--all", "--to", "text", "-o", "out")
+    let before = try sandbox.succeed("export", "s.coffer").text
+    try sandbox.succeed("export", "s.coffer", "--to", "text", "-o", "out")
     try sandbox.succeed("import", "t.coffer", "out", "--keep-ids", "--create")
     func facts(_ text: String) -> [String] {
       text.split(separator: "\n").map { String($0.replacing(/"position":\d+,/, with: "")) }
     }
-    #expect(facts(try sandbox.succeed("export", "t.coffer", "--all").text) == facts(before))
+    #expect(facts(try sandbox.succeed("export", "t.coffer").text) == facts(before))
   }
 
   @Test func roundTripsFrontMatterAsAttributes() throws {

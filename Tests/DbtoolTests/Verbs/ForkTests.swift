@@ -11,7 +11,7 @@ import Testing
   }
 
   private func texts(_ sandbox: Sandbox, _ store: String) throws -> String {
-    try sandbox.succeed("export", store, "--all").text
+    try sandbox.succeed("export", store).text
   }
 
   @Test func copiesDocumentsAndSeparatesNewIDs() throws {
@@ -70,7 +70,7 @@ import Testing
     let before = try texts(sandbox, "s.coffer")
     try sandbox.succeed("fork", "s.coffer", "c.coffer", "--new-key-file", "hers.key", "--test")
     #expect(try sandbox.run("ls", "c.coffer").status == 12)
-    #expect(try sandbox.succeed("export", "c.coffer", "--all", "--key-file", "hers.key").text == before)
+    #expect(try sandbox.succeed("export", "c.coffer", "--key-file", "hers.key").text == before)
     #expect(try sandbox.run("fork", "s.coffer", "c.coffer", "--new-key-file", "hers.key").status == 64)
   }
 

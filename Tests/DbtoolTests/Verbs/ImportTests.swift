@@ -44,7 +44,7 @@ import Testing
     #expect(!sandbox.exists("s.coffer"))
     try sandbox.succeed(
       "import", "s.coffer", "in.txt", "--create", "--key-file", "primary.key", "--titles", "clear", "--label", "me")
-    #expect(try sandbox.succeed("ls", "s.coffer", "--keyless").text == "1\tin.txt\n")
+    #expect(try sandbox.succeed("ls", "s.coffer", "--keyless").text == "1\tin.txt\t#1\n")
     // The second import uses the existing store.
     try sandbox.succeed("import", "s.coffer", "in.txt", "--create", "--key-file", "primary.key")
     #expect(try sandbox.succeed("ls", "s.coffer", "--keyless").lines.count == 2)
@@ -155,7 +155,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "id,title,text\nA-7,t,x\n")
     let told = try sandbox.succeed("import", "s.coffer", "in.csv")
-    #expect(told.diagnostics == "dbtool: in.csv: attributes: id\n")
+    #expect(told.diagnostics.hasSuffix("dbtool: in.csv: attributes: id\n"))
     #expect(try sandbox.succeed("show", "s.coffer", "1", "--json").json(Object.self).attributes == ["id": "A-7"])
     let report = try sandbox.succeed("import", "s.coffer", "in.csv", "--json").json(Columns.self)
     #expect(
@@ -163,7 +163,7 @@ import Testing
         .init(name: "id", use: "attribute"), .init(name: "title", use: "title"), .init(name: "text", use: "text"),
       ])
     // A table with dbtool's own header gets new IDs, and the import reports it. Its second column `id` is the attribute.
-    try sandbox.succeed("export", "s.coffer", "--id", "1", "-o", "own.csv")
+    try sandbox.succeed("export", "s.coffer", "1", "-o", "own.csv")
     let own = try sandbox.succeed("import", "s.coffer", "own.csv")
     #expect(own.diagnostics == "dbtool: own.csv: attributes: id; new ids (--keep-ids keeps those of the file)\n")
     #expect(try sandbox.succeed("show", "s.coffer", "3", "--json").json(Object.self).attributes == ["id": "A-7"])
@@ -212,8 +212,8 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let result = try sandbox.succeed(
       "import", "s.coffer", "-", "--from", "lines", "--progress", "json", input: "a\nb\n")
-    let line = try #require(result.diagnostics.split(separator: "\n").last)
-    #expect(line.hasPrefix(#"{"progress":{"task":"import","done":2,"#))
+    let line = result.diagnostics.split(separator: "\n").last { $0.hasPrefix("{") }
+    #expect(line?.hasPrefix(#"{"progress":{"task":"import","done":2,"#) == true)
   }
 
   @Test func quietOptionSuppressesOutput() throws {

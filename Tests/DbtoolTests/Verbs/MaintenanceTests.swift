@@ -71,8 +71,8 @@ import Testing
     try replay(sandbox, "DELETE FROM coffer_record WHERE id = 1")
     for words in [
       ["ls"], ["search", "t"], ["query", "SELECT count(*) FROM documents"], ["query", "SELECT title FROM documents"],
-      ["anchor"], ["verify"], ["export"], ["export", "-c", "documents"], ["export", "--all", "-o", "all.ndjson"],
-      ["export", "-o", "all.csv"],
+      ["anchor"], ["verify"], ["export"], ["export", "-c", "documents"], ["export", "-o", "all.ndjson"],
+      ["export", "-c", "documents", "-o", "all.csv"],
     ] {
       let result = try sandbox.run([words[0], "s.coffer"] + words.dropFirst())
       #expect(result.status == 21, "\(words)")
@@ -83,14 +83,14 @@ import Testing
     #expect(lines.count == 2)
     #expect(try sandbox.text(of: "all.ndjson").split(separator: "\n").count == 2)
     #expect(try sandbox.text(of: "all.csv").split(separator: "\n").count == 3)
-    try sandbox.succeed("export", "s.coffer", "--unverified", "-o", "unverified.csv")
+    try sandbox.succeed("export", "s.coffer", "--unverified", "-c", "documents", "-o", "unverified.csv")
     #expect(try sandbox.succeed("export", "s.coffer", "--unverified").text.split(separator: "\n") == lines)
   }
 
   @Test func exportDetectsReplayedRow() throws {
     let sandbox = try filled()
     try replay(sandbox)
-    let result = try sandbox.run("export", "s.coffer", "--all")
+    let result = try sandbox.run("export", "s.coffer")
     #expect(result.status == 21)
     #expect(result.text.contains("two"))
   }

@@ -11,7 +11,7 @@ import Testing
   }
 
   private func texts(_ sandbox: Sandbox, _ store: String) throws -> String {
-    try sandbox.succeed("export", store, "--all").text
+    try sandbox.succeed("export", store).text
   }
 
   @Test func mergesOriginalChangesIntoCopy() throws {
@@ -52,7 +52,7 @@ import Testing
     let before = try sandbox.read("c.coffer")
     for words in [
       ["merge", "c.coffer", "foreign.coffer"], ["diff", "c.coffer", "foreign.coffer"],
-      ["restore", "c.coffer", "foreign.coffer", "--id", "1"],
+      ["restore", "c.coffer", "foreign.coffer", "1"],
       ["merge", "c.coffer", "s.coffer", "--base", "foreign.coffer"],
     ] {
       let result = try sandbox.run(words)
@@ -118,10 +118,10 @@ import Testing
     try sandbox.succeed("rm", "s.coffer", "3", "4")
     try sandbox.succeed("put", "s.coffer", "--id", "6", "--text", "edited")
     let result = try sandbox.succeed(
-      "restore", "s.coffer", "b.coffer", "--id", "3-4", "--id", "6", "--id", "7", "--format", "csv")
+      "restore", "s.coffer", "b.coffer", "3-4", "6", "7", "--format", "csv")
     #expect(result.text == "id,outcome\n3,added\n4,added\n6,changed\n7,unchanged\n")
     try sandbox.succeed("diff", "b.coffer", "s.coffer")
-    #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "--id", "99").status == 14)
-    #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "--id", "3", "--force").status == 64)
+    #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "99").status == 14)
+    #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "3", "--force").status == 64)
   }
 }

@@ -34,7 +34,7 @@ import Testing
     let sandbox = try makeStore()
     let before = try sandbox.read("s.coffer")
     for arguments in [
-      ["mv", "9", "--to", "top"], ["mv", "1", "--to", "before:9"], ["mv", "--key-name", "k", "--to", "top"],
+      ["mv", "9", "--to", "top"], ["mv", "1", "--to", "before:9"], ["mv", "--key-name", "none", "--to", "top"],
       ["cp", "9"], ["cp", "1", "--to", "after:9"], ["sort", "--by", "title", "-c", "none"], ["truncate", "-c", "none"],
     ] {
       for dry in [[], ["--dry-run"]] {
@@ -86,19 +86,19 @@ import Testing
 
   @Test(arguments: ["title", "text", "json:n"]) func sortStoresOrder(_ key: String) throws {
     let sandbox = try makeStore()
-    let dry = try sandbox.succeed("sort", "s.coffer", "--by", key, "--dry-run")
+    let dry = try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--dry-run")
     #expect(dry.lines.map { $0.prefix(1) } == ["3", "1", "4", "2", "5"])
     #expect(try order(sandbox) == "12345")
-    #expect(try sandbox.succeed("sort", "s.coffer", "--by", key).output.isEmpty)
+    #expect(try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key).output.isEmpty)
     #expect(try order(sandbox) == "31425")
-    let again = try sandbox.succeed("sort", "s.coffer", "--by", key, "--json")
+    let again = try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--json")
     #expect(again.text == "{\"documents\":5,\"moved\":0}\n")
-    try sandbox.succeed("sort", "s.coffer", "--by", key, "--descending")
+    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--descending")
     #expect(try order(sandbox) == "52413")
-    try sandbox.succeed("sort", "s.coffer", "--by", "id")
+    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "id")
     #expect(try order(sandbox) == "12345")
     try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
-    try sandbox.succeed("sort", "s.coffer", "--by", "modified", "--descending")
+    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "modified", "--descending")
     #expect(try order(sandbox).hasPrefix("2"))
   }
 
@@ -108,10 +108,10 @@ import Testing
     #expect(try order(sandbox, "notes") == "6")
     #expect(try sandbox.succeed("truncate", "s.coffer", "-c", "notes").output.isEmpty)
     #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tdocuments\t5", "#2\tnotes\t0"])
-    #expect(try sandbox.succeed("put", "s.coffer", "--text", "x").text == "7\n")
+    #expect(try sandbox.succeed("put", "s.coffer", "-c", "documents", "--text", "x").text == "7\n")
     let json = try sandbox.succeed("truncate", "s.coffer", "-c", "documents", "--restart-ids", "--json")
     #expect(json.text == "{\"deleted\":6}\n")
-    #expect(try sandbox.succeed("put", "s.coffer", "--text", "x").text == "1\n")
+    #expect(try sandbox.succeed("put", "s.coffer", "-c", "documents", "--text", "x").text == "1\n")
     #expect(try sandbox.run("verify", "s.coffer").status == 0)
   }
 }

@@ -27,11 +27,11 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try database(sandbox, "CREATE TABLE records(id, title, txt); INSERT INTO records VALUES('A-7', 'T', 'text')")
     let told = try sandbox.succeed("import", "s.coffer", "in.db")
-    #expect(told.diagnostics == "dbtool: in.db: text from txt; attributes: id\n")
+    #expect(told.diagnostics.hasSuffix("dbtool: in.db: text from txt; attributes: id\n"))
     #expect(try sandbox.succeed("export", "s.coffer").text.contains(#""attributes":{"id":"A-7"}"#))
     try sandbox.succeed("export", "s.coffer", "-o", "own.db")
     let own = try sandbox.succeed("import", "t.coffer", "own.db", "--create")
-    #expect(own.diagnostics == "dbtool: own.db: new ids (--keep-ids keeps those of the file)\n")
+    #expect(own.diagnostics.hasSuffix("dbtool: own.db: new ids (--keep-ids keeps those of the file)\n"))
     #expect(try sandbox.succeed("export", "t.coffer").text.contains(#""attributes":{"id":"A-7"}"#))
   }
 
@@ -83,7 +83,8 @@ import Testing
     let bytes = try sandbox.read("in.db")
     let result = try sandbox.run(["import", "s.coffer", "-", "--keep-ids"], input: bytes)
     #expect(result.status == 0)
-    #expect(result.diagnostics == "dbtool: standard input was copied to a private temporary file, now deleted\n")
+    #expect(
+      result.diagnostics.hasPrefix("dbtool: standard input was copied to a private temporary file, now deleted\n"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.path("tmp")) == [])
   }
 
@@ -125,7 +126,7 @@ import Testing
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "x.db", "--bom").status == 64)
     #expect(try sandbox.run("export", "s.coffer", "--to", "sqlite", "-o", "/dev/null").status == 1)
-    #expect(try sandbox.run("export", "s.coffer", "--id", "1", "--id", "1", "-o", "twice.db").status == 1)
+    #expect(try sandbox.run("export", "s.coffer", "1", "1", "-o", "twice.db").status == 1)
     #expect(try sandbox.names() == names)
     #expect(try sandbox.text(of: "there.db") == "precious")
     try sandbox.succeed("export", "s.coffer", "-o", "there.db", "--force")

@@ -40,14 +40,14 @@ import Testing
     let refused = try sandbox.run("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient)
     #expect(refused.status == 1 && refused.output.isEmpty)
     #expect(try sandbox.text(of: "c.coffer") == "mine")
-    try sandbox.succeed("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--force")
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--recipient", recipient, "--force")
     #expect(try sandbox.succeed("ls", "c.coffer", "--identity", "identity.key").lines.count == 2)
     #expect(try sandbox.names() == before)
     // The export rejects its source as output.
     let over = try sandbox.run(
       "export", "s.coffer", "--to", "store", "-o", "s.coffer", "--recipient", recipient, "--force")
     #expect(over.status == 1)
-    #expect(try sandbox.succeed("ls", "s.coffer", "--all").lines.count == 3)
+    #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 3)
   }
 
   @Test(arguments: [
@@ -65,7 +65,7 @@ import Testing
 
   @Test func missingDocumentExitsWith14() throws {
     let (sandbox, recipient) = try filled()
-    for options in [["--id", "1", "--id", "9"], ["-c", "none"]] {
+    for options in [["1", "9"], ["-c", "none"]] {
       let result = try sandbox.run(["export", "s.coffer", "-o", "c.coffer", "--recipient", recipient] + options)
       #expect(result.status == 14)
       #expect(!sandbox.exists("c.coffer"))
@@ -83,8 +83,10 @@ import Testing
 
   @Test func reportsStoreForRecipient() throws {
     let (sandbox, recipient) = try filled()
-    let report = try sandbox.succeed("export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--json")
-      .json(Report.self)
+    let report = try sandbox.succeed(
+      "export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--recipient", recipient, "--json"
+    )
+    .json(Report.self)
     #expect(report.path == "c.coffer" && report.format == "store" && report.documents == 2)
     let shown = try sandbox.succeed("show", "c.coffer", "1", "2", "--identity", "identity.key", "--expect", report.pin)
     #expect(shown.text == "onetwo")
@@ -96,9 +98,9 @@ import Testing
   @Test func exportsEveryDocumentUnchanged() throws {
     let (sandbox, _) = try filled()
     try sandbox.succeed(
-      "export", "s.coffer", "--all", "--to", "store", "-o", "c", "--new-passphrase-file", "passphrase.txt", "--test")
-    let before = try sandbox.succeed("export", "s.coffer", "--all").text
-    #expect(try sandbox.succeed("export", "c", "--all", "--passphrase-file", "passphrase.txt").text == before)
+      "export", "s.coffer", "--to", "store", "-o", "c", "--new-passphrase-file", "passphrase.txt", "--test")
+    let before = try sandbox.succeed("export", "s.coffer").text
+    #expect(try sandbox.succeed("export", "c", "--passphrase-file", "passphrase.txt").text == before)
   }
 
   @Test func appliesNewStoreOptions() throws {
@@ -119,7 +121,7 @@ import Testing
   @Test func exportsTestStoreToRealKey() throws {
     let (sandbox, _) = try filled()
     try sandbox.succeed("keygen", "real.key")
-    try sandbox.succeed("export", "s.coffer", "-o", "c.coffer", "--new-key-file", "real.key")
+    try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--new-key-file", "real.key")
     sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = nil
     let listed = try sandbox.succeed("ls", "c.coffer", "--key-file", "real.key")
     #expect(listed.errors.isEmpty && listed.lines.count == 2)

@@ -168,8 +168,8 @@ class Dbtool:
 
     def get(self, ids, readable):
         """Runs one process for all readable documents, and one for each other one, or for each if the first fails."""
-        together = [part for id in ids if id in readable for part in ("--id", id)]
-        kind, output = self.run("export", "--to", "ndjson", *together) if together else ("ok", "")
+        together = [id for id in ids if id in readable]
+        kind, output = self.run("export", "--to", "ndjson", "--", *together) if together else ("ok", "")
         got = {}
         if kind == "ok":
             got = {str(json.loads(line)["id"]): ("ok", self._document(line)) for line in output.split("\n") if line}
@@ -202,7 +202,7 @@ class Dbtool:
 
     def list(self):
         """Titles by id, and the outcome."""
-        kind, output = self.run("ls", "--all", "--json")
+        kind, output = self.run("ls", "--json")
         if kind != "ok":
             return None, kind
         return {str(header["id"]): header.get("title") for header in json.loads(output)}, kind

@@ -50,7 +50,7 @@ def _on(verb, *arguments, **fields):
 
 
 def _export(name, holds=_NUMBERED, *options, **fields):
-    return _on("export", *(options or ("--all",)), "-o", name, outputs={name: holds}, **fields)
+    return _on("export", *options, "-o", name, outputs={name: holds}, **fields)
 
 
 def _one_alone(name):
@@ -80,7 +80,7 @@ _TEXTS = dict(_NUMBERED["one"])
 _TITLES = {document["id"]: document["title"] for document in DOCUMENTS}
 _BEHIND_5 = _NUMBERED["one"].index((5, _TEXTS[5])) + 1
 # An earlier export to the same name, of fewer documents.
-_EARLIER = ("export", STORE, *PRIMARY, "--id", "1", "-o")
+_EARLIER = ("export", STORE, *PRIMARY, "1", "-o")
 
 _EACH = {
     "put": _on("put", "-", "--id", "2", given=LONGER.encode(), holds=_replaced(2, LONGER)),
@@ -125,7 +125,7 @@ _EACH = {
         command=("restore", STORE, "copy.coffer", "--force"), holds=_NUMBERED, reads="copy.coffer",
         before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "restore-id": _on(
-        "restore", "copy.coffer", "--id", "5", reads="copy.coffer",
+        "restore", "copy.coffer", "5", reads="copy.coffer",
         before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "fork": _on("fork", "copy.coffer", outputs={"copy.coffer": _NUMBERED}),
     "merge": _on(
@@ -136,12 +136,12 @@ _EACH = {
         ("index", STORE, *PRIMARY, "add", "-c", "two", "--words", "--titles"), ("rm", STORE, *PRIMARY, "3")),
         holds=_without(3)),
     "salvage": _on("salvage", "-o", "new.coffer", *NEW, outputs={"new.coffer": _NUMBERED}),
-    "export-store": _export("new.coffer", _NUMBERED, "--all", *NEW),
+    "export-store": _export("new.coffer", _NUMBERED, *NEW),
     **{f"export-{kind}": _export(f"out.{kind}") for kind in ("ndjson", "json", "sqlite")},
-    "export-text": _export("out.text", _NUMBERED, "--all", "--to", "text"),
+    "export-text": _export("out.text", _NUMBERED, "--to", "text"),
     **{f"export-{kind}": _one_alone(f"out.{kind}") for kind in ("csv", "tsv", "plist")},
     "export-force": _export(
-        "out.ndjson", _NUMBERED, "--all", "--force", before=((*_EARLIER, "out.ndjson"),)),
+        "out.ndjson", _NUMBERED, "--force", before=((*_EARLIER, "out.ndjson"),)),
     "export-text-force": _export(
         "out.text", {"": _NUMBERED["one"]}, "-c", "one", "--to", "text", "--force",
         before=((*_EARLIER, "out.text", "--to", "text"),)),

@@ -73,12 +73,12 @@ def _verb(verb, *arguments, **fields):
 
 
 def _export(name, *options):
-    return _verb("export", "--all", "-o", name, *options, outputs=(name,))
+    return _verb("export", "-o", name, *options, outputs=(name,))
 
 
 def _forced(name, *options):
     """Replaces an earlier export of fewer documents."""
-    earlier = ["export", STORE, *PRIMARY, "--id", "1", "--id", "2", "-o", name, *options]
+    earlier = ["export", STORE, *PRIMARY, "1", "2", "-o", name, *options]
     return _export(name, "--force", *options) | dict(before=(earlier,))
 
 
@@ -133,7 +133,7 @@ _EACH = {
         command=["restore", STORE, "earlier.coffer", "--force"], reads="earlier.coffer",
         before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5"])),
     "restore-id": _verb(
-        "restore", "earlier.coffer", "--id", "4-6", reads="earlier.coffer",
+        "restore", "earlier.coffer", "4-6", reads="earlier.coffer",
         before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5", "6"])),
     "fork": _verb("fork", "out.coffer", outputs=("out.coffer",)),
     "merge": _verb("merge", "other.coffer", reads="other.coffer", before=_OTHER),

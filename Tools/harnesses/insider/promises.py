@@ -39,7 +39,7 @@ class Owner(Dbtool):
 
     def everything(self):
         """All documents by id, and the outcome."""
-        kind, output = self.run("export", "--all", "--to", "ndjson")
+        kind, output = self.run("export", "--to", "ndjson")
         return {json.loads(line)["id"]: self._document(line) for line in output.split("\n") if line}, kind
 
 
@@ -232,7 +232,7 @@ class Trial:
         documents, kind = self._given(self.owner, "export")
         if self.verdict == "ok" and not (kind == "ok" and self._is_exact(documents)):
             self.find("Verify", f"sound, and the documents are not those of {self.moment.label} ({kind})")
-        kind, output = self.ask(self.owner, "ls", "--all", "--json")
+        kind, output = self.ask(self.owner, "ls", "--json")
         for header in json.loads(output) if kind == "ok" else ():
             found = {"title": header.get("title")}
             if not self._is_allowed(header["id"], found):
@@ -343,7 +343,7 @@ class Trial:
     def _export(self, owner):
         new = self.folder / "copy-exported.coffer"
         kind, _ = self.ask(
-            owner, "export", "--all", "--to", "store", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
+            owner, "export", "--to", "store", "-o", str(new), *owner.new_key(NEXT), "--json", answers=WRITING)
         if kind == "ok":
             documents, kind = Owner(self.program).with_key(new, "key", NEXT).everything()
             if kind != "ok" or not self._is_exact(documents):

@@ -53,7 +53,7 @@ _EACH = [
     Workload("create", (["create", STORE, "--test", *PRIMARY], _put()), before=()),
     Workload("keygen", (["keygen", "new.key"],), outputs=("new.key",), has_few_states=True),
     Workload("backup", (_put(), ["backup", STORE, "-o", "copy.coffer"]), outputs=("copy.coffer",)),
-    Workload("export", (["export", STORE, "--all", "-o", "out.ndjson", *PRIMARY],), outputs=("out.ndjson",),
+    Workload("export", (["export", STORE, "-o", "out.ndjson", *PRIMARY],), outputs=("out.ndjson",),
         has_few_states=True),
     Workload("backup-force", (["backup", STORE, "-o", "copy.coffer", "--force"],), before=(
         *BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", *PRIMARY]), outputs=("copy.coffer",),
@@ -66,10 +66,10 @@ _EACH = [
     Workload("index-add", (_INDEX,)),
     Workload("index-update", (["index", STORE, "update", *PRIMARY],), before=(
         *BASE, _INDEX, _put("--title", "later"), ["rm", STORE, "2", *PRIMARY])),
-    Workload("restore-id", (["restore", STORE, "copy.coffer", "--id", "3-4", *PRIMARY],), outputs=("copy.coffer",),
+    Workload("restore-id", (["restore", STORE, "copy.coffer", "3-4", *PRIMARY],), outputs=("copy.coffer",),
         before=(*BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", "4", *PRIMARY])),
     Workload("export-text", (_TEXTS,), outputs=("out.text",)),
-    Workload("export-text-force", ([*_TEXTS, "--force"],), before=(*BASE, [*_TEXTS, "--id", "4"]), outputs=("out.text",)),
+    Workload("export-text-force", ([*_TEXTS, "--force"],), before=(*BASE, [*_TEXTS, "4"]), outputs=("out.text",)),
 ]
 
 

@@ -80,7 +80,7 @@ def restored_and_whole(machine, target, writers, findings):
         findings.append(f"{target.name}: not the present state after {PATIENCE} s")
         return
     machine.expect(findings, f"{target.name}: not sound", "verify", target, keys=both)
-    exported = machine.run("export", target, "--all", "--to", "json", keys=both)
+    exported = machine.run("export", target, "--to", "json", keys=both)
     missing = [text for text in writers.written if text not in exported.stdout]
     findings.expect(not missing, f"{target.name}: {len(missing)} acknowledged documents are missing")
 
