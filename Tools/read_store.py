@@ -40,7 +40,7 @@ def arguments():
     parser.add_argument("--identity", action="append", default=[], metavar="FILE")
     parser.add_argument("--passphrase-file", action="append", default=[], metavar="FILE")
     parser.add_argument("--allow-test", action="store_true", help="open TEST stores, whose keys are published")
-    parser.add_argument("--expect", metavar="PIN", help="the store must be this one")
+    parser.add_argument("--pin", metavar="PIN", help="the store must be this one")
     parser.add_argument("--anchor", metavar="LINE", help="the store must not be older than this")
     parser.add_argument("--descends", action="store_true", help="descent from the anchor must be proved")
     options = parser.parse_args()

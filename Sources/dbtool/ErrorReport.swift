@@ -93,7 +93,8 @@ struct ErrorReport {
     guard !verbs.isEmpty, let word = words.first, !word.hasPrefix("-") else { return nil }
     let place = known.map { $0 + " " }.joined()
     let hint = "'dbtool \(place)--help' lists the verbs"
-    guard let meant = VerbGuess.verb(for: word, among: verbs.compactMap { $0.configuration.commandName }) else {
+    guard let meant = VerbGuess.verb(for: word, among: verbs.compactMap { $0.configuration.commandName }, behind: known)
+    else {
       return .usage("there is no such verb", hint: hint)
     }
     return .usage("there is no verb \(place)\(word); did you mean \(place)\(meant)?", hint: hint)

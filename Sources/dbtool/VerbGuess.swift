@@ -1,13 +1,19 @@
 /// The verb that a word was likely meant to be.
 enum VerbGuess {
-  /// Words of other programs.
+  /// Words of other programs, and the command that does the same.
   private static let others = [
-    "cat": ["show"], "get": ["show"], "list": ["ls"], "delete": ["rm", "remove"], "rm": ["remove"],
+    "init": "create", "new": "create", "fsck": "verify", "cat": "show", "get": "show", "dump": "show", "list": "ls",
+    "rows": "ls", "find": "search", "grep": "search", "add": "put", "insert": "put", "upsert": "put", "delete": "rm",
+    "remove": "rm", "forget": "rm", "tables": "collections", "vacuum": "compact", "prune": "compact",
+    "status": "info", "stats": "info", "clone": "fork", "passwd": "key passwd", "rename": "edit", "sql": "query",
   ]
 
+  private static let othersOfKey = ["rm": "remove", "delete": "remove", "ls": "list", "change": "passwd"]
+
+  /// - Parameter place: the words in front of it.
   /// - Returns: nil if the word is neither another program's nor within two edits of a verb.
-  static func verb(for word: String, among verbs: [String]) -> String? {
-    if let meant = others[word]?.first(where: verbs.contains) { return meant }
+  static func verb(for word: String, among verbs: [String], behind place: [String] = []) -> String? {
+    if let meant = (place == ["key"] ? othersOfKey : place.isEmpty ? others : [:])[word] { return meant }
     let distances = verbs.map { (verb: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
     guard let nearest = distances.min(by: { $0.distance < $1.distance }), nearest.distance <= 2 else { return nil }
     return nearest.verb

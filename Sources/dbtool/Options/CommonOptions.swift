@@ -4,7 +4,7 @@ extension ListFormat: ExpressibleByArgument {}
 
 /// Options for output, common to all verbs.
 struct CommonOptions: ParsableArguments {
-  @Flag(help: "No notes, warnings or progress on standard error.")
+  @Flag(name: .shortAndLong, help: "No notes, warnings or progress on standard error.")
   var quiet = false
 
   @Flag(help: "Reports and lists as JSON; errors end with a JSON line.")
@@ -15,19 +15,19 @@ struct CommonOptions: ParsableArguments {
       "How lists and reports are printed; on a terminal no table cuts ids, numbers or dates.", valueName: "format"))
   var format: ListFormat?
 
-  @Flag(help: "Times in UTC also in a table on a terminal, which shows local time.")
-  var utc = false
+  @Flag(name: .customShort("t"), help: "The same as --format table.")
+  var table = false
 
   var diagnostics: Diagnostics { Diagnostics(isQuiet: quiet) }
 
   /// Nil for the default: a table on a terminal, plain lines elsewhere.
-  var listFormat: ListFormat? { format ?? (json ? .json : nil) }
+  var listFormat: ListFormat? { format ?? (json ? .json : table ? .table : nil) }
 
   var isMachineReadable: Bool { listFormat != nil && listFormat != .table }
 }
 
 /// The progress of long work.
 struct ProgressOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Progress on standard error.", valueName: "style"))
+  @Option(help: ArgumentHelp("Progress on standard error.", valueName: "style", visibility: .hidden))
   var progress: Progress.Style = .auto
 }

@@ -26,12 +26,12 @@ struct CreationOptions: ParsableArguments {
   }
 
   @Option(
-    name: .customLong("recipient"),
+    name: [.customShort("r"), .customLong("recipient")],
     help: ArgumentHelp("A slot for this public recipient (repeatable).", valueName: "coffer-recipient-1-…"))
   var recipients: [String] = []
 
   @Option(
-    name: .customLong("recipients-file"),
+    name: [.customShort("R"), .customLong("recipients-file")],
     help: ArgumentHelp("A slot for each public recipient in a file, a line each (repeatable).", valueName: "path"))
   var recipientFiles: [String] = []
 

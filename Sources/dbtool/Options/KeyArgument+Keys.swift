@@ -36,7 +36,7 @@ extension KeyArgument {
     }
   }
 
-  /// A descriptor or an answer can be read once only. It is cached in locked memory while the command runs, because
+  /// An answer can be read once only. It is cached in locked memory while the command runs, because
   /// opening and rekeying may each need it.
   private func key(
     _ policy: KeyPolicy, for purpose: PassphraseSource.Purpose, asking ask: @escaping @Sendable () throws -> Secret
@@ -45,9 +45,6 @@ extension KeyArgument {
     case .keyFile(let path):
       try policy.checkPrivacy(of: path)
       return .keyFile(URL(filePath: path))
-    case .identity(let path):
-      try policy.checkPrivacy(of: path)
-      return .identity(URL(filePath: path))
     case .passphraseFile(let path):
       try policy.checkPrivacy(of: path)
       let source = PassphraseSource(path: path, purpose: purpose)
@@ -56,9 +53,6 @@ extension KeyArgument {
       let source = PassphraseSource(path: nil, purpose: purpose)
       let answer = CachedSecret { try source.checked(ask()) }
       return .passphrase { try answer.value() }
-    case .descriptor(let number):
-      let secret = CachedSecret { try Self.read(descriptor: number) }
-      return .keyMaterial { try secret.value() }
     case .command(let command, let option):
       let secret = CachedSecret { try ShellCommand(command: command, option: option).run() }
       return .keyMaterial { try secret.value() }
@@ -70,13 +64,6 @@ extension KeyArgument {
         try CachedSecret { try Self.answer(of: command, provider: name, to: blob) }.value()
       }
     }
-  }
-
-  private static func read(descriptor: Int32) throws -> Secret {
-    guard fcntl(descriptor, F_GETFD) >= 0 else {
-      throw Failure.usage("descriptor \(descriptor) is not open")
-    }
-    return try Secret.readAll(descriptor: descriptor, limit: ShellCommand.outputLimit)
   }
 
   /// Decodes a provider's 64 hex digits to 32 bytes, from locked memory to locked memory.
@@ -147,10 +134,9 @@ extension Failure {
 /// Checks on keys before they are used.
 struct KeyPolicy: Sendable {
   let diagnostics: Diagnostics
-  let isStrict: Bool
   let forbidsInput: Bool
 
-  /// A key file that group or others can read is worth a warning, and an error under `--strict`.
+  /// Warns of a key file that group or others can read.
   func checkPrivacy(of path: String) throws {
     var status = stat()
     guard stat(path, &status) == 0 else { throw Failure.system(errno, "the key file \(path)") }
@@ -159,11 +145,7 @@ struct KeyPolicy: Sendable {
     }
     let isPrivate = status.st_mode & (S_IRGRP | S_IROTH) == 0 || status.st_mode & S_IFMT != S_IFREG
     guard !isPrivate else { return }
-    let message = "\(path) can be read by others"
-    if isStrict {
-      throw Failure(.failed, kind: "key-file-not-private", message, hint: "chmod 600 \(path)")
-    }
-    diagnostics.warning("\(message) (chmod 600 makes it yours alone)")
+    diagnostics.warning("\(path) can be read by others (chmod 600 makes it yours alone)")
   }
 
   func requireQuestions(optionPrefix: String = "") throws {

@@ -11,6 +11,18 @@ protocol KeyFamily {
   static var purpose: String { get }
 }
 
+extension KeyFamily {
+  /// The option's name, and its letter in the family without a prefix.
+  static func names(_ name: String, _ letter: Character) -> NameSpecification {
+    prefix.isEmpty ? [.customShort(letter), .customLong(name)] : [.customLong(prefix + name)]
+  }
+
+  /// The option that a letter stands for.
+  static func option(_ letter: Character) -> String? {
+    prefix.isEmpty ? ["k": "key-file", "p": "passphrase"][letter] : nil
+  }
+}
+
 /// The key that opens a store, or that a store is made for.
 enum StoreFamily: KeyFamily {
   static let prefix = ""
@@ -28,17 +40,13 @@ enum NewFamily: KeyFamily {
 /// No option takes a secret: every process of the machine can read a command line, and shells keep it.
 struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
-    name: .customLong("\(Family.prefix)key-file"),
-    help: ArgumentHelp("\(Family.purpose) from a key file.", valueName: "path"), completion: .file())
+    name: Family.names("key-file", "k"),
+    help: ArgumentHelp("\(Family.purpose) from a key file or an identity file.", valueName: "path"), completion: .file()
+  )
   var keyFiles: [String] = []
 
-  @Option(
-    name: .customLong("\(Family.prefix)identity"),
-    help: ArgumentHelp("\(Family.purpose) from an identity file (X25519).", valueName: "path"), completion: .file())
-  var identities: [String] = []
-
   @Flag(
-    name: .customLong("\(Family.prefix)passphrase"),
+    name: Family.names("passphrase", "p"),
     help: "\(Family.purpose) by a passphrase: asks on the terminal, and asks again when resumed after Ctrl-Z.")
   var passphrase = false
 
@@ -49,11 +57,6 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   var passphraseFiles: [String] = []
 
   @Option(
-    name: .customLong("\(Family.prefix)key-fd"),
-    help: ArgumentHelp("\(Family.purpose) read from a descriptor.", valueName: "n"))
-  var descriptors: [Int32] = []
-
-  @Option(
     name: .customLong("\(Family.prefix)key-command"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp("\(Family.purpose) printed by a command (/bin/sh -c).", valueName: "cmd"))
   var commands: [String] = []
@@ -61,11 +64,12 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
   @Option(
     name: .customLong("\(Family.prefix)provider"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "\(Family.purpose) from a program: it reads the slot's blob and prints 64 hex digits.", valueName: "name=cmd"))
+      "\(Family.purpose) from a program: it reads the slot's blob and prints 64 hex digits.", valueName: "name=cmd",
+      visibility: .hidden))
   var providers: [String] = []
 
   func validate() throws {
-    for path in keyFiles + identities + passphraseFiles where path.hasPrefix("coffer-") && path.contains("-1-") {
+    for path in keyFiles + passphraseFiles where path.hasPrefix("coffer-") && path.contains("-1-") {
       // The argument is the key itself: the message must not repeat it.
       throw ValidationError("a key option takes the path of a file, not the key")
     }
@@ -73,9 +77,6 @@ struct KeyOptions<Family: KeyFamily>: ParsableArguments {
       guard let separator = provider.firstIndex(of: "="), separator != provider.startIndex else {
         throw ValidationError("--\(Family.prefix)provider takes NAME=CMD")
       }
-    }
-    if descriptors.contains(where: { $0 < 0 }) {
-      throw ValidationError("--\(Family.prefix)key-fd takes the number of an open descriptor")
     }
   }
 }
@@ -87,10 +88,8 @@ extension KeyOptions {
   var inOrder: [KeyArgument] {
     var queues: [String: [KeyArgument]] = [
       "key-file": keyFiles.map { .keyFile($0) },
-      "identity": identities.map { .identity($0) },
       "passphrase": passphrase ? [.passphrase] : [],
       "passphrase-file": passphraseFiles.map { .passphraseFile($0) },
-      "key-fd": descriptors.map { .descriptor($0) },
       "key-command": commands.map { .command($0, option: "--\(Family.prefix)key-command") },
       "provider": providers.map { text in
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -100,11 +99,15 @@ extension KeyOptions {
     // The parser reports the values of each option, but not the order of different options: the arguments do.
     var ordered: [KeyArgument] = []
     for word in CommandLine.arguments.dropFirst().prefix(while: { $0 != "--" }) {
-      guard word.hasPrefix("--\(Family.prefix)") else { continue }
-      let name = String(word.dropFirst(2 + Family.prefix.count).prefix { $0 != "=" })
-      guard let next = queues[name]?.first else { continue }
-      queues[name]?.removeFirst()
-      ordered.append(next)
+      let names =
+        word.hasPrefix("--\(Family.prefix)")
+        ? [String(word.dropFirst(2 + Family.prefix.count).prefix { $0 != "=" })]
+        : word.hasPrefix("-") && !word.hasPrefix("--") ? word.dropFirst().compactMap(Family.option) : []
+      for name in names {
+        guard let next = queues[name]?.first else { continue }
+        queues[name]?.removeFirst()
+        ordered.append(next)
+      }
     }
     return ordered
   }
@@ -164,10 +167,8 @@ extension Recipient {
 /// One key as the command line or the environment names it.
 enum KeyArgument {
   case keyFile(String)
-  case identity(String)
   case passphrase
   case passphraseFile(String)
-  case descriptor(Int32)
   case command(String, option: String)
   case provider(name: String, command: String)
 }
@@ -177,10 +178,8 @@ extension KeyArgument {
   var words: (key: String, newOption: String) {
     switch self {
     case .keyFile(let path): (path, "--new-key-file")
-    case .identity(let path): (path, "--new-identity")
     case .passphrase: ("the same passphrase", "--new-passphrase")
     case .passphraseFile(let path): ("the passphrase in \(path)", "--new-passphrase-file")
-    case .descriptor(let number): ("the key from descriptor \(number)", "--new-key-fd")
     case .command(_, let option): ("the key that \(option) prints", "--new-key-command")
     case .provider(let name, _): ("provider \(name)", "--new-provider")
     }
@@ -190,7 +189,6 @@ extension KeyArgument {
   var source: String {
     switch self {
     case .keyFile(let path): "the key from \(path)"
-    case .identity(let path): "the identity from \(path)"
     case .passphrase: "this passphrase"
     default: words.key
     }
@@ -199,9 +197,8 @@ extension KeyArgument {
   /// Whether the key may be of the slot's kind, as far as that is known without reading it.
   func mayOpen(_ slot: KeySlot) -> Bool {
     switch (self, slot.kind) {
-    case (.keyFile, .keyFile), (.keyFile, .recipient), (.identity, .recipient): true
+    case (.keyFile, .keyFile), (.keyFile, .recipient): true
     case (.passphrase, .passphrase), (.passphraseFile, .passphrase): true
-    case (.descriptor, .keyFile), (.descriptor, .recipient), (.descriptor, .passphrase): true
     case (.command, .keyFile), (.command, .recipient), (.command, .passphrase): true
     case (.provider(let name, _), .external(let provider)): name == provider
     default: false

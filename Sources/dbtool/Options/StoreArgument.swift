@@ -26,9 +26,9 @@ struct StoreArgument: ParsableArguments {
     guard let expected = access.expectedPin, expected != pin else { return }
     let isOtherPhase = expected.storeID == pin.storeID && expected.rootGeneration == pin.rootGeneration
     throw Failure(
-      .mismatch, kind: "pin-mismatch", "\(path) is not the store that --expect names: its pin is \(pin)",
+      .mismatch, kind: "pin-mismatch", "\(path) is not the store that --pin names: its pin is \(pin)",
       hint: isOtherPhase
-        ? "a rekey has ended or is unfinished, or the file is an older one: 'verify --expect' says which" : nil)
+        ? "a rekey has ended or is unfinished, or the file is an older one: 'verify --pin' says which" : nil)
   }
 }
 
@@ -39,7 +39,7 @@ struct StoreAccess: ParsableArguments {
     name: .customLong("store"), help: ArgumentHelp("The store's file, in place of the first word.", valueName: "path"))
   var named: String?
 
-  @Option(help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
+  @Option(name: .customLong("pin"), help: ArgumentHelp("The store must be the one with this pin.", valueName: "pin"))
   var expect: String?
 
   @Option(
@@ -52,7 +52,7 @@ struct StoreAccess: ParsableArguments {
       throw ValidationError("--wait takes seconds, 0 or more")
     }
     if let expect, StorePin(expect) == nil {
-      throw ValidationError("--expect takes a pin: coffer-pin-2- and 96 hex digits")
+      throw ValidationError("--pin takes a pin: coffer-pin-2- and 96 hex digits")
     }
   }
 
@@ -81,19 +81,13 @@ struct UnneededKeys: ParsableArguments {
 
 /// Permissions for keys and prompts.
 struct KeyPermissions: ParsableArguments {
-  @Flag(help: "Ask nothing: a missing key is an error.")
+  @Flag(help: ArgumentHelp("Ask nothing: a missing key is an error.", visibility: .hidden))
   var noInput = false
 
-  @Flag(help: "A key file that others can read is an error.")
-  var strict = false
-
-  @Flag(help: "Allow published test keys and TEST stores (or DBTOOL_ALLOW_TEST_KEYS=1).")
-  var allowTestKeys = false
-
-  var allowsTestKeys: Bool { allowTestKeys || Environment.allowsTestKeys }
+  var allowsTestKeys: Bool { Environment.allowsTestKeys }
 
   func policy(_ common: CommonOptions) -> KeyPolicy {
-    KeyPolicy(diagnostics: common.diagnostics, isStrict: strict, forbidsInput: noInput)
+    KeyPolicy(diagnostics: common.diagnostics, forbidsInput: noInput)
   }
 }
 
@@ -132,7 +126,7 @@ extension StoreOptions {
     }
   }
 
-  /// - Parameter acceptsUnfinishedRekey: `--expect` may give the pin of the end of an unfinished rekey.
+  /// - Parameter acceptsUnfinishedRekey: `--pin` may give the pin of the end of an unfinished rekey.
   func open(
     with key: StoreKey, readOnly isReadOnly: Bool, wait: Duration? = .seconds(10), acceptsUnfinishedRekey: Bool = false
   ) throws -> DocumentStore {

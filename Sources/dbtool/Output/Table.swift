@@ -58,12 +58,10 @@ struct TableWriter {
   private var widths: [Int]?
   private var count = 0
 
-  /// - Parameters:
-  ///   - format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
-  ///   - isUTC: whether a table on a terminal shows dates in UTC, too.
-  init(columns: [Column], format: ListFormat?, isUTC: Bool = false) {
+  /// - Parameter format: what `--format` says; nil is a table on a terminal and plain lines elsewhere.
+  init(columns: [Column], format: ListFormat?) {
     self.columns = columns
-    isLocal = Terminal.standardOutputIsTerminal && !isUTC
+    isLocal = Terminal.standardOutputIsTerminal
     self.format = format ?? (Terminal.standardOutputIsTerminal ? .table : nil)
     output = StandardOutput(readsAhead: true)
   }

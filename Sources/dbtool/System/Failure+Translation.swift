@@ -97,7 +97,7 @@ extension ErrorHint.Action {
     switch self {
     case .acceptRekey: "--rekey-known"
     case .addIndex: "index add"
-    case .allowTestKeys: "--allow-test-keys"
+    case .allowTestKeys: "DBTOOL_ALLOW_TEST_KEYS=1"
     case .check: "check"
     case .collections: "collections"
     case .compact: "compact"

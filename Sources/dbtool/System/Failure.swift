@@ -36,7 +36,7 @@ extension Failure {
 
   /// - Parameter prefix: the prefix of the key options.
   static func keyNeeded(_ reason: String, prefix: String = "") -> Failure {
-    let options = ["key-file", "identity", "passphrase-file", "key-fd", "key-command", "provider"]
+    let options = ["key-file", "passphrase-file", "key-command"]
       .map { "--\(prefix)\($0)" }.joined(separator: ", ")
     // No variable names a new key.
     let variables = prefix.isEmpty ? "; or set DBTOOL_KEY_FILE, DBTOOL_PASSPHRASE_FILE or DBTOOL_KEY_COMMAND" : ""

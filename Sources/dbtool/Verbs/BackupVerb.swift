@@ -29,7 +29,7 @@ struct BackupVerb: ParsableCommand {
   @Option(help: ArgumentHelp("In a folder: keep this many copies, named by their time.", valueName: "n"))
   var keep: Int?
 
-  @Flag(help: "Replace an existing file.")
+  @Flag(name: .shortAndLong, help: "Replace an existing file.")
   var force = false
 
   @Flag(help: "Copy a damaged store, too.")

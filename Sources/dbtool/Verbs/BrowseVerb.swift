@@ -80,8 +80,7 @@ struct BrowseVerb: ParsableCommand {
   }
 
   private func program(readOnly isReadOnly: Bool) -> BrowserProgram {
-    let usesUTC = options.common.utc
-    return BrowserProgram(
+    BrowserProgram(
       reopen: { try options.open(readOnly: isReadOnly) },
       edit: { id, reader in
         let edit = try TextEdit(of: id, in: reader, at: options.store.path)
@@ -95,6 +94,6 @@ struct BrowseVerb: ParsableCommand {
         let failure = Failure(error)
         return failure.message + (failure.hint.map { "; " + $0 } ?? "")
       },
-      date: { date in usesUTC ? date.description : LocalTime.text(date) ?? date.description })
+      date: { date in LocalTime.text(date) ?? date.description })
   }
 }

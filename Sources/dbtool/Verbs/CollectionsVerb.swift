@@ -27,10 +27,10 @@ struct CollectionsVerb: ParsableCommand {
   @Argument(help: "The collection's name, and the new one after 'rename'.")
   var names: [String] = []
 
-  @Flag(help: "Drop a collection with the documents in it.")
+  @Flag(name: .shortAndLong, help: "Drop a collection with the documents in it.")
   var force = false
 
-  @Flag(help: "Say how many documents 'drop' would delete, and delete nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Say how many documents 'drop' would delete, and delete nothing.")
   var dryRun = false
 
   func validate() throws {

@@ -47,7 +47,7 @@ struct ConvertVerb: ParsableCommand {
   @Option(help: ArgumentHelp("The action for bytes that are no text.", valueName: "mode"))
   var onError: OnError = .fail
 
-  @Flag(help: "Replace an existing output file.")
+  @Flag(name: .shortAndLong, help: "Replace an existing output file.")
   var force = false
 
   @OptionGroup(title: "Everywhere") var common: CommonOptions

@@ -20,7 +20,7 @@ struct CopyVerb: ParsableCommand {
   @Option(help: Destination.help)
   var to: Destination?
 
-  @Flag(help: "Say what would be copied, and copy nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Say what would be copied, and copy nothing.")
   var dryRun = false
 
   func run() throws {

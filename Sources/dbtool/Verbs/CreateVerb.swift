@@ -8,7 +8,7 @@ struct CreateVerb: ParsableCommand {
     abstract: "Make a new, empty store.",
     discussion: """
       Every key or recipient given becomes a slot, and any slot opens the whole store. Prints the store's id and its \
-      pin: a person who gets the store from you can check with --expect PIN that it is this one.
+      pin: a person who gets the store from you can check with --pin PIN that it is this one.
 
         dbtool create texts.coffer --key-file my.key
         dbtool create texts.coffer --passphrase --recipient coffer-recipient-1-…
@@ -19,7 +19,7 @@ struct CreateVerb: ParsableCommand {
 
   func validate() throws {
     if options.store.access.expect != nil {
-      throw ValidationError("--expect names a store that already exists, and 'create' makes a new one")
+      throw ValidationError("--pin names a store that already exists, and 'create' makes a new one")
     }
   }
 

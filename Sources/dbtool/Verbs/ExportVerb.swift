@@ -76,7 +76,7 @@ struct ExportVerb: ParsableCommand {
   @Flag(help: "Begin the files of text with the attributes, as 'import --front-matter' reads them.")
   var frontMatter = false
 
-  @Flag(help: "Replace an existing output; a store only if no process has it open.")
+  @Flag(name: .shortAndLong, help: "Replace an existing output; a store only if no process has it open.")
   var force = false
 
   @Flag(help: "Don't compare the documents with the store's set hash and count.")

@@ -50,7 +50,7 @@ struct ImportVerb: ParsableCommand {
   @Option(help: ArgumentHelp("Documents per transaction (default: all in one).", valueName: "n"))
   var batch: Int?
 
-  @Flag(help: "Read everything, report, store nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Read everything, report, store nothing.")
   var dryRun = false
 
   @Flag(help: "Print the new ids, one a line.")
@@ -90,7 +90,7 @@ struct ImportVerb: ParsableCommand {
     if isNew, options.store.access.expect != nil {
       throw Failure(
         .noStore, kind: "no-such-file",
-        "no such file: \(options.store.path), so it is not the store that --expect names")
+        "no such file: \(options.store.path), so it is not the store that --pin names")
     }
     let rejects = try rejects.map { try RejectsFile(at: $0, input: inputs[0], store: options.store.path) }
     let outcome: ImportOutcome

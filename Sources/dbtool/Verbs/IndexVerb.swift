@@ -7,7 +7,7 @@ struct IndexVerb: ParsableCommand {
     commandName: "index",
     abstract: "Make, list, update, check or drop the indexes of a store.",
     discussion: """
-      An index is sealed like the documents, and can always be dropped and made again. 'search --rank' needs --words; \
+      An index is sealed like the documents, and can always be dropped and made again. 'search --ranked' needs --words; \
       'search' for a text of three letters or more uses --substrings; a --field is a column of the collection's view \
       in 'query'. Writes don't touch indexes: the next search or query adds the changes in memory. 'update' writes \
       them to the file, and makes a damaged index again. 'check' compares every index with the documents and ends with \
@@ -36,7 +36,7 @@ struct IndexVerb: ParsableCommand {
     name: [.customShort("c"), .long], help: ArgumentHelp("The collection to index.", valueName: "collection"))
   var collection: String?
 
-  @Flag(help: "Words of titles and texts, for 'search --rank'.")
+  @Flag(help: "Words of titles and texts, for 'search --ranked'.")
   var words = false
 
   @Flag(help: "Treat words that differ in accents or other marks as different words.")

@@ -61,12 +61,12 @@ struct KeyAddVerb: ParsableCommand {
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
 
   @Option(
-    name: .customLong("recipient"),
+    name: [.customShort("r"), .customLong("recipient")],
     help: ArgumentHelp("A public recipient, in place of a key.", valueName: "coffer-recipient-1-…"))
   var recipients: [String] = []
 
   @Option(
-    name: .customLong("recipients-file"),
+    name: [.customShort("R"), .customLong("recipients-file")],
     help: ArgumentHelp("The public recipient in a file, in place of a key.", valueName: "path"), completion: .file())
   var recipientFiles: [String] = []
 

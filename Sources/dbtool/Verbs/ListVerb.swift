@@ -11,7 +11,7 @@ struct ListVerb: ParsableCommand {
       No text is opened.
 
         dbtool ls texts.coffer --key-file my.key
-        dbtool ls texts.coffer -c notes --sort modified --reverse --limit 10
+        dbtool ls texts.coffer -c notes --sort modified -rn 10
         dbtool ls texts.coffer --keyless -c '#2'
       """)
 
@@ -26,24 +26,22 @@ struct ListVerb: ParsableCommand {
   @Flag(name: .customShort("l"), help: "Every fact that a header has.")
   var long = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("List at most this many documents.", valueName: "n"))
+  @Option(
+    name: .customShort("n"), parsing: .unconditional,
+    help: ArgumentHelp("List at most this many documents.", valueName: "n"))
   var limit: Int?
-
-  @Option(parsing: .unconditional, help: ArgumentHelp("Pass over this many documents first.", valueName: "n"))
-  var offset: Int = 0
 
   @Option(help: ArgumentHelp("The order.", valueName: "order"))
   var sort: Order = .position
 
-  @Flag(help: "Reverse the order.")
+  @Flag(name: .shortAndLong, help: "Reverse the order.")
   var reverse = false
 
   @Flag(help: "Without a key: clear titles only, collections by number ('#2'), no size or date.")
   var keyless = false
 
   func validate() throws {
-    if (limit ?? 0) < 0 { throw ValidationError("--limit must be 0 or more") }
-    if offset < 0 { throw ValidationError("--offset must be 0 or more") }
+    if (limit ?? 0) < 0 { throw ValidationError("-n takes a number from 0") }
     if keyless, sort != .position || reverse || long {
       throw ValidationError("--keyless lists by position; the facts that -l and --sort need are sealed")
     }
@@ -58,7 +56,7 @@ struct ListVerb: ParsableCommand {
       let fields = HeaderField.columns(
         long ? HeaderField.long : HeaderField.short, of: names, as: options.common.listFormat)
       table = TableWriter(
-        columns: fields.map(\.column), format: options.common.listFormat, isUTC: options.common.utc)
+        columns: fields.map(\.column), format: options.common.listFormat)
       if sort == .position, !reverse {
         try listInOrder(names, reader, store) { header, name in
           try table?.add(fields.map { $0.value(in: header, of: name) })
@@ -77,22 +75,12 @@ struct ListVerb: ParsableCommand {
     _ names: [String], _ reader: borrowing ReadTransaction, _ store: DocumentStore,
     _ body: (DocumentHeader, String) throws -> Void
   ) throws {
-    var toSkip = offset
     var left = limit ?? .max
     for name in names where left > 0 {
-      let collection = DocumentCollection(name)
-      if toSkip > 0, names.count > 1 {
-        let count = try reader.count(in: collection)
-        if count <= toSkip {
-          toSkip -= count
-          continue
-        }
-      }
-      try reader.forEachHeader(in: collection, offset: toSkip, limit: left) { header in
+      try reader.forEachHeader(in: DocumentCollection(name), limit: left) { header in
         try body(header, name)
         left -= 1
       }
-      toSkip = 0
     }
   }
 
@@ -111,7 +99,7 @@ struct ListVerb: ParsableCommand {
     case .size: headers.sort { ($0.0.byteCount, $0.0.id) < ($1.0.byteCount, $1.0.id) }
     }
     if reverse { headers.reverse() }
-    return headers.dropFirst(offset).prefix(limit ?? .max)
+    return headers.prefix(limit ?? .max)
   }
 }
 
@@ -142,7 +130,7 @@ extension ListVerb {
     if showsCollection { columns.append(.init(name: "collection", isNumber: false)) }
     var table = TableWriter(columns: columns, format: options.common.listFormat)
     try DocumentStore.forEachClearHeader(
-      at: options.store.url, in: try keylessCollections(info), offset: offset, limit: limit ?? .max, wait: wait
+      at: options.store.url, in: try keylessCollections(info), limit: limit ?? .max, wait: wait
     ) { header in
       let cells: [JSONValue?] = [.integer(header.id.rawValue), header.title.map { .string($0) }]
       try table.add(showsCollection ? cells + [.string(header.collection.description)] : cells)

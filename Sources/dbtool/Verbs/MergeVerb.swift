@@ -48,7 +48,7 @@ struct MergeVerb: ParsableCommand {
     completion: .file())
   var base: String?
 
-  @Flag(help: "Change nothing, and list what a merge would do.")
+  @Flag(name: [.customShort("n"), .long], help: "Change nothing, and list what a merge would do.")
   var dryRun = false
 
   @Flag(help: "List documents of OTHER that do not open, and go on without their changes.")

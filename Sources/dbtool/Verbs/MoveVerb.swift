@@ -26,7 +26,7 @@ struct MoveVerb: ParsableCommand {
   @Option(parsing: .unconditional, help: ArgumentHelp("The collection that it goes to.", valueName: "name"))
   var toCollection: String?
 
-  @Flag(help: "Say what would be moved, and move nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Say what would be moved, and move nothing.")
   var dryRun = false
 
   func validate() throws {

@@ -10,7 +10,7 @@ struct PromoteVerb: ParsableCommand {
     discussion: """
       Verifies the copy and its anchor, then changes the pin in one commit; no document is encrypted again, and the keys \
       stay. Every earlier file of the store, the one on the replaced machine too, no longer has the pin: start each writer \
-      and each replication only after 'info --expect PIN'. Fence the old machine first, and promote one copy only.
+      and each replication only after 'info --pin PIN'. Fence the old machine first, and promote one copy only.
 
       'base' is the anchor of the restored state: 'tail OLD --since BASE' prints what an old file has beyond it.
 

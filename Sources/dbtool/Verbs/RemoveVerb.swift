@@ -19,10 +19,10 @@ struct RemoveVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "Documents") var selection: DocumentSelection
 
-  @Flag(help: "Delete all that a range or a glob names.")
+  @Flag(name: .shortAndLong, help: "Delete all that a range or a glob names.")
   var force = false
 
-  @Flag(help: "Say what would be deleted, and delete nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Say what would be deleted, and delete nothing.")
   var dryRun = false
 
   func validate() throws {

@@ -31,7 +31,7 @@ struct RestoreVerb: ParsableCommand {
       "Documents to bring back, by their ids, keys or titles in FROM (default: everything).", valueName: "name"))
   var names: [String] = []
 
-  @Flag(help: "Replace an existing store.")
+  @Flag(name: .shortAndLong, help: "Replace an existing store.")
   var force = false
 
   @Flag(help: "With --force: delete the replaced store, in place of keeping it as STORE.replaced.")

@@ -19,7 +19,7 @@ struct SearchVerb: ParsableCommand {
         dbtool search texts.coffer 'harbour' --key-file my.key
         dbtool search texts.coffer -i 'straße' -c notes --count
         dbtool search texts.coffer -id 'cafe'
-        dbtool search texts.coffer --regex '^[0-9]+ EUR$' --limit 10 --json
+        dbtool search texts.coffer -E '^[0-9]+ EUR$' -m 10 --json
         dbtool search texts.coffer -n -C 2 -e -x
       """)
 
@@ -43,17 +43,15 @@ struct SearchVerb: ParsableCommand {
     help: "Ignore accents and other marks, and how characters are composed.")
   var ignoresDiacritics = false
 
-  @Flag(help: "TEXT is a regular expression.")
+  @Flag(name: [.customShort("E"), .long], help: "TEXT is a regular expression.")
   var regex = false
 
-  @Flag(help: "Look at titles only; no text is opened.")
-  var titles = false
-
-  @Flag(help: "Look at the names of members of stored values (JSON), too.")
-  var memberNames = false
-
-  @Flag(help: "Look at the strings of attributes, too.")
-  var attributes = false
+  @Option(
+    name: .customLong("in"),
+    help: ArgumentHelp(
+      "The parts to look at: title, text, names (of members of stored values), attributes (default: title,text).",
+      valueName: "parts"))
+  var parts = SearchedParts(fields: .all)
 
   @Flag(name: [.customShort("n"), .customLong("line-number")], help: "Print the matching lines with their numbers.")
   var showsLines = false
@@ -66,7 +64,9 @@ struct SearchVerb: ParsableCommand {
   @Flag(help: "Print how many documents were found, and nothing else.")
   var count = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("Stop after this many documents.", valueName: "n"))
+  @Option(
+    name: .customShort("m"), parsing: .unconditional,
+    help: ArgumentHelp("Stop after this many documents.", valueName: "n"))
   var limit: Int?
 
   @Flag(
@@ -74,24 +74,22 @@ struct SearchVerb: ParsableCommand {
       Rank by words, the best documents first: needs an index of words. TEXT may hold AND, OR, NOT, "a phrase", \
       beginn*, NEAR(a b, 5), title: word.
       """)
-  var rank = false
+  var ranked = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more") }
+    if let limit, limit < 1 { throw ValidationError("-m takes a number from 1") }
     if let context, context < 0 { throw ValidationError("-C must be 0 or more") }
     guard (text == nil) != (pattern == nil) else {
       throw ValidationError("give one thing to look for: TEXT, or -e PATTERN")
     }
-    if rank,
-      regex || ignoresCase || ignoresDiacritics || titles || memberNames || attributes || showsLines
-        || context != nil
+    if ranked,
+      regex || ignoresCase || ignoresDiacritics || parts.fields != .all || showsLines || context != nil
     {
-      throw ValidationError("--rank searches for words: only -c, --limit and --count go with it")
+      throw ValidationError("--ranked searches for words: only -c, -m and --count go with it")
     }
     if regex, ignoresDiacritics { throw ValidationError("--regex takes -i, but not -d: write [eé] for both") }
-    if titles, memberNames { throw ValidationError("--titles opens no text, so --member-names finds nothing") }
     if showsLines || context != nil, let format = options.common.format, !Self.isObjects(format) {
       throw ValidationError("-n and -C print lines for people: leave out --format \(format.rawValue)")
     }
@@ -107,16 +105,9 @@ struct SearchVerb: ParsableCommand {
     return wants && options.common.listFormat == nil
   }
 
-  private var fields: SearchPattern.Fields {
-    var fields: SearchPattern.Fields = titles ? .title : .all
-    if memberNames { fields.insert(.memberNames) }
-    if attributes { fields.insert(.attributes) }
-    return fields
-  }
-
   func run() throws {
     let text = pattern ?? text ?? ""
-    if rank { return try printRanked(text) }
+    if ranked { return try printRanked(text) }
     var differences: SearchPattern.Differences = ignoresCase ? .case : []
     if ignoresDiacritics { differences.formUnion([.diacritics, .composition]) }
     let pattern: SearchPattern =
@@ -145,7 +136,7 @@ struct SearchVerb: ParsableCommand {
           HeaderField.short, of: try choice.names(in: reader, of: store), as: options.common.listFormat)
         table = TableWriter(
           columns: fields.map(\.column) + facts.map { .init(name: $0, isNumber: false) },
-          format: options.common.listFormat, isUTC: options.common.utc)
+          format: options.common.listFormat)
         return try find(pattern, reader, store) { document, name in
           var cells = fields.map { $0.value(in: document.document.header, of: name) }
           if isObjects { cells += Self.facts(document) }
@@ -198,7 +189,7 @@ struct SearchVerb: ParsableCommand {
           .init(name: "snippet", isNumber: false)
         ]
           + (isObjects ? ["title_places", "snippet_places"] : []).map { .init(name: $0, isNumber: false) },
-        format: options.common.listFormat, isUTC: options.common.utc)
+        format: options.common.listFormat)
       for (match, name) in found.matches {
         let score = JSONValue.number((match.score * 1000).rounded() / 1000)
         var cells: [JSONValue?] = [score] + fields.map { $0.value(in: match.header, of: name) }
@@ -231,7 +222,7 @@ struct SearchVerb: ParsableCommand {
     for name in names where found < limit ?? .max {
       let before = searched
       try reader.forEachMatch(
-        of: pattern, in: DocumentCollection(name), fields: fields, limit: (limit ?? .max) - found,
+        of: pattern, in: DocumentCollection(name), fields: parts.fields, limit: (limit ?? .max) - found,
         progress: {
           searched = before + $0.done
           bar.update(searched, of: total)
@@ -276,4 +267,29 @@ struct SearchVerb: ParsableCommand {
   private static func json(_ ranges: [Range<Int>]) -> JSONValue {
     .array(ranges.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
   }
+}
+
+/// The parts of documents that `--in` names.
+struct SearchedParts: ExpressibleByArgument {
+  let fields: SearchPattern.Fields
+
+  init(fields: SearchPattern.Fields) {
+    self.fields = fields
+  }
+
+  init?(argument: String) {
+    let known: [Substring: SearchPattern.Fields] = [
+      "title": .title, "text": .text, "names": .memberNames, "attributes": .attributes,
+    ]
+    var fields: SearchPattern.Fields = []
+    for name in argument.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let field = known[name] else { return nil }
+      fields.insert(field)
+    }
+    // The names are those of members in the text.
+    if fields.contains(.memberNames) { fields.insert(.text) }
+    self.fields = fields
+  }
+
+  var defaultValueDescription: String { "title,text" }
 }

@@ -12,7 +12,7 @@ struct SortVerb: ParsableCommand {
       strings, arrays and objects. attribute:PATH sorts by an attribute in the same way.
 
         dbtool sort texts.coffer --by title
-        dbtool sort texts.coffer -c prices --by json:price.net --descending --dry-run
+        dbtool sort texts.coffer -c prices --by json:price.net --reverse --dry-run
       """)
 
   /// The keys of `--by`.
@@ -49,15 +49,15 @@ struct SortVerb: ParsableCommand {
       "The value to sort by.", valueName: "title|text|id|key|created|modified|size|json:path|attribute:path"))
   var by: Key
 
-  @Flag(help: "The greatest first.")
-  var descending = false
+  @Flag(name: .shortAndLong, help: "The greatest first.")
+  var reverse = false
 
   @Option(
     name: [.customShort("c"), .customLong("collection")], parsing: .unconditional,
     help: ArgumentHelp("The collection (default: the only one).", valueName: "name"))
   var collection: String?
 
-  @Flag(help: "List the documents in that order, and change nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "List the documents in that order, and change nothing.")
   var dryRun = false
 
   func run() throws {
@@ -69,7 +69,7 @@ struct SortVerb: ParsableCommand {
     let (count, moved) = try store.write { writer in
       let documents = DocumentCollection(try Collections.existing(collection, in: writer, of: store))
       return (
-        try writer.count(in: documents), try writer.sort(documents, by: by.order, descending: descending)
+        try writer.count(in: documents), try writer.sort(documents, by: by.order, descending: reverse)
       )
     }
     try store.close()
@@ -81,7 +81,7 @@ struct SortVerb: ParsableCommand {
     var table = HeaderField.briefTable(as: options.common.listFormat)
     try store.read { reader in
       let documents = DocumentCollection(try Collections.existing(collection, in: reader, of: store))
-      for id in try reader.ids(in: documents, sortedBy: by.order, descending: descending) {
+      for id in try reader.ids(in: documents, sortedBy: by.order, descending: reverse) {
         try table.add(HeaderField.briefCells(of: try reader.header(of: id)))
       }
     }

@@ -37,7 +37,7 @@ struct TailVerb: ParsableCommand {
     completion: .file())
   var output: String?
 
-  @Flag(help: "Replace an existing output.")
+  @Flag(name: .shortAndLong, help: "Replace an existing output.")
   var force = false
 
   private enum State {

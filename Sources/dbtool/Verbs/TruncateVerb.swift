@@ -24,7 +24,7 @@ struct TruncateVerb: ParsableCommand {
   @Flag(help: "Give the ids of deleted documents again.")
   var restartIds = false
 
-  @Flag(help: "Say how many documents would be deleted, and delete nothing.")
+  @Flag(name: [.customShort("n"), .long], help: "Say how many documents would be deleted, and delete nothing.")
   var dryRun = false
 
   func run() throws {

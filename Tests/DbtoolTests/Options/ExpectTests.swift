@@ -3,7 +3,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-/// Tests `--expect`, which requires a store with the given pin.
+/// Tests `--pin`, which requires a store with the given pin.
 @Suite struct ExpectTests {
   private static let otherPin = "coffer-pin-2-" + String(repeating: "1", count: 96)
 
@@ -49,11 +49,11 @@ import Testing
     let before = try sandbox.read("s.coffer")
     let pin = try pin(of: "s.coffer", in: sandbox)
     for verb in Self.verbs {
-      let refused = try sandbox.run(verb + ["--expect", Self.otherPin])
+      let refused = try sandbox.run(verb + ["--pin", Self.otherPin])
       #expect(refused.status == 21, "\(verb): \(refused.errors)")
       #expect(refused.output.isEmpty, "\(verb)")
       #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("n"), "\(verb)")
-      let taken = try sandbox.run(verb + ["--expect", pin])
+      let taken = try sandbox.run(verb + ["--pin", pin])
       // Without an unfinished rekey, --status ends with 1.
       #expect(taken.status == (verb.contains("--status") ? 1 : 0), "\(verb): \(taken.errors)")
       try sandbox.write("s.coffer", bytes: before)
@@ -74,7 +74,7 @@ import Testing
     let withoutStore: Set = ["keygen", "recipient", "create", "convert", "help", "-h,", "--version", "browse"]
     let asked = Set(Self.verbs.map { $0[0] })
     for verb in Set(listed).subtracting(withoutStore) where verb.allSatisfy({ $0.isLetter }) {
-      #expect(asked.contains(verb), "\(verb) is not held to --expect here")
+      #expect(asked.contains(verb), "\(verb) is not held to --pin here")
     }
   }
 
@@ -82,7 +82,7 @@ import Testing
     .slow, arguments: ["coffer-pin-2-", "coffer-pin-2-00", "pin", "coffer-pin-2-" + String(repeating: "G", count: 96)])
   func rejectsInvalidPin(_ text: String) throws {
     let sandbox = try Sandbox.withStore()
-    #expect(try sandbox.run("ls", "s.coffer", "--expect", text).status == 64)
+    #expect(try sandbox.run("ls", "s.coffer", "--pin", text).status == 64)
   }
 
   @Test(.slow) func rejectsForgedStoreForPublicKey() throws {
@@ -94,8 +94,8 @@ import Testing
     let pin = try pin(of: "real.coffer", in: sandbox)
     // Anyone can create this store, and it opens without a pin.
     try sandbox.succeed("create", "forged.coffer", "--recipient", recipient)
-    try sandbox.succeed("ls", "forged.coffer", "--identity", "identity.key")
-    let refused = try sandbox.run("ls", "forged.coffer", "--identity", "identity.key", "--expect", pin)
+    try sandbox.succeed("ls", "forged.coffer", "--key-file", "identity.key")
+    let refused = try sandbox.run("ls", "forged.coffer", "--key-file", "identity.key", "--pin", pin)
     #expect(refused.status == 21 && refused.diagnostics.contains("its pin is another"))
     // The forged store doesn't open after the real pin's bytes are written to it.
     let database = try Database(sandbox.path("forged.coffer"))
@@ -106,10 +106,10 @@ import Testing
         (SELECT rk_commit FROM r.coffer_header)
       """)
     try database.close()
-    let forged = try sandbox.run("ls", "forged.coffer", "--identity", "identity.key", "--expect", pin)
+    let forged = try sandbox.run("ls", "forged.coffer", "--key-file", "identity.key", "--pin", pin)
     #expect(forged.status == 12)
     let salvaged = try sandbox.run(
-      "salvage", "forged.coffer", "-o", "n", "--identity", "identity.key", "--expect", pin, "--new-key-file", "next.key"
+      "salvage", "forged.coffer", "-o", "n", "--key-file", "identity.key", "--pin", pin, "--new-key-file", "next.key"
     )
     #expect(salvaged.status == 12 && !sandbox.exists("n"))
   }

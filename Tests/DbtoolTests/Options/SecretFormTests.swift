@@ -100,7 +100,7 @@ import Testing
       ("inside", "line 1 holds a recipient"), ("recipient", "a recipient was delivered as a key"),
     ] {
       for options in [
-        ["--key-command", "cat \(name)"], ["--key-fd", "0"], ["--key-file", name], ["--identity", name],
+        ["--key-command", "cat \(name)"], ["--key-file", "/dev/stdin"], ["--key-file", name],
       ] where !(name == "recipient" && options[1] == name) {
         for verb in [["create", "t.coffer", "--test"], ["ls", "s.coffer"]] {
           let result = try sandbox.run(verb + options, input: sandbox.read(name))

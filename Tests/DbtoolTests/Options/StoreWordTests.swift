@@ -55,7 +55,7 @@ import Testing
     try sandbox.succeed("create", "s.coffer", "--test", "--recipients-file", "team.txt")
     #expect(try sandbox.succeed("info", "s.coffer", "--json").text.contains(#""kind":"recipient""#))
     for identity in ["identity.key", "new.key"] {
-      #expect(try sandbox.succeed("key", "list", "s.coffer", "--identity", identity).lines.count == 2)
+      #expect(try sandbox.succeed("key", "list", "s.coffer", "--key-file", identity).lines.count == 2)
     }
     try sandbox.write("none.txt", "# nobody\n")
     #expect(try sandbox.run("create", "t.coffer", "--test", "--recipients-file", "none.txt").status == 64)

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ["--key-file", "primary.key"], ["--identity", "identity.key"], ["--key-command", "cat primary.key"],
+    ["--key-file", "primary.key"], ["--key-file", "identity.key"], ["--key-command", "cat primary.key"],
     ["--key-command", "cat identity.key"],
   ])
   func testKeyImpliesTheMark(_ key: [String]) throws {
@@ -56,7 +56,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     for arguments in [
       ["key", "add", "s.coffer", "--new-key-file", "real.key"],
-      ["key", "add", "s.coffer", "--new-identity", "real.identity"],
+      ["key", "add", "s.coffer", "--new-key-file", "real.identity"],
       ["key", "add", "s.coffer", "--recipient", recipient],
       ["key", "add", "s.coffer", "--new-key-command", "cat real.key"],
       ["key", "passwd", "s.coffer", "--new-key-file", "real.key"],
@@ -83,7 +83,7 @@ import Testing
       ["key", "add", "--key-file", "real.key", "--new-key-file", "primary.key"],
       ["key", "add", "--key-file", "real.key", "--recipient", recipient],
       ["rekey", "--key-file", "real.key", "--new-key-file", "primary.key"],
-      ["collections", "--key-file", "primary.key"], ["collections", "--identity", "identity.key"],
+      ["collections", "--key-file", "primary.key"], ["collections", "--key-file", "identity.key"],
       ["collections", "--key-command", "cat primary.key"],
     ] {
       let result = try sandbox.run(
@@ -127,7 +127,8 @@ import Testing
       sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = value
       #expect(try sandbox.run("collections", "s.coffer").status == 16, "'\(value)'")
     }
-    let allowed = try sandbox.succeed("collections", "s.coffer", "--allow-test-keys")
+    sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
+    let allowed = try sandbox.succeed("collections", "s.coffer")
     #expect(allowed.errors.contains("dbtool: warning: s.coffer is a TEST store"))
   }
 

@@ -42,7 +42,7 @@ import Testing
       try sql(sandbox, "UPDATE coffer_header SET incompat = incompat | 64")
       return ["ls", "s.coffer"]
     },
-    Case(name: "TEST store", status: 16, kind: "test-key-refused", hint: "--allow-test-keys") { sandbox in
+    Case(name: "TEST store", status: 16, kind: "test-key-refused", hint: "DBTOOL_ALLOW_TEST_KEYS=1") { sandbox in
       sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = nil
       return ["ls", "s.coffer"]
     },
@@ -81,7 +81,7 @@ import Testing
       return ["anchor", "s.coffer", "--check", anchor]
     },
     Case(name: "another store", status: 21, kind: "pin-mismatch", hint: "ask the maker") { _ in
-      ["ls", "s.coffer", "--expect", "coffer-pin-2-" + String(repeating: "1", count: 96)]
+      ["ls", "s.coffer", "--pin", "coffer-pin-2-" + String(repeating: "1", count: 96)]
     },
   ]
 

@@ -12,13 +12,13 @@ import Testing
 
   /// Commands with `{}` in place of the number.
   private static let commands: [[String]] = [
-    ["ls", "s", "--limit", "{}", "--offset", "{}"], ["ls", "s", "--offset", "{}"],
+    ["ls", "s", "-n", "{}"],
     ["ls", "s", "--wait", "{}"],
-    ["ls", "s", "--sort", "size", "--reverse", "--limit", "{}", "--offset", "{}"],
-    ["ls", "clear", "--keyless", "--limit", "{}", "--offset", "{}"], ["ls", "clear", "--keyless", "-c", "#{}"],
-    ["ls", "s", "--key-fd", "{}"], ["search", "s", "x", "--limit", "{}"], ["search", "s", "x", "-C", "{}"],
-    ["search", "s", "--rank", "x", "--limit", "{}"], ["search", "s", "--regex", "x{{}}"],
-    ["search", "s", "--rank", "NEAR(x y, {})"], ["import", "s", "in.csv", "--batch", "{}"],
+    ["ls", "s", "--sort", "size", "--reverse", "-n", "{}"],
+    ["ls", "clear", "--keyless", "-n", "{}"], ["ls", "clear", "--keyless", "-c", "#{}"],
+    ["search", "s", "x", "-m", "{}"], ["search", "s", "x", "-C", "{}"],
+    ["search", "s", "--ranked", "x", "-m", "{}"], ["search", "s", "--regex", "x{{}}"],
+    ["search", "s", "--ranked", "NEAR(x y, {})"], ["import", "s", "in.csv", "--batch", "{}"],
     ["import", "s", "in.csv", "--max-record", "{}"], ["import", "s", "in.csv", "--max-record", "{}G"],
     ["import", "s", "in.csv", "--sync", "--map", "key=id", "--remove-stale", "--max-removed", "{}"],
     ["import", "s", "in.csv", "--map", "text={}"], ["import", "s", "./{}.csv", "--map", "created=id"],

@@ -37,7 +37,6 @@ import Testing
       return terminal.shown
     }
     #expect(try shown().contains("2026-07-02 04:00:05"))
-    #expect(try shown("--utc").contains("2026-07-01T22:30:05.123Z"))
     #expect(try shown("--format", "csv").contains("2026-07-01T22:30:05.123Z"))
     for format in ["table", "csv", "json"] {
       #expect(try sandbox.succeed("ls", "s.coffer", "--format", format).text.contains("2026-07-01T22:30:05.123Z"))

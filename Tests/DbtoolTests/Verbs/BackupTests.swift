@@ -46,7 +46,7 @@ import Testing
     #expect(try sandbox.run("backup", "primary.key", "-o", "b.coffer").status == 10)
     #expect(try sandbox.run("backup", "s.coffer", "-o", "no/b.coffer").status == 1)
     let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--expect", pin).status == 21)
+    #expect(try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--pin", pin).status == 21)
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("b.coffer"))
   }
 
@@ -224,7 +224,7 @@ import Testing
     let exactly = "\(size / 1000),\(String(size % 1000 + 1000).dropFirst())"
     #expect(text.contains("size:                    \((size + 500) / 1000) kB (\(exactly) bytes)\n"))
     #expect(!text.contains("size in words") && !text.contains("wal reset bug"))
-    try sandbox.succeed("create", "w.coffer", "--journal", "wal", "--key-file", "primary.key", "--allow-test-keys")
+    try sandbox.succeed("create", "w.coffer", "--journal", "wal", "--key-file", "primary.key")
     #expect(try sandbox.succeed("info", "w.coffer").text.contains("wal reset bug:"))
     let json = try sandbox.succeed("info", "s.coffer", "--json").text
     #expect(json.contains("\"size\":\(size),\"size_in_words\":\"\((size + 500) / 1000) kB\","))

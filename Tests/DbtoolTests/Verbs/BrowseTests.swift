@@ -405,7 +405,7 @@ import Testing
     let pin = try other.succeed("info", "s.coffer", "--json").json(Info.self).pin
     let terminal = try Tmux(sandbox)
     terminal.enter("PIN=\(pin)")
-    terminal.enter("dbtool browse s.coffer --expect $PIN; echo \"ended: $?\"")
+    terminal.enter("dbtool browse s.coffer --pin $PIN; echo \"ended: $?\"")
     #expect(!terminal.waitFor("ended: 21").joined().contains("Harbour"))
   }
 

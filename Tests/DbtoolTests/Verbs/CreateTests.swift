@@ -28,7 +28,7 @@ import Testing
   @Test func rejectsExpectOption() throws {
     let sandbox = try Sandbox()
     let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
-    let result = try sandbox.run("create", "s.coffer", "--key-file", "primary.key", "--expect", pin)
+    let result = try sandbox.run("create", "s.coffer", "--key-file", "primary.key", "--pin", pin)
     #expect(result.status == 64)
     #expect(!sandbox.exists("s.coffer"))
   }
@@ -58,7 +58,7 @@ import Testing
     sandbox.environment["DBTOOL_KEY_FILE"] = "none.key"
     let recipient = try sandbox.succeed("recipient", "identity.key").text.dropLast()
     try sandbox.succeed("create", "s.coffer", "--recipient", String(recipient))
-    try sandbox.succeed("collections", "s.coffer", "--identity", "identity.key")
+    try sandbox.succeed("collections", "s.coffer", "--key-file", "identity.key")
     let refused = try sandbox.run("collections", "s.coffer", "--key-file", "primary.key")
     #expect(refused.status == 12)
   }
@@ -81,7 +81,8 @@ import Testing
       #expect(result.status == 16)
       #expect(!sandbox.exists("s.coffer"))
     }
-    try sandbox.succeed("create", "s.coffer", "--key-file", "primary.key", "--allow-test-keys")
+    sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
+    try sandbox.succeed("create", "s.coffer", "--key-file", "primary.key")
   }
 
   @Test func reportsTestStore() throws {

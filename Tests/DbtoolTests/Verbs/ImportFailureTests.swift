@@ -64,12 +64,12 @@ import Testing
     let line = try sandbox.succeed("info", "s.coffer").lines.first { $0.hasPrefix("pin ") }
     let pin = String(try #require(line?.split(separator: " ").last))
     for options in [[], ["--dry-run"]] {
-      let result = try sandbox.run(["import", "t.coffer", "in.txt", "--create", "--expect", pin] + options)
+      let result = try sandbox.run(["import", "t.coffer", "in.txt", "--create", "--pin", pin] + options)
       #expect(result.status == 10)
       #expect(result.errors.hasPrefix("dbtool: error: no such file: t.coffer, "))
       #expect(!sandbox.exists("t.coffer"))
     }
-    try sandbox.succeed("import", "s.coffer", "in.txt", "--create", "--expect", pin)
+    try sandbox.succeed("import", "s.coffer", "in.txt", "--create", "--pin", pin)
   }
 
   @Test func keepsAndReportsEarlierBatches() throws {

@@ -45,20 +45,20 @@ import Testing
 
   @Test func ranksBestDocumentsFirst() throws {
     let sandbox = try filled()
-    let without = try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "sealed")
+    let without = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed")
     #expect(without.status == 14 && without.errors.contains("index add"), "\(without.errors)")
     try sandbox.succeed("index", "s.coffer", "add", "-c", "notes", "--words")
-    let found = try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed NOT apple")
+    let found = try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed NOT apple")
     #expect(found.lines.map { $0.split(separator: "\t")[1] } == ["3", "4"])
     // This document is newer than the index in the file.
     try sandbox.succeed("put", "s.coffer", "-c", "notes", "--text", "sealed sealed sealed")
     let before = try sandbox.read("s.coffer")
-    #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed", "--count").text == "3\n")
+    #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed", "--count").text == "3\n")
     #expect(try sandbox.read("s.coffer") == before)
     try sandbox.succeed("index", "s.coffer", "update")
     #expect(try sandbox.read("s.coffer") != before)
-    #expect(try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "absent").status == 4)
-    let wrong = try sandbox.run("search", "s.coffer", "-c", "notes", "--rank", "sealed )")
+    #expect(try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "absent").status == 4)
+    let wrong = try sandbox.run("search", "s.coffer", "-c", "notes", "--ranked", "sealed )")
     #expect(wrong.status == 64 && wrong.errors.contains("at character 8"), "\(wrong.errors)")
   }
 
@@ -73,7 +73,7 @@ import Testing
       checked.status == 20 && checked.text.contains("page") && checked.errors.contains("differ"), "\(checked.errors)")
     #expect(try sandbox.run("verify", "s.coffer").status == 20)
     // A search rebuilds the index in memory, and an update rebuilds it in the file.
-    #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--rank", "sealed", "--count").text == "2\n")
+    #expect(try sandbox.succeed("search", "s.coffer", "-c", "notes", "--ranked", "sealed", "--count").text == "2\n")
     try sandbox.succeed("index", "s.coffer", "update")
     try sandbox.succeed("index", "s.coffer", "check")
     try sandbox.succeed("verify", "s.coffer")

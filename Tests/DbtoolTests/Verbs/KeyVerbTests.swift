@@ -71,7 +71,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     let recipient = try sandbox.succeed("recipient", "identity.key").text.dropLast()
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", String(recipient))
-    try sandbox.succeed("collections", "s.coffer", "--identity", "identity.key")
+    try sandbox.succeed("collections", "s.coffer", "--key-file", "identity.key")
     #expect(try sandbox.run("key", "passwd", "s.coffer", "--recipient", String(recipient)).status == 64)
   }
 

@@ -93,12 +93,12 @@ import Testing
     #expect(try order(sandbox) == "31425")
     let again = try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--json")
     #expect(again.text == "{\"documents\":5,\"moved\":0}\n")
-    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--descending")
+    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", key, "--reverse")
     #expect(try order(sandbox) == "52413")
     try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "id")
     #expect(try order(sandbox) == "12345")
     try sandbox.succeed("put", "s.coffer", "--id", "2", "--text", "changed")
-    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "modified", "--descending")
+    try sandbox.succeed("sort", "s.coffer", "-c", "documents", "--by", "modified", "--reverse")
     #expect(try order(sandbox).hasPrefix("2"))
   }
 

@@ -33,7 +33,7 @@ import Testing
 
   @Test(arguments: [
     ["ls", "s.coffer", "-l"], ["ls", "s.coffer", "-l", "--sort", "size"], ["search", "s.coffer", "Title", "--json"],
-    ["search", "s.coffer", "number", "-n", "--titles"],
+    ["search", "s.coffer", "number", "-n", "--in", "title"],
     ["query", "s.coffer", "SELECT id, title, modified FROM documents"], ["ls", "s.coffer", "-l", "--format", "table"],
   ])
   func slowReaderLeavesStoreWritable(arguments: [String]) throws {

@@ -45,9 +45,9 @@ import Testing
     }
     let kept = try sandbox.succeed("rekey", "s.coffer", "--keep-recipients")
     #expect(kept.diagnostics.contains("slot 2, recipient, fingerprint \(fingerprint) (backup): kept for \(insider)\n"))
-    try sandbox.succeed("show", "s.coffer", "1", "--identity", "insider.identity")
+    try sandbox.succeed("show", "s.coffer", "1", "--key-file", "insider.identity")
     try sandbox.succeed("rekey", "s.coffer", "--drop-slots")
-    #expect(try sandbox.run("show", "s.coffer", "1", "--identity", "insider.identity").status == 12)
+    #expect(try sandbox.run("show", "s.coffer", "1", "--key-file", "insider.identity").status == 12)
   }
 
   @Test func keepsRecipientBySlotLineOrIdentity() throws {
@@ -56,16 +56,16 @@ import Testing
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", line, "--label", "hers")
     for options in [
       ["--keep-recipient", "2"], ["--keep-recipient", line], ["--keep-recipients"],
-      ["--key-file", "primary.key", "--identity", "identity.key"],
+      ["--key-file", "primary.key", "--key-file", "identity.key"],
       ["--key-file", "primary.key", "--key-file", "identity.key"],
       ["--key-file", "primary.key", "--key-command", "cat identity.key"],
-      ["--identity", "identity.key", "--key-file", "primary.key"],
+      ["--key-file", "identity.key", "--key-file", "primary.key"],
     ] {
       let result = try sandbox.run(["rekey", "s.coffer"] + options)
       #expect(result.status == 0, "\(options): \(result.errors)")
       // Standard error lists all slots except the user's own slot.
-      #expect(result.diagnostics.contains("(hers): kept for \(line)") == (options[0] != "--identity"), "\(options)")
-      try sandbox.succeed("collections", "s.coffer", "--identity", "identity.key")
+      #expect(result.diagnostics.contains("(hers): kept for \(line)") == (options[0] != "--key-file"), "\(options)")
+      try sandbox.succeed("collections", "s.coffer", "--key-file", "identity.key")
     }
     let quiet = try sandbox.succeed("rekey", "s.coffer", "--keep-recipients", "--quiet")
     #expect(quiet.diagnostics.isEmpty)
@@ -99,7 +99,7 @@ import Testing
     let after = "still opens this store; after a leak give"
     for (options, words) in [
       (["--key-file", "primary.key"], "primary.key \(after) --new-key-file"),
-      (["--identity", "identity.key"], "identity.key \(after) --new-identity"),
+      (["--key-file", "identity.key"], "identity.key \(after) --new-key-file"),
       (["--passphrase-file", "words.txt"], "the passphrase in words.txt \(after) --new-passphrase-file"),
       (["--key-command", "cat primary.key"], "the key that --key-command prints \(after) --new-key-command"),
     ] {
@@ -187,22 +187,22 @@ import Testing
       ["ls", "s.coffer"], ["show", "s.coffer", "1"], ["put", "s.coffer", "--text", "x"], ["verify", "s.coffer"],
       ["anchor", "s.coffer"], ["key", "list", "s.coffer"], ["rekey", "s.coffer"], ["rekey", "s.coffer", "--keys-only"],
     ] {
-      let refused = try sandbox.run(verb + ["--expect", final, "--json"])
+      let refused = try sandbox.run(verb + ["--pin", final, "--json"])
       #expect(refused.status == 21 && refused.errors.contains("rekey is unfinished"), "\(verb): \(refused.errors)")
       #expect(refused.errors.contains(#""kind":"pin-unfinished""#) && refused.output.isEmpty)
     }
     for verb in ["info", "check", "backup", "compact"] {
       let options = verb == "backup" ? ["-o", "copy.coffer"] : []
-      let refused = try sandbox.run([verb, "s.coffer", "--expect", final] + options)
+      let refused = try sandbox.run([verb, "s.coffer", "--pin", final] + options)
       #expect(refused.status == 21 && refused.errors.contains("hint: a rekey"), "\(verb): \(refused.errors)")
     }
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("copy.coffer"))
-    #expect(try sandbox.run("rekey", "s.coffer", "--status", "--expect", final).status == 23)
-    try sandbox.succeed("rekey", "s.coffer", "--resume", "--expect", final)
-    for pin in [report.pin, final] { try sandbox.succeed("ls", "s.coffer", "--expect", pin) }
+    #expect(try sandbox.run("rekey", "s.coffer", "--status", "--pin", final).status == 23)
+    try sandbox.succeed("rekey", "s.coffer", "--resume", "--pin", final)
+    for pin in [report.pin, final] { try sandbox.succeed("ls", "s.coffer", "--pin", pin) }
     // Restore the state during the rekey.
     try sandbox.write("s.coffer", bytes: before)
-    #expect(try sandbox.run("ls", "s.coffer", "--expect", final).status == 21)
+    #expect(try sandbox.run("ls", "s.coffer", "--pin", final).status == 21)
   }
 
   @Test func infoWarnsOfUnverifiedPin() throws {
@@ -252,7 +252,7 @@ import Testing
     let before = try sandbox.read("s.coffer")
     for (slot, options) in [
       (1, ["--new-key-file", "primary.key"]), (1, ["--new-key-command", "cat primary.key"]),
-      (2, ["--recipient", line]), (2, ["--new-identity", "identity.key"]),
+      (2, ["--recipient", line]), (2, ["--new-key-file", "identity.key"]),
       (3, ["--new-passphrase-file", "passphrase.txt"]),
     ] {
       let result = try sandbox.run(["key", "add", "s.coffer", "--json"] + options)

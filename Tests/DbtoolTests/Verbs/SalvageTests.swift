@@ -41,7 +41,7 @@ import Testing
     let report = try result.json(Report.self)
     #expect(report.documents == 5 && report.expected == 5 && report.set == "matches" && report.left.isEmpty)
     #expect(try sandbox.read("s.coffer") == before)
-    let saved = try sandbox.succeed("show", "n.coffer", "5", "--key-file", "next.key", "--expect", report.pin)
+    let saved = try sandbox.succeed("show", "n.coffer", "5", "--key-file", "next.key", "--pin", report.pin)
     #expect(saved.text == "five")
     #expect(try sandbox.succeed("verify", "n.coffer", "--key-file", "next.key").text.contains("sound:     true"))
   }
@@ -117,7 +117,8 @@ import Testing
     sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = nil
     #expect(try sandbox.run(saving).status == 16)
     try sandbox.succeed("keygen", "real.key")
-    try sandbox.succeed("salvage", "s.coffer", "-o", "n.coffer", "--allow-test-keys", "--new-key-file", "real.key")
+    sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
+    try sandbox.succeed("salvage", "s.coffer", "-o", "n.coffer", "--new-key-file", "real.key")
     #expect(try sandbox.succeed("ls", "n.coffer", "--key-file", "real.key").errors.isEmpty)
   }
 

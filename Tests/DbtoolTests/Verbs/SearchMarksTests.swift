@@ -29,7 +29,7 @@ import Testing
 
   @Test func rejectsUnsupportedOptionCombinations() throws {
     let sandbox = try withMarks()
-    for arguments in [["--regex", "-d", "a"], ["-d", "\u{301}"], ["--titles", "--member-names", "a"]] {
+    for arguments in [["--regex", "-d", "a"], ["-d", "\u{301}"], ["--in", "titles", "a"], ["--in", "", "a"]] {
       let result = try sandbox.run(["search", "s.coffer"] + arguments)
       #expect(result.status == 64 && result.output.isEmpty, "\(arguments)")
     }
@@ -65,7 +65,7 @@ import Testing
         == "1  Plans\n  $.body 2- dawn, the sea\n  $.body 3: is \"calm\"\n")
     #expect(try sandbox.run("search", "s.coffer", "title").status == 4)
     #expect(
-      try sandbox.succeed("search", "s.coffer", "sea", "-n", "--member-names", "--limit", "2").text
+      try sandbox.succeed("search", "s.coffer", "sea", "-n", "--in", "names,title", "-m", "2").text
         .hasSuffix(second + "  $.sea name: sea\n"))
     #expect(
       try sandbox.succeed("search", "s.coffer", "nothing", "-n").text == second + "  $.sea.\"a.b\" 1: nothing\n")
@@ -87,7 +87,7 @@ import Testing
       let textPlaces: [[Int]]?
       let values: [Value]?
     }
-    let items = try withValues().succeed("search", "s.coffer", "sea", "--member-names", "--json").json([Item].self)
+    let items = try withValues().succeed("search", "s.coffer", "sea", "--in", "names,title", "--json").json([Item].self)
     #expect(items.map(\.id) == [1, 2, 3])
     #expect(
       items[0].values == [

@@ -25,9 +25,9 @@ import Testing
     #expect(try ids(sandbox, "AT") == "")
     #expect(try ids(sandbox, "-i", "AT") == "1 3 4")
     #expect(try ids(sandbox, "-i", "STRASSE") == "2")
-    #expect(try ids(sandbox, "--titles", "dawn") == "3")
-    #expect(try ids(sandbox, "--titles", "Sail") == "")
-    #expect(try ids(sandbox, "--limit", "1", "at") == "1")
+    #expect(try ids(sandbox, "--in", "title", "dawn") == "3")
+    #expect(try ids(sandbox, "--in", "title", "Sail") == "")
+    #expect(try ids(sandbox, "-m", "1", "at") == "1")
     #expect(try ids(sandbox, "-c", "notes", "at") == "4")
     let found = try sandbox.succeed("search", "s.coffer", "at").lines
     #expect(found.map { $0.split(separator: "\t").last } == ["documents", "documents", "notes"])
@@ -71,7 +71,7 @@ import Testing
     let sandbox = try filled()
     #expect(try sandbox.run("search", "s.coffer").status == 64)
     #expect(try sandbox.run("search", "s.coffer", "").status == 64)
-    #expect(try sandbox.run("search", "s.coffer", "a", "--limit", "0").status == 64)
+    #expect(try sandbox.run("search", "s.coffer", "a", "-m", "0").status == 64)
     #expect(try sandbox.run("search", "s.coffer", "a", "-c", "missing").status == 14)
     let result = try sandbox.run("search", "s.coffer", "--regex", "(a")
     #expect(result.status == 64)
@@ -113,7 +113,7 @@ import Testing
     #expect(
       try sandbox.succeed("search", "s.coffer", "--regex", "three\nfo", "-C", "0").text
         == "1  At sea\n  3: three\n  4: four\n")
-    #expect(try sandbox.succeed("search", "s.coffer", "sea", "-n", "--titles").text == "1  At sea\n")
+    #expect(try sandbox.succeed("search", "s.coffer", "sea", "-n", "--in", "title").text == "1  At sea\n")
     // The output to a pipe doesn't change, and the count is a number of documents.
     #expect(try sandbox.succeed("search", "s.coffer", "sea").text.hasPrefix("1\tAt sea\t"))
     #expect(try sandbox.succeed("search", "s.coffer", "sea", "-n", "--count").text == "1\n")
@@ -125,7 +125,7 @@ import Testing
     #expect(
       json.contains(
         #""lines":[{"number":2,"text":"the sea and the sea"},{"number":6,"text":"six -x sea"}]"#), "\(json)")
-    #expect(try !sandbox.succeed("search", "s.coffer", "sea", "--json", "--titles").text.contains("lines"))
+    #expect(try !sandbox.succeed("search", "s.coffer", "sea", "--json", "--in", "title").text.contains("lines"))
     // The output truncates a long line around the match.
     let long = String(repeating: "ä", count: 5000)
     try sandbox.succeed("put", "s.coffer", "--text", "\(long) needle \(long)", "--title", "t")

@@ -41,7 +41,7 @@ import Testing
     #expect(refused.status == 1 && refused.output.isEmpty)
     #expect(try sandbox.text(of: "c.coffer") == "mine")
     try sandbox.succeed("export", "s.coffer", "-c", "documents", "-o", "c.coffer", "--recipient", recipient, "--force")
-    #expect(try sandbox.succeed("ls", "c.coffer", "--identity", "identity.key").lines.count == 2)
+    #expect(try sandbox.succeed("ls", "c.coffer", "--key-file", "identity.key").lines.count == 2)
     #expect(try sandbox.names() == before)
     // The export rejects its source as output.
     let over = try sandbox.run(
@@ -88,10 +88,10 @@ import Testing
     )
     .json(Report.self)
     #expect(report.path == "c.coffer" && report.format == "store" && report.documents == 2)
-    let shown = try sandbox.succeed("show", "c.coffer", "1", "2", "--identity", "identity.key", "--expect", report.pin)
+    let shown = try sandbox.succeed("show", "c.coffer", "1", "2", "--key-file", "identity.key", "--pin", report.pin)
     #expect(shown.text == "onetwo")
     #expect(try sandbox.run("ls", "c.coffer").status == 12)
-    #expect(try sandbox.run("show", "c.coffer", "3", "--identity", "identity.key").status == 14)
+    #expect(try sandbox.run("show", "c.coffer", "3", "--key-file", "identity.key").status == 14)
     #expect(try sandbox.mode(of: "c.coffer") == 0o600)
   }
 
@@ -129,13 +129,13 @@ import Testing
     let back = try sandbox.run(
       "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
     #expect(back.status == 16 && !sandbox.exists("t.coffer"))
+    sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
     let allowed = try sandbox.run(
-      "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key",
-      "--allow-test-keys")
+      "export", "c.coffer", "-o", "t.coffer", "--key-file", "real.key", "--new-key-file", "next.key")
     #expect(allowed.status == 0 && allowed.errors.contains("t.coffer is a TEST store"))
     let mixed = try sandbox.run(
       "export", "c.coffer", "-o", "m.coffer", "--key-file", "real.key", "--new-key-file", "next.key",
-      "--new-key-file", "real.key", "--allow-test-keys")
+      "--new-key-file", "real.key")
     #expect(mixed.status == 16 && !sandbox.exists("m.coffer"))
   }
 }

@@ -162,7 +162,7 @@ class Dbtool:
     def open(self, path, name, value, pin=None, allow_test=True):
         """The verdict from verify's output: it prints a report if the store opened."""
         self.path, self.key, self.allow_test = path, self._key(name, value), allow_test
-        kind, report = self.run("verify", "--json", *(("--expect", pin) if pin else ()))
+        kind, report = self.run("verify", "--json", *(("--pin", pin) if pin else ()))
         self.verdict = kind if report else None
         return "ok" if report else kind
 
@@ -216,7 +216,7 @@ class Dbtool:
         return self.run("verify", "--quick", "--json")[0] if is_quick else self.verdict
 
     def anchor(self, line, descends=False, pin=None):
-        options = (["--descends"] if descends else []) + (["--expect", pin] if pin else [])
+        options = (["--descends"] if descends else []) + (["--pin", pin] if pin else [])
         return self.run("anchor", "--check", line, *options, "--json")[0]
 
     def put(self):

@@ -87,9 +87,9 @@ _EACH = {
     "edit": _on(
         "edit", "5", holds=_replaced(5, _TEXTS[5].replace(IN_TEXTS, LONGER[:70])),
         variables={"EDITOR": f"sed -i 's/{IN_TEXTS}/{LONGER[:70]}/g'", "VISUAL": ""}),
-    "import": _on("import", "-", "--from", "lines", given=LINES, holds=_with("documents", *_numbered(MORE))),
+    "import": _on("import", "-", "-c", "documents", "--from", "lines", given=LINES, holds=_with("documents", *_numbered(MORE))),
     "import-rejects": _on(
-        "import", "-", "--from", "ndjson", "--on-error", "skip", "--rejects", "rejects.txt", given=HALF_GOOD, status=3,
+        "import", "-", "-c", "documents", "--from", "ndjson", "--on-error", "skip", "--rejects", "rejects.txt", given=HALF_GOOD, status=3,
         holds=_with("documents", *_numbered(MORE)),
         outputs={"rejects.txt": {"": ((0, f"{REJECTED}\n".encode() * len(MORE)),)}}),
     "import-create": dict(
@@ -106,7 +106,7 @@ _EACH = {
         "cp", "5",
         holds=_NUMBERED | {"one": (*_NUMBERED["one"][:_BEHIND_5], (15, _TEXTS[5]), *_NUMBERED["one"][_BEHIND_5:])}),
     "sort": _on(
-        "sort", "-c", "one", "--by", "title", "--descending",
+        "sort", "-c", "one", "--by", "title", "--reverse",
         holds=_NUMBERED | {
             "one": tuple(sorted(_NUMBERED["one"], key=lambda document: _TITLES[document[0]], reverse=True))}),
     "key-add": _on("key add", *NEW, keys=BOTH),

@@ -105,7 +105,7 @@ def _import(*options, **fields):
 
 
 _EACH = {
-    "put": _verb("put", "--text", IN_TEXTS * 9, "--title", IN_TITLES),
+    "put": _verb("put", "-c", "documents", "--text", IN_TEXTS * 9, "--title", IN_TITLES),
     "put-over": _verb("put", "--id", "5", "-c", "one", "--text", IN_TEXTS),
     "edit": _verb(
         "edit", "4", variables={"EDITOR": f"sed -i 's/{IN_TEXTS}/{IN_TEXTS} anew/g'", "VISUAL": ""}, killed=(1,)),
@@ -118,7 +118,7 @@ _EACH = {
     "mv": _verb("mv", "14", "--to", "top"),
     "mv-collection": _verb("mv", "14", "--to-collection", "two"),
     "cp": _verb("cp", "5"),
-    "sort": _verb("sort", "-c", "one", "--by", "title", "--descending"),
+    "sort": _verb("sort", "-c", "one", "--by", "title", "--reverse"),
     "compact": dict(command=["compact", STORE], before=(["rm", STORE, *PRIMARY, "5"],)),
     "backup": dict(command=["backup", STORE, "-o", "out.coffer"], outputs=("out.coffer",)),
     "salvage": _verb("salvage", "-o", "out.coffer", *NEW, outputs=("out.coffer",)),
@@ -150,7 +150,7 @@ _EACH = {
     "index-again": dict(command=_INDEXES[1], before=_INDEXES[:1]),
     "index-update": _verb("index", "update", before=_BEHIND),
     "index-drop": _verb("index", "drop", "-c", "one", before=tuple(_INDEXES)),
-    "put-indexed": _verb("put", "--text", IN_TEXTS * 9, "--title", IN_TITLES, before=tuple(_INDEXES)),
+    "put-indexed": _verb("put", "-c", "documents", "--text", IN_TEXTS * 9, "--title", IN_TITLES, before=tuple(_INDEXES)),
     "rekey": _rekey(),
     "rekey-indexed": _rekey(before=_BEHIND),
     "rekey-titles": _rekey("--titles", "clear", titles=("sealed", "clear")),

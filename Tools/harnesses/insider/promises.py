@@ -140,12 +140,12 @@ class Trial:
         if "pins" in self.faults and self.opened:
             _, id, rk_generation, phase, _, commit, _ = f":{self.opened}".replace(":coffer2:", ":", 1).split(":")
             pin, anchor = f"coffer-pin-2-{id}{int(rk_generation):016x}{int(phase):016x}{commit}", self.opened
-        kind, report = self.ask(owner, "verify", "--json", "--expect", pin)
+        kind, report = self.ask(owner, "verify", "--json", "--pin", pin)
         is_fit = moment and (moment.writer.rk_generation, moment.writer.phase) >= (now.rk_generation, now.phase)
         if report and not is_fit:
             self.find("Pin", f"the pin of now opened {self._what()}")
         if now.target and self.opened:
-            kind, report = self.ask(owner, "verify", "--json", "--expect", now.pin_of(now.phase + 1))
+            kind, report = self.ask(owner, "verify", "--json", "--pin", now.pin_of(now.phase + 1))
             if report:
                 self.find("Pin", f"the pin of the end opened {self._what()}")
         if not self.opened:
@@ -165,7 +165,7 @@ class Trial:
         is_fit = moment and moment.root == kept.root and moment.index >= kept.index
         if kind == "ok" and not is_fit:
             self.find("Anchor", f"the anchor of {kept.label}, descent asked for, fits {self._what()}")
-        kind, _ = self.ask(self.owner, "anchor", "--check", kept.writer.anchor, "--expect", self.now.writer.pin)
+        kind, _ = self.ask(self.owner, "anchor", "--check", kept.writer.anchor, "--pin", self.now.writer.pin)
         if kind == "ok" and not (moment and moment.root == self.now.root and moment.index >= kept.index):
             self.find("Anchor", f"the anchor of {kept.label} with the pin of now fits {self._what()}")
 
@@ -308,7 +308,7 @@ class Trial:
 
     def _resume(self, owner):
         pin = self.now.writer.pin_of(self.now.writer.phase + 1) if self.now.writer.target else self.now.writer.pin
-        with_pin = ("--expect", pin) if self.rng.random() < 0.5 else ()
+        with_pin = ("--pin", pin) if self.rng.random() < 0.5 else ()
         kind, _ = self.ask(owner, "rekey", "--resume", "--json", *with_pin, answers=WRITING)
         if kind == "ok" and self.verdict == "mismatch":
             self.find("Changing keys", "a rekey ended over a set that differs")

@@ -1,6 +1,6 @@
 """Failover: a machine dies, its replica is restored and promoted elsewhere, and the old machine comes back.
 
-The check before each start (`info --expect PIN`) must refuse the old store, both replicas must restore sound after both
+The check before each start (`info --pin PIN`) must refuse the old store, both replicas must restore sound after both
 machines have written, and `tail` of the old store must be exactly what the new branch lacks. As a control, both machines
 write to one replica: restore or `verify` must show it.
 """
@@ -62,9 +62,9 @@ def trial(tools, folder, failovers, seed):
         base = generation_of(facts["base"])
 
         what = f"failover {number}: the check"
-        new.expect(findings, f"{what} refuses the new store", "info", new.store, "--expect", facts["pin"])
+        new.expect(findings, f"{what} refuses the new store", "info", new.store, "--pin", facts["pin"])
         refused += old.expect(
-            findings, f"{what} lets the old store start", "info", old.store, "--expect", facts["pin"], code=21)
+            findings, f"{what} lets the old store start", "info", old.store, "--pin", facts["pin"], code=21)
 
         tail = old.run("tail", old.store, "--since", facts["base"])
         findings.expect(tail.returncode in (0, 3), f"failover {number}: tail ends with {tail.returncode}: {tail.stderr}")
