@@ -29,7 +29,8 @@ package enum SQL {
   package static let updateCollection = "UPDATE coffer_collection SET epoch=?,rev=?,sealed=? WHERE coll=?"
   package static let deleteCollection = "DELETE FROM coffer_collection WHERE coll=?"
   package static let documentsPerCollection = "SELECT coll,count(*) FROM coffer_record GROUP BY coll ORDER BY coll"
-  package static let documentCount = "SELECT count(*) FROM coffer_record"
+  package static let documentCount =
+    "SELECT count(*) FROM coffer_record WHERE coll IN (SELECT coll FROM coffer_collection)"
   package static let countInCollection = "SELECT count(*) FROM coffer_record WHERE coll=?"
   /// The newest generation that a row still shows.
   package static let newestRevision = """

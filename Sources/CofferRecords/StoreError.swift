@@ -176,7 +176,7 @@ extension StoreError {
   package static func damagedDocument(_ id: Int64, _ what: String) -> StoreError {
     StoreError(
       .damaged, "document \(id) is damaged: \(what)",
-      hint: "\(.verify) shows what else is; restore this document from a backup", documentID: DocumentID(id))
+      hint: "\(.verify) shows what else is; restore the store from a backup", documentID: DocumentID(id))
   }
 
   package static func damagedStore(_ what: String) -> StoreError {

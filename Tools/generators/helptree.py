@@ -20,6 +20,8 @@ class Command:
         shown = [argument for argument in tree.get("arguments", []) if argument["shouldDisplay"]]
         self.positionals = [argument for argument in shown if argument["kind"] == "positional"]
         self.options = [argument for argument in shown if argument["kind"] != "positional"]
+        # Those of --help-hidden, and options that do nothing.
+        self.hidden = [argument for argument in tree.get("arguments", []) if not argument["shouldDisplay"]]
         self.children = [
             Command(child, [*words, child["commandName"]]) for child in tree.get("subcommands", [])
             if child["commandName"] not in BUILT_IN and child["shouldDisplay"]]

@@ -122,10 +122,13 @@ package struct Upsert {
   private func updated(_ old: Document, with incoming: Incoming, _ rule: TitleRule) throws(StoreError) -> Document {
     let given = incoming.document
     var document = old
-    if incoming.givesText { (document.text, document.isJSON) = (given.text, given.isJSON) }
+    // The mark of a value stays with its text.
+    if incoming.givesText, given.isJSON || !given.text.utf8.elementsEqual(old.text.utf8) {
+      (document.text, document.isJSON) = (given.text, given.isJSON)
+    }
     if let title = given.title, !incoming.isUsualTitle {
       document.title = title
-    } else if old.title != nil {
+    } else if old.title != nil || old.derivedTitle == nil {
       document.title = rule.title(for: document, insteadOf: old)
     }
     document.key = given.key ?? old.key

@@ -148,10 +148,8 @@ struct RowParser: RecordParser {
       if !fields[column].range.isEmpty || fields[column].isQuoted {
         output.draft.text = value(of: fields[column], in: bytes, &output)
       }
-      // In a table of ours an empty field is no attribute, a quoted one an empty string.
-      let columns =
-        layout.isOwn
-        ? layout.attributes.filter { !fields[$0].range.isEmpty || fields[$0].isQuoted } : layout.attributes
+      // An empty field is no attribute, a quoted one an empty string.
+      let columns = layout.attributes.filter { !fields[$0].range.isEmpty || fields[$0].isQuoted }
       if !columns.isEmpty {
         output.draft.attributes = object(of: columns, fields, bytes, &output)
       }

@@ -135,7 +135,8 @@ struct JSONDocumentParser: Sendable {
       let value = try scanner.scanMemberValue()
       var parts = roles.parts(of: name, scanner)
       if parts == 0 {
-        if passedOver.map({ scanner.equals(name, $0) }) != true { others.append(Member(name: name, value: value)) }
+        let isIgnored = ignoresEmptyParts && isAbsent(value) || passedOver.map { scanner.equals(name, $0) } == true
+        if !isIgnored { others.append(Member(name: name, value: value)) }
         continue
       }
       isRepeated = isRepeated || present & parts != 0

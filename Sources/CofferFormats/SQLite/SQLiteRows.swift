@@ -178,6 +178,8 @@ final class SQLiteRows {
     let start = bytes.count
     var separator = JSONByte.openBrace
     for (column, prefix) in layout.members {
+      // NULL is no attribute.
+      if isCanonical, case .null = statement.storageClass(at: column) { continue }
       bytes.append(separator)
       bytes += prefix
       separator = JSONByte.comma
@@ -190,6 +192,7 @@ final class SQLiteRows {
       case .blob: JSONWriter.append(base64: statement.blobPointer(at: column), to: &bytes)
       }
     }
+    if separator == JSONByte.openBrace { bytes.append(separator) }
     bytes.append(JSONByte.closeBrace)
     return start..<bytes.count
   }

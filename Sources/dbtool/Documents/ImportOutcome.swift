@@ -27,7 +27,13 @@ struct ImportOutcome {
     collections.merge(report.collections, uniquingKeysWith: +)
     firstID = firstID ?? report.firstID
     lastID = report.lastID ?? lastID
-    ids += newIDs
+    for range in newIDs {
+      if let last = ids.last, last.upperBound + 1 == range.lowerBound {
+        ids[ids.count - 1] = last.lowerBound...range.upperBound
+      } else {
+        ids.append(range)
+      }
+    }
   }
 
   mutating func add(_ report: SyncReport) {
@@ -138,7 +144,7 @@ extension SyncReport {
       line(
         removalWasWithheld
           ? "not in the records that could be read, and kept"
-          : "not in the input, and kept (--remove-stale removes them)",
+          : "not in the input, and kept (--delete removes them)",
         stale),
     ].compactMap { $0 }
   }

@@ -23,6 +23,8 @@ final class ImportQueue: DraftSource {
   /// The collection of documents whose input names none; `nil` for sources that go to one collection. Throws if there
   /// are several that could be meant.
   var defaultCollection: (() throws -> String)?
+  /// The only collection that records may name; `nil` for any.
+  var onlyCollection: String?
   private(set) var finished: [InputReport] = []
 
   init(paths: [String], open: @escaping (String) throws -> InputSource) {
@@ -56,7 +58,24 @@ final class ImportQueue: DraftSource {
       batch.drafts.removeLast(batch.drafts.count - allowance)
     }
     allowance -= batch.drafts.count
+    try requireOnlyCollection(of: batch)
     return true
+  }
+
+  /// The collection that the first of the portion's documents names.
+  var firstCollection: String? {
+    pending.drafts.first?.collection.map { String(decoding: pending.bytes[$0], as: UTF8.self) }
+  }
+
+  private func requireOnlyCollection(of batch: DraftBatch) throws {
+    guard let onlyCollection else { return }
+    for draft in batch.drafts {
+      guard let name = draft.collection, !batch.bytes[name].elementsEqual(onlyCollection.utf8) else { continue }
+      throw Failure.usage(
+        "record \(draft.record) names the collection \(listed([String(decoding: batch.bytes[name], as: UTF8.self)])), and "
+          + "--sync brings one up to date: \(onlyCollection)",
+        hint: "-c \(onlyCollection) takes all records for it; otherwise import a collection at a time")
+    }
   }
 
   /// Totals of all inputs read so far, the current one included.
@@ -145,7 +164,7 @@ extension ImportQueue.InputReport {
     if !names(.dropped).isEmpty { parts.append("new ids (--keep-ids keeps those of the file)") }
     if !names(.missing).isEmpty { parts.append("no record has \(listed(names(.missing)))") }
     if reading.columns.count == 1, reading.columns[0].name.contains(where: { ";\t|".contains($0) }) {
-      parts.append("one field in each row (--delimiter CHAR says what separates fields)")
+      parts.append("one field in each row (--map delimiter=CHAR says what separates fields)")
     }
     return parts.isEmpty ? nil : "\(path): \(parts.joined(separator: "; "))"
   }
@@ -164,8 +183,8 @@ extension ImportQueue.InputReport {
   private var passedOver: [(kind: String, count: Int, words: String, option: String)] {
     let all = reading.passedOver
     return [
-      ("links", all.links, "symbolic link", " (--follow-links reads them)"),
-      ("folders", all.folders, "folder", " (--no-recurse)"), ("hidden", all.hidden, "hidden name", ""),
+      ("links", all.links, "symbolic link", " (cp -RL makes copies of what they name)"),
+      ("hidden", all.hidden, "hidden name", ""),
       ("special", all.special, "pipe or other special file", ""),
     ].filter { $0.1 > 0 }
   }

@@ -36,21 +36,21 @@ struct ConflictChoices: ParsableArguments {
   var sync = false
 
   @Flag(help: "With --sync: remove the documents that the input does not have.")
-  var removeStale = false
+  var delete = false
 
   @Option(
-    help: ArgumentHelp("With --remove-stale: the largest part that may go (default: 50%).", valueName: "percent"))
-  var maxRemoved: Percentage?
+    help: ArgumentHelp("With --delete: the largest part that may go (default: 50%).", valueName: "percent"))
+  var maxDelete: Percentage?
 
   func validate() throws {
     if sync, onConflict != nil {
       throw ValidationError("--sync settles conflicts itself: it does not go with --on-conflict")
     }
-    if removeStale, !sync { throw ValidationError("--remove-stale belongs to --sync") }
-    if maxRemoved != nil, !removeStale { throw ValidationError("--max-removed belongs to --remove-stale") }
+    if delete, !sync { throw ValidationError("--delete belongs to --sync") }
+    if maxDelete != nil, !delete { throw ValidationError("--max-delete belongs to --delete") }
   }
 
   var stale: SyncOptions.Stale {
-    removeStale ? .remove(atMost: maxRemoved?.fraction ?? 0.5) : .keep
+    delete ? .remove(atMost: maxDelete?.fraction ?? 0.5) : .keep
   }
 }

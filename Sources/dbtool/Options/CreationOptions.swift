@@ -19,12 +19,6 @@ struct CreationOptions: ParsableArguments {
   /// The option that reads recipients.
   static let fileOption = "--recipients-file"
 
-  enum JournalName: String, CaseIterable, ExpressibleByArgument {
-    case rollback, wal
-
-    var journal: CreateOptions.Journal { self == .wal ? .writeAheadLog : .rollback }
-  }
-
   @Option(
     name: [.customShort("r"), .customLong("recipient")],
     help: ArgumentHelp("A slot for this public recipient (repeatable).", valueName: "coffer-recipient-1-…"))
@@ -44,8 +38,8 @@ struct CreationOptions: ParsableArguments {
   @Flag(help: "Do not round sizes up: exact sizes show in the file, which is smaller.")
   var noPadding = false
 
-  @Option(help: ArgumentHelp("The journal: wal lets others read while one writes.", valueName: "journal"))
-  var journal: JournalName?
+  @Flag(help: "Write a log ahead of the file: others can read while one writes.")
+  var wal = false
 
   @Flag(help: "A TEST store: fast to open, for test keys only, never for real data.")
   var test = false
@@ -56,7 +50,7 @@ struct CreationOptions: ParsableArguments {
 
   /// True if any option is given that applies only to creating a store.
   var isUsed: Bool {
-    namesRecipients || label != nil || titles != nil || noPadding || journal != nil || test
+    namesRecipients || label != nil || titles != nil || noPadding || wal || test
   }
 
   var namesRecipients: Bool { !recipients.isEmpty || !recipientFiles.isEmpty }
@@ -88,7 +82,7 @@ struct CreationOptions: ParsableArguments {
     var creation = standard
     if let titles { creation.titles = titles.mode }
     if noPadding { creation.isPadded = false }
-    if let journal { creation.journal = journal.journal }
+    if wal { creation.journal = .writeAheadLog }
     creation.isTest = test
     creation.labels = label.map { [$0] } ?? []
     return creation

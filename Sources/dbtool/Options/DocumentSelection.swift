@@ -96,10 +96,19 @@ struct DocumentWords {
   func existing(
     in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore
   ) throws -> [DocumentHeader] {
+    var usesPattern = false
+    return try existing(in: scope, of: store, usesPattern: &usesPattern)
+  }
+
+  /// The same; `usesPattern` becomes true if a range or a glob named documents.
+  func existing(
+    in scope: borrowing some StoreReading & ~Copyable, of store: DocumentStore, usesPattern: inout Bool
+  ) throws -> [DocumentHeader] {
     var found: [DocumentHeader] = []
     for word in words {
       if case .any(let text) = word, let range = IDRange(argument: text) {
         found += try existing(range, in: scope)
+        usesPattern = usesPattern || range.bounds.count > 1
         continue
       }
       // An id needs no collection, whose name may be damaged.
@@ -109,14 +118,14 @@ struct DocumentWords {
         if let document = try document(ofKey: text, in: collections, scope) {
           found.append(document)
         } else {
-          found += try documents(titled: text, in: collections, scope)
+          found += try documents(titled: text, in: collections, scope, &usesPattern)
         }
       case .key(let key):
         guard let document = try document(ofKey: key, in: collections, scope) else {
           throw Failure.noSuchDocument("nothing\(place) has that key")
         }
         found.append(document)
-      case .title(let title): found += try documents(titled: title, in: collections, scope)
+      case .title(let title): found += try documents(titled: title, in: collections, scope, &usesPattern)
       }
     }
     return found
@@ -151,7 +160,8 @@ struct DocumentWords {
 
   /// Opens the titles of all documents, unless the collections have an index of them.
   private func documents(
-    titled title: String, in collections: [String], _ scope: borrowing some StoreReading & ~Copyable
+    titled title: String, in collections: [String], _ scope: borrowing some StoreReading & ~Copyable,
+    _ usesPattern: inout Bool
   ) throws -> [DocumentHeader] {
     let glob = Glob.isPattern(title) ? Glob(title) : nil
     var (exact, matching): ([DocumentHeader], [DocumentHeader]) = ([], [])
@@ -168,6 +178,7 @@ struct DocumentWords {
     guard exact.count <= 1 else { throw Self.ambiguous("the title \(title)", exact) }
     if let only = exact.first { return [only] }
     guard !matching.isEmpty else { throw Failure.noSuchDocument("nothing\(place) has that id, key or title") }
+    usesPattern = true
     return matching
   }
 

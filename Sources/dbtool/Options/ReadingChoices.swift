@@ -5,18 +5,6 @@ internal import CofferText
 
 /// Options for reading inputs.
 struct ReadingChoices: ParsableArguments {
-  enum Header: String, CaseIterable, ExpressibleByArgument {
-    case auto, yes, no
-
-    var mode: HeaderMode {
-      switch self {
-      case .auto: .automatic
-      case .yes: .yes
-      case .no: .no
-      }
-    }
-  }
-
   enum OnError: String, CaseIterable, ExpressibleByArgument {
     case fail, skip, replace
 
@@ -25,18 +13,6 @@ struct ReadingChoices: ParsableArguments {
       case .fail: .fail
       case .skip: .skip
       case .replace: .replace
-      }
-    }
-  }
-
-  enum Empty: String, CaseIterable, ExpressibleByArgument {
-    case store, skip, fail
-
-    var mode: Document.EmptyText {
-      switch self {
-      case .store: .store
-      case .skip: .skip
-      case .fail: .fail
       }
     }
   }
@@ -58,20 +34,11 @@ struct ReadingChoices: ParsableArguments {
     help: ArgumentHelp(
       """
       The columns or members of each part: id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL, by \
-      name or number from 1; dates=unix, unix-ms, unix-us, chrome or apple for dates that are numbers.
+      name or number from 1; dates=unix, unix-ms, unix-us, chrome or apple for dates that are numbers; header=no for a \
+      table without names, delimiter=CHAR for the separator of its fields. @FILE reads the parts from a file.
       """,
       valueName: "parts"))
-  var map: String?
-
-  @Option(help: ArgumentHelp("Whether a table's first row names its columns.", valueName: "mode"))
-  var header: Header = .auto
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "The separator of fields in csv and tsv: a character, or 'tab' (default: a comma, unless the file says other).",
-      valueName: "char"))
-  var delimiter: FieldDelimiter?
+  var map = InputMap()
 
   @Flag(help: "Documents keep the ids that the input gives them.")
   var keepIds = false
@@ -82,39 +49,25 @@ struct ReadingChoices: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The longest record that is read, such as 64M or 1G (default: 128M; a text as a whole: 256M, a property list: 1G).",
-      valueName: "size")
+      valueName: "size", visibility: .hidden)
   )
   var maxRecord: ByteSize?
 
-  @Option(
-    help: ArgumentHelp("The action for a document without text (default: store; lines: skip).", valueName: "mode"))
-  var empty: Empty?
+  @Flag(help: "Leave out documents without text.")
+  var skipEmpty = false
 
-  @Flag(help: "A database's rows become values by their columns' declared types: booleans, dates, UUIDs, data.")
+  @Flag(
+    help: ArgumentHelp(
+      "A database's rows become values by their columns' declared types: booleans, dates, UUIDs, data.",
+      visibility: .hidden))
   var values = false
-
-  @Flag(help: "Reads the files of a folder, but not those of the folders in it.")
-  var noRecurse = false
-
-  @Flag(help: "Follows symbolic links in a folder.")
-  var followLinks = false
-
-  @Flag(help: "The key of a text is its file's path in the folder that is read (with --sync always).")
-  var pathKeys = false
 
   @Flag(help: "Attributes at the beginning of a text, between two lines ---: YAML's scalars and lists of them.")
   var frontMatter = false
 
   func validate() throws {
-    if let map, ColumnMapping(parsing: map) == nil {
-      throw ValidationError(
-        """
-        --map takes id=COL,title=COL,text=COL,key=COL,created=COL,modified=COL,collection=COL,dates=UNIT, each at most \
-        once; UNIT is unix, unix-ms, unix-us, chrome or apple
-        """)
-    }
-    if delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
-      throw ValidationError("--delimiter is for csv and tsv, not for \(from.rawValue)")
+    if map.delimiter != nil, ![.auto, .csv, .tsv].contains(from) {
+      throw ValidationError("delimiter= is for csv and tsv, not for \(from.rawValue)")
     }
   }
 
@@ -131,18 +84,17 @@ struct ReadingChoices: ParsableArguments {
     let isStream = path == InputFile.standardInput
     var options = ReadingOptions(
       encoding: encoding.choice, onError: skipsErrors(isRejecting: isRejecting) ? .skip : (onError ?? .fail).mode,
-      emptyText: empty?.mode, keepsIDs: keepIds,
+      emptyText: skipEmpty ? .skip : nil, keepsIDs: keepIds,
       path: isStream ? "standard input" : path, onRejection: onRejection)
     options.maximumRecordByteCount = maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
-    options.walksFolders = !noRecurse
-    options.followsLinks = followLinks
-    options.givesPathKeys = pathKeys || isSync
+    // Files of a folder are found again by their paths.
+    options.givesPathKeys = isSync || !isStream && InputFile.isDirectory(path)
     options.readsFrontMatter = frontMatter
     options.readsValues = values
-    let format = from.format ?? (delimiter == nil ? nil : .csv)
-    let mapping = map.flatMap { ColumnMapping(parsing: $0) } ?? ColumnMapping()
+    let format = from.format ?? (map.delimiter == nil ? nil : .csv)
+    let mapping = map.columns
     if !isStream, InputFile.isDirectory(path) {
       return try InputSource(opening: path, format: format, mapping: mapping, options: options)
     }
@@ -152,7 +104,7 @@ struct ReadingChoices: ParsableArguments {
       name: isStream ? nil : InputFile.name(of: path), file: isStream ? nil : path,
       modified: isStream ? nil : bytes.modified,
       sizeHint: isStream ? nil : InputFile.size(of: path), format: format, table: table, mapping: mapping,
-      header: header.mode, delimiter: delimiter?.byte, options: options)
+      header: map.header, delimiter: map.delimiter?.byte, options: options)
   }
 }
 
@@ -170,7 +122,52 @@ extension ImportFormat {
   var format: InputFormat? { InputFormat(rawValue: rawValue) }
 }
 
-/// The delimiter of `--delimiter`: one ASCII character, `tab` or `\t`.
+/// The parts of `--map`.
+struct InputMap: ExpressibleByArgument {
+  var columns = ColumnMapping()
+  var header = HeaderMode.automatic
+  var delimiter: FieldDelimiter?
+
+  init() {}
+
+  /// Parts in a file may have a line each.
+  init?(argument: String) {
+    guard argument.hasPrefix("@") else {
+      self.init(parts: argument)
+      return
+    }
+    guard let bytes = try? InputFile.contents(of: String(argument.dropFirst()), limit: 1 << 20),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { return nil }
+    let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") }
+    self.init(parts: lines.joined(separator: ","))
+  }
+
+  private init?(parts: String) {
+    var others: [Substring] = []
+    var items = parts.split(separator: ",", omittingEmptySubsequences: false)[...]
+    while let item = items.popFirst() {
+      if item == "header=no" || item == "header=yes" {
+        header = item == "header=no" ? .no : .yes
+      } else if item.hasPrefix("delimiter=") {
+        // A comma separates the parts, too.
+        let isComma = item == "delimiter=" && items.first?.isEmpty == true
+        if isComma { items.removeFirst() }
+        guard let found = FieldDelimiter(argument: isComma ? "," : String(item.dropFirst(10))) else { return nil }
+        delimiter = found
+      } else {
+        others.append(item)
+      }
+    }
+    guard !others.isEmpty else { return }
+    guard let columns = ColumnMapping(parsing: others.joined(separator: ",")) else { return nil }
+    self.columns = columns
+  }
+
+  var defaultValueDescription: String { "" }
+}
+
+/// The delimiter of a table: one ASCII character, `tab` or `\t`.
 struct FieldDelimiter: ExpressibleByArgument {
   let byte: UInt8
 

@@ -176,6 +176,14 @@ extension StoreOptions {
     return options
   }
 
+  /// Refuses an option that gives a title to a store that keeps none.
+  func requireTitles(of opened: DocumentStore, for option: String) throws {
+    guard opened.titles == .none else { return }
+    throw Failure.usage(
+      "\(store.path) keeps no titles, so that \(option) would be lost",
+      hint: "'rekey --titles sealed' makes it keep them")
+  }
+
   func warnIfTest(_ opened: DocumentStore) {
     if opened.isTest {
       common.diagnostics.warning("\(store.path) is a TEST store: its keys may be published")

@@ -8,7 +8,7 @@ enum StoreWord {
   private static let option = "--store"
   private static let verbsWithout: Set<String> = ["keygen", "recipient", "convert", "help"]
   /// Verbs whose second word is a store, too.
-  private static let verbsWithTwo: Set<String> = ["restore", "fork", "diff"]
+  private static let verbsWithTwo: Set<String> = ["restore", "backup", "fork", "diff"]
 
   /// - Throws: `usage` if the store is named twice.
   static func inserted(in arguments: [String]) throws -> [String] {

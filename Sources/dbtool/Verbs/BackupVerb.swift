@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferEngine
 internal import CofferFoundation
 
-/// `backup STORE -o FILE`: a copy of one moment, without a key.
+/// `backup STORE DEST`: a copy of one moment, without a key.
 struct BackupVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
@@ -16,14 +16,13 @@ struct BackupVerb: ParsableCommand {
       that is dated in the future is named, and neither deleted nor counted. To make \
       a store with a new identity, use 'export --to store' instead.
 
-        dbtool backup texts.coffer -o texts-monday.coffer
-        dbtool backup texts.coffer -o backups/ --keep 14
+        dbtool backup texts.coffer texts-monday.coffer
+        dbtool backup texts.coffer backups/ --keep 14
       """)
 
   @OptionGroup var store: StoreArgument
 
-  @Option(
-    name: .shortAndLong, help: ArgumentHelp("The copy's file, or its folder.", valueName: "path"), completion: .file())
+  @Argument(help: ArgumentHelp("The copy's file, or its folder.", valueName: "dest"), completion: .file())
   var output: String
 
   @Option(help: ArgumentHelp("In a folder: keep this many copies, named by their time.", valueName: "n"))
@@ -33,14 +32,14 @@ struct BackupVerb: ParsableCommand {
   var force = false
 
   @Flag(help: "Copy a damaged store, too.")
-  var damaged = false
+  var allowDamage = false
 
   @OptionGroup(title: "Everywhere") var progress: ProgressOptions
   @OptionGroup(title: "Everywhere") var common: CommonOptions
   @OptionGroup(visibility: .hidden) var unneeded: UnneededKeys
 
   func validate() throws {
-    if output == InputFile.standardInput { throw ValidationError("a copy of a store is a file: -o takes its path") }
+    if output == InputFile.standardInput { throw ValidationError("a copy of a store is a file: name its path") }
     if let keep, keep < 1 { throw ValidationError("--keep takes a number from 1") }
   }
 
@@ -70,7 +69,7 @@ extension BackupVerb {
       guard force || !InputFile.exists(place.path) else { throw Failure.outputExists(place.path) }
       do {
         try DocumentStore.backup(
-          at: store.url, to: URL(filePath: place.path), replacing: force && keep == nil, allowingDamage: damaged,
+          at: store.url, to: URL(filePath: place.path), replacing: force && keep == nil, allowingDamage: allowDamage,
           wait: store.access.waitingTime(), progress: progress)
         return place
       } catch {

@@ -5,7 +5,7 @@ internal import Coffer
 struct EditVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit",
-    abstract: "Edit a text in your editor.",
+    abstract: "Edit a text in your editor, or change its title and attributes.",
     discussion: """
       Opens $VISUAL, else $EDITOR, on a file in memory (XDG_RUNTIME_DIR, /dev/shm) that only you can read, and wipes \
       it after. Writes nothing when the text is unchanged or the editor fails. A changed text that can't be stored stays \
@@ -13,8 +13,11 @@ struct EditVerb: ParsableCommand {
       another user or process changed or deleted the document meanwhile, your text becomes a new document behind it \
       (exit code 1).
 
+      With --set-title, --attr or --remove-attr, no editor opens, and the text stays as it is.
+
         dbtool edit texts.coffer 17
         EDITOR='code --wait' dbtool edit texts.coffer n-42
+        dbtool edit texts.coffer Plan --set-title "New plan" --attr state=done --attr stars:=3
       """)
 
   @OptionGroup var options: StoreOptions
@@ -23,7 +26,29 @@ struct EditVerb: ParsableCommand {
   @Flag(help: "If there is no file system in memory, edit in a temporary file on disk.")
   var onDisk = false
 
+  @Option(parsing: .unconditional, help: ArgumentHelp("Set the title, without an editor.", valueName: "text"))
+  var setTitle: String?
+
+  @Option(
+    name: .customLong("attr"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Set an attribute: a text, or with := any JSON (repeatable).", valueName: "name=value"))
+  var attributes: [AttributeArgument] = []
+
+  @Option(
+    name: .customLong("remove-attr"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Remove an attribute (repeatable).", valueName: "name"))
+  var removed: [String] = []
+
+  func validate() throws {
+    if onDisk, changesHeader {
+      throw ValidationError("--on-disk is for an editor, which --set-title and --attr don't open")
+    }
+  }
+
+  private var changesHeader: Bool { setTitle != nil || !attributes.isEmpty || !removed.isEmpty }
+
   func run() throws {
+    if changesHeader { return try changeHeader() }
     let editor = try Editor()
     let store = try options.open(readOnly: false)
     let edit = try store.read { reader in
@@ -31,12 +56,34 @@ struct EditVerb: ParsableCommand {
     }
     let outcome = try edit.run(in: store, with: editor, onDisk: onDisk, options.common.diagnostics)
     try store.close()
-    let isChanged = outcome == .stored
+    try report(edit.id, isChanged: outcome == .stored)
+  }
+
+  private func changeHeader() throws {
+    let store = try options.open(readOnly: false)
+    if setTitle != nil { try options.requireTitles(of: store, for: "--set-title") }
+    let (id, isChanged) = try store.write { writer in
+      let header = try choice.header(in: writer, of: store)
+      let attributes = try attributes.applied(to: header.attributes, removing: removed)
+      let title = setTitle ?? header.title
+      let isChanged = title != header.title || attributes != header.attributes
+      if isChanged {
+        try writer.update(header.id) { document in
+          document.title = title
+          document.attributes = attributes
+        }
+      }
+      return (header.id, isChanged)
+    }
+    try store.close()
+    try report(id, isChanged: isChanged)
+  }
+
+  private func report(_ id: DocumentID, isChanged: Bool) throws {
     if options.common.isMachineReadable {
-      try Report([("id", .integer(edit.id.rawValue)), ("changed", .bool(isChanged))]).print(
-        as: options.common.listFormat)
+      try Report([("id", .integer(id.rawValue)), ("changed", .bool(isChanged))]).print(as: options.common.listFormat)
     } else {
-      options.common.diagnostics.note("document \(edit.id) \(isChanged ? "stored" : "is unchanged")")
+      options.common.diagnostics.note("document \(id) \(isChanged ? "stored" : "is unchanged")")
     }
   }
 }

@@ -28,12 +28,9 @@ struct ImportRunner {
     }
   }
 
-  /// Reads everything and stores nothing.
-  ///
-  /// - Parameter collections: those of the store.
-  func readOnly(collections: [String]) throws -> ImportOutcome {
+  /// Reads everything and stores nothing, for a store that doesn't exist.
+  func readOnly() throws -> ImportOutcome {
     let queue = makeQueue(CountingSource.Count())
-    if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: collections) } }
     var outcome = ImportOutcome()
     var batch = DraftBatch()
     try Interrupt.deferring {
@@ -69,21 +66,25 @@ struct ImportRunner {
           return
         }
         var isFirst = true
-        while try queue.beginPortion(of: verb.batch ?? .max) || isFirst {
+        while try queue.beginPortion(of: verb.dryRun ? .max : verb.batch ?? .max) || isFirst {
           isFirst = false
           let ids = IDCollector()
           var bulk = bulkOptions
           bulk.onInsert = { ids.add($0) }
           let before = outcome.stored
           bulk.progress = { try advance(before + $0.done) }
-          let report = try store.write { writer in
-            let report = try writer.insert(
-              contentsOf: queue, into: verb.collection.map { DocumentCollection($0) }, options: bulk)
-            // The input's id counter is kept, so that ids of deleted documents are never reused.
-            if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
-            try rejects?.flush()
-            return report
-          }
+          var report = BulkReport()
+          do {
+            try store.write { writer in
+              report = try writer.insert(
+                contentsOf: queue, into: verb.collection.map { DocumentCollection($0) }, options: bulk)
+              // The input's id counter is kept, so that ids of deleted documents are never reused.
+              if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
+              try rejects?.flush()
+              // Rolls the whole transaction back, so that not a byte of the file changes.
+              if verb.dryRun { throw DryRunRollback() }
+            }
+          } catch is DryRunRollback {}
           outcome.add(report, ids: ids.ranges)
         }
       }
@@ -98,7 +99,6 @@ struct ImportRunner {
 
   private var bulkOptions: BulkOptions {
     var bulk = BulkOptions()
-    bulk.atTop = verb.top
     bulk.keepsIDs = verb.reading.keepIds
     bulk.titleRule = .derived
     bulk.onConflict = verb.conflicts.onConflict?.mode ?? .fail
@@ -109,7 +109,6 @@ struct ImportRunner {
     _ store: DocumentStore, with queue: ImportQueue, _ advance: @escaping (Int) throws -> Void
   ) throws -> SyncReport {
     var options = SyncOptions(stale: verb.conflicts.stale)
-    options.atTop = verb.top
     options.keepsIDs = verb.reading.keepIds
     options.titleRule = .derived
     options.skipsInvalid = verb.reading.skipsErrors(isRejecting: rejects != nil)
@@ -120,11 +119,11 @@ struct ImportRunner {
       try store.write { writer in
         queue.defaultCollection = nil
         _ = try queue.beginPortion(of: .max)
-        report = try writer.synchronize(
-          DocumentCollection(try Collections.target(verb.collection, in: writer)), with: queue, options: options)
+        let collection = try Collections.target(verb.collection ?? queue.firstCollection, in: writer)
+        queue.onlyCollection = verb.collection == nil ? collection : nil
+        report = try writer.synchronize(DocumentCollection(collection), with: queue, options: options)
         if verb.reading.keepIds, let id = queue.highestID { try writer.reserveIDs(through: DocumentID(id)) }
         try rejects?.flush()
-        // Rolls the whole transaction back, so that not a byte of the file changes.
         if verb.dryRun { throw DryRunRollback() }
       }
     } catch is DryRunRollback {

@@ -19,7 +19,7 @@ struct ImportVerb: ParsableCommand {
         dbtool import texts.coffer old.csv --encoding windows-1251 -c letters
         dbtool import texts.coffer list.tsv --map title=Name,text=Body
         dbtool export a.coffer | dbtool import b.coffer - --keep-ids
-        dbtool import texts.coffer books.csv -c books --sync --remove-stale
+        dbtool import texts.coffer books.csv -c books --sync --delete
         dbtool import texts.coffer notes/ -c notes --sync --front-matter
       """)
 
@@ -44,17 +44,11 @@ struct ImportVerb: ParsableCommand {
     completion: .file())
   var rejects: String?
 
-  @Flag(help: "At the top of the collection, in the input's order.")
-  var top = false
-
   @Option(help: ArgumentHelp("Documents per transaction (default: all in one).", valueName: "n"))
   var batch: Int?
 
   @Flag(name: [.customShort("n"), .long], help: "Read everything, report, store nothing.")
   var dryRun = false
-
-  @Flag(help: "Print the new ids, one a line.")
-  var printIds = false
 
   @Flag(help: "Make the store if it is missing, as 'create' does; a failed import leaves no file.")
   var create = false
@@ -64,10 +58,7 @@ struct ImportVerb: ParsableCommand {
 
   func validate() throws {
     if creation.isUsed, !create {
-      throw ValidationError("--recipient, --label, --titles, --no-padding, --journal and --test belong to --create")
-    }
-    if top, batch != nil {
-      throw ValidationError("--top keeps the input's order in one transaction: it does not go with --batch")
+      throw ValidationError("--recipient, --label, --titles, --no-padding, --wal and --test belong to --create")
     }
     if conflicts.sync, batch != nil {
       throw ValidationError("--sync is one transaction: it does not go with --batch")
@@ -105,13 +96,7 @@ struct ImportVerb: ParsableCommand {
   }
 
   private func run(_ runner: ImportRunner, isNew: Bool) throws -> ImportOutcome {
-    if isNew { return try dryRun ? runner.readOnly(collections: []) : importIntoNewStore(runner) }
-    if dryRun, !conflicts.sync {
-      let store = try options.open(readOnly: true)
-      let collections = try store.read { try $0.collections().map(\.name) }
-      try store.close()
-      return try runner.readOnly(collections: collections)
-    }
+    if isNew { return try dryRun ? runner.readOnly() : importIntoNewStore(runner) }
     if creation.isUsed {
       options.common.diagnostics.warning(
         "\(options.store.path) already exists: options for a new store change nothing")
@@ -144,18 +129,11 @@ struct ImportVerb: ParsableCommand {
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.emptyNote).forEach(options.common.diagnostics.note)
     let output = StandardOutput()
-    if printIds {
-      for range in outcome.ids {
-        for id in range { try output.write(line: String(id)) }
-      }
-    }
     if options.common.isMachineReadable {
       try outcome.report(collection: collection).write(as: options.common.listFormat, to: output)
     } else {
       let lines = outcome.lines(isDryRun: dryRun, isSync: conflicts.sync)
-      if printIds {
-        lines.forEach(options.common.diagnostics.note)
-      } else if !options.common.quiet {
+      if !options.common.quiet {
         for line in lines { try output.write(line: escapingControls(line)) }
       }
     }

@@ -105,12 +105,12 @@ struct KeyRemoveVerb: ParsableCommand {
       From then on its secret does not open this file. A former key holder may still have an older copy, or the root \
       key: only 'rekey' makes that root key useless for what is in the file.
 
-        dbtool key remove texts.coffer --key-file my.key --slot 2
+        dbtool key remove texts.coffer 2 --key-file my.key
       """)
 
   @OptionGroup var options: StoreOptions
 
-  @Option(help: ArgumentHelp("The slot's number, as 'key list' shows it.", valueName: "n"))
+  @Argument(help: "The slot's number, as 'key list' shows it.")
   var slot: Int
 
   func run() throws {
@@ -128,7 +128,7 @@ struct KeyPasswdVerb: ParsableCommand {
     commandName: "passwd",
     abstract: "Replace the key of a slot by a new one.",
     discussion: """
-      The new secret is shown to open the store before the old slot goes. Without --slot, replaces the slot that opened the store.
+      The new secret is shown to open the store before the old slot goes. Without SLOT, replaces the slot that opened the store.
 
         dbtool key passwd texts.coffer --passphrase
         dbtool key passwd texts.coffer --key-file old.key --new-key-file new.key
@@ -137,7 +137,7 @@ struct KeyPasswdVerb: ParsableCommand {
   @OptionGroup var options: StoreOptions
   @OptionGroup(title: "New key") var newKey: NewKeyOptions
 
-  @Option(help: ArgumentHelp("The slot to replace (default: the one that opened).", valueName: "n"))
+  @Argument(help: "The number of the slot to replace (default: the one that opened).")
   var slot: Int?
 
   func run() throws {

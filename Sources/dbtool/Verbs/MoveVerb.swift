@@ -14,7 +14,7 @@ struct MoveVerb: ParsableCommand {
         dbtool mv texts.coffer 17 --to top
         dbtool mv texts.coffer 17 --to after:12
         dbtool mv texts.coffer n-42 --to 3
-        dbtool mv texts.coffer 17 --to-collection archive
+        dbtool mv texts.coffer 17 --into archive
       """)
 
   @OptionGroup var options: StoreOptions
@@ -24,13 +24,13 @@ struct MoveVerb: ParsableCommand {
   var to: Destination?
 
   @Option(parsing: .unconditional, help: ArgumentHelp("The collection that it goes to.", valueName: "name"))
-  var toCollection: String?
+  var into: String?
 
   @Flag(name: [.customShort("n"), .long], help: "Say what would be moved, and move nothing.")
   var dryRun = false
 
   func validate() throws {
-    if to == nil, toCollection == nil { throw ValidationError("say where to: --to, --to-collection or both") }
+    if to == nil, into == nil { throw ValidationError("say where to: --to, --into or both") }
   }
 
   func run() throws {
@@ -46,8 +46,8 @@ struct MoveVerb: ParsableCommand {
       header = try store.write { writer in
         let header = try choice.header(in: writer, of: store)
         let placement = try placement(of: header, in: writer, store)
-        if let toCollection {
-          try writer.move(header.id, into: DocumentCollection(toCollection), at: placement)
+        if let into {
+          try writer.move(header.id, into: DocumentCollection(into), at: placement)
         } else {
           try writer.move(header.id, to: placement)
         }
@@ -62,9 +62,9 @@ struct MoveVerb: ParsableCommand {
   private func placement(
     of header: DocumentHeader, in scope: borrowing some StoreReading & ~Copyable, _ store: DocumentStore
   ) throws -> Placement {
-    guard let toCollection else { return try to!.placement(of: header, in: scope) }
+    guard let into else { return try to!.placement(of: header, in: scope) }
     guard let to else { return .bottom }
-    let target = DocumentCollection(toCollection)
+    let target = DocumentCollection(into)
     guard try scope.exists(target) else { return to == .top ? .top : .bottom }
     let id = try scope.info(of: target).id
     return id == header.collection ? try to.placement(of: header, in: scope) : try to.placement(in: id, scope)

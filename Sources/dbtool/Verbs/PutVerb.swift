@@ -10,13 +10,12 @@ struct PutVerb: ParsableCommand {
     abstract: "Add a document, or replace one.",
     discussion: """
       Reads the text from FILE, standard input or --text. --id and --key-name name the document to replace, or to make \
-      if it is missing. A replaced document keeps a title and attributes that are not given, with --keep-text also its \
-      text. Prints the id. Without a title, the beginning of the text is the title. An attribute is a text \
+      if it is missing. A replaced document keeps a title and attributes that are not given. Prints the id. Without a title, the beginning of the text is the title. An attribute is a text \
       (name=value), or any JSON (name:=value).
 
         dbtool put texts.coffer letter.txt --key-file my.key
         dbtool put texts.coffer -c notes --key-name n-42 --title "To do" < todo.txt
-        dbtool put texts.coffer --id 17 --keep-text --title "New title" --attr state=done --attr stars:=3
+        dbtool put texts.coffer --text "Sail at dawn." --attr state=done --attr stars:=3
       """)
 
   @OptionGroup var options: StoreOptions
@@ -50,14 +49,6 @@ struct PutVerb: ParsableCommand {
     help: ArgumentHelp("Sets an attribute: a text, or with := any JSON (repeatable).", valueName: "name=value"))
   var attributes: [AttributeArgument] = []
 
-  @Option(
-    name: .customLong("remove-attr"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("Removes an attribute (repeatable).", valueName: "name"))
-  var removed: [String] = []
-
-  @Flag(help: "Change title and attributes of a document that is there; its text stays.")
-  var keepText = false
-
   @Flag(help: "A new document goes to the top of its collection.")
   var top = false
 
@@ -72,13 +63,6 @@ struct PutVerb: ParsableCommand {
 
   func validate() throws {
     if text != nil, file != nil { throw ValidationError("give FILE or --text, not both") }
-    if keepText, text != nil || file != nil || createOnly || allowEmpty || top {
-      throw ValidationError("--keep-text changes a document that is there, and takes no text")
-    }
-    if keepText, id == nil, key == nil { throw ValidationError("--keep-text needs --id or --key-name") }
-    if keepText, title == nil, attributes.isEmpty, removed.isEmpty {
-      throw ValidationError("--keep-text needs what to change: --title, --attr or --remove-attr")
-    }
     if id != nil, key != nil { throw ValidationError("give --id or --key-name, not both") }
     if let id, id < 1 { throw ValidationError("ids are numbers from 1") }
     if createOnly, updateOnly { throw ValidationError("--create-only and --update-only exclude each other") }
@@ -86,16 +70,12 @@ struct PutVerb: ParsableCommand {
   }
 
   func run() throws {
-    let text = keepText ? nil : try readText()
-    guard allowEmpty || text?.isEmpty != true else {
+    let text = try readText()
+    guard allowEmpty || !text.isEmpty else {
       throw Failure(.failed, kind: "empty-text", "the text is empty", hint: "--allow-empty stores it")
     }
     let store = try options.open(readOnly: false)
-    if title != nil, store.titles == .none {
-      throw Failure.usage(
-        "\(options.store.path) keeps no titles, so that --title would be lost",
-        hint: "'rekey --titles sealed' makes it keep them")
-    }
+    if title != nil { try options.requireTitles(of: store, for: "--title") }
     var newCollection: String?
     let stored = try store.write { writer in
       try put(text, with: writer, noting: &newCollection)
@@ -110,39 +90,31 @@ struct PutVerb: ParsableCommand {
   }
 
   private func put(
-    _ text: String?, with writer: borrowing WriteTransaction, noting newCollection: inout String?
+    _ text: String, with writer: borrowing WriteTransaction, noting newCollection: inout String?
   ) throws -> DocumentID {
     guard let existing = try existingDocument(writer) else {
-      guard let text, !updateOnly else {
+      guard !updateOnly else {
         throw Failure.noSuchDocument(id.map(String.init) ?? "nothing has that key")
       }
       let collection = DocumentCollection(try Collections.target(collection, in: writer))
       if try !writer.exists(collection) { newCollection = collection.name }
       let new = Document(
         title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { DocumentKey($0) },
-        attributes: try changed(Attributes()))
+        attributes: try attributes.applied(to: Attributes()))
       return try writer.insert(new, into: collection, at: top ? .top : .bottom, id: id.map { DocumentID($0) })
     }
     if createOnly {
       throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) already exists")
     }
     // A title that was the beginning of the old text becomes the beginning of the new one; any other stays.
-    let attributes = try changed(existing.attributes)
+    let attributes = try attributes.applied(to: existing.attributes)
     try writer.update(existing.id) { document in
       let isDerived = document.title == nil || document.title == document.derivedTitle
-      if let text { document.text = text }
-      if title != nil || text != nil && isDerived { document.title = title ?? document.derivedTitle }
+      document.text = text
+      if title != nil || isDerived { document.title = title ?? document.derivedTitle }
       document.attributes = attributes
     }
     return existing.id
-  }
-
-  private func changed(_ old: Attributes) throws -> Attributes {
-    guard !attributes.isEmpty || !removed.isEmpty else { return old }
-    var members = old.members
-    for name in removed { members[name] = nil }
-    for attribute in attributes { members[attribute.name] = attribute.value }
-    return try Attributes(members)
   }
 
   /// The document to replace; nil where a new one is to be made.
@@ -196,5 +168,16 @@ struct AttributeArgument: ExpressibleByArgument {
       let value = parsed["value"]
     else { return nil }
     self.value = value
+  }
+}
+
+extension [AttributeArgument] {
+  /// The attributes with these set, and some removed.
+  func applied(to old: Attributes, removing removed: [String] = []) throws -> Attributes {
+    guard !isEmpty || !removed.isEmpty else { return old }
+    var members = old.members
+    for name in removed { members[name] = nil }
+    for attribute in self { members[attribute.name] = attribute.value }
+    return try Attributes(members)
   }
 }

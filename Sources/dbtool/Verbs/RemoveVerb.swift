@@ -25,12 +25,6 @@ struct RemoveVerb: ParsableCommand {
   @Flag(name: [.customShort("n"), .long], help: "Say what would be deleted, and delete nothing.")
   var dryRun = false
 
-  func validate() throws {
-    if selection.words.isPattern, !force, !dryRun {
-      throw ValidationError("a range or a glob may name many documents: give --force, or see with --dry-run")
-    }
-  }
-
   func run() throws {
     let store = try options.open(readOnly: dryRun)
     let headers: [DocumentHeader]
@@ -38,7 +32,12 @@ struct RemoveVerb: ParsableCommand {
       headers = try store.read { try selection.words.existing(in: $0, of: store) }
     } else {
       headers = try store.write { writer in
-        let found = try selection.words.existing(in: writer, of: store)
+        var usesPattern = false
+        let found = try selection.words.existing(in: writer, of: store, usesPattern: &usesPattern)
+        guard force || !usesPattern else {
+          throw Failure.usage(
+            "a range or a glob names \(counted(found.count, "document"))", hint: "-f deletes them; -n lists them")
+        }
         for id in Set(found.map(\.id)) {
           try writer.delete(id)
         }

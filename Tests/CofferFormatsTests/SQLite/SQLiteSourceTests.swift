@@ -89,7 +89,7 @@ import Testing
     #expect(read.map(\.keyText) == ["k"])
     #expect(
       read.map(\.attributes) == [
-        #"{"b":{"$base64":"/w=="},"big":"9007199254740993","exact":9007199254740992,"n":null,"r":2,"zoo":"z"}"#
+        #"{"b":{"$base64":"/w=="},"big":"9007199254740993","exact":9007199254740992,"r":2,"zoo":"z"}"#
       ])
     #expect(source.report.attributeColumns == ["zoo", "big", "exact", "r", "b", "n"])
   }

@@ -156,17 +156,16 @@ struct OldFormatTests {
       database.commit()
       """)
     let before = try sandbox.read("s.coffer")
-    #expect(try sandbox.run("import", "s.coffer", "txtEdit.db", "--empty", "fail").status == 22)
     #expect(try sandbox.run("put", "s.coffer", "--text", "").status == 1)
     #expect(try sandbox.read("s.coffer") == before)
     struct Report: Decodable {
       let created: Int
       let skipped: Int
     }
-    let skipping = try sandbox.succeed("import", "s.coffer", "txtEdit.db", "--empty", "skip", "--json").json(
+    let skipping = try sandbox.succeed("import", "s.coffer", "txtEdit.db", "--skip-empty", "--json").json(
       Report.self)
     #expect(skipping.created == 1 && skipping.skipped == 1)
-    let storing = try sandbox.succeed("import", "s.coffer", "txtEdit.db", "--empty", "store", "--json").json(
+    let storing = try sandbox.succeed("import", "s.coffer", "txtEdit.db", "--json").json(
       Report.self)
     #expect(storing.created == 2 && storing.skipped == 0)
     #expect(try sandbox.succeed("show", "s.coffer", "2").text.isEmpty)

@@ -54,9 +54,9 @@ import Testing
     let sandbox = try Sandbox()
     let zsh = try sandbox.succeed("--generate-completion-script", "zsh").text
     #expect(zsh.contains("':store:_files'"))
-    #expect(zsh.contains("'*--key-file[Key from a key file.]:path:_files'"))
+    #expect(zsh.contains("{-k,--key-file}'[Key from a key file or an identity file.]:path:_files'"))
     let fish = try sandbox.succeed("--generate-completion-script", "fish").text
-    let keyFile = "\"dbtool ls\"' -l 'key-file' -d 'Key from a key file.' -rF"
+    let keyFile = "\"dbtool ls\"' -s 'k' -l 'key-file' -d 'Key from a key file or an identity file.' -rF"
     #expect(fish.contains(keyFile))
   }
 }

@@ -44,16 +44,27 @@ import Testing
   @Test func acceptsDelimiterOption() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.txt", "title:text\nA:x\n")
-    let told = try sandbox.succeed("import", "s.coffer", "in.txt", "--delimiter", ":")
+    let told = try sandbox.succeed("import", "s.coffer", "in.txt", "--map", "delimiter=:")
     #expect(told.lines.first == "in.txt: 1 document (csv separated by :, utf-8)")
     try sandbox.write("tabs.csv", "title\ttext\nB\ty\n")
-    try sandbox.succeed("import", "s.coffer", "tabs.csv", "--delimiter", "tab")
+    try sandbox.succeed("import", "s.coffer", "tabs.csv", "--map", "delimiter=tab")
     #expect(try sandbox.succeed("show", "s.coffer", "1", "2").text == "xy")
+    try sandbox.write("plain.csv", "a,b;c\nd,e;f\n")
+    try sandbox.succeed("import", "s.coffer", "plain.csv", "--map", "header=no,delimiter=;,title=1,text=2")
+    #expect(try sandbox.succeed("show", "s.coffer", "a,b", "d,e").text == "cf")
+    try sandbox.succeed("import", "s.coffer", "plain.csv", "--map", "delimiter=,,header=no,text=1")
+    #expect(try sandbox.succeed("export", "s.coffer", "5-6").text.contains(#""attributes":{"2":"b;c"}"#))
+    try sandbox.write("profile.map", "# the tables of the shop\nheader=no\ndelimiter=;\ntitle=2,text=1\n")
+    try sandbox.succeed("import", "s.coffer", "plain.csv", "--map", "@profile.map")
+    #expect(try sandbox.succeed("ls", "s.coffer", "-r", "-n", "1").text.hasPrefix("8\tf\t"))
     let before = try sandbox.read("s.coffer")
-    for wrong in ["::", "\"", "é", ""] {
-      #expect(try sandbox.run("import", "s.coffer", "in.txt", "--delimiter", wrong).status == 64)
+    for map in ["@none.map", "header=maybe", "delimiter=", "title=1,title=2", "x=1", ""] {
+      #expect(try sandbox.run("import", "s.coffer", "plain.csv", "--map", map).status == 64, "\(map)")
     }
-    #expect(try sandbox.run("import", "s.coffer", "in.txt", "--delimiter", ":", "--from", "text").status == 64)
+    for wrong in ["::", "\"", "é", ""] {
+      #expect(try sandbox.run("import", "s.coffer", "in.txt", "--map", "delimiter=\(wrong)").status == 64)
+    }
+    #expect(try sandbox.run("import", "s.coffer", "in.txt", "--map", "delimiter=:", "--from", "text").status == 64)
     #expect(try sandbox.read("s.coffer") == before)
   }
 

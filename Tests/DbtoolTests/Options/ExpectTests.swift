@@ -18,7 +18,7 @@ import Testing
     ["export", "s.coffer", "--to", "store", "-o", "n", "--new-key-file", "next.key"], ["ls", "s.coffer"],
     ["ls", "s.coffer", "--keyless"], ["collections", "s.coffer"], ["collections", "s.coffer", "create", "c"],
     ["show", "s.coffer", "1"], ["put", "s.coffer", "--text", "x"], ["key", "list", "s.coffer"],
-    ["key", "add", "s.coffer", "--new-key-file", "next.key"], ["key", "remove", "s.coffer", "--slot", "2"],
+    ["key", "add", "s.coffer", "--new-key-file", "next.key"], ["key", "remove", "s.coffer", "2"],
     ["key", "passwd", "s.coffer", "--new-key-file", "next.key"],
     ["rekey", "s.coffer", "--keys-only", "--keep-recipients"],
     ["rekey", "s.coffer", "--status"], ["info", "s.coffer"], ["check", "s.coffer"], ["anchor", "s.coffer"],
@@ -26,7 +26,7 @@ import Testing
     ["mv", "s.coffer", "1", "--to", "top"], ["cp", "s.coffer", "1"], ["sort", "s.coffer", "--by", "title"],
     ["truncate", "s.coffer", "-c", "documents"], ["search", "s.coffer", "x"],
     ["query", "s.coffer", "SELECT count(*) FROM documents"],
-    ["edit", "s.coffer", "1"], ["backup", "s.coffer", "-o", "n"], ["compact", "s.coffer"],
+    ["edit", "s.coffer", "1"], ["backup", "s.coffer", "n"], ["compact", "s.coffer"],
     ["restore", "s.coffer", "b.coffer", "--force"], ["fork", "s.coffer", "n"],
     ["fork", "s.coffer", "n", "--new-key-file", "next.key", "--test"],
     ["diff", "s.coffer", "b.coffer"], ["diff", "s.coffer", "b.coffer", "--keyless"],
@@ -45,7 +45,7 @@ import Testing
     sandbox.environment["EDITOR"] = "true"
     try sandbox.succeed("put", "s.coffer", "--text", "x")
     try sandbox.succeed("key", "add", "s.coffer", "--recipient", try #require(recipient))
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let before = try sandbox.read("s.coffer")
     let pin = try pin(of: "s.coffer", in: sandbox)
     for verb in Self.verbs {

@@ -136,6 +136,9 @@ import Testing
       #expect(try sandbox.succeed(["rm", "s.coffer", "--dry-run"] + words).lines.count == 2)
     }
     #expect(try sandbox.read("s.coffer") == before)
+    // An exact title or key is no pattern.
+    try sandbox.succeed("rm", "s.coffer", "draft *x")
+    try sandbox.succeed("put", "s.coffer", "--title", "draft *x", "--text", "3")
     try sandbox.succeed("rm", "s.coffer", "--title", "Plan*", "-c", "notes", "--force")
     try sandbox.succeed("rm", "s.coffer", "5-6", "--force")
     #expect(try sandbox.succeed("export", "s.coffer").lines.count == 2)
@@ -179,9 +182,9 @@ import Testing
 
   @Test func movedDocumentKeepsItsID() throws {
     let sandbox = try filled()
-    try sandbox.succeed("put", "s.coffer", "--id", "2", "--keep-text", "--attr", "state=done")
+    try sandbox.succeed("edit", "s.coffer", "2", "--attr", "state=done")
     let before = try sandbox.succeed("show", "s.coffer", "2", "--json").text
-    try sandbox.succeed("mv", "s.coffer", "2", "--to-collection", "archive")
+    try sandbox.succeed("mv", "s.coffer", "2", "--into", "archive")
     let after = try sandbox.succeed("show", "s.coffer", "2", "--json").text
     let position = /"position":-?[0-9]+/
     #expect(
@@ -190,12 +193,12 @@ import Testing
         .replacing(#""collection":"notes""#, with: #""collection":"archive""#))
     #expect(try sandbox.succeed("show", "s.coffer", "-c", "archive", "--key-name", "k2").text == "2")
     #expect(try sandbox.run("show", "s.coffer", "-c", "notes", "--key-name", "k2").status == 14)
-    try sandbox.succeed("mv", "s.coffer", "1", "--to-collection", "archive", "--to", "top")
+    try sandbox.succeed("mv", "s.coffer", "1", "--into", "archive", "--to", "top")
     #expect(try sandbox.succeed("export", "s.coffer", "-c", "archive", "--to", "csv").lines.count == 3)
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "archive").lines.map { $0.prefix(1) } == ["1", "2"])
-    #expect(try sandbox.run("mv", "s.coffer", "1", "--to-collection", "notes", "--to", "after:2").status == 64)
+    #expect(try sandbox.run("mv", "s.coffer", "1", "--into", "notes", "--to", "after:2").status == 64)
     #expect(try sandbox.run("mv", "s.coffer", "1").status == 64)
-    #expect(try sandbox.succeed("mv", "s.coffer", "4", "--to-collection", "archive", "--dry-run").lines.count == 1)
+    #expect(try sandbox.succeed("mv", "s.coffer", "4", "--into", "archive", "--dry-run").lines.count == 1)
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "archive").lines.count == 2)
     try sandbox.succeed("verify", "s.coffer")
   }
@@ -204,7 +207,7 @@ import Testing
     let sandbox = try filled()
     try sandbox.succeed("put", "s.coffer", "-c", "archive", "--key-name", "k1", "--text", "other")
     let before = try sandbox.read("s.coffer")
-    let result = try sandbox.run("mv", "s.coffer", "1", "--to-collection", "archive")
+    let result = try sandbox.run("mv", "s.coffer", "1", "--into", "archive")
     #expect(result.status == 1 && result.errors.contains("has that key already"))
     #expect(try sandbox.read("s.coffer") == before)
   }
@@ -213,25 +216,30 @@ import Testing
 
   @Test func changesAttributesWithoutText() throws {
     let sandbox = try filled()
-    let put = ["put", "s.coffer", "-c", "notes", "--key-name", "k1"]
-    try sandbox.succeed(put + ["--keep-text", "--attr", "a=b=c", "--attr", "stars:=3", "--attr", "tags:=[1,\"x\"]"])
+    let edit = ["edit", "s.coffer", "k1"]
+    try sandbox.succeed(edit + ["--attr", "a=b=c", "--attr", "stars:=3", "--attr", "tags:=[1,\"x\"]"])
     func attributes() throws -> String {
       let json = try sandbox.succeed("show", "s.coffer", "1", "--json").text
       return String(try #require(json.firstMatch(of: /"attributes":(\{.*?\})[,}]/)).1)
     }
     #expect(try attributes() == #"{"a":"b=c","stars":3,"tags":[1,"x"]}"#)
-    try sandbox.succeed(put + ["--keep-text", "--remove-attr", "a", "--attr", "stars:=4", "--title", "New"])
+    let changed = try sandbox.succeed(edit + ["--remove-attr", "a", "--attr", "stars:=4", "--set-title", "New"])
+    #expect(changed.diagnostics == "dbtool: document 1 stored\n")
     #expect(try attributes() == #"{"stars":4,"tags":[1,"x"]}"#)
-    #expect(try sandbox.succeed("show", "s.coffer", "1").text == "1")
-    try sandbox.succeed(put + ["--text", "other"])
-    #expect(try attributes() == #"{"stars":4,"tags":[1,"x"]}"#)
+    #expect(try sandbox.succeed("show", "s.coffer", "New").text == "1")
+    let before = try sandbox.read("s.coffer")
+    let again = try sandbox.succeed(edit + ["--remove-attr", "a", "--set-title", "New", "--json"])
+    #expect(again.text == "{\"id\":1,\"changed\":false}\n")
     for words in [
-      ["--keep-text"], ["--keep-text", "--text", "x", "--title", "y"], ["--attr", "x"], ["--attr", "=x"],
-      ["--attr", "x:=no"], ["--attr", #"x:=1,"y":2"#],
+      ["--attr", "x"], ["--attr", "=x"], ["--attr", "x:=no"], ["--attr", #"x:=1,"y":2"#],
+      ["--set-title", "x", "--on-disk"],
     ] {
-      #expect(try sandbox.run(put + words).status == 64, "\(words)")
+      #expect(try sandbox.run(edit + words).status == 64, "\(words)")
     }
-    #expect(try sandbox.run("put", "s.coffer", "--id", "99", "--keep-text", "--title", "x").status == 14)
+    #expect(try sandbox.run("edit", "s.coffer", "99", "--set-title", "x").status == 14)
+    #expect(try sandbox.read("s.coffer") == before)
+    try sandbox.succeed("put", "s.coffer", "-c", "notes", "--key-name", "k1", "--text", "other")
+    #expect(try attributes() == #"{"stars":4,"tags":[1,"x"]}"#)
   }
 
   @Test func rejectsTitleInUntitledStore() throws {

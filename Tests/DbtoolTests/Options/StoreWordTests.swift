@@ -16,7 +16,7 @@ import Testing
     #expect(try sandbox.succeed("ls", "--store", "other.coffer").lines.isEmpty)
     #expect(try sandbox.succeed("ls", "--store=other.coffer", "-l").lines.isEmpty)
     #expect(try sandbox.succeed("search", "--", "one").lines.count == 1)
-    try sandbox.succeed("backup", "-o", "b.coffer")
+    try sandbox.succeed("backup", "b.coffer")
     try sandbox.succeed("restore", "b.coffer", "--force")
     try sandbox.succeed("convert", "primary.key")
     try sandbox.succeed("ls", "--help")
@@ -25,7 +25,7 @@ import Testing
   @Test func rejectsStoreNamedTwice() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "one")
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let before = try sandbox.read("s.coffer")
     let twice = try sandbox.run("rm", "s.coffer", "1", "--store", "b.coffer")
     #expect(twice.status == 64 && twice.errors.contains("s.coffer is a store, and --store names one, too: b.coffer"))

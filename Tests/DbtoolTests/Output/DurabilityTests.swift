@@ -35,7 +35,7 @@ import Testing
 
   @Test func reportsUnconfirmedBackupName() throws {
     let sandbox = try filled()
-    let result = try FailedSync.run("backup", "s.coffer", "-o", "copy.coffer", at: 2, in: sandbox)
+    let result = try FailedSync.run("backup", "s.coffer", "copy.coffer", at: 2, in: sandbox)
     #expect(result.status == 1)
     #expect(result.errors.contains("copy.coffer \(Self.unconfirmed)"))
     try sandbox.succeed("verify", "copy.coffer")

@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func closedStreamsLeaveStoreIntact() throws {
-    let sandbox = try Sandbox.withStore("--journal", "wal")
+    let sandbox = try Sandbox.withStore("--wal")
     for number in 1...3 {
       let child = try Child(
         ["put", "s.coffer", "--text", "text \(number)"], in: sandbox,

@@ -44,6 +44,11 @@ final class Sandbox {
     return sandbox
   }
 
+  /// - Parameter journal: `rollback` or `wal`.
+  static func withStore(journal: String) throws -> Sandbox {
+    try journal == "wal" ? withStore("--wal") : withStore()
+  }
+
   func path(_ name: String) -> String { directory.appending(path: name).path }
 
   func write(_ name: String, _ text: String) throws {

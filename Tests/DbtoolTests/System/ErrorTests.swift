@@ -110,7 +110,7 @@ import Testing
     ("lst s.coffer", "lst; did you mean ls?"), ("cat s.coffer 1", "cat; did you mean show?"),
     ("get s.coffer 1", "get; did you mean show?"), ("list s.coffer", "list; did you mean ls?"),
     ("delete s.coffer 1", "delete; did you mean rm?"),
-    ("key rm s.coffer --slot 2", "key rm; did you mean key remove?"),
+    ("key rm s.coffer 2", "key rm; did you mean key remove?"),
     ("key lst s.coffer", "key lst; did you mean key list?"), ("serch s.coffer x", "serch; did you mean search?"),
     ("--quiet lst s.coffer", "lst; did you mean ls?"),
   ])

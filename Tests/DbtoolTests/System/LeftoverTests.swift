@@ -20,7 +20,7 @@ import Testing
   static let cases: [Case] = [
     Case("n.coffer", "create", "n.coffer", "--test"),
     Case("n.coffer", "import", "--create", "n.coffer", "in.txt", "--test"),
-    Case("n.coffer", "backup", "s.coffer", "-o", "n.coffer"),
+    Case("n.coffer", "backup", "s.coffer", "n.coffer"),
     Case("n.coffer", "restore", "n.coffer", "s.coffer"),
     Case("n.coffer", "fork", "s.coffer", "n.coffer"),
     Case("n.coffer", "export", "s.coffer", "-o", "n.coffer", "--to", "store", "--new-key-file", "next.key"),
@@ -67,7 +67,7 @@ import Testing
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
     let first = try Child(
-      ["backup", "s.coffer", "-o", "a.coffer"], in: sandbox,
+      ["backup", "s.coffer", "a.coffer"], in: sandbox,
       streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
     while try !sandbox.names().contains(where: { TemporaryName.isOurs($0) }), first.isRunning {}
     #expect(first.stop())

@@ -161,7 +161,7 @@ import Testing
     for arguments in [["key", "list", "s.coffer"], ["info", "s.coffer"]] {
       #expect(try sandbox.run(arguments).diagnostics.isEmpty, "\(arguments)")
     }
-    let removed = try sandbox.run("key", "remove", "s.coffer", "--slot", "2")
+    let removed = try sandbox.run("key", "remove", "s.coffer", "2")
     #expect(removed.diagnostics.contains("removing a slot is not revocation"))
     try sandbox.succeed("rekey", "s.coffer", "--keys-only")
     try sandbox.succeed("put", "s.coffer", "--text", "under the new key")

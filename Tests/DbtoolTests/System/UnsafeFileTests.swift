@@ -79,16 +79,16 @@ import Testing
     ["export", "s.coffer"], ["export", "s.coffer", "-o", "out.ndjson"],
     ["export", "s.coffer", "--to", "store", "-o", "out.coffer", "--new-key-file", "next.key"],
     ["salvage", "s.coffer", "-o", "out.coffer", "--new-key-file", "next.key"],
-    ["backup", "s.coffer", "-o", "out.coffer"], ["compact", "s.coffer"],
+    ["backup", "s.coffer", "out.coffer"], ["compact", "s.coffer"],
     ["rekey", "s.coffer", "--new-key-file", "next.key", "--drop-slots"],
     ["rekey", "s.coffer", "--status"], ["key", "list", "s.coffer"],
     ["key", "add", "s.coffer", "--new-key-file", "next.key"],
     ["key", "passwd", "s.coffer", "--new-key-file", "next.key"],
-    ["key", "remove", "s.coffer", "--slot", "2"],
+    ["key", "remove", "s.coffer", "2"],
   ]
 
   private func sandbox(_ journal: String) throws -> Sandbox {
-    let sandbox = try Sandbox.withStore("--journal", journal)
+    let sandbox = try Sandbox.withStore(journal: journal)
     sandbox.environment["EDITOR"] = "true"
     try sandbox.write("in.csv", "text\na\n")
     for text in ["one", "two"] { try sandbox.succeed("put", "s.coffer", "--title", text, "--text", text) }
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: cases) func infoReportsPlantedFile(_ each: Case) throws {
-    let sandbox = try Sandbox.withStore("--journal", each.journal)
+    let sandbox = try Sandbox.withStore(journal: each.journal)
     try sandbox.write("victim", "precious")
     let name = "s.coffer" + each.suffix
     try each.plant.put(at: name, in: sandbox)
@@ -176,7 +176,7 @@ import Testing
 
   /// SQLite maps the file into memory, so the kernel ends a process that reads past the new end.
   @Test func truncatedLogIndexLeavesDocumentsIntact() throws {
-    let sandbox = try Sandbox.withStore("--journal", "wal")
+    let sandbox = try Sandbox.withStore("--wal")
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: String(repeating: "text\n", count: 30_000))
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)

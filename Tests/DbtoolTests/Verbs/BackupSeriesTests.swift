@@ -28,7 +28,7 @@ import Testing
     let sandbox = try filled()
     // Takes the names of the next seconds.
     for second in 0..<30 { try sandbox.write("b/s-\(stamp(second)).coffer", "taken") }
-    let path = try sandbox.succeed("backup", "s.coffer", "-o", "b", "--keep", "1", "--json").text
+    let path = try sandbox.succeed("backup", "s.coffer", "b", "--keep", "1", "--json").text
     #expect(path.contains(#"Z-2.coffer""#), "\(path)")
     #expect(try copies(in: sandbox).count == 31)
   }
@@ -39,7 +39,7 @@ import Testing
     defer { close(nowhere) }
     let children = try (0..<3).map { _ in
       try Child(
-        ["backup", "s.coffer", "-o", "b/", "--keep", "3"], in: sandbox,
+        ["backup", "s.coffer", "b/", "--keep", "3"], in: sandbox,
         streams: .descriptors(input: nowhere, output: nowhere, errors: nowhere))
     }
     for child in children { #expect(child.wait() == 0) }
@@ -52,7 +52,7 @@ import Testing
     let store = try sandbox.read("s.coffer")
     for name in ["", "-2", "-3", "-10"] { try sandbox.write("b/s-20010102T030405Z\(name).coffer", bytes: store) }
     struct Answer: Decodable { let removed: [String] }
-    let answer = try sandbox.succeed("backup", "s.coffer", "-o", "b", "--keep", "3", "--json").json(Answer.self)
+    let answer = try sandbox.succeed("backup", "s.coffer", "b", "--keep", "3", "--json").json(Answer.self)
     #expect(answer.removed == ["b/s-20010102T030405Z.coffer", "b/s-20010102T030405Z-2.coffer"])
   }
 
@@ -62,7 +62,7 @@ import Testing
     let future = ["s-\(stamp(3600)).coffer", "s-20990101T000000Z.coffer", "s-99991231T235959Z-2.coffer"]
     for name in future + ["s-20010102T030405Z.coffer"] { try sandbox.write("b/\(name)", bytes: store) }
     for keep in [2, 1] {
-      let result = try sandbox.succeed("backup", "s.coffer", "-o", "b", "--keep", "\(keep)")
+      let result = try sandbox.succeed("backup", "s.coffer", "b", "--keep", "\(keep)")
       for name in future {
         #expect(result.diagnostics.contains("warning: b/\(name) is dated in the future: it stays, and is not counted"))
       }
@@ -92,7 +92,7 @@ import Testing
       let path: String
       let removed: [String]
     }
-    let answer = try sandbox.succeed("backup", "s.coffer", "-o", "b", "--keep", "1", "--json").json(Answer.self)
+    let answer = try sandbox.succeed("backup", "s.coffer", "b", "--keep", "1", "--json").json(Answer.self)
     #expect(answer.removed.isEmpty)
     #expect(try copies(in: sandbox) == before.union([String(answer.path.dropFirst(2))]))
   }

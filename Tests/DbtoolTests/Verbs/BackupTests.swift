@@ -14,7 +14,7 @@ import Testing
 
   @Test func copiesStore() throws {
     let sandbox = try filled()
-    let result = try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    let result = try sandbox.succeed("backup", "s.coffer", "b.coffer")
     #expect(result.output.isEmpty && result.errors.hasPrefix("dbtool: s.coffer copied to b.coffer ("))
     #expect(try sandbox.mode(of: "b.coffer") == 0o600)
     sandbox.environment = ["DBTOOL_KEY_FILE": "primary.key", "DBTOOL_ALLOW_TEST_KEYS": "1"]
@@ -27,10 +27,10 @@ import Testing
     let sandbox = try filled()
     try sandbox.write("b.coffer", "mine")
     let names = try sandbox.names()
-    let result = try sandbox.run("backup", "s.coffer", "-o", "b.coffer")
+    let result = try sandbox.run("backup", "s.coffer", "b.coffer")
     #expect(result.status == 1 && result.errors.contains("hint: --force replaces it"))
     #expect(try sandbox.text(of: "b.coffer") == "mine")
-    let forced = try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer", "--force", "--json")
+    let forced = try sandbox.succeed("backup", "s.coffer", "b.coffer", "--force", "--json")
     #expect(forced.text.hasPrefix(#"{"path":"b.coffer","size":"#))
     try sandbox.succeed("check", "b.coffer")
     #expect(try sandbox.names() == names)
@@ -39,14 +39,14 @@ import Testing
   @Test func rejectsInvalidBackupOutput() throws {
     let sandbox = try filled()
     let before = try sandbox.read("s.coffer")
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "s.coffer", "--force").status == 1)
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "-").status == 64)
+    #expect(try sandbox.run("backup", "s.coffer", "s.coffer", "--force").status == 1)
+    #expect(try sandbox.run("backup", "s.coffer", "-").status == 64)
     #expect(try sandbox.run("backup", "s.coffer").status == 64)
-    #expect(try sandbox.run("backup", "none.coffer", "-o", "b.coffer").status == 10)
-    #expect(try sandbox.run("backup", "primary.key", "-o", "b.coffer").status == 10)
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "no/b.coffer").status == 1)
+    #expect(try sandbox.run("backup", "none.coffer", "b.coffer").status == 10)
+    #expect(try sandbox.run("backup", "primary.key", "b.coffer").status == 10)
+    #expect(try sandbox.run("backup", "s.coffer", "no/b.coffer").status == 1)
     let pin = "coffer-pin-2-" + String(repeating: "1", count: 96)
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--pin", pin).status == 21)
+    #expect(try sandbox.run("backup", "s.coffer", "b.coffer", "--pin", pin).status == 21)
     #expect(try sandbox.read("s.coffer") == before && !sandbox.exists("b.coffer"))
   }
 
@@ -54,12 +54,12 @@ import Testing
 
   @Test func copyInFolderKeepsStoreName() throws {
     let sandbox = try filled()
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "none/").status == 1)
+    #expect(try sandbox.run("backup", "s.coffer", "none/").status == 1)
     #expect(!sandbox.exists("none"))
     try FileManager.default.createDirectory(atPath: sandbox.path("b"), withIntermediateDirectories: false)
-    try sandbox.succeed("backup", "s.coffer", "-o", "b/")
+    try sandbox.succeed("backup", "s.coffer", "b/")
     try sandbox.succeed("check", "b/s.coffer")
-    let again = try sandbox.run("backup", "s.coffer", "-o", "b")
+    let again = try sandbox.run("backup", "s.coffer", "b")
     #expect(again.status == 1 && again.errors.contains("b/s.coffer exists already"))
   }
 
@@ -73,7 +73,7 @@ import Testing
     for name in ["s-2000.coffer", "s-20000102T030405Z.bak", "other-20000102T030405Z.coffer"] {
       try sandbox.write("b/\(name)", bytes: store)
     }
-    let result = try sandbox.succeed("backup", "s.coffer", "-o", "b/", "--keep", "3", "--json")
+    let result = try sandbox.succeed("backup", "s.coffer", "b/", "--keep", "3", "--json")
     struct Answer: Decodable {
       let path: String
       let removed: [String]
@@ -88,8 +88,8 @@ import Testing
     ]
     #expect(left == wanted)
     try sandbox.succeed("check", answer.path)
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "x.coffer", "--keep", "3").status == 64)
-    #expect(try sandbox.run("backup", "s.coffer", "-o", "b/", "--keep", "0").status == 64)
+    #expect(try sandbox.run("backup", "s.coffer", "x.coffer", "--keep", "3").status == 64)
+    #expect(try sandbox.run("backup", "s.coffer", "b/", "--keep", "0").status == 64)
   }
 
   // MARK: - Damage
@@ -103,14 +103,14 @@ import Testing
 
   @Test func damagedStoreLeavesGoodCopies() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let good = try sandbox.read("b.coffer")
     try damage("s.coffer", in: sandbox)
     let names = try sandbox.names()
-    let result = try sandbox.run("backup", "s.coffer", "-o", "b.coffer", "--force")
+    let result = try sandbox.run("backup", "s.coffer", "b.coffer", "--force")
     #expect(result.status == 20 && result.errors.contains("s.coffer is damaged, so that nothing was copied"))
     #expect(try sandbox.read("b.coffer") == good && sandbox.names() == names)
-    try sandbox.succeed("backup", "s.coffer", "-o", "c.coffer", "--damaged")
+    try sandbox.succeed("backup", "s.coffer", "c.coffer", "--allow-damage")
     #expect(try sandbox.run("check", "c.coffer").status == 20)
   }
 
@@ -118,7 +118,7 @@ import Testing
 
   @Test func restoringOverStoreRequiresForce() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let good = try sandbox.read("b.coffer")
     try sandbox.setMode("s.coffer", 0o640)
     try damage("s.coffer", in: sandbox)
@@ -140,7 +140,7 @@ import Testing
 
   @Test func rejectsDamagedBackup() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let good = try sandbox.read("s.coffer")
     try damage("b.coffer", in: sandbox)
     let names = try sandbox.names()
@@ -153,7 +153,7 @@ import Testing
   @Test(arguments: ["-journal", "-wal", "-shm"])
   func restoreRemovesOldSideFiles(_ suffix: String) throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let good = try sandbox.read("b.coffer")
     for isThere in [true, false] {
       if !isThere { try sandbox.remove("s.coffer") }
@@ -170,9 +170,9 @@ import Testing
 
   @Test(arguments: ["rollback", "wal"])
   func restoreRejectsOpenStore(journal: String) throws {
-    let sandbox = try Sandbox.withStore("--journal", journal)
+    let sandbox = try Sandbox.withStore(journal: journal)
     try sandbox.succeed("put", "s.coffer", "--text", "one")
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     // Open the file without a SQLite lock.
     let descriptor = open(sandbox.path("s.coffer"), O_RDONLY | O_CLOEXEC)
     let before = try sandbox.read("s.coffer")
@@ -188,7 +188,7 @@ import Testing
   /// While another process holds a lease like a restore, opening the store waits and a restore fails.
   @Test func restoreRejectsLeasedStore() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let descriptor = open(sandbox.path("s.coffer"), O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
     _ = fcntl(descriptor, 10, SIGURG)
@@ -224,7 +224,8 @@ import Testing
     let exactly = "\(size / 1000),\(String(size % 1000 + 1000).dropFirst())"
     #expect(text.contains("size:                    \((size + 500) / 1000) kB (\(exactly) bytes)\n"))
     #expect(!text.contains("size in words") && !text.contains("wal reset bug"))
-    try sandbox.succeed("create", "w.coffer", "--journal", "wal", "--key-file", "primary.key")
+    sandbox.environment["DBTOOL_ALLOW_TEST_KEYS"] = "1"
+    try sandbox.succeed("create", "w.coffer", "--wal", "--key-file", "primary.key")
     #expect(try sandbox.succeed("info", "w.coffer").text.contains("wal reset bug:"))
     let json = try sandbox.succeed("info", "s.coffer", "--json").text
     #expect(json.contains("\"size\":\(size),\"size_in_words\":\"\((size + 500) / 1000) kB\","))

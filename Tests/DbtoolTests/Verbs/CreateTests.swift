@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func appliesTitlesJournalAndPaddingOptions() throws {
-    let sandbox = try Sandbox.withStore("--titles", "clear", "--journal", "wal", "--no-padding")
+    let sandbox = try Sandbox.withStore("--titles", "clear", "--wal", "--no-padding")
     let info = try sandbox.succeed("info", "s.coffer").text
     #expect(info.contains("journal:") && info.contains("wal\n"))
     #expect(info.contains("clear\n"))

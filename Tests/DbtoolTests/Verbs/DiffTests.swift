@@ -6,7 +6,7 @@ import Testing
   private func filled() throws -> Sandbox {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", input: (1...5).map { "text \($0)\n" }.joined())
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     return sandbox
   }
 

@@ -7,7 +7,7 @@ struct FixtureTests {
   private static let verbs: [[String]] = [
     ["info"], ["check"], ["ls"], ["show", "1"], ["verify"], ["anchor"], ["export"], ["put", "--text", "x"],
     ["rm", "1"],
-    ["rekey"], ["salvage", "-o", "new.coffer"], ["backup", "-o", "copy.coffer"], ["compact"], ["collections"],
+    ["rekey"], ["salvage", "-o", "new.coffer"], ["backup", "copy.coffer"], ["compact"], ["collections"],
   ]
 
   private func newerStore(_ changes: String) throws -> Sandbox {

@@ -99,8 +99,8 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.txt", (1...2500).map { "line \($0)\n" }.joined())
     let result = try sandbox.succeed(
-      "import", "s.coffer", "in.txt", "in.txt", "--from", "lines", "--batch", "700", "--print-ids")
-    #expect(result.lines == (1...5000).map(String.init))
+      "import", "s.coffer", "in.txt", "in.txt", "--from", "lines", "--batch", "700")
+    #expect(result.lines.last == "5000 documents created, ids 1 to 5000")
     let texts = try sandbox.succeed("export", "s.coffer", "--columns", "id,title,text,key").lines.dropFirst()
     #expect(texts.count == 5000)
     #expect(texts.first == "1,line 1,line 1,")
@@ -113,7 +113,7 @@ import Testing
     try sandbox.write("in.csv", "text\n1\n2\n")
     let result = try sandbox.succeed("import", "s.coffer", "in.csv", "--dry-run", "--json")
     let report = try result.json(Report.self)
-    #expect((report.created, report.firstId) == (2, nil))
+    #expect((report.created, report.firstId) == (2, 1))
     #expect(try sandbox.read("s.coffer") == before)
     try sandbox.write("bad.csv", "text\n1\n\"2\n")
     #expect(try sandbox.run("import", "s.coffer", "bad.csv", "--dry-run").status == 22)
@@ -180,20 +180,11 @@ import Testing
     #expect(try sandbox.run("import", "s.coffer", "-", "-").status == 64)
   }
 
-  @Test func topOptionKeepsInputOrder() throws {
-    let sandbox = try Sandbox.withStore()
-    try sandbox.succeed("put", "s.coffer", "--text", "old")
-    try sandbox.succeed("import", "s.coffer", "-", "--from", "lines", "--top", input: "a\nb\n")
-    #expect(try sandbox.succeed("ls", "s.coffer").lines.map { $0.split(separator: "\t")[1] } == ["a", "b", "old"])
-    #expect(try sandbox.run("import", "s.coffer", "-", "--top", "--batch", "1").status == 64)
-  }
-
   @Test func handlesEmptyTextsByOption() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "title,text\na,\nb,x\n")
-    let skipped = try sandbox.succeed("import", "s.coffer", "in.csv", "--empty", "skip", "--json")
+    let skipped = try sandbox.succeed("import", "s.coffer", "in.csv", "--skip-empty", "--json")
     #expect(try skipped.json(Report.self).skipped == 1)
-    #expect(try sandbox.run("import", "s.coffer", "in.csv", "--empty", "fail").status == 22)
     try sandbox.succeed("import", "s.coffer", "in.csv")
     #expect(try sandbox.succeed("ls", "s.coffer").lines.count == 3)
   }

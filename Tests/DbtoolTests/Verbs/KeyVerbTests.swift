@@ -56,13 +56,13 @@ import Testing
     let list = try sandbox.succeed("key", "list", "s.coffer", "--passphrase-file", "passphrase.txt")
     #expect(list.lines.count == 2)
     #expect(list.lines[1].hasPrefix("2\tpassphrase\tspare\t") && list.lines[1].hasSuffix("\ttrue"))
-    try sandbox.succeed("key", "remove", "s.coffer", "--slot", "1", "--passphrase-file", "passphrase.txt")
+    try sandbox.succeed("key", "remove", "s.coffer", "1", "--passphrase-file", "passphrase.txt")
     #expect(try sandbox.run("collections", "s.coffer").status == 12)
   }
 
   @Test func keepsLastSlot() throws {
     let sandbox = try Sandbox.withStore()
-    let result = try sandbox.run("key", "remove", "s.coffer", "--slot", "1")
+    let result = try sandbox.run("key", "remove", "s.coffer", "1")
     #expect(result.status == 64)
     try sandbox.succeed("collections", "s.coffer")
   }

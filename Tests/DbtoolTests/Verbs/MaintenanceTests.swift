@@ -87,6 +87,18 @@ import Testing
     #expect(try sandbox.succeed("export", "s.coffer", "--unverified").text.split(separator: "\n") == lines)
   }
 
+  /// A row of no collection is in no list.
+  @Test func walksDetectRowOfUnknownCollection() throws {
+    let sandbox = try filled()
+    let database = try Database(sandbox.path("s.coffer"))
+    try database.execute("UPDATE coffer_record SET coll = 77 WHERE id = 1")
+    try database.close()
+    for words in [["ls"], ["search", "nothing"], ["query", "SELECT count(*) FROM documents"], ["anchor"], ["export"]] {
+      let result = try sandbox.run([words[0], "s.coffer"] + words.dropFirst())
+      #expect(result.status == 21, "\(words): \(result.errors)")
+    }
+  }
+
   @Test func exportDetectsReplayedRow() throws {
     let sandbox = try filled()
     try replay(sandbox)

@@ -104,7 +104,7 @@ import Testing
 
   @Test func mergesFilesByLastCommonState() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "phone.coffer")
+    try sandbox.succeed("backup", "s.coffer", "phone.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "laptop")
     try sandbox.succeed("put", "phone.coffer", "--text", "phone")
     try sandbox.succeed("merge", "s.coffer", "phone.coffer")
@@ -114,7 +114,7 @@ import Testing
 
   @Test func restoresSingleDocumentsFromBackup() throws {
     let sandbox = try filled()
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     try sandbox.succeed("rm", "s.coffer", "3", "4")
     try sandbox.succeed("put", "s.coffer", "--id", "6", "--text", "edited")
     let result = try sandbox.succeed(

@@ -11,10 +11,10 @@ import Testing
 
   /// Creates a store with three documents, its anchor in `a`, and a followed copy.
   private func filled() throws -> Sandbox {
-    let sandbox = try Sandbox.withStore("--journal", "wal")
+    let sandbox = try Sandbox.withStore("--wal")
     for number in 1...3 { try sandbox.succeed("put", "s.coffer", "--text", "text \(number)") }
     try sandbox.write("a", try sandbox.succeed("anchor", "s.coffer").text)
-    try sandbox.succeed("backup", "s.coffer", "-o", "f.coffer")
+    try sandbox.succeed("backup", "s.coffer", "f.coffer")
     try FileManager.default.createDirectory(atPath: sandbox.path("copies"), withIntermediateDirectories: false)
     return sandbox
   }
@@ -93,13 +93,13 @@ import Testing
     }
     try wait { try sandbox.exists("out") && lines() == 1 }
     try sandbox.succeed("put", "s.coffer", "--text", "another")
-    try sandbox.succeed("backup", "s.coffer", "-o", "f.coffer", "--force")
+    try sandbox.succeed("backup", "s.coffer", "f.coffer", "--force")
     try wait { try lines() == 2 }
     // A possibly temporary problem causes a single warning.
     try sandbox.write("f.coffer", "no store")
     try wait { try sandbox.text(of: "err").contains("warning: ") }
     try sandbox.succeed("put", "s.coffer", "--text", "third")
-    try sandbox.succeed("backup", "s.coffer", "-o", "n.coffer")
+    try sandbox.succeed("backup", "s.coffer", "n.coffer")
     try FileManager.default.removeItem(atPath: sandbox.path("f.coffer"))
     try FileManager.default.moveItem(atPath: sandbox.path("n.coffer"), toPath: sandbox.path("f.coffer"))
     try wait { try lines() == 3 }
@@ -181,7 +181,7 @@ import Testing
     #expect(try sandbox.run("tail", "f.coffer", "--since", "1").status == 20)
     let part = try sandbox.run("tail", "f.coffer", "--since", "1", "--skip-damaged")
     #expect(part.status == 3 && part.lines.count == 2 && part.errors.contains("document 2 was left out: "))
-    try sandbox.succeed("backup", "s.coffer", "-o", "t.coffer")
+    try sandbox.succeed("backup", "s.coffer", "t.coffer")
     try sandbox.python(
       """
       import sqlite3

@@ -12,14 +12,14 @@ import Testing
     sandbox.environment["DBTOOL_KEY_FILE"] = "primary.key"
     try sandbox.succeed(["create", "s.coffer"] + options)
     try sandbox.succeed("put", "s.coffer", "--text", "one")
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     try sandbox.succeed("put", "s.coffer", "--text", "two")
     return sandbox
   }
 
   @Test(arguments: ["rollback", "wal"])
   func namesGenerationsAndKeepsReplacedStore(_ journal: String) throws {
-    let sandbox = try sandbox("--journal", journal)
+    let sandbox = try journal == "wal" ? sandbox("--wal") : sandbox()
     let (old, new) = (try sandbox.read("s.coffer"), try sandbox.read("b.coffer"))
     let result = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--force")
     #expect(result.diagnostics.contains("dbtool: s.coffer: generation 3\n"), "\(result.errors)")
@@ -103,7 +103,7 @@ import Testing
 
   /// A killed writer's log has the newest commits, so it's kept with the store.
   @Test func keepsLogOfReplacedStore() throws {
-    let sandbox = try sandbox("--journal", "wal")
+    let sandbox = try sandbox("--wal")
     let nowhere = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(nowhere) }
     // Another connection keeps the log of a put.

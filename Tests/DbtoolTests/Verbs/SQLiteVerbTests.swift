@@ -136,7 +136,7 @@ import Testing
   @Test func rejectsStoreAsInput() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.succeed("put", "s.coffer", "--text", "x")
-    try sandbox.succeed("backup", "s.coffer", "-o", "b.coffer")
+    try sandbox.succeed("backup", "s.coffer", "b.coffer")
     let before = try sandbox.read("s.coffer")
     let result = try sandbox.run("import", "s.coffer", "b.coffer")
     #expect(result.status == 64 && result.errors.contains("this is a store"), "\(result.errors)")

@@ -53,7 +53,7 @@ import Testing
   @Test(arguments: [
     ["--to", "store"], ["--to", "store", "-o", "-"], ["-o", "c.coffer", "--bom"],
     ["-o", "c.coffer", "--encoding", "utf-16le"], ["--to", "ndjson", "--new-key-file", "next.key"],
-    ["--to", "csv", "--journal", "wal"], ["--to", "csv", "--new-key-file", "next.key"],
+    ["--to", "csv", "--wal"], ["--to", "csv", "--new-key-file", "next.key"],
     ["-o", "c.coffer", "--new-key-file", "next.key", "--new-passphrase-file", "passphrase.txt", "--label", "x"],
   ])
   func rejectsConflictingOptions(_ options: [String]) throws {
@@ -107,8 +107,7 @@ import Testing
     let (sandbox, recipient) = try filled()
     try sandbox.succeed(
       "export", "s.coffer", "-o", "c.coffer", "--recipient", recipient, "--titles", "clear", "--no-padding",
-      "--journal",
-      "wal", "--label", "customer 1")
+      "--wal", "--label", "customer 1")
     let info = try sandbox.succeed("info", "c.coffer").text
     for line in ["titles:                  clear", "padded:                  false", "journal:                 wal"] {
       #expect(info.contains(line), "\(info)")

@@ -34,7 +34,7 @@ import Testing
     try books(sandbox)
     try sandbox.write("new.csv", "key,title,text\na,A,one\nb,B,changed\nd,D,four\n")
     let result = try sandbox.succeed(
-      "import", "s.coffer", "new.csv", "-c", "books", "--sync", "--remove-stale", "--json")
+      "import", "s.coffer", "new.csv", "-c", "books", "--sync", "--delete", "--json")
     let report = try result.json(Report.self)
     #expect((report.created, report.updated, report.unchanged, report.removed) == (1, 1, 1, 1))
     #expect(report.sync?.created == [4] && report.sync?.updated == [2] && report.sync?.removed == [3])
@@ -49,14 +49,14 @@ import Testing
     try books(sandbox)
     try sandbox.write("one.csv", "key,title,text\na,A,one\n")
     let kept = try sandbox.succeed("import", "s.coffer", "one.csv", "-c", "books", "--sync")
-    #expect(kept.lines.last == "not in the input, and kept (--remove-stale removes them): 2-3")
+    #expect(kept.lines.last == "not in the input, and kept (--delete removes them): 2-3")
     let before = try sandbox.read("s.coffer")
-    let refused = try sandbox.run("import", "s.coffer", "one.csv", "-c", "books", "--sync", "--remove-stale")
+    let refused = try sandbox.run("import", "s.coffer", "one.csv", "-c", "books", "--sync", "--delete")
     #expect(refused.status == 1)
-    #expect(refused.diagnostics.contains("2 of 3 documents") && refused.diagnostics.contains("--max-removed"))
+    #expect(refused.diagnostics.contains("2 of 3 documents") && refused.diagnostics.contains("--max-delete"))
     #expect(try sandbox.read("s.coffer") == before)
     let removed = try sandbox.succeed(
-      "import", "s.coffer", "one.csv", "-c", "books", "--sync", "--remove-stale", "--max-removed", "70%")
+      "import", "s.coffer", "one.csv", "-c", "books", "--sync", "--delete", "--max-delete", "70%")
     #expect(removed.lines.last == "removed: 2-3")
   }
 
@@ -65,7 +65,7 @@ import Testing
     try books(sandbox)
     try sandbox.write("none.csv", "key,title,text\n")
     #expect(
-      try sandbox.run("import", "s.coffer", "none.csv", "-c", "books", "--sync", "--remove-stale").status == 1)
+      try sandbox.run("import", "s.coffer", "none.csv", "-c", "books", "--sync", "--delete").status == 1)
     #expect(try sandbox.succeed("ls", "s.coffer", "-c", "books").lines.count == 3)
   }
 
@@ -74,10 +74,10 @@ import Testing
     try books(sandbox)
     try sandbox.write("bad.csv", "key,title,text\na,A,one\nb,B,two,ragged\nc,C,three\n")
     let before = try sandbox.read("s.coffer")
-    #expect(try sandbox.run("import", "s.coffer", "bad.csv", "-c", "books", "--sync", "--remove-stale").status == 22)
+    #expect(try sandbox.run("import", "s.coffer", "bad.csv", "-c", "books", "--sync", "--delete").status == 22)
     #expect(try sandbox.read("s.coffer") == before)
     let result = try sandbox.run(
-      "import", "s.coffer", "bad.csv", "-c", "books", "--sync", "--remove-stale", "--on-error", "skip", "--json")
+      "import", "s.coffer", "bad.csv", "-c", "books", "--sync", "--delete", "--on-error", "skip", "--json")
     #expect(result.status == 3)
     let report = try result.json(Report.self)
     #expect(report.removed == 0 && report.rejected == 1 && report.sync?.stale == [2])
@@ -100,18 +100,39 @@ import Testing
     try sandbox.write("new.csv", "key,title,text\na,A,new\nd,D,four\n")
     let before = try sandbox.read("s.coffer")
     let result = try sandbox.succeed(
-      "import", "s.coffer", "new.csv", "-c", "books", "--sync", "--remove-stale", "--max-removed", "100%", "--dry-run")
+      "import", "s.coffer", "new.csv", "-c", "books", "--sync", "--delete", "--max-delete", "100%", "--dry-run")
     #expect(result.text.contains("1 document would be created, id 4, 1 updated, 0 unchanged, 2 removed\n"))
     #expect(try sandbox.read("s.coffer") == before)
+  }
+
+  /// A synchronization changes no collection but the one that its records name, or that of -c.
+  @Test func syncsCollectionThatRecordsName() throws {
+    let sandbox = try Sandbox.withStore()
+    for key in ["k", "k2"] { try sandbox.succeed("put", "s.coffer", "-c", "A", "--key-name", key, "--text", "in A") }
+    func sync(_ records: String, _ options: String...) throws -> Sandbox.Outcome {
+      try sandbox.run(["import", "s.coffer", "-", "--sync", "--delete"] + options, input: Array(records.utf8))
+    }
+    let (a, b) = (
+      #"{"collection":"A","key":"k","text":"a"}"# + "\n", #"{"collection":"B","key":"k","text":"b"}"# + "\n"
+    )
+    #expect(try sync(b).status == 0)
+    #expect(try sandbox.succeed("collections", "s.coffer").lines == ["#1\tA\t2", "#2\tB\t1"])
+    let before = try sandbox.read("s.coffer")
+    let mixed = try sync(b + a)
+    #expect(mixed.status == 64 && mixed.errors.contains("record 2 names the collection A"))
+    #expect(try sync(#"{"key":"k","text":"x"}"# + "\n").status == 64)
+    #expect(try sandbox.read("s.coffer") == before)
+    #expect(try sync(a, "-c", "B").status == 0)
+    #expect(try sandbox.succeed("show", "s.coffer", "-c", "B", "k").text == "a")
   }
 
   @Test func rejectsConflictingOptions() throws {
     let sandbox = try Sandbox.withStore()
     try sandbox.write("in.csv", "key,text\na,1\n")
     for options in [
-      ["--sync", "--on-conflict", "skip"], ["--remove-stale"], ["--sync", "--max-removed", "50%"],
+      ["--sync", "--on-conflict", "skip"], ["--delete"], ["--sync", "--max-delete", "50%"],
       ["--sync", "--batch", "1"],
-      ["--sync", "--remove-stale", "--max-removed", "101%"], ["--sync", "--remove-stale", "--max-removed", "x"],
+      ["--sync", "--delete", "--max-delete", "101%"], ["--sync", "--delete", "--max-delete", "x"],
       ["--rejects", "r", "--on-error", "replace"], ["in.csv", "--rejects", "r"], ["--rejects", "-"],
     ] {
       #expect(try sandbox.run(["import", "s.coffer", "in.csv"] + options).status == 64, "\(options)")

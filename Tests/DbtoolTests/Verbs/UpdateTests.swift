@@ -163,9 +163,36 @@ import Testing
     #expect(try update([("key", "k"), ("name", "A"), ("price", "1")]).title == "A")
     var found = try update([("key", "k"), ("name", "B"), ("size", "2")])
     #expect(found.title == "B" && found.json == true && found.text.contains("size") && !found.text.contains("price"))
-    try sandbox.succeed("put", "s.coffer", "--key-name", "k", "--keep-text", "--title", "Mine")
+    try sandbox.succeed("edit", "s.coffer", "k", "--set-title", "Mine")
     found = try update([("key", "k"), ("name", "A"), ("price", "1")])
     #expect(found.title == "Mine" && found.text.contains("price"))
+  }
+
+  @Test func keepsMarkOfValueWithItsText() throws {
+    let sandbox = try store(#"{"key":"k","text":"[1,2]","json":true}"#)
+    func update(_ record: String) throws -> Exported {
+      try sandbox.succeed(
+        "import", "s.coffer", "-", "--from", "ndjson", "--on-conflict", "update", input: record + "\n")
+      return try document(sandbox)
+    }
+    #expect(try update(#"{"key":"k","text":"[1,2]","a":"b"}"#).json == true)
+    #expect(try update(#"{"key":"k","text":"[1,2"}"#).json != true)
+    // The empty text has no title to keep.
+    #expect(try update(#"{"key":"k","text":""}"#).title == nil)
+    #expect(try update(#"{"key":"k","text":"new"}"#).title == "new")
+  }
+
+  @Test func dryRunReportsConflicts() throws {
+    let sandbox = try store()
+    try sandbox.write("in.ndjson", #"{"key":"k","text":"new"}"# + "\n" + #"{"key":"l","text":"more"}"# + "\n")
+    let before = try sandbox.read("s.coffer")
+    func dry(_ options: String...) throws -> String? {
+      try sandbox.run(["import", "s.coffer", "in.ndjson", "-n"] + options).lines.last
+    }
+    #expect(try dry("--on-conflict", "update") == "1 document would be created, id 2, 1 updated")
+    #expect(try dry("--on-conflict", "skip") == "1 document would be created, id 2, 1 there already")
+    #expect(try sandbox.run("import", "s.coffer", "in.ndjson", "-n").status == 1)
+    #expect(try sandbox.read("s.coffer") == before)
   }
 
   @Test func keepsPartsOfEmptyFields() throws {
@@ -178,6 +205,17 @@ import Testing
     try sandbox.succeed("import", "s.coffer", "in.csv", "--on-conflict", "update")
     found = try document(sandbox)
     #expect(found.title == "My title" && found.text.isEmpty)
+    for (name, content) in [("in.csv", "key,text,note,fav\nk,new,,\n"), ("in.tsv", "key\tnote\tfav\nk\t\t\n")] {
+      try sandbox.write(name, content)
+      try sandbox.succeed("import", "s.coffer", name, "--on-conflict", "update")
+      #expect(try document(sandbox).attributes == ["fav": .bool(true), "note": .string("mine")])
+    }
+    let database = try Database(sandbox.path("in.db"), mode: .createNew)
+    try database.execute("CREATE TABLE t(key, text, note, fav); INSERT INTO t VALUES('k', 'newer', NULL, 0)")
+    try database.close()
+    try sandbox.succeed("import", "s.coffer", "in.db", "--table", "t", "--on-conflict", "update")
+    found = try document(sandbox)
+    #expect(found.text == "newer" && found.attributes?["note"] == .string("mine"))
     try sandbox.write("in.csv", "key,title\nk,\n")
     try sandbox.succeed("import", "s.coffer", "in.csv", "--on-conflict", "update")
     #expect(try document(sandbox).title == "My title")
@@ -188,11 +226,11 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try FileManager.default.createDirectory(atPath: sandbox.path("d"), withIntermediateDirectories: true)
     try sandbox.write("d/a.txt", "old")
-    try sandbox.succeed("import", "s.coffer", "d", "--path-keys")
+    try sandbox.succeed("import", "s.coffer", "d")
     let created = try document(sandbox).created
-    try sandbox.succeed("put", "s.coffer", "--key-name", "a.txt", "--keep-text", "--title", "Mine", "--attr", "a=b")
+    try sandbox.succeed("edit", "s.coffer", "a.txt", "--set-title", "Mine", "--attr", "a=b")
     try sandbox.write("d/a.txt", "new")
-    try sandbox.succeed("import", "s.coffer", "d", "--path-keys", "--on-conflict", "update")
+    try sandbox.succeed("import", "s.coffer", "d", "--on-conflict", "update")
     let found = try document(sandbox)
     #expect(found.title == "Mine" && found.text == "new" && found.created == created)
     #expect(found.attributes == ["a": .string("b")])

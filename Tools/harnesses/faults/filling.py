@@ -112,21 +112,21 @@ _EACH = {
     "key-add": _on("key add", *NEW, keys=BOTH),
     "key-passwd": _on("key passwd", *NEW, keys=NEW_KEY),
     "key-remove": _on(
-        "key remove", "--slot", "2", before=(("key", "add", STORE, *PRIMARY, *NEW),)),
+        "key remove", "2", before=(("key", "add", STORE, *PRIMARY, *NEW),)),
     "rekey": _on(
         "rekey", "--batch", "4", *NEW, keys=NEW_KEY, changes_key=True,
         resume=("rekey", STORE, "--batch", "4", "--resume", *NEXT)),
     "compact": dict(command=("compact", STORE), before=(("rm", STORE, *PRIMARY, "5"),), holds=_without(5)),
-    "backup": dict(command=("backup", STORE, "-o", "copy.coffer"), outputs={"copy.coffer": _NUMBERED}),
+    "backup": dict(command=("backup", STORE, "copy.coffer"), outputs={"copy.coffer": _NUMBERED}),
     "backup-force": dict(
-        command=("backup", STORE, "-o", "copy.coffer", "--force"), outputs={"copy.coffer": _without(5)},
-        holds=_without(5), before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+        command=("backup", STORE, "copy.coffer", "--force"), outputs={"copy.coffer": _without(5)},
+        holds=_without(5), before=(("backup", STORE, "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "restore": dict(
         command=("restore", STORE, "copy.coffer", "--force"), holds=_NUMBERED, reads="copy.coffer",
-        before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+        before=(("backup", STORE, "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "restore-id": _on(
         "restore", "copy.coffer", "5", reads="copy.coffer",
-        before=(("backup", STORE, "-o", "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
+        before=(("backup", STORE, "copy.coffer"), ("rm", STORE, *PRIMARY, "5"))),
     "fork": _on("fork", "copy.coffer", outputs={"copy.coffer": _NUMBERED}),
     "merge": _on(
         "merge", "copy.coffer", reads="copy.coffer", holds=_replaced(2, LONGER),

@@ -116,25 +116,25 @@ _EACH = {
     "truncate": _verb("truncate", "-c", "one", "--restart-ids"),
     "drop": _verb("collections", "drop", "two", "--force"),
     "mv": _verb("mv", "14", "--to", "top"),
-    "mv-collection": _verb("mv", "14", "--to-collection", "two"),
+    "mv-collection": _verb("mv", "14", "--into", "two"),
     "cp": _verb("cp", "5"),
     "sort": _verb("sort", "-c", "one", "--by", "title", "--reverse"),
     "compact": dict(command=["compact", STORE], before=(["rm", STORE, *PRIMARY, "5"],)),
-    "backup": dict(command=["backup", STORE, "-o", "out.coffer"], outputs=("out.coffer",)),
+    "backup": dict(command=["backup", STORE, "out.coffer"], outputs=("out.coffer",)),
     "salvage": _verb("salvage", "-o", "out.coffer", *NEW, outputs=("out.coffer",)),
     "export-store": _export("out.coffer", "--to", "store", *NEW),
     **{f"export-{kind}": _export(f"out.{kind}", "--to", kind) for kind in ("ndjson", "json", "sqlite", "text")},
     **{f"export-{kind}-force": _forced(f"out.{kind}", "--to", kind) for kind in ("ndjson", "sqlite", "text")},
     "export-store-force": _forced("out.coffer", "--to", "store", *NEW),
     "backup-force": dict(
-        command=["backup", STORE, "-o", "out.coffer", "--force"], outputs=("out.coffer",),
-        before=(["backup", STORE, "-o", "out.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+        command=["backup", STORE, "out.coffer", "--force"], outputs=("out.coffer",),
+        before=(["backup", STORE, "out.coffer"], ["rm", STORE, *PRIMARY, "5"])),
     "restore": dict(
         command=["restore", STORE, "earlier.coffer", "--force"], reads="earlier.coffer",
-        before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5"])),
+        before=(["backup", STORE, "earlier.coffer"], ["rm", STORE, *PRIMARY, "5"])),
     "restore-id": _verb(
         "restore", "earlier.coffer", "4-6", reads="earlier.coffer",
-        before=(["backup", STORE, "-o", "earlier.coffer"], ["rm", STORE, *PRIMARY, "5", "6"])),
+        before=(["backup", STORE, "earlier.coffer"], ["rm", STORE, *PRIMARY, "5", "6"])),
     "fork": _verb("fork", "out.coffer", outputs=("out.coffer",)),
     "merge": _verb("merge", "other.coffer", reads="other.coffer", before=_OTHER),
     **{f"export-{kind}-named": _export(f"out.{kind}", "--to", kind) | dict(is_named=True) for kind in ("ndjson", "sqlite")},
@@ -160,13 +160,13 @@ _EACH = {
     "key-passwd": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW], keys=(OLD_KEY, NEW_KEY)),
     "key-passwd-phrase": dict(command=["key", "passwd", STORE, *PRIMARY, *NEW_PHRASE], keys=(OLD_KEY, BY_PHRASE)),
     "key-remove": dict(
-        command=["key", "remove", STORE, *PRIMARY, "--slot", "2"], keys=(BOTH, OLD_KEY),
+        command=["key", "remove", STORE, *PRIMARY, "2"], keys=(BOTH, OLD_KEY),
         before=(["key", "add", STORE, *PRIMARY, *NEW],)),
 }
 
 
 def _in(journal, name, fields):
-    option = ("--journal", journal)
+    option = ("--wal",) if journal == "wal" else ()
     if not fields.get("is_made", True):
         fields = fields | dict(command=[*fields["command"], *option])
     return Workload(name if journal == "rollback" else f"{name}-wal", creation=option, **fields)
@@ -197,5 +197,5 @@ def store(journal, before, dbtool, above):
     """Returns a folder with a store in that journal mode, after some commands; each is made once."""
     base = Path(above, f"{journal}-{len(list(Path(above).iterdir()))}")
     base.mkdir()
-    prepare(Workload(journal, [], (), before=before, creation=("--journal", journal)), dbtool, Runner(environment(), base))
+    prepare(Workload(journal, [], (), before=before, creation=("--wal",) if journal == "wal" else ()), dbtool, Runner(environment(), base))
     return base

@@ -52,11 +52,11 @@ _EACH = [
     Workload("compact", (["rm", STORE, "4", *PRIMARY], ["compact", STORE])),
     Workload("create", (["create", STORE, "--test", *PRIMARY], _put()), before=()),
     Workload("keygen", (["keygen", "new.key"],), outputs=("new.key",), has_few_states=True),
-    Workload("backup", (_put(), ["backup", STORE, "-o", "copy.coffer"]), outputs=("copy.coffer",)),
+    Workload("backup", (_put(), ["backup", STORE, "copy.coffer"]), outputs=("copy.coffer",)),
     Workload("export", (["export", STORE, "-o", "out.ndjson", *PRIMARY],), outputs=("out.ndjson",),
         has_few_states=True),
-    Workload("backup-force", (["backup", STORE, "-o", "copy.coffer", "--force"],), before=(
-        *BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", *PRIMARY]), outputs=("copy.coffer",),
+    Workload("backup-force", (["backup", STORE, "copy.coffer", "--force"],), before=(
+        *BASE, ["backup", STORE, "copy.coffer"], ["rm", STORE, "3", *PRIMARY]), outputs=("copy.coffer",),
         has_few_states=True),
     Workload("fork", (["fork", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), has_few_states=True),
     Workload("merge", (["merge", STORE, "copy.coffer", *PRIMARY],), outputs=("copy.coffer",), before=(
@@ -67,7 +67,7 @@ _EACH = [
     Workload("index-update", (["index", STORE, "update", *PRIMARY],), before=(
         *BASE, _INDEX, _put("--title", "later"), ["rm", STORE, "2", *PRIMARY])),
     Workload("restore-id", (["restore", STORE, "copy.coffer", "3-4", *PRIMARY],), outputs=("copy.coffer",),
-        before=(*BASE, ["backup", STORE, "-o", "copy.coffer"], ["rm", STORE, "3", "4", *PRIMARY])),
+        before=(*BASE, ["backup", STORE, "copy.coffer"], ["rm", STORE, "3", "4", *PRIMARY])),
     Workload("export-text", (_TEXTS,), outputs=("out.text",)),
     Workload("export-text-force", ([*_TEXTS, "--force"],), before=(*BASE, [*_TEXTS, "4"]), outputs=("out.text",)),
 ]
@@ -76,7 +76,7 @@ _EACH = [
 def _in(journal, workload):
     """Adds the journal's option to each command that makes the store."""
     def with_journal(command):
-        return [*command, "--journal", journal] if command[0] == "create" else command
+        return [*command, "--wal"] if command[0] == "create" and journal == "wal" else command
 
     return replace(
         workload, name=workload.name if journal == "rollback" else f"{workload.name}-wal",

@@ -110,7 +110,7 @@ class Machine:
         return findings.expect(done.returncode == code, f"{what}: exit {done.returncode}: {done.stderr.strip()}")
 
     def create(self):
-        done = self.run("create", self.store, "--journal", "wal", "--test")
+        done = self.run("create", self.store, "--wal", "--test")
         if done.returncode != 0:
             sys.exit(f"replicate: create: {done.stderr}")
 
