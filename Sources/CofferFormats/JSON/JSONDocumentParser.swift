@@ -23,6 +23,7 @@ struct JSONDocumentParser: Sendable {
   private var readsParts = false
   /// An empty string is an absent part, as an empty field of a table.
   private var ignoresEmptyParts = false
+  private let valuesNameCollections: Bool
   /// A member to ignore: it is no part and no attribute.
   var passedOver: StaticString?
   var dates: DateReader
@@ -41,6 +42,7 @@ struct JSONDocumentParser: Sendable {
     roles = MemberRoles(mapping)
     dates = DateReader(unit: mapping.dates)
     keepsIDs = options.keepsIDs
+    valuesNameCollections = options.namesCollections && options.valuesNameCollections
     var attributes = DocumentMember.position.bit
     if !options.keepsIDs { attributes |= DocumentMember.id.bit | DocumentMember.parent.bit }
     if !options.namesCollections, !roles.isMapped { attributes |= DocumentMember.collection.bit }
@@ -112,6 +114,9 @@ struct JSONDocumentParser: Sendable {
     report.beginObject()
     if found & DocumentMember.text.bit == 0 { findOtherText(scanner) }
     guard readsParts || found & DocumentMember.text.bit != 0 else {
+      if valuesNameCollections, let value = self[.collection], case .string(let token) = value.content {
+        output.draft.collection = output.value(of: token, scanner)
+      }
       return fillValue(start..<scanner.position, &output, scanner, bytes)
     }
     if isRepeated { throw JSONError(.duplicateName, at: start, "an object with the same name twice") }

@@ -34,6 +34,9 @@ public struct ReadingOptions: Sendable {
   /// Records name their collection, so that an invalid name makes a bad record. Otherwise all go to one collection, and
   /// names are ignored.
   public var namesCollections = true
+  /// JSON records without a text name their collection, too, because they may be parts of documents. Otherwise such a
+  /// name is only a member of a value.
+  package var valuesNameCollections = false
   /// A directory is read with the directories below.
   public var walksFolders = true
   /// Symbolic links in a directory are followed.

@@ -78,8 +78,8 @@ struct ReadingChoices: ParsableArguments {
 
   /// Opens one input with these options.
   func open(
-    _ path: String, count: CountingSource.Count, isRejecting: Bool, isSync: Bool, namesCollections: Bool,
-    onRejection: @escaping @Sendable (Rejection) -> Void
+    _ path: String, count: CountingSource.Count, isRejecting: Bool, isSync: Bool, isUpdate: Bool,
+    namesCollections: Bool, onRejection: @escaping @Sendable (Rejection) -> Void
   ) throws -> InputSource {
     let isStream = path == InputFile.standardInput
     var options = ReadingOptions(
@@ -89,6 +89,7 @@ struct ReadingChoices: ParsableArguments {
     options.maximumRecordByteCount = maxRecord?.bytes
     options.shouldStop = { Interrupt.isRequested }
     options.namesCollections = namesCollections
+    options.valuesNameCollections = isUpdate
     // Files of a folder are found again by their paths.
     options.givesPathKeys = isSync || !isStream && InputFile.isDirectory(path)
     options.readsFrontMatter = frontMatter

@@ -64,7 +64,7 @@ struct ExportVerb: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "The columns of csv and tsv, in this order: id, title, text, key, created, modified, parent, json, or attributes.",
+      "The columns of csv and tsv, in this order: id, title, text, key, created, modified, parent, json, or the names of attributes.",
       valueName: "list"))
   var columns: String?
 

@@ -18,7 +18,7 @@ struct ImportRunner {
     return ImportQueue(paths: verb.inputs) { path in
       let source = try verb.reading.open(
         path, count: count, isRejecting: rejects != nil, isSync: verb.conflicts.sync,
-        namesCollections: verb.collection == nil
+        isUpdate: verb.conflicts.onConflict == .update, namesCollections: verb.collection == nil
       ) { rejection in
         diagnostics.finding("rejected: \(rejection.error)")
         rejects?.add(rejection)

@@ -31,6 +31,10 @@ struct RestoreVerb: ParsableCommand {
       "Documents to bring back, by their ids, keys or titles in FROM (default: everything).", valueName: "name"))
   var names: [String] = []
 
+  @OptionGroup(title: "Documents") var naming: NamingOptions
+
+  private var words: DocumentWords { naming.words(names) }
+
   @Flag(name: .shortAndLong, help: "Replace an existing store.")
   var force = false
 
@@ -46,13 +50,13 @@ struct RestoreVerb: ParsableCommand {
   private var common: CommonOptions { options.common }
 
   func validate() throws {
-    if !names.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with names") }
+    if !words.isEmpty, force { throw ValidationError("--force replaces the whole store: leave it out with names") }
     if discardReplaced, !force { throw ValidationError("--discard-replaced belongs to --force") }
-    if names.isEmpty, allowDamage { throw ValidationError("--allow-damage is for single documents") }
+    if words.isEmpty, allowDamage { throw ValidationError("--allow-damage is for single documents") }
   }
 
   func run() throws {
-    guard names.isEmpty else { return try bringBack() }
+    guard words.isEmpty else { return try bringBack() }
     let source = URL(filePath: backup)
     if store.access.expect != nil {
       try store.requireExpected(try DocumentStore.info(at: source, wait: store.access.waitingTime()).pin)
@@ -118,7 +122,6 @@ struct RestoreVerb: ParsableCommand {
   private func bringBack() throws {
     let target = try options.open(readOnly: false)
     let source = try options.openOther(backup)
-    let words = DocumentWords(words: names.map { .any($0) }, collection: nil)
     let wanted = try source.read { try words.existing(in: $0, of: source).map(\.id) }
     let outcomes = try Interrupt.deferring {
       try target.restore(wanted, from: source, allowingDamage: allowDamage)

@@ -119,6 +119,23 @@ import Testing
     #expect(try sandbox.run("import", "s.coffer", "-", input: all + #"{"text":"no name"}"# + "\n").status == 64)
   }
 
+  /// A record of an update may be a part of a document, so its collection counts without a text, too.
+  @Test func updatesCollectionThatPartsName() throws {
+    let sandbox = try filled()
+    try sandbox.succeed("put", "s.coffer", "-c", "more", "--key-name", "k1", "--text", "x")
+    func update(_ record: String) throws -> Sandbox.Outcome {
+      try sandbox.run(
+        ["import", "s.coffer", "-", "--from", "ndjson", "--on-conflict", "update"], input: Array((record + "\n").utf8))
+    }
+    #expect(try update(#"{"collection":"notes","key":"k1","title":"New"}"#).status == 0)
+    #expect(try sandbox.succeed("show", "s.coffer", "New").text == "1")
+    #expect(try update(#"{"key":"k1","title":"Other"}"#).status == 64)
+    // Elsewhere it is a member of a value.
+    let value = #"{"collection":"museum","n":1}"#
+    try sandbox.succeed("import", "s.coffer", "-", "--from", "ndjson", "-c", "more", input: value + "\n")
+    #expect(try sandbox.succeed("show", "s.coffer", "-c", "more", "8").text == value)
+  }
+
   @Test func emptyStoreGetsCollection() throws {
     let sandbox = try Sandbox.withStore()
     #expect(try sandbox.succeed("ls", "s.coffer").lines.isEmpty)

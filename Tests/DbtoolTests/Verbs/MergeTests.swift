@@ -121,7 +121,11 @@ import Testing
       "restore", "s.coffer", "b.coffer", "3-4", "6", "7", "--format", "csv")
     #expect(result.text == "id,outcome\n3,added\n4,added\n6,changed\n7,unchanged\n")
     try sandbox.succeed("diff", "b.coffer", "s.coffer")
-    #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "99").status == 14)
+    let named = try sandbox.succeed("restore", "s.coffer", "b.coffer", "--title", "[!x]*", "--format", "csv")
+    #expect(named.text.contains("3,unchanged\n"))
+    for words in [["99"], ["--key-name", "none"], ["-c", "none", "3"]] {
+      #expect(try sandbox.run(["restore", "s.coffer", "b.coffer"] + words).status == 14, "\(words)")
+    }
     #expect(try sandbox.run("restore", "s.coffer", "b.coffer", "3", "--force").status == 64)
   }
 }

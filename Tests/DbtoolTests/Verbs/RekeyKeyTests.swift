@@ -63,7 +63,9 @@ import Testing
       let result = try sandbox.run(["rekey", "s.coffer"] + options)
       #expect(result.status == 0, "\(options): \(result.errors)")
       // Standard error lists all slots except the user's own slot.
-      #expect(result.diagnostics.contains("(hers): kept for \(line)") == (options.dropFirst().first != "identity.key"), "\(options)")
+      #expect(
+        result.diagnostics.contains("(hers): kept for \(line)") == (options.dropFirst().first != "identity.key"),
+        "\(options)")
       try sandbox.succeed("collections", "s.coffer", "--key-file", "identity.key")
     }
     let quiet = try sandbox.succeed("rekey", "s.coffer", "--keep-recipients", "--quiet")

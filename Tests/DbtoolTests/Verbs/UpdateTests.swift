@@ -211,7 +211,7 @@ import Testing
       #expect(try document(sandbox).attributes == ["fav": .bool(true), "note": .string("mine")])
     }
     let database = try Database(sandbox.path("in.db"), mode: .createNew)
-    try database.execute("CREATE TABLE t(key, text, note, fav); INSERT INTO t VALUES('k', 'newer', NULL, 0)")
+    try database.execute("CREATE TABLE t(key, text, note, fav); INSERT INTO t VALUES('k', 'newer', NULL, 'x')")
     try database.close()
     try sandbox.succeed("import", "s.coffer", "in.db", "--table", "t", "--on-conflict", "update")
     found = try document(sandbox)
