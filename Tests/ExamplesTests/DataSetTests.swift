@@ -29,7 +29,7 @@ import Testing
     #expect(try workshop.succeed("titles").lines == ["Berlin", "Paris", "Rome"])
     #expect(!workshop.exists("mine.coffer"))
     let original = try workshop.read("data.coffer")
-    let list = try workshop.succeed("list", "--pin", pin)
+    let list = try workshop.succeed("list", "--expect", pin)
     #expect(list.lines == ["berlin\tBerlin", "paris\tParis", "rome\tRome"])
     #expect(list.errors == "dataset: made your copy of the data set\n")
     #expect(try workshop.succeed("show", "paris").text == "Three stations\n")
@@ -41,7 +41,7 @@ import Testing
     let (workshop, pin) = try shipped()
     try workshop.succeed("edit", "berlin", input: "Three airports, one closed\n")
     #expect(try ship(second, in: workshop) == pin)
-    let list = try workshop.succeed("list", "--pin", pin)
+    let list = try workshop.succeed("list", "--expect", pin)
     #expect(list.lines == ["berlin\tBerlin", "paris\tParis", "oslo\tOslo"])
     #expect(
       list.errors
@@ -79,7 +79,7 @@ import Testing
     try workshop.makeKey("evil.key")
     try workshop.succeed(
       "vendor", "make", "data.tsv", "evil.coffer", "--for", "customer.identity.pub", "--key-file", "evil.key")
-    let pinned = try workshop.run("list", "--original", "evil.coffer", "--pin", pin)
+    let pinned = try workshop.run("list", "--original", "evil.coffer", "--expect", pin)
     #expect(pinned.status == 1 && pinned.errors.contains("this is not the store that was expected"))
     #expect(!workshop.exists("mine.coffer"))
     // Without a pin, the copy identifies its original after the first run.

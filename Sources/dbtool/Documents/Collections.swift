@@ -49,9 +49,12 @@ enum Collections {
     return name
   }
 
-  /// Says that a verb has made collections: a name may be a slip of the keyboard.
-  static func note(new names: [String]) -> String {
-    names.count == 1 ? "\(names[0]) is a new collection" : "\(names.count) new collections: \(listed(names))"
+  /// Says that a verb has made collections, because a name may be a slip of the keyboard. Says nothing of the first
+  /// collections of a store, if they were named.
+  static func note(new names: [String], beside there: [String], isNamed: Bool) -> String? {
+    let names = there.isEmpty ? names.filter { !isNamed && $0 == defaultCollection } : names
+    guard !names.isEmpty else { return nil }
+    return names.count == 1 ? "\(names[0]) is a new collection" : "\(names.count) new collections: \(listed(names))"
   }
 
   static func names(_ collections: [CollectionInfo]) -> [CollectionID: String] {

@@ -16,6 +16,7 @@ struct ImportOutcome {
   /// Assigned ids, as ranges to save memory, in the order of the documents.
   private(set) var ids: [ClosedRange<Int64>] = []
   var inputs: [ImportQueue.InputReport] = []
+  var collectionsBefore: [String] = []
   /// Collections that the import has made.
   var newCollections: [String] = []
 

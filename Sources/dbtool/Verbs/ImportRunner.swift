@@ -93,6 +93,7 @@ struct ImportRunner {
       throw isKeptOnFailure ? failure.mentioning(stored: outcome.stored) : failure
     }
     outcome.inputs = queue.reports
+    outcome.collectionsBefore = before
     outcome.newCollections = try store.read { try $0.collections().map(\.name) }.filter { !before.contains($0) }
     return outcome
   }

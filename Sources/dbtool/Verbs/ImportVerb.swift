@@ -122,8 +122,10 @@ struct ImportVerb: ParsableCommand {
         "\(isStream ? "standard input" : input.path) was copied to a private temporary file, now deleted"
           + (isStream ? "" : ", because \(reason)"))
     }
-    if !outcome.newCollections.isEmpty {
-      options.common.diagnostics.note(Collections.note(new: outcome.newCollections))
+    if let note = Collections.note(
+      new: outcome.newCollections, beside: outcome.collectionsBefore, isNamed: collection != nil)
+    {
+      options.common.diagnostics.note(note)
     }
     outcome.inputs.compactMap(\.columnNote).forEach(options.common.diagnostics.note)
     outcome.inputs.compactMap(\.passedOverNote).forEach(options.common.diagnostics.note)

@@ -76,12 +76,12 @@ struct PutVerb: ParsableCommand {
     }
     let store = try options.open(readOnly: false)
     if title != nil { try options.requireTitles(of: store, for: "--title") }
-    var newCollection: String?
+    var note: String?
     let stored = try store.write { writer in
-      try put(text, with: writer, noting: &newCollection)
+      try put(text, with: writer, noting: &note)
     }
     try store.close()
-    if let newCollection { options.common.diagnostics.note(Collections.note(new: [newCollection])) }
+    if let note { options.common.diagnostics.note(note) }
     if options.common.isMachineReadable {
       try Report([("id", .integer(stored.rawValue))]).print(as: options.common.listFormat)
     } else {
@@ -90,18 +90,22 @@ struct PutVerb: ParsableCommand {
   }
 
   private func put(
-    _ text: String, with writer: borrowing WriteTransaction, noting newCollection: inout String?
+    _ text: String, with writer: borrowing WriteTransaction, noting note: inout String?
   ) throws -> DocumentID {
     guard let existing = try existingDocument(writer) else {
       guard !updateOnly else {
         throw Failure.noSuchDocument(id.map(String.init) ?? "nothing has that key")
       }
-      let collection = DocumentCollection(try Collections.target(collection, in: writer))
-      if try !writer.exists(collection) { newCollection = collection.name }
+      let there = try writer.collections().map(\.name)
+      let name = try collection ?? Collections.target(among: there)
+      if !there.contains(name) {
+        note = Collections.note(new: [name], beside: there, isNamed: collection != nil)
+      }
       let new = Document(
         title: title ?? TitleRule.derivedTitle(from: text), text: text, key: key.map { DocumentKey($0) },
         attributes: try attributes.applied(to: Attributes()))
-      return try writer.insert(new, into: collection, at: top ? .top : .bottom, id: id.map { DocumentID($0) })
+      return try writer.insert(
+        new, into: DocumentCollection(name), at: top ? .top : .bottom, id: id.map { DocumentID($0) })
     }
     if createOnly {
       throw Failure(.answerIsNo, kind: "already-exists", "document \(existing.id) already exists")
