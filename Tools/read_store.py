@@ -36,8 +36,7 @@ class Parser(argparse.ArgumentParser):
 def arguments():
     parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("store")
-    parser.add_argument("--key-file", action="append", default=[], metavar="FILE")
-    parser.add_argument("--identity", action="append", default=[], metavar="FILE")
+    parser.add_argument("--key-file", action="append", default=[], metavar="FILE", help="a key file or an identity file")
     parser.add_argument("--passphrase-file", action="append", default=[], metavar="FILE")
     parser.add_argument("--allow-test", action="store_true", help="open TEST stores, whose keys are published")
     parser.add_argument("--pin", metavar="PIN", help="the store must be this one")
@@ -49,21 +48,20 @@ def arguments():
     except (OSError, ValueError) as error:
         parser.error(str(error))
     if not options.secrets:
-        parser.error("one of --key-file, --identity, --passphrase-file is needed")
+        parser.error("one of --key-file, --passphrase-file is needed")
     return options
 
 
 def secrets(options):
-    for paths, parse, kind in (
-        (options.key_file, keyfiles.key_file, "key"),
-        (options.identity, keyfiles.key_file, "identity"),
-        (options.passphrase_file, keyfiles.passphrase_file, "passphrase"),
+    for paths, parse, kinds in (
+        (options.key_file, keyfiles.key_file, ("key", "identity")),
+        (options.passphrase_file, keyfiles.passphrase_file, ("passphrase",)),
     ):
         for path in paths:
             with open(path, "rb") as file:
                 secret = parse(file.read())
-            if secret.kind != kind:
-                raise ValueError(f"{path} holds a {secret.kind}, not a {kind}")
+            if secret.kind not in kinds:
+                raise ValueError(f"{path} holds a {secret.kind}, not a {' or '.join(kinds)}")
             yield secret
 
 
@@ -89,7 +87,7 @@ def main():
     options = arguments()
     try:
         store = Store(
-            options.store, options.secrets, options.allow_test, options.expect, options.anchor, options.descends)
+            options.store, options.secrets, options.allow_test, options.pin, options.anchor, options.descends)
         differences = store.set_hash_problems()
         problems = differences + store.quick_problems() + store.deep_problems()
         header, state = store.header, store.state

@@ -60,7 +60,7 @@ struct SecondReaderTests {
     try test.store.keys.replace(slot: 1, with: .published("next"))
     try expectSame(test, ["--key-file", PublishedKeys.url("next").path])
     try expectSame(test, ["--passphrase-file", PublishedKeys.passphrase.path])
-    try expectSame(test, ["--identity", PublishedKeys.url("identity").path])
+    try expectSame(test, ["--key-file", PublishedKeys.url("identity").path])
     #expect(throws: SecondReader.Failure(status: 12)) {
       try SecondReader.read(test.url, ["--key-file", PublishedKeys.url("primary").path])
     }

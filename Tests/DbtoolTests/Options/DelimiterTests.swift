@@ -28,7 +28,7 @@ import Testing
     let sandbox = try Sandbox.withStore()
     try sandbox.write("ragged.csv", "a;b\n1;2;3\n")
     let told = try sandbox.succeed("import", "s.coffer", "ragged.csv")
-    #expect(told.diagnostics.hasSuffix("; one field in each row (--delimiter CHAR says what separates fields)\n"))
+    #expect(told.diagnostics.hasSuffix("; one field in each row (--map delimiter=CHAR says what separates fields)\n"))
     try sandbox.write("one.csv", "text\n1;2;3\n")
     #expect(try sandbox.succeed("import", "s.coffer", "one.csv").diagnostics.isEmpty)
   }

@@ -140,7 +140,7 @@ class Dbtool:
         if not path.exists():
             path.write_text(value + "\n", encoding="utf-8")
             path.chmod(0o600)
-        kind = "passphrase-file" if "passphrase" in name else "identity" if name == "identity" else "key-file"
+        kind = "passphrase-file" if "passphrase" in name else "key-file"
         return f"--{kind}", str(path)
 
     def run(self, verb, *arguments):
