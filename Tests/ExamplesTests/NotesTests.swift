@@ -59,7 +59,7 @@ import Testing
     #expect(try titles(workshop) == ["Plans", "Call the pilot", "Anchor"])
     try workshop.succeed("sort", "title", "--key-file", "my.key")
     #expect(try titles(workshop) == ["Anchor", "Call the pilot", "Plans"])
-    try workshop.succeed("sort", "title", "--reverse", "--key-file", "my.key")
+    try workshop.succeed("sort", "title", "--descending", "--key-file", "my.key")
     #expect(try titles(workshop) == ["Plans", "Call the pilot", "Anchor"])
     #expect(try workshop.run("move", "1", "sideways", "--key-file", "my.key").status == 64)
   }

@@ -113,7 +113,7 @@ import Testing
     let refused = try update(workshop)
     #expect(refused.status == 1 && refused.errors.contains("2 of 3 documents would be removed"))
     #expect(try workshop.read("s.coffer") == before)
-    #expect(try update(workshop, "--max-delete", "100").text.contains("removed: 2, as before: 1"))
+    #expect(try update(workshop, "--max-removed", "100").text.contains("removed: 2, as before: 1"))
   }
 
   @Test func rejectsWrongKey() throws {
@@ -136,7 +136,7 @@ import Testing
     try FileManager.default.removeItem(at: workshop.url("feed/2.json"))
     try #require(mkfifo(workshop.url("feed/2.json").path, 0o600) == 0)
     try workshop.write("feed/feed.json", #"{"revision": "r2", "files": ["1.json", "2.json"]}"#)
-    let running = try workshop.start("feed", "s.coffer", "--key-file", "my.key", "--max-delete", "100")
+    let running = try workshop.start("feed", "s.coffer", "--key-file", "my.key", "--max-removed", "100")
     let page = try FileHandle(forWritingTo: workshop.url("feed/2.json"))
     page.write(Data("[".utf8))
     running.end(by: SIGKILL)
@@ -146,7 +146,7 @@ import Testing
 
     try workshop.write("feed/2.json", #"[{"id": "a3", "title": "Moon", "body": "New"}]"#)
     #expect(
-      try update(workshop, "--max-delete", "100").text.hasPrefix("revision r2: added: 0, changed: 2, removed: 1"))
+      try update(workshop, "--max-removed", "100").text.hasPrefix("revision r2: added: 0, changed: 2, removed: 1"))
     #expect(try bodies(workshop) == ["Low", "New"])
   }
 
