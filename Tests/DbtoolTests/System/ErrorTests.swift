@@ -94,7 +94,7 @@ import Testing
     arguments: [
       ["put", "s.coffer", "--title", "my", "private", "title"],
       ["put", "s.coffer", "--title=my", "private", "title", "of", "mine"],
-      ["ls", "s.coffer", "--key-command", "echo", "private"], ["show", "s.coffer", "--key-command", "echo", "private"],
+      ["ls", "s.coffer", "--key-command", "echo", "private"],
       ["key", "add", "s.coffer", "--new-provider", "vault=ask", "private", "--label", "a", "b"],
     ])
   func hidesWordsOfUnquotedValue(arguments: [String]) throws {

@@ -126,7 +126,9 @@ import Testing
 
   @Test(.slow) func rejectsMissingOrAmbiguousSelection() throws {
     let sandbox = try Sandbox.withStore()
-    for arguments in [["show"], ["show", "1", "--key-name", "k"], ["rm", "1", "-c", "n"], ["show", "one"]] {
+    for arguments in [
+      ["show"], ["rm"], ["edit"], ["mv", "--to", "top"], ["mv", "1", "--key-name", "k", "--to", "top"],
+    ] {
       let words = [arguments[0], "s.coffer"] + arguments.dropFirst()
       #expect(try sandbox.run(words).status == 64, "\(arguments)")
     }

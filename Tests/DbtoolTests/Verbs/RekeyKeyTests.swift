@@ -193,7 +193,7 @@ import Testing
       #expect(refused.errors.contains(#""kind":"pin-unfinished""#) && refused.output.isEmpty)
     }
     for verb in ["info", "check", "backup", "compact"] {
-      let options = verb == "backup" ? ["-o", "copy.coffer"] : []
+      let options = verb == "backup" ? ["copy.coffer"] : []
       let refused = try sandbox.run([verb, "s.coffer", "--pin", final] + options)
       #expect(refused.status == 21 && refused.errors.contains("hint: a rekey"), "\(verb): \(refused.errors)")
     }
