@@ -59,6 +59,7 @@ final class ImportQueue: DraftSource {
     }
     allowance -= batch.drafts.count
     try requireOnlyCollection(of: batch)
+    try nameCollections(in: &batch)
     return true
   }
 
@@ -108,10 +109,7 @@ final class ImportQueue: DraftSource {
       let hasRead = Result { try current!.source.read(into: &batch) }
       // An interrupt ends the input early: neither its documents nor its error count then.
       try Interrupt.check()
-      if try hasRead.get() {
-        try nameCollections(in: &batch)
-        return true
-      }
+      if try hasRead.get() { return true }
       if let current { finished.append(InputReport(current.path, current.source)) }
       current = nil
     }

@@ -53,8 +53,7 @@ struct ImportRunner {
       "import", unit: "document", style: verb.progress.progress, isQuiet: verb.options.common.quiet)
     defer { bar.finish() }
     var outcome = ImportOutcome()
-    let before = try store.read { try $0.collections().map(\.name) }
-    if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: before) } }
+    var before: [String] = []
     func advance(_ done: Int) throws {
       try Interrupt.check()
       bar.update(done, fraction: size.map { min(1, Double(count.value) / Double(max($0, 1))) })
@@ -62,20 +61,26 @@ struct ImportRunner {
     do {
       try Interrupt.deferring {
         if verb.conflicts.sync {
-          outcome.add(try synchronize(store, with: queue, advance))
+          outcome.add(try synchronize(store, with: queue, &before, advance))
           return
         }
         var isFirst = true
         while try queue.beginPortion(of: verb.dryRun ? .max : verb.batch ?? .max) || isFirst {
-          isFirst = false
           let ids = IDCollector()
           var bulk = bulkOptions
           bulk.onInsert = { ids.add($0) }
-          let before = outcome.stored
-          bulk.progress = { try advance(before + $0.done) }
+          let stored = outcome.stored
+          bulk.progress = { try advance(stored + $0.done) }
           var report = BulkReport()
           do {
             try store.write { writer in
+              if isFirst {
+                // Settled in the transaction that writes, and once: later portions may find collections of earlier ones.
+                let there = try writer.collections().map(\.name)
+                before = there
+                if verb.collection == nil { queue.defaultCollection = { try Collections.target(among: there) } }
+                isFirst = false
+              }
               report = try writer.insert(
                 contentsOf: queue, into: verb.collection.map { DocumentCollection($0) }, options: bulk)
               // The input's id counter is kept, so that ids of deleted documents are never reused.
@@ -107,7 +112,7 @@ struct ImportRunner {
   }
 
   private func synchronize(
-    _ store: DocumentStore, with queue: ImportQueue, _ advance: @escaping (Int) throws -> Void
+    _ store: DocumentStore, with queue: ImportQueue, _ before: inout [String], _ advance: @escaping (Int) throws -> Void
   ) throws -> SyncReport {
     var options = SyncOptions(stale: verb.conflicts.stale)
     options.keepsIDs = verb.reading.keepIds
@@ -118,7 +123,7 @@ struct ImportRunner {
     var report = SyncReport()
     do {
       try store.write { writer in
-        queue.defaultCollection = nil
+        before = try writer.collections().map(\.name)
         _ = try queue.beginPortion(of: .max)
         let collection = try Collections.target(verb.collection ?? queue.firstCollection, in: writer)
         queue.onlyCollection = verb.collection == nil ? collection : nil
